@@ -1,0 +1,69 @@
+/**
+ * Credentials as text: `sr_<kind>_` + id + 256 random bits + checksum, in letters and digits only, so that a
+ * double click takes all of one and a scanner knows one that leaked. The checksum turns typing errors away
+ * before any look-up; it protects nothing else. Only a keyed digest of a token is ever stored.
+ */
+import { randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+export const tokenKinds = ['api', 'vault', 'pub', 'mcp'] as const;
+export type TokenKind = (typeof tokenKinds)[number];
+
+export interface ParsedToken {
+  readonly kind: TokenKind;
+  /** The id of the credential's record. */
+  readonly id: string;
+}
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const values = new Map([...digits].map((digit, value) => [digit, BigInt(value)]));
+const idLength = 22;
+const secretLength = 43;
+const checksumLength = 6;
+const bodyLength = idLength + secretLength + checksumLength;
+const shape = /^sr_(api|vault|pub|mcp)_([0-9A-Za-z]+)$/;
+
+export function mintToken(
+  kind: TokenKind,
+  id: string,
+  random: (size: number) => Uint8Array = randomBytes,
+): string {
+  const idText = base62(Buffer.from(id.replaceAll('-', ''), 'hex'), idLength);
+  const unchecked = `sr_${kind}_${idText}${base62(random(32), secretLength)}`;
+  return unchecked + checksum(unchecked);
+}
+
+/** What the text claims to be, or null where it is no token of ours. It proves nothing yet. */
+export function parseToken(text: string): ParsedToken | null {
+  const match = shape.exec(text);
+  if (match === null) return null;
+  const [, kind, body] = match as unknown as [string, TokenKind, string];
+  if (body.length !== bodyLength) return null;
+  if (checksum(text.slice(0, -checksumLength)) !== text.slice(-checksumLength)) return null;
+  const id = uuidFrom(body.slice(0, idLength));
+  return id === null ? null : { kind, id };
+}
+
+function checksum(text: string): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(crc32(text));
+  return base62(bytes, checksumLength);
+}
+
+function base62(bytes: Uint8Array, length: number): string {
+  let value = BigInt(`0x${Buffer.from(bytes).toString('hex')}`);
+  let text = '';
+  for (let place = 0; place < length; place++) {
+    text = digits[Number(value % 62n)]! + text;
+    value /= 62n;
+  }
+  return text;
+}
+
+function uuidFrom(text: string): string | null {
+  let value = 0n;
+  for (const digit of text) value = value * 62n + values.get(digit)!;
+  const hex = value.toString(16).padStart(32, '0');
+  if (hex.length !== 32) return null;
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

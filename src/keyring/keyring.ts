@@ -1,0 +1,253 @@
+/**
+ * The keyring: every key that protects data at rest, and the operations on it.
+ *
+ *   root key -> keyring -> key-encryption keys, one a term -> one key a vault -> one data key a value
+ *                       -> token key   (digests of credentials)
+ *                       -> row key     (stamps over metadata that decides anything; blind tag indexes)
+ *                       -> chain key   (the log's links)
+ *                       -> log key     (Ed25519, signs the log's checkpoints)
+ *
+ * Key bytes leave this folder in one form only: wrapped by the root key. `seal` and `open` name the place
+ * of the value; the same bytes don't open anywhere else. A new term starts with `rotate`; earlier terms
+ * stay, because something may still need them.
+ */
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  timingSafeEqual,
+} from 'node:crypto';
+import {
+  lengthPrefixed,
+  openDirect,
+  openOneUse,
+  type ParentKey,
+  parentIdOf,
+  type Random,
+  type Sealed,
+  sealDirect,
+  sealOneUse,
+  Unsealable,
+} from './envelope.ts';
+import type { RootKey } from './root-key/root-key.ts';
+
+/** Where a value lives. All of it is bound into the ciphertext. */
+export interface Place {
+  readonly type: string;
+  readonly resource: string;
+  readonly field: string;
+  readonly version: number;
+}
+
+export interface VaultPlace {
+  readonly organization: string;
+  readonly vault: string;
+}
+
+/** Seals and opens the values of one vault (or of an organization, outside of any vault). */
+export interface Box {
+  seal(place: Place, plain: Uint8Array): Sealed;
+  open(place: Place, bytes: Uint8Array): Buffer;
+}
+
+/** What a stamp covers. Types are told apart: the number 1 and the text "1" are different fields. */
+export type StampField = string | number | boolean | null | Uint8Array;
+
+interface KeyringContents {
+  readonly deployment: string;
+  readonly terms: readonly { readonly id: number; readonly key: string }[];
+  readonly tokenKey: string;
+  readonly rowKey: string;
+  readonly chainKey: string;
+  readonly logKey: string;
+}
+
+const keySize = 32;
+const wrapContext = lengthPrefixed(['strongroom', 'keyring', '1']);
+
+export class Keyring {
+  readonly deployment: string;
+  /** The half of the log key that a verifier needs, as PEM. */
+  readonly logPublicKey: string;
+  readonly #contents: KeyringContents;
+  readonly #terms: ReadonlyMap<number, ParentKey>;
+  readonly #current: ParentKey;
+  readonly #tokenKey: KeyObject;
+  readonly #rowKey: KeyObject;
+  readonly #chainKey: KeyObject;
+  readonly #logKey: KeyObject;
+  readonly #random: Random;
+
+  private constructor(contents: KeyringContents, random: Random) {
+    this.#contents = contents;
+    this.#random = random;
+    this.deployment = contents.deployment;
+    const terms = contents.terms.map(({ id, key }) => ({ id, key: secretKey(key) }));
+    this.#terms = new Map(terms.map(term => [term.id, term]));
+    this.#current = terms.at(-1)!;
+    this.#tokenKey = secretKey(contents.tokenKey);
+    this.#rowKey = secretKey(contents.rowKey);
+    this.#chainKey = secretKey(contents.chainKey);
+    this.#logKey = createPrivateKey({
+      key: Buffer.from(contents.logKey, 'base64'),
+      format: 'der',
+      type: 'pkcs8',
+    });
+    this.logPublicKey = createPublicKey(this.#logKey).export({ type: 'spki', format: 'pem' }).toString();
+  }
+
+  static create(deployment: string, random: Random = randomBytes): Keyring {
+    const fresh = () => Buffer.from(random(keySize)).toString('base64');
+    const logKey = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' });
+    return new Keyring(
+      {
+        deployment,
+        terms: [{ id: 1, key: fresh() }],
+        tokenKey: fresh(),
+        rowKey: fresh(),
+        chainKey: fresh(),
+        logKey: logKey.toString('base64'),
+      },
+      random,
+    );
+  }
+
+  static async unwrap(root: RootKey, wrapped: Uint8Array, random: Random = randomBytes): Promise<Keyring> {
+    const bytes = await root.unwrap(wrapContext, wrapped);
+    const contents = JSON.parse(Buffer.from(bytes).toString('utf8')) as KeyringContents;
+    bytes.fill(0);
+    return new Keyring(contents, random);
+  }
+
+  wrap(root: RootKey): Promise<Uint8Array> {
+    return root.wrap(wrapContext, Buffer.from(JSON.stringify(this.#contents), 'utf8'));
+  }
+
+  /** The term under which new vault keys are wrapped. */
+  get term(): number {
+    return this.#current.id;
+  }
+
+  /** The same keyring with a new current term. Nothing sealed before stops opening. */
+  rotate(): Keyring {
+    const key = Buffer.from(this.#random(keySize)).toString('base64');
+    const terms = [...this.#contents.terms, { id: this.term + 1, key }];
+    return new Keyring({ ...this.#contents, terms }, this.#random);
+  }
+
+  createVaultKey(place: VaultPlace): Sealed {
+    return sealDirect(this.#current, this.#vaultContext(place), this.#random(keySize), this.#random);
+  }
+
+  /** The vault's key wrapped under the current term, or null where it already is. */
+  rewrapVaultKey(place: VaultPlace, wrapped: Uint8Array): Sealed | null {
+    const from = this.#termOf(wrapped);
+    if (from.id === this.#current.id) return null;
+    const context = this.#vaultContext(place);
+    const key = openDirect(from, context, wrapped);
+    const moved = sealDirect(this.#current, context, key, this.#random);
+    key.fill(0);
+    return moved;
+  }
+
+  openVault(place: VaultPlace, wrapped: Uint8Array): Box {
+    const bytes = openDirect(this.#termOf(wrapped), this.#vaultContext(place), wrapped);
+    const parent: ParentKey = { id: 1, key: createSecretKey(bytes) };
+    bytes.fill(0);
+    return this.#box(place, () => parent, parent);
+  }
+
+  /** For what belongs to an organization and to no vault: webhook secrets, second factors. */
+  organizationBox(organization: string): Box {
+    return this.#box({ organization, vault: '' }, bytes => this.#termOf(bytes), this.#current);
+  }
+
+  /** A keyed mark over the fields of a row: without the keyring nobody can edit the row or make one up. */
+  stamp(kind: string, fields: readonly StampField[]): Buffer {
+    const bound = lengthPrefixed([this.deployment, kind, ...fields.map(encodeField)]);
+    return createHmac('sha256', this.#rowKey).update(bound).digest();
+  }
+
+  stampHolds(kind: string, fields: readonly StampField[], stamp: Uint8Array): boolean {
+    return equalBytes(this.stamp(kind, fields), stamp);
+  }
+
+  /** What is stored of a credential. */
+  tokenDigest(token: string): Buffer {
+    return createHmac('sha256', this.#tokenKey).update(token).digest();
+  }
+
+  /** Finds rows by a sealed text without revealing it; equal texts of one organization have equal indexes. */
+  blindIndex(organization: string, text: string): string {
+    return this.stamp('blind-index', [organization, text]).subarray(0, 16).toString('base64url');
+  }
+
+  /** The keyed half of a link in the log's chain. */
+  chainMark(hash: Uint8Array): Buffer {
+    return createHmac('sha256', this.#chainKey).update(hash).digest();
+  }
+
+  signCheckpoint(bytes: Uint8Array): Buffer {
+    return sign(null, bytes, this.#logKey);
+  }
+
+  #box(vault: VaultPlace, parentOf: (bytes: Uint8Array) => ParentKey, current: ParentKey): Box {
+    const context = (place: Place) =>
+      lengthPrefixed([
+        this.deployment,
+        vault.organization,
+        vault.vault,
+        place.type,
+        place.resource,
+        place.field,
+        String(place.version),
+      ]);
+    return {
+      seal: (place, plain) => sealOneUse(current, context(place), plain, this.#random),
+      open: (place, bytes) => openOneUse(parentOf(bytes), context(place), bytes),
+    };
+  }
+
+  #vaultContext({ organization, vault }: VaultPlace): Buffer {
+    return lengthPrefixed([this.deployment, organization, vault, 'vault', vault, 'key', '1']);
+  }
+
+  #termOf(bytes: Uint8Array): ParentKey {
+    const term = this.#terms.get(parentIdOf(bytes));
+    if (term === undefined) throw new Unsealable();
+    return term;
+  }
+}
+
+/** Seals what lives in this process's memory alone, under a key that dies with it. One decryption to open. */
+export class MemorySeal {
+  readonly #key: ParentKey = { id: 0, key: createSecretKey(randomBytes(keySize)) };
+
+  seal(place: string, plain: Uint8Array): Sealed {
+    return sealDirect(this.#key, Buffer.from(place, 'utf8'), plain, randomBytes);
+  }
+
+  open(place: string, bytes: Sealed): Buffer {
+    return openDirect(this.#key, Buffer.from(place, 'utf8'), bytes);
+  }
+}
+
+/** Constant in time for equal lengths; stored digests have one length, so another length is damage. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function secretKey(base64: string): KeyObject {
+  return createSecretKey(Buffer.from(base64, 'base64'));
+}
+
+function encodeField(field: StampField): Uint8Array {
+  if (field === null) return Buffer.from('0');
+  if (field instanceof Uint8Array) return Buffer.concat([Buffer.from('x'), field]);
+  return Buffer.from(`${(typeof field)[0]}${field}`, 'utf8');
+}

@@ -1,0 +1,99 @@
+/**
+ * The root key derived from a passphrase with argon2id. Salt and costs travel with each wrapped keyring, so
+ * they can be raised later; costs read back are bounded, so that an edited record can't exhaust the machine.
+ */
+import { type Argon2Parameters, argon2, createSecretKey, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { openDirect, type ParentKey, sealDirect } from '../envelope.ts';
+import { type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
+
+const provider = 'passphrase';
+const saltSize = 16;
+const headSize = saltSize + 12;
+const minimumLength = 12;
+
+export interface Costs {
+  /** KiB of memory. */
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+}
+
+/** RFC 9106's second recommended choice, with twice its memory. */
+const defaultCosts: Costs = { memory: 128 * 1024, passes: 3, parallelism: 4 };
+const highestCosts: Costs = { memory: 2 * 1024 * 1024, passes: 64, parallelism: 64 };
+
+const derive = promisify((parameters: Argon2Parameters, done: (error: Error | null, key: Buffer) => void) =>
+  argon2('argon2id', parameters, done),
+);
+
+/** `read` gives the passphrase when it is needed: from a prompt, a file or the environment. */
+export function passphrase(read: () => Promise<string>, costs: Costs = defaultCosts): RootKeySource {
+  const open = async () => passphraseRootKey(normalise(await read()), costs);
+  return { provider, open, create: open };
+}
+
+/** The same words typed on two keyboards may differ in their bytes; NFKC makes them one. */
+function normalise(text: string): string {
+  const normal = text.replace(/\r?\n$/, '').normalize('NFKC');
+  if ([...normal].length < minimumLength) {
+    throw new RootKeyError(`the passphrase is too short: ${minimumLength} characters at least`);
+  }
+  return normal;
+}
+
+function passphraseRootKey(secret: string, costs: Costs): RootKey {
+  return {
+    provider,
+    wrap: async (context, plain) => {
+      const head = writeHead(randomBytes(saltSize), costs);
+      const parent = await parentKey(secret, head);
+      return Buffer.concat([head, sealDirect(parent, context, plain, randomBytes)]);
+    },
+    unwrap: async (context, wrapped) => {
+      const head = Buffer.from(wrapped.subarray(0, headSize));
+      try {
+        return openDirect(await parentKey(secret, head), context, wrapped.subarray(headSize));
+      } catch (cause) {
+        throw new RootKeyError('the passphrase is not the one that protects this data', cause);
+      }
+    },
+  };
+}
+
+async function parentKey(secret: string, head: Buffer): Promise<ParentKey> {
+  const { memory, passes, parallelism } = readCosts(head);
+  const bytes = await derive({
+    message: Buffer.from(secret, 'utf8'),
+    nonce: head.subarray(0, saltSize),
+    memory,
+    passes,
+    parallelism,
+    tagLength: 32,
+  });
+  return { id: 0, key: createSecretKey(bytes) };
+}
+
+function writeHead(salt: Uint8Array, costs: Costs): Buffer {
+  const head = Buffer.alloc(headSize);
+  head.set(salt);
+  head.writeUInt32BE(costs.memory, saltSize);
+  head.writeUInt32BE(costs.passes, saltSize + 4);
+  head.writeUInt32BE(costs.parallelism, saltSize + 8);
+  return head;
+}
+
+function readCosts(head: Buffer): Costs {
+  if (head.length !== headSize) throw new RootKeyError('the wrapped keyring is damaged');
+  const costs: Costs = {
+    memory: head.readUInt32BE(saltSize),
+    passes: head.readUInt32BE(saltSize + 4),
+    parallelism: head.readUInt32BE(saltSize + 8),
+  };
+  for (const name of ['memory', 'passes', 'parallelism'] as const) {
+    if (costs[name] < 1 || costs[name] > highestCosts[name]) {
+      throw new RootKeyError('the wrapped keyring asks for costs outside of what is allowed');
+    }
+  }
+  return costs;
+}

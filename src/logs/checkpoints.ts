@@ -1,0 +1,109 @@
+/**
+ * Signed checkpoints: once a second, if anything was written, the heads that moved are signed, together with
+ * the hash of the checkpoint before. Whoever keeps one outside of the database can prove later that nothing
+ * up to it was edited, removed or cut off. Every so often a checkpoint names all heads, and what is older
+ * than the last such one is dropped.
+ */
+import { hash as digest } from 'node:crypto';
+import { rename, writeFile } from 'node:fs/promises';
+import type { LogHeadRow, Stream } from '../store/logs.ts';
+import type { Store } from '../store/store.ts';
+
+export interface Checkpoint {
+  readonly number: number;
+  readonly created_at: string;
+  readonly deployment: string;
+  /** The hash of the checkpoint before; empty for the first. */
+  readonly previous: string;
+  /** Whether all writers are named, or only those whose head moved. */
+  readonly full: boolean;
+  readonly heads: readonly SignedHead[];
+}
+
+export interface SignedHead {
+  readonly writer: string;
+  readonly stream: Stream;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+export interface CheckpointerParts {
+  readonly store: Store;
+  readonly keyring: { readonly deployment: string; signCheckpoint(bytes: Uint8Array): Buffer };
+  readonly now: () => number;
+  /** Where the newest checkpoint is also written, outside of the database. */
+  readonly file: string | null;
+  readonly onError: (error: unknown) => void;
+}
+
+const interval = 1_000;
+const fullEvery = 3_600;
+
+export class Checkpointer {
+  readonly #parts: CheckpointerParts;
+  readonly #signed = new Map<string, number>();
+  #timer: NodeJS.Timeout | null = null;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(parts: CheckpointerParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#running = this.#running.then(() => this.sign()).catch(this.#parts.onError);
+    }, interval);
+    this.#timer.unref();
+  }
+
+  /** Signs what is left, then stops. */
+  async stop(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    await this.#running;
+    await this.sign().catch(this.#parts.onError);
+  }
+
+  async sign(): Promise<void> {
+    const { store, keyring, now, file } = this.#parts;
+    const heads = await store.logs.heads();
+    const moved = heads.filter(head => this.#signed.get(`${head.writer} ${head.stream}`) !== head.seq);
+    if (moved.length === 0) return;
+    const last = await store.logs.lastCheckpoint();
+    const number = (last?.number ?? 0) + 1;
+    const full = number % fullEvery === 1;
+    const checkpoint: Checkpoint = {
+      number,
+      created_at: new Date(now()).toISOString(),
+      deployment: keyring.deployment,
+      previous: last === undefined ? '' : checkpointHash(last.body),
+      full,
+      heads: (full ? heads : moved).map(signedHead),
+    };
+    const body = JSON.stringify(checkpoint);
+    const signature = keyring.signCheckpoint(Buffer.from(body));
+    const statements = [store.logs.addCheckpoint({ number, body, signature })];
+    if (full) statements.push(store.logs.removeCheckpoints(number - fullEvery));
+    // Where another replica took the number first, its checkpoint stands, and ours follows a second later.
+    await store.commit([{ statements }]);
+    for (const { writer, stream, seq } of moved) this.#signed.set(`${writer} ${stream}`, seq);
+    if (file !== null) await writeAside(file, exportLine(body, signature));
+  }
+}
+
+export function checkpointHash(body: string): string {
+  return digest('sha256', body);
+}
+
+/** A checkpoint as it is kept outside: the signed text as it is, and its signature. */
+export function exportLine(body: string, signature: Uint8Array): string {
+  return `${JSON.stringify({ checkpoint: body, signature: Buffer.from(signature).toString('base64') })}\n`;
+}
+
+function signedHead({ writer, stream, seq, hash }: LogHeadRow): SignedHead {
+  return { writer, stream: stream as Stream, seq, hash: Buffer.from(hash).toString('hex') };
+}
+
+async function writeAside(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}

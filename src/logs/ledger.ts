@@ -1,0 +1,213 @@
+/**
+ * The ledger: the one way in which anything that a caller did is stored. A request entry, or a change with its
+ * audit entry, goes in; the promise resolves when it is durable. Entries arriving while a group is being
+ * synced form the next group, so one sync serves many.
+ *
+ * Each process writes two chains of its own, one a stream. A change that the store refuses leaves its entry
+ * out: the rest of its group is chained anew and submitted again. After any other failure nobody can say
+ * what was kept, so the ledger starts new chains under a new writer's name rather than guess.
+ */
+import { Failure } from '../contract/errors.ts';
+import type { NewId } from '../contract/id.ts';
+import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/engine.ts';
+import type { AuditLogRow, RequestLogRow, Stream } from '../store/logs.ts';
+import type { Store } from '../store/store.ts';
+import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
+import type { AuditEntry, Entry, RequestEntry } from './entries.ts';
+
+/** What must be stored together with an audit entry. */
+export interface Change {
+  readonly statements: readonly Statement[];
+  /** Whose kept copies are stale from then on. */
+  readonly touches: readonly string[];
+}
+
+/** The store refused a change: nothing of it, its entry included, was kept. */
+export class ChangeRefused extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(`the change was refused: ${refusal}`);
+    this.name = 'ChangeRefused';
+    this.refusal = refusal;
+  }
+}
+
+interface Pending {
+  readonly stream: Stream;
+  readonly entry: Entry;
+  readonly change: Change | null;
+  readonly resolve: (receipt: string) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Chained extends Pending {
+  readonly id: string;
+  readonly text: string;
+  readonly link: Link;
+}
+
+type Heads = Readonly<Record<Stream, Link>>;
+
+const noHeads: Heads = { request: chainStart, audit: chainStart };
+const largestGroup = 400;
+const longestQueue = 20_000;
+
+export interface LedgerParts {
+  readonly store: Store;
+  readonly keyring: { chainMark(hash: Uint8Array): Buffer };
+  readonly now: () => number;
+  readonly newId: NewId;
+}
+
+export class Ledger {
+  readonly #parts: LedgerParts;
+  #writer: string;
+  #heads: Heads = noHeads;
+  #queue: Pending[] = [];
+  #flushing: Promise<void> | null = null;
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts;
+    this.#writer = parts.newId();
+  }
+
+  /** Resolves with the entry's receipt once it is durable. */
+  record(entry: RequestEntry): Promise<string> {
+    return this.#enqueue('request', entry, null);
+  }
+
+  /** Stores a change and the entry that tells of it, both or neither. */
+  commit(entry: AuditEntry, change: Change | null = null): Promise<string> {
+    return this.#enqueue('audit', entry, change);
+  }
+
+  /** Everything that was handed in is settled when this resolves. */
+  async drain(): Promise<void> {
+    while (this.#flushing !== null) await this.#flushing;
+  }
+
+  #enqueue(stream: Stream, entry: Entry, change: Change | null): Promise<string> {
+    if (this.#queue.length >= longestQueue) {
+      return Promise.reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ stream, entry, change, resolve, reject });
+      this.#flushing ??= this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const group = this.#queue.splice(0, largestGroup);
+      await this.#commitGroup(group);
+    }
+    this.#flushing = null;
+  }
+
+  async #commitGroup(group: readonly Pending[]): Promise<void> {
+    if (group.length === 0) return;
+    const { entries, heads } = this.#chain(group);
+    const changes = entries.filter(entry => entry.change !== null);
+    try {
+      await this.#parts.store.commit([...changes.map(unitOf), this.#logUnit(entries, heads)]);
+    } catch (error) {
+      return this.#afterFailure(error, group, changes);
+    }
+    this.#heads = heads;
+    for (const { id, link, resolve } of entries) resolve(receiptOf(id, link.hash));
+  }
+
+  async #afterFailure(error: unknown, group: readonly Pending[], changes: readonly Pending[]): Promise<void> {
+    const refused = error instanceof UnitsRefused ? refusedChanges(error, changes) : new Map();
+    if (refused.size === 0) {
+      this.#writer = this.#parts.newId();
+      this.#heads = noHeads;
+      for (const { reject } of group) reject(unavailable(error));
+      return;
+    }
+    const rest = group.filter(pending => !refused.has(pending.reject));
+    for (const [reject, refusal] of refused) reject(new ChangeRefused(refusal));
+    await this.#commitGroup(rest);
+  }
+
+  #chain(group: readonly Pending[]): { entries: Chained[]; heads: Heads } {
+    const heads = { ...this.#heads };
+    const created_at = new Date(this.#parts.now()).toISOString();
+    const entries = group.map(pending => {
+      const id = this.#parts.newId();
+      const text = JSON.stringify({ id, created_at, ...pending.entry });
+      const before = heads[pending.stream];
+      const hash = linkHash(pending.stream, this.#writer, before, id, text);
+      const link = { seq: before.seq + 1, hash, mark: this.#parts.keyring.chainMark(hash) };
+      heads[pending.stream] = link;
+      return { ...pending, id, text, link };
+    });
+    return { entries, heads };
+  }
+
+  #logUnit(entries: readonly Chained[], heads: Heads): Unit {
+    const { logs } = this.#parts.store;
+    const statements: Statement[] = [];
+    const requests = entries.filter(entry => entry.stream === 'request');
+    const audits = entries.filter(entry => entry.stream === 'audit');
+    if (requests.length > 0)
+      statements.push(logs.appendRequests(requests.map(entry => this.#requestRow(entry))));
+    if (audits.length > 0) statements.push(logs.appendAudits(audits.map(entry => this.#auditRow(entry))));
+    for (const [stream, part] of [['request', requests] as const, ['audit', audits] as const]) {
+      if (part.length === 0) continue;
+      const { seq, hash } = heads[stream];
+      statements.push(logs.setHead({ writer: this.#writer, stream, seq, hash }));
+      for (const [organizationId, count] of countByOrganization(part)) {
+        statements.push(logs.count(organizationId, stream, count));
+      }
+    }
+    return { statements };
+  }
+
+  #requestRow({ id, text, link, entry }: Chained): RequestLogRow {
+    const { organization_id, vault_id, access_key_id, status, ip_address } = entry as RequestEntry;
+    return { ...this.#columns(id, text, link, organization_id), vault_id, access_key_id, status, ip_address };
+  }
+
+  #auditRow({ id, text, link, entry }: Chained): AuditLogRow {
+    const { organization_id, action, subject, revision } = entry as AuditEntry;
+    return {
+      ...this.#columns(id, text, link, organization_id),
+      action,
+      subject_id: subject?.id ?? null,
+      subject_revision: revision,
+    };
+  }
+
+  #columns(id: string, entry: string, { seq, hash, mark }: Link, organization_id: string | null) {
+    return { id, organization_id, writer: this.#writer, seq, entry, hash, mark };
+  }
+}
+
+function unitOf({ change }: Pending): Unit {
+  return { statements: change!.statements, touches: change!.touches };
+}
+
+/** Keyed by the reject function, which no two have in common. */
+function refusedChanges(error: UnitsRefused, changes: readonly Pending[]): Map<Pending['reject'], Refusal> {
+  const refused = new Map<Pending['reject'], Refusal>();
+  for (const [index, refusal] of error.refusals) {
+    const change = changes[index];
+    if (change !== undefined) refused.set(change.reject, refusal);
+  }
+  return refused;
+}
+
+function countByOrganization(entries: readonly Chained[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { entry } of entries) {
+    const id = entry.organization_id;
+    if (id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function unavailable(cause: unknown): Failure {
+  return cause instanceof Failure ? cause : new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
+}

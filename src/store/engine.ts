@@ -1,0 +1,90 @@
+/**
+ * What an engine offers to the nouns of the store. Writing is done with units: lists of statements that take
+ * effect together or not at all. A unit is data, so it can cross to a writer thread, be grouped with others
+ * into one sync to disk, and be tried again. Nothing is decided between two statements of a unit; where a
+ * statement depends on what is stored, it says so (`expect`), and the unit is refused when it isn't so.
+ */
+import type { Compilable, Kysely } from 'kysely';
+import type { Schema } from './schema.ts';
+
+export interface Statement {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+  /** The statement runs once for each of these, instead of for `parameters`. */
+  readonly many?: readonly (readonly unknown[])[];
+  /** How many rows must change; another number refuses the unit as stale. */
+  readonly expect?: number;
+  /** Whether rows come back from it. */
+  readonly returning?: boolean;
+}
+
+export interface Unit {
+  readonly statements: readonly Statement[];
+  /** Ids of the vaults, credentials and organizations whose kept copies are stale once this is committed. */
+  readonly touches?: readonly string[];
+}
+
+/** The rows that a unit's returning statements gave, statement by statement. */
+export type UnitRows = readonly (readonly Record<string, unknown>[])[];
+
+/** `stale`: what a statement expected was not there. `taken`: a unique name is in use. */
+export type Refusal = 'stale' | 'taken';
+
+/** Nothing of the submission was stored, because of these units of it. The others may be submitted again. */
+export class UnitsRefused extends Error {
+  readonly refusals: ReadonlyMap<number, Refusal>;
+
+  constructor(refusals: ReadonlyMap<number, Refusal>) {
+    super('the store refused part of a submission');
+    this.name = 'UnitsRefused';
+    this.refusals = refusals;
+  }
+}
+
+/** `all`: anything may have changed. */
+export type ChangeListener = (touched: readonly string[] | 'all') => void;
+
+export interface Engine {
+  readonly name: 'sqlite' | 'postgres';
+  /** Builds statements, and runs reads on connections of their own. */
+  readonly db: Kysely<Schema>;
+  /** Durable when it resolves. Throws `UnitsRefused`, or `Failure` UNAVAILABLE; then nothing was kept. */
+  commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
+  insertMany<T extends keyof Schema>(table: T, columns: Columns<T>, rows: readonly Schema[T][]): Statement;
+  /** Called after each commit here, and for those of other processes as soon as they are known. */
+  onChange(listener: ChangeListener): void;
+  /** Whether changes by others are being heard. While they are not, nothing kept may be trusted. */
+  hearsChanges(): boolean;
+  /** Resolves where a read would succeed right now. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A table's columns in a fixed order, each with its type on PostgreSQL. */
+export type Columns<T extends keyof Schema> = Readonly<Record<keyof Schema[T] & string, string>>;
+
+export function statement(
+  query: Compilable,
+  options: { readonly expect?: number; readonly returning?: boolean } = {},
+): Statement {
+  const { sql, parameters } = query.compile();
+  return { sql, parameters, ...options };
+}
+
+/** Tells listeners apart from engines: both engines announce in the same way. */
+export class Announcer {
+  readonly #listeners: ChangeListener[] = [];
+
+  readonly add = (listener: ChangeListener): void => {
+    this.#listeners.push(listener);
+  };
+
+  announce(touched: readonly string[] | 'all'): void {
+    if (touched.length === 0) return;
+    for (const listener of this.#listeners) listener(touched);
+  }
+}
+
+export function touchedBy(units: readonly Unit[]): string[] {
+  return [...new Set(units.flatMap(unit => unit.touches ?? []))];
+}

@@ -1,0 +1,33 @@
+/** Brings a database forward to the newest schema, under a lock, one step after another. There is no way back. */
+import { type Kysely, type Migration, Migrator } from 'kysely';
+import type { Engine } from '../engine.ts';
+import { foundation } from './001-foundation.ts';
+
+export type EngineName = Engine['name'];
+
+/** The column types in which the engines differ. */
+export interface ColumnTypes {
+  readonly id: 'uuid' | 'text';
+  readonly bytes: 'bytea' | 'blob';
+  readonly time: 'bigint' | 'integer';
+}
+
+export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
+
+const steps: Readonly<Record<string, Step>> = { '001-foundation': foundation };
+
+const columnTypes: Record<EngineName, ColumnTypes> = {
+  sqlite: { id: 'text', bytes: 'blob', time: 'integer' },
+  postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint' },
+};
+
+// biome-ignore lint/suspicious/noExplicitAny: a migration sees schemas of the past, which have no types
+export async function migrate(db: Kysely<any>, engine: EngineName): Promise<void> {
+  const migrations: Record<string, Migration> = {};
+  for (const [name, step] of Object.entries(steps)) {
+    migrations[name] = { up: old => step(old, columnTypes[engine]) };
+  }
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}

@@ -1,0 +1,183 @@
+/**
+ * PostgreSQL: for several replicas over one database. All that is peculiar to it is in this file.
+ * A server that is away means UNAVAILABLE within seconds, never a hang, and the pool finds it again by
+ * itself. Commits by other replicas are heard by LISTEN; while that ear is deaf, `hearsChanges` says so.
+ */
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { Failure } from '../contract/errors.ts';
+import {
+  Announcer,
+  type Engine,
+  type Refusal,
+  type Statement,
+  touchedBy,
+  type Unit,
+  type UnitRows,
+  UnitsRefused,
+} from './engine.ts';
+import { migrate } from './migrations/migrations.ts';
+import { ChangeEar } from './postgres-ear.ts';
+import type { Schema } from './schema.ts';
+
+export const channel = 'strongroom_changes';
+/** A notification holds 8000 bytes at most; past this many ids everything is stale. */
+const mostAnnounced = 150;
+const uniqueViolation = '23505';
+const bigint = 20;
+/** Deadlock and serialization failure: the same submission may succeed at once. */
+const transient = new Set(['40P01', '40001']);
+const attempts = 4;
+
+class Stale extends Error {}
+
+export async function openPostgres(url: string): Promise<Engine> {
+  const settings: pg.PoolConfig = {
+    connectionString: url,
+    application_name: 'strongroom',
+    connectionTimeoutMillis: 2_000,
+    statement_timeout: 15_000,
+    query_timeout: 16_000,
+    idle_in_transaction_session_timeout: 15_000,
+    keepAlive: true,
+    // Just-in-time compilation costs more than our short queries, and far more without statistics.
+    options: '-c jit=off',
+    types: { getTypeParser },
+  };
+  const pool = new pg.Pool({ ...settings, max: 10 });
+  pool.on('error', () => {}); // An idle connection that breaks is replaced; there is nobody to tell.
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: guardedPool(pool) }) });
+  await migrate(db, 'postgres').catch(async error => {
+    await db.destroy();
+    throw error;
+  });
+  const announcer = new Announcer();
+  const ear = new ChangeEar(settings, channel, touched => announcer.announce(touched));
+  await ear.start();
+  return {
+    name: 'postgres',
+    db,
+    commit: async units => {
+      const rows = await commit(pool, units);
+      announcer.announce(touchedBy(units));
+      return rows;
+    },
+    insertMany: (table, columns, rows) => {
+      const names = Object.keys(columns);
+      const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
+      const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`;
+      const column = (name: string) => rows.map(row => (row as unknown as Record<string, unknown>)[name]);
+      return { sql, parameters: names.map(column) };
+    },
+    onChange: announcer.add,
+    hearsChanges: () => ear.hears,
+    ping: async () => void (await pool.query('SELECT 1').catch(fail)),
+    close: async () => {
+      await ear.stop();
+      await db.destroy();
+    },
+  };
+}
+
+const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format: 'text' | 'binary') =>
+  oid === bigint ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser;
+
+async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promise<readonly UnitRows[]> {
+  const client = await pool.connect().catch(fail);
+  let broken: Error | undefined;
+  try {
+    await client.query('BEGIN');
+    const rows = await runUnits(client, units);
+    await client.query('COMMIT');
+    return rows;
+  } catch (error) {
+    await client.query('ROLLBACK').catch(rollbackError => {
+      broken = rollbackError as Error;
+    });
+    if (error instanceof UnitsRefused) throw error;
+    if (!transient.has(codeOf(error)) || attempt === attempts) return fail(error);
+  } finally {
+    client.release(broken);
+  }
+  return commit(pool, units, attempt + 1);
+}
+
+async function runUnits(client: pg.PoolClient, units: readonly Unit[]): Promise<UnitRows[]> {
+  const refusals = new Map<number, Refusal>();
+  const rows: UnitRows[] = [];
+  for (const [index, unit] of units.entries()) {
+    const outcome = await runUnit(client, unit, units.length > 1);
+    if (typeof outcome === 'string') refusals.set(index, outcome);
+    else rows.push(outcome);
+  }
+  if (refusals.size > 0) throw new UnitsRefused(refusals);
+  await announce(client, touchedBy(units));
+  return rows;
+}
+
+/** One unit needs no savepoint: with it the whole submission is refused. */
+async function runUnit(client: pg.PoolClient, unit: Unit, amongOthers: boolean): Promise<UnitRows | Refusal> {
+  if (amongOthers) await client.query('SAVEPOINT unit');
+  try {
+    const rows: Record<string, unknown>[][] = [];
+    for (const statement of unit.statements) {
+      const result = await runStatement(client, statement);
+      if (statement.returning) rows.push(result);
+    }
+    if (amongOthers) await client.query('RELEASE SAVEPOINT unit');
+    return rows;
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (amongOthers) await client.query('ROLLBACK TO SAVEPOINT unit');
+    return refusal;
+  }
+}
+
+async function runStatement(client: pg.PoolClient, statement: Statement): Promise<Record<string, unknown>[]> {
+  let changed = 0;
+  let rows: Record<string, unknown>[] = [];
+  for (const parameters of statement.many ?? [statement.parameters]) {
+    const result = await client.query(statement.sql, parameters as unknown[]);
+    changed += result.rowCount ?? 0;
+    rows = result.rows;
+  }
+  if (statement.expect !== undefined && changed !== statement.expect) throw new Stale();
+  return rows;
+}
+
+async function announce(client: pg.PoolClient, touched: readonly string[]): Promise<void> {
+  if (touched.length === 0) return;
+  const payload = touched.length > mostAnnounced ? 'all' : touched.join(',');
+  await client.query('SELECT pg_notify($1, $2)', [channel, payload]);
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Stale) return 'stale';
+  if (codeOf(error) === uniqueViolation) return 'taken';
+  throw error;
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | null)?.code ?? '');
+}
+
+/** A statement that PostgreSQL finds wrong is our mistake; everything else means it can't serve us now. */
+function fail(cause: unknown): never {
+  const ours = /^(22|42)/.test(codeOf(cause));
+  throw ours ? cause : new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
+}
+
+/** The builder's reads, with their errors translated where they arise. */
+function guardedPool(pool: pg.Pool): pg.Pool {
+  return {
+    connect: async () => {
+      const client = await pool.connect().catch(fail);
+      return {
+        query: (...input: Parameters<pg.PoolClient['query']>) =>
+          (client.query(...input) as unknown as Promise<unknown>).catch(fail),
+        release: () => client.release(),
+      };
+    },
+    end: () => pool.end(),
+  } as unknown as pg.Pool;
+}

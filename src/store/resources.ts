@@ -1,0 +1,242 @@
+/** Vaults, secrets, keys and certificates, with their versions, tags and counts. */
+import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { type Engine, type Statement, statement } from './engine.ts';
+import type { Audited } from './organizations.ts';
+import { containing, offsetOf, type Page, type PageOf } from './page.ts';
+import type { ResourceTable, Schema, VersionTable } from './schema.ts';
+
+export type ResourceRow = Selectable<ResourceTable>;
+export type VersionRow = Selectable<VersionTable>;
+export type AuditedResource = ResourceRow & Audited;
+/** A resource together with its current version's sealed value. */
+export type ResourceWithValue = AuditedResource & { readonly value: Uint8Array };
+
+export interface ResourceFilter {
+  readonly organizationId: string;
+  readonly type?: string | undefined;
+  /** Only in these vaults. */
+  readonly vaultIds?: readonly string[] | undefined;
+  /** Part of a name. */
+  readonly q?: string | undefined;
+  /** Blind index of a tag. */
+  readonly tagIndex?: string | undefined;
+  readonly state?: 'active' | 'inactive' | 'expired' | 'disabled' | 'deleted' | undefined;
+  readonly now: number;
+}
+
+type Found = SelectQueryBuilder<Schema, 'resources', object>;
+
+export function resources({ db }: Engine) {
+  const auditedRevision = sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
+    WHERE subject_id = resources.id AND subject_revision IS NOT NULL)`.as('audited_revision');
+
+  const audited = () => db.selectFrom('resources').selectAll('resources').select(auditedRevision);
+
+  const withValue = () =>
+    audited()
+      .innerJoin('versions', join =>
+        join
+          .onRef('versions.resource_id', '=', 'resources.id')
+          .onRef('versions.version', '=', 'resources.version'),
+      )
+      .select('versions.value');
+
+  return {
+    /** In this organization, or nothing: another's resource is looked up like one that never was. */
+    byId: (organizationId: string, id: string): Promise<AuditedResource | undefined> =>
+      audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
+
+    /** By id alone: only for callers whose credential names the vault. */
+    vault: (id: string): Promise<AuditedResource | undefined> =>
+      audited()
+        .where('id', '=', id)
+        .where('type', '=', 'vault')
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst(),
+
+    byName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
+      audited()
+        .where('vault_id', '=', vaultId)
+        .where('type', '=', type)
+        .where('name', '=', name)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst(),
+
+    withValue: (vaultId: string, id: string): Promise<ResourceWithValue | undefined> =>
+      withValue()
+        .where('resources.id', '=', id)
+        .where('vault_id', '=', vaultId)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst(),
+
+    /** Everything living of one type in a vault, oldest first, with the sealed values. */
+    allWithValues: (vaultId: string, type: string): Promise<ResourceWithValue[]> =>
+      withValue()
+        .where('vault_id', '=', vaultId)
+        .where('type', '=', type)
+        .where('deleted_at', 'is', null)
+        .orderBy('resources.id')
+        .execute(),
+
+    all: (vaultId: string, type: string): Promise<AuditedResource[]> =>
+      audited()
+        .where('vault_id', '=', vaultId)
+        .where('type', '=', type)
+        .where('deleted_at', 'is', null)
+        .orderBy('id')
+        .execute(),
+
+    async page(filter: ResourceFilter, page: Page): Promise<PageOf<AuditedResource>> {
+      const found = narrow(db.selectFrom('resources'), filter);
+      const listed = page.asOf === undefined ? found : found.where('resources.id', '<=', page.asOf);
+      const rows = await listed
+        .selectAll('resources')
+        .select(auditedRevision)
+        .orderBy('resources.id', 'desc')
+        .limit(page.limit)
+        .offset(offsetOf(page))
+        .execute();
+      const total = countable(filter, page) ? await counted(filter) : await countOf(listed);
+      return { rows, total };
+    },
+
+    insert: (row: ResourceRow): Statement => statement(db.insertInto('resources').values(row)),
+
+    /** Refused as stale where the row is not the one that was read. */
+    update: (row: ResourceRow): Statement =>
+      statement(
+        db
+          .updateTable('resources')
+          .set(row)
+          .where('id', '=', row.id)
+          .where('revision', '=', row.revision - 1),
+        { expect: 1 },
+      ),
+
+    purge: (id: string, revision: number): Statement =>
+      statement(db.deleteFrom('resources').where('id', '=', id).where('revision', '=', revision), {
+        expect: 1,
+      }),
+
+    /** Every living thing in a vault but the vault itself. */
+    idsIn: async (vaultId: string): Promise<string[]> => {
+      const rows = await db
+        .selectFrom('resources')
+        .select('id')
+        .where('vault_id', '=', vaultId)
+        .where('type', '<>', 'vault')
+        .where('deleted_at', 'is', null)
+        .execute();
+      return rows.map(row => row.id);
+    },
+
+    /** Deleted before that moment, and due to be removed for good. */
+    deletedBefore: (moment: number, limit: number): Promise<AuditedResource[]> =>
+      audited().where('deleted_at', '<', moment).orderBy('deleted_at').limit(limit).execute(),
+
+    insertVersion: (row: VersionRow): Statement => statement(db.insertInto('versions').values(row)),
+
+    version: (resourceId: string, version: number): Promise<VersionRow | undefined> =>
+      db
+        .selectFrom('versions')
+        .selectAll()
+        .where('resource_id', '=', resourceId)
+        .where('version', '=', version)
+        .executeTakeFirst(),
+
+    async versionPage(resourceId: string, page: Page): Promise<PageOf<VersionRow>> {
+      const found = db.selectFrom('versions').where('resource_id', '=', resourceId);
+      const { total } = await found
+        .select(({ fn }) => fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      const rows = await found
+        .selectAll()
+        .orderBy('version', 'desc')
+        .limit(page.limit)
+        .offset(offsetOf(page))
+        .execute();
+      return { rows, total };
+    },
+
+    setTags: (organizationId: string, resourceId: string, indexes: readonly string[]): Statement[] => {
+      const clear = statement(db.deleteFrom('tags').where('resource_id', '=', resourceId));
+      if (indexes.length === 0) return [clear];
+      const rows = indexes.map(tag_index => ({
+        organization_id: organizationId,
+        tag_index,
+        resource_id: resourceId,
+      }));
+      return [clear, statement(db.insertInto('tags').values(rows))];
+    },
+
+    /** Adds to the number of living resources; called with 1, -1, or more for a whole vault's contents. */
+    count: (organizationId: string, type: string, vaultId: string, change: number): Statement =>
+      statement(
+        db
+          .insertInto('counts')
+          .values({ organization_id: organizationId, type, vault_id: vaultId, living: change })
+          .onConflict(on =>
+            on
+              .columns(['organization_id', 'type', 'vault_id'])
+              .doUpdateSet({ living: sql`counts.living + ${change}` }),
+          ),
+      ),
+  };
+
+  function narrow(query: Found, filter: ResourceFilter): Found {
+    let found = query.where('resources.organization_id', '=', filter.organizationId);
+    found =
+      filter.state === 'deleted'
+        ? found.where('deleted_at', 'is not', null)
+        : found.where('deleted_at', 'is', null);
+    if (filter.type !== undefined) found = found.where('type', '=', filter.type);
+    if (filter.vaultIds !== undefined) found = found.where('resources.vault_id', 'in', [...filter.vaultIds]);
+    if (filter.q !== undefined)
+      found = found.where(sql<boolean>`name_search LIKE ${containing(filter.q)} ESCAPE '\\'`);
+    if (filter.tagIndex !== undefined) found = tagged(found, filter.organizationId, filter.tagIndex);
+    return inState(found, filter);
+  }
+
+  function tagged(found: Found, organizationId: string, tagIndex: string): Found {
+    return found.where('resources.id', 'in', eb =>
+      eb
+        .selectFrom('tags')
+        .select('resource_id')
+        .where('tags.organization_id', '=', organizationId)
+        .where('tag_index', '=', tagIndex),
+    );
+  }
+
+  function inState(found: Found, { state, now }: ResourceFilter): Found {
+    if (state === 'disabled') return found.where('enabled', '=', 0);
+    if (state === 'expired') return found.where('expiration_date', '<=', now);
+    if (state === 'inactive') return found.where('activation_date', '>', now);
+    if (state !== 'active') return found;
+    return found
+      .where('enabled', '=', 1)
+      .where(eb => eb.or([eb('activation_date', 'is', null), eb('activation_date', '<=', now)]))
+      .where(eb => eb.or([eb('expiration_date', 'is', null), eb('expiration_date', '>', now)]));
+  }
+
+  function countable(filter: ResourceFilter, page: Page): boolean {
+    return (
+      filter.q === undefined &&
+      filter.tagIndex === undefined &&
+      filter.state === undefined &&
+      page.asOf === undefined
+    );
+  }
+
+  async function counted(filter: ResourceFilter): Promise<number> {
+    let found = db.selectFrom('counts').where('organization_id', '=', filter.organizationId);
+    if (filter.type !== undefined) found = found.where('type', '=', filter.type);
+    if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
+    const row = await found.select(({ fn }) => fn.sum<number>('living').as('total')).executeTakeFirst();
+    return Number(row?.total ?? 0);
+  }
+
+  async function countOf(found: Found): Promise<number> {
+    const row = await found.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+    return row.total;
+  }
+}

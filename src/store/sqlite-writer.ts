@@ -1,0 +1,119 @@
+/**
+ * The writer thread of the SQLite engine: the only connection that writes. Submissions that arrive while a
+ * sync to disk is under way wait together, and then share the next one.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import type { Refusal, Statement, Unit } from './engine.ts';
+
+export interface Submission {
+  readonly id: number;
+  readonly units: readonly Unit[];
+}
+
+export type SubmissionResult =
+  | { readonly id: number; readonly rows: Record<string, unknown>[][][] }
+  | { readonly id: number; readonly refusals: ReadonlyMap<number, Refusal> }
+  | { readonly id: number; readonly failure: string };
+
+const constraintUnique = 2067;
+const constraintPrimaryKey = 1555;
+const highestGroup = 64;
+
+class Stale extends Error {}
+
+const port = parentPort!;
+const db = new DatabaseSync(workerData.path as string, { timeout: 5_000 });
+db.exec(workerData.pragmas as string);
+const prepared = new Map<string, StatementSync>();
+
+port.on('message', (first: Submission | 'close') => {
+  const group: Submission[] = [];
+  let closing = first === 'close';
+  if (first !== 'close') group.push(first);
+  while (group.length < highestGroup) {
+    const next = receiveMessageOnPort(port);
+    if (next === undefined) break;
+    if (next.message === 'close') closing = true;
+    else group.push(next.message as Submission);
+  }
+  if (group.length > 0) for (const result of commitGroup(group)) port.postMessage(result);
+  if (closing) {
+    db.close();
+    port.close();
+  }
+});
+
+function commitGroup(group: readonly Submission[]): SubmissionResult[] {
+  try {
+    db.exec('BEGIN IMMEDIATE');
+    const results = group.map(runSubmission);
+    db.exec('COMMIT');
+    return results;
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    return group.map(({ id }) => ({ id, failure: (error as Error).message }));
+  }
+}
+
+/** All units or none; where some are refused, all of those are named. */
+function runSubmission({ id, units }: Submission): SubmissionResult {
+  const refusals = new Map<number, Refusal>();
+  const rows: Record<string, unknown>[][][] = [];
+  db.exec('SAVEPOINT submission');
+  for (const [index, unit] of units.entries()) {
+    const outcome = runUnit(unit);
+    if (typeof outcome === 'string') refusals.set(index, outcome);
+    else rows.push(outcome);
+  }
+  if (refusals.size > 0) db.exec('ROLLBACK TO submission');
+  db.exec('RELEASE submission');
+  return refusals.size > 0 ? { id, refusals } : { id, rows };
+}
+
+function runUnit(unit: Unit): Record<string, unknown>[][] | Refusal {
+  db.exec('SAVEPOINT unit');
+  try {
+    const rows = unit.statements.map(runStatement).filter(result => result !== null);
+    db.exec('RELEASE unit');
+    return rows;
+  } catch (error) {
+    const refusal = refusalOf(error);
+    db.exec('ROLLBACK TO unit');
+    db.exec('RELEASE unit');
+    return refusal;
+  }
+}
+
+function runStatement(statement: Statement): Record<string, unknown>[] | null {
+  const query = prepare(statement.sql);
+  if (statement.returning) return query.all(...inputs(statement.parameters));
+  let changed = 0;
+  for (const parameters of statement.many ?? [statement.parameters]) {
+    changed += Number(query.run(...inputs(parameters)).changes);
+  }
+  if (statement.expect !== undefined && changed !== statement.expect) throw new Stale();
+  return null;
+}
+
+/** Anything but a refusal is the whole group's failure: a full disk is not one unit's fault. */
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof Stale) return 'stale';
+  const code = (error as { errcode?: number }).errcode;
+  if (code === constraintUnique || code === constraintPrimaryKey) return 'taken';
+  throw error;
+}
+
+function prepare(sql: string): StatementSync {
+  let query = prepared.get(sql);
+  if (query === undefined) {
+    if (prepared.size >= 500) prepared.clear();
+    query = db.prepare(sql);
+    prepared.set(sql, query);
+  }
+  return query;
+}
+
+function inputs(parameters: readonly unknown[]): SQLInputValue[] {
+  return parameters as SQLInputValue[];
+}

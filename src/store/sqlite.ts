@@ -1,0 +1,193 @@
+/**
+ * The embedded engine: one file, write-ahead log, every commit synced. Reads run here on a connection that
+ * can't write; writes go to the one writer thread, so that a sync never stops the event loop. All that is
+ * peculiar to SQLite is in this file and in the writer's.
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
+import { Failure } from '../contract/errors.ts';
+import { Announcer, type Engine, touchedBy, type Unit, type UnitRows, UnitsRefused } from './engine.ts';
+import { migrate } from './migrations/migrations.ts';
+import type { Schema } from './schema.ts';
+import type { Submission, SubmissionResult } from './sqlite-writer.ts';
+
+const pragmas = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA foreign_keys = ON;
+  PRAGMA secure_delete = FAST;
+  PRAGMA temp_store = MEMORY;
+  PRAGMA cache_size = -8000;
+`;
+const workerFile = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './sqlite-writer.js';
+
+export async function openSqlite(path: string): Promise<Engine> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  await migrateFile(path);
+  const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: adapt(reader) }) });
+  const announcer = new Announcer();
+  const writer = new Writer(path);
+  return {
+    name: 'sqlite',
+    db,
+    commit: async units => {
+      const rows = await writer.commit(units);
+      announcer.announce(touchedBy(units));
+      return rows;
+    },
+    insertMany: (table, columns, rows) => {
+      const names = Object.keys(columns);
+      const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
+      const many = rows.map(row => names.map(name => (row as unknown as Record<string, unknown>)[name]));
+      return { sql, parameters: [], many };
+    },
+    onChange: announcer.add,
+    hearsChanges: () => true, // One process serves a file, and this is it.
+    ping: async () => void reader.prepare('SELECT 1').get(),
+    close: async () => {
+      await writer.close();
+      await db.destroy();
+    },
+  };
+}
+
+/** Holds the data folder for as long as this process lives, however it ends. Null where another has it. */
+export function lockFolder(path: string): { release(): void } | null {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const lock = new DatabaseSync(path, { timeout: 0 });
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return { release: () => lock.close() };
+  } catch {
+    lock.close();
+    return null;
+  }
+}
+
+async function migrateFile(path: string): Promise<void> {
+  const connection = new DatabaseSync(path, { timeout: 10_000 });
+  connection.exec(pragmas);
+  const db = new Kysely<Schema>({ dialect: new TransactionalDdlDialect({ database: adapt(connection) }) });
+  try {
+    await migrate(db, 'sqlite');
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** SQLite can undo changes of the schema; the builder's own adapter plays safe and says it can't. */
+class TransactionalDdlDialect extends SqliteDialect {
+  override createAdapter(): SqliteAdapter {
+    return new (class extends SqliteAdapter {
+      override get supportsTransactionalDdl(): boolean {
+        return true;
+      }
+    })();
+  }
+}
+
+/** The builder speaks to a driver of another shape; this is all that differs. */
+function adapt(database: DatabaseSync): SqliteDatabase {
+  const prepared = new Map<string, SqliteStatement>();
+  return {
+    prepare: sql => {
+      let query = prepared.get(sql);
+      if (query === undefined) {
+        if (prepared.size >= 500) prepared.clear();
+        query = adaptStatement(database.prepare(sql));
+        prepared.set(sql, query);
+      }
+      return query;
+    },
+    close: () => database.close(),
+  };
+}
+
+function adaptStatement(query: StatementSync): SqliteStatement {
+  const inputs = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
+  return {
+    reader: query.columns().length > 0,
+    all: parameters => guarded(() => query.all(...inputs(parameters))),
+    run: parameters => guarded(() => query.run(...inputs(parameters))),
+    iterate: parameters => query.iterate(...inputs(parameters)) as IterableIterator<unknown>,
+  };
+}
+
+function guarded<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw unavailable(cause);
+  }
+}
+
+function unavailable(cause: unknown): Failure {
+  return new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
+}
+
+interface Waiting {
+  readonly resolve: (rows: readonly UnitRows[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The near side of the writer thread. A thread that dies fails what it held, and is replaced. */
+class Writer {
+  readonly #path: string;
+  readonly #waiting = new Map<number, Waiting>();
+  #worker: Worker;
+  #nextId = 1;
+  #closing = false;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#worker = this.#start();
+  }
+
+  commit(units: readonly Unit[]): Promise<readonly UnitRows[]> {
+    if (this.#closing) return Promise.reject(unavailable(new Error('the store is closed')));
+    return new Promise((resolve, reject) => {
+      const submission: Submission = { id: this.#nextId++, units };
+      this.#waiting.set(submission.id, { resolve, reject });
+      this.#worker.postMessage(submission);
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    const ended = new Promise(resolve => this.#worker.once('exit', resolve));
+    this.#worker.postMessage('close');
+    await ended;
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL(workerFile, import.meta.url), {
+      workerData: { path: this.#path, pragmas },
+    });
+    worker.on('message', (result: SubmissionResult) => this.#settle(result));
+    worker.on('error', cause => this.#failAll(cause));
+    worker.on('exit', () => {
+      this.#failAll(new Error('the writer thread ended'));
+      if (!this.#closing) this.#worker = this.#start();
+    });
+    return worker;
+  }
+
+  #settle(result: SubmissionResult): void {
+    const waiting = this.#waiting.get(result.id);
+    this.#waiting.delete(result.id);
+    if (waiting === undefined) return;
+    if ('rows' in result) waiting.resolve(result.rows);
+    else if ('refusals' in result) waiting.reject(new UnitsRefused(result.refusals));
+    else waiting.reject(unavailable(new Error(result.failure)));
+  }
+
+  #failAll(cause: unknown): void {
+    for (const { reject } of this.#waiting.values()) reject(unavailable(cause));
+    this.#waiting.clear();
+  }
+}

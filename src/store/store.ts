@@ -1,0 +1,53 @@
+/**
+ * The store: all SQL, one set of queries for both engines. It sees sealed bytes, stamps and digests, never
+ * plaintext, and it decides nothing: whether a row may be believed is for those who hold the keys.
+ * Each noun offers reads, which run at once, and statements, which take effect in a unit.
+ */
+import { credentials } from './credentials.ts';
+import type { ChangeListener, Engine, Unit, UnitRows } from './engine.ts';
+import { limits } from './limits.ts';
+import { logs } from './logs.ts';
+import { organizations } from './organizations.ts';
+import { outbox } from './outbox.ts';
+import { openPostgres } from './postgres.ts';
+import { resources } from './resources.ts';
+import { openSqlite } from './sqlite.ts';
+
+export interface Store {
+  readonly engine: Engine['name'];
+  readonly organizations: ReturnType<typeof organizations>;
+  readonly resources: ReturnType<typeof resources>;
+  readonly credentials: ReturnType<typeof credentials>;
+  readonly logs: ReturnType<typeof logs>;
+  readonly outbox: ReturnType<typeof outbox>;
+  readonly limits: ReturnType<typeof limits>;
+  commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
+  onChange(listener: ChangeListener): void;
+  hearsChanges(): boolean;
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type Location =
+  | { readonly engine: 'sqlite'; readonly path: string }
+  | { readonly engine: 'postgres'; readonly url: string };
+
+export async function openStore(location: Location): Promise<Store> {
+  const engine = await (location.engine === 'sqlite'
+    ? openSqlite(location.path)
+    : openPostgres(location.url));
+  return {
+    engine: engine.name,
+    organizations: organizations(engine),
+    resources: resources(engine),
+    credentials: credentials(engine),
+    logs: logs(engine),
+    outbox: outbox(engine),
+    limits: limits(engine),
+    commit: engine.commit,
+    onChange: engine.onChange,
+    hearsChanges: engine.hearsChanges,
+    ping: engine.ping,
+    close: engine.close,
+  };
+}
