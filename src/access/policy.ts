@@ -2,36 +2,14 @@
  * Who may do what, as tables that can be read. Pure: no look-up, no clock. Managing is not reading: an admin
  * runs the house without seeing a value. Nobody grants more than he has.
  */
+import { roleNames, scopeNames } from '../contract/access.ts';
 import type { Caller } from './caller.ts';
 
-export const roles = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
+export const roles = roleNames;
 export type Role = (typeof roles)[number];
 
-export const actions = [
-  'vaults:read',
-  'vaults:write',
-  'secrets:read',
-  'secrets:write',
-  'secrets:reveal',
-  'keys:read',
-  'keys:write',
-  'keys:reveal',
-  'certificates:read',
-  'certificates:write',
-  'access-keys:read',
-  'access-keys:write',
-  'public-tokens:read',
-  'public-tokens:write',
-  'webhooks:read',
-  'webhooks:write',
-  'api-keys:read',
-  'api-keys:write',
-  'members:read',
-  'members:write',
-  'logs:read',
-  'organization:read',
-  'organization:write',
-] as const;
+/** Every action has the name of the scope that allows it. */
+export const actions = scopeNames;
 export type Action = (typeof actions)[number];
 
 const resourceReads: readonly Action[] = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'];

@@ -6,6 +6,7 @@
  */
 import { hash as digest } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
+import { UnitsRefused } from '../store/engine.ts';
 import type { LogHeadRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
 
@@ -83,8 +84,13 @@ export class Checkpointer {
     const signature = keyring.signCheckpoint(Buffer.from(body));
     const statements = [store.logs.addCheckpoint({ number, body, signature })];
     if (full) statements.push(store.logs.removeCheckpoints(number - fullEvery));
-    // Where another replica took the number first, its checkpoint stands, and ours follows a second later.
-    await store.commit([{ statements }]);
+    try {
+      await store.commit([{ statements }]);
+    } catch (error) {
+      // Another replica took the number first: its checkpoint stands, and ours follows a second later.
+      if (error instanceof UnitsRefused) return;
+      throw error;
+    }
     for (const { writer, stream, seq } of moved) this.#signed.set(`${writer} ${stream}`, seq);
     if (file !== null) await writeAside(file, exportLine(body, signature));
   }

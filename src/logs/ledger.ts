@@ -35,13 +35,15 @@ export class ChangeRefused extends Error {
 
 interface Pending {
   readonly stream: Stream;
-  readonly entry: Entry;
+  readonly entries: readonly Entry[];
   readonly change: Change | null;
   readonly resolve: (receipt: string) => void;
   readonly reject: (error: Error) => void;
 }
 
-interface Chained extends Pending {
+interface Chained {
+  readonly stream: Stream;
+  readonly entry: Entry;
   readonly id: string;
   readonly text: string;
   readonly link: Link;
@@ -74,12 +76,12 @@ export class Ledger {
 
   /** Resolves with the entry's receipt once it is durable. */
   record(entry: RequestEntry): Promise<string> {
-    return this.#enqueue('request', entry, null);
+    return this.#enqueue('request', [entry], null);
   }
 
-  /** Stores a change and the entry that tells of it, both or neither. */
-  commit(entry: AuditEntry, change: Change | null = null): Promise<string> {
-    return this.#enqueue('audit', entry, change);
+  /** Stores a change and the entries that tell of it, all or nothing. Resolves with the first one's receipt. */
+  commit(entries: readonly AuditEntry[], change: Change | null = null): Promise<string> {
+    return this.#enqueue('audit', entries, change);
   }
 
   /** Everything that was handed in is settled when this resolves. */
@@ -87,12 +89,12 @@ export class Ledger {
     while (this.#flushing !== null) await this.#flushing;
   }
 
-  #enqueue(stream: Stream, entry: Entry, change: Change | null): Promise<string> {
+  #enqueue(stream: Stream, entries: readonly Entry[], change: Change | null): Promise<string> {
     if (this.#queue.length >= longestQueue) {
       return Promise.reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ stream, entry, change, resolve, reject });
+      this.#queue.push({ stream, entries, change, resolve, reject });
       this.#flushing ??= this.#flush();
     });
   }
@@ -107,15 +109,15 @@ export class Ledger {
 
   async #commitGroup(group: readonly Pending[]): Promise<void> {
     if (group.length === 0) return;
-    const { entries, heads } = this.#chain(group);
-    const changes = entries.filter(entry => entry.change !== null);
+    const { receipts, chained, heads } = this.#chain(group);
+    const changes = group.filter(pending => pending.change !== null);
     try {
-      await this.#parts.store.commit([...changes.map(unitOf), this.#logUnit(entries, heads)]);
+      await this.#parts.store.commit([...changes.map(unitOf), this.#logUnit(chained, heads)]);
     } catch (error) {
       return this.#afterFailure(error, group, changes);
     }
     this.#heads = heads;
-    for (const { id, link, resolve } of entries) resolve(receiptOf(id, link.hash));
+    for (const [index, { resolve }] of group.entries()) resolve(receipts[index]!);
   }
 
   async #afterFailure(error: unknown, group: readonly Pending[], changes: readonly Pending[]): Promise<void> {
@@ -131,19 +133,28 @@ export class Ledger {
     await this.#commitGroup(rest);
   }
 
-  #chain(group: readonly Pending[]): { entries: Chained[]; heads: Heads } {
+  #chain(group: readonly Pending[]): { receipts: string[]; chained: Chained[]; heads: Heads } {
     const heads = { ...this.#heads };
     const created_at = new Date(this.#parts.now()).toISOString();
-    const entries = group.map(pending => {
-      const id = this.#parts.newId();
-      const text = JSON.stringify({ id, created_at, ...pending.entry });
-      const before = heads[pending.stream];
-      const hash = linkHash(pending.stream, this.#writer, before, id, text);
-      const link = { seq: before.seq + 1, hash, mark: this.#parts.keyring.chainMark(hash) };
-      heads[pending.stream] = link;
-      return { ...pending, id, text, link };
+    const chained: Chained[] = [];
+    const receipts = group.map(({ stream, entries }) => {
+      const first = chained.length;
+      for (const entry of entries) {
+        const link = this.#link(stream, heads[stream], entry, created_at);
+        chained.push(link);
+        heads[stream] = link.link;
+      }
+      return receiptOf(chained[first]!.id, chained[first]!.link.hash);
     });
-    return { entries, heads };
+    return { receipts, chained, heads };
+  }
+
+  #link(stream: Stream, before: Link, entry: Entry, created_at: string): Chained {
+    const id = this.#parts.newId();
+    const text = JSON.stringify({ id, created_at, ...entry });
+    const hash = linkHash(stream, this.#writer, before, id, text);
+    const link = { seq: before.seq + 1, hash, mark: this.#parts.keyring.chainMark(hash) };
+    return { stream, entry, id, text, link };
   }
 
   #logUnit(entries: readonly Chained[], heads: Heads): Unit {

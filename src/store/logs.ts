@@ -126,6 +126,10 @@ export function logs({ db, insertMany }: Engine) {
       return { rows, total: await total('request', filter, count) };
     },
 
+    /** The newest of the matching entries, for reading on from one stretch to the next. */
+    requestsBefore: (filter: LogFilter, limit: number): Promise<RequestLogRow[]> =>
+      requests(filter).selectAll().orderBy('id', 'desc').limit(limit).execute(),
+
     async auditPage(filter: LogFilter, page: Page): Promise<PageOf<AuditLogRow>> {
       const found = audits(filter);
       const rows = await found

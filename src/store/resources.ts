@@ -30,7 +30,12 @@ export function resources({ db }: Engine) {
   const auditedRevision = sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
     WHERE subject_id = resources.id AND subject_revision IS NOT NULL)`.as('audited_revision');
 
-  const audited = () => db.selectFrom('resources').selectAll('resources').select(auditedRevision);
+  /** With a vault all that it holds is gone from sight, and comes back with it. */
+  const inLivingVault = sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
+    WHERE vault.id = resources.vault_id AND vault.id <> resources.id AND vault.deleted_at IS NOT NULL)`;
+
+  const audited = () =>
+    db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision);
 
   const withValue = () =>
     audited()
@@ -87,7 +92,7 @@ export function resources({ db }: Engine) {
         .execute(),
 
     async page(filter: ResourceFilter, page: Page): Promise<PageOf<AuditedResource>> {
-      const found = narrow(db.selectFrom('resources'), filter);
+      const found = narrow(db.selectFrom('resources').where(inLivingVault), filter);
       const listed = page.asOf === undefined ? found : found.where('resources.id', '<=', page.asOf);
       const rows = await listed
         .selectAll('resources')
@@ -118,17 +123,27 @@ export function resources({ db }: Engine) {
         expect: 1,
       }),
 
-    /** Every living thing in a vault but the vault itself. */
-    idsIn: async (vaultId: string): Promise<string[]> => {
-      const rows = await db
-        .selectFrom('resources')
-        .select('id')
-        .where('vault_id', '=', vaultId)
-        .where('type', '<>', 'vault')
-        .where('deleted_at', 'is', null)
-        .execute();
-      return rows.map(row => row.id);
-    },
+    /** All that a vault holds, for good; the vault's own row goes by `purge`. */
+    purgeContents: (vaultId: string): Statement[] => [
+      statement(db.deleteFrom('resources').where('vault_id', '=', vaultId).where('type', '<>', 'vault')),
+      statement(db.deleteFrom('counts').where('vault_id', '=', vaultId)),
+    ],
+
+    /** Takes a vault with all that it holds out of the organization's totals, or back into them. */
+    countVault: (organizationId: string, vaultId: string, change: 1 | -1): Statement[] => [
+      addToCount(organizationId, 'vault', organizationId, change),
+      statement(
+        db
+          .updateTable('counts')
+          .set({
+            living: sql`living + ${change} * coalesce((SELECT held.living FROM counts AS held
+              WHERE held.vault_id = ${vaultId} AND held.type = counts.type), 0)`,
+          })
+          .where('organization_id', '=', organizationId)
+          .where('vault_id', '=', organizationId)
+          .where('type', '<>', 'vault'),
+      ),
+    ],
 
     /** Deleted before that moment, and due to be removed for good. */
     deletedBefore: (moment: number, limit: number): Promise<AuditedResource[]> =>
@@ -169,18 +184,11 @@ export function resources({ db }: Engine) {
       return [clear, statement(db.insertInto('tags').values(rows))];
     },
 
-    /** Adds to the number of living resources; called with 1, -1, or more for a whole vault's contents. */
-    count: (organizationId: string, type: string, vaultId: string, change: number): Statement =>
-      statement(
-        db
-          .insertInto('counts')
-          .values({ organization_id: organizationId, type, vault_id: vaultId, living: change })
-          .onConflict(on =>
-            on
-              .columns(['organization_id', 'type', 'vault_id'])
-              .doUpdateSet({ living: sql`counts.living + ${change}` }),
-          ),
-      ),
+    /** One more or one less that lies in a vault. */
+    count: (organizationId: string, type: string, vaultId: string, change: 1 | -1): Statement[] => [
+      addToCount(organizationId, type, organizationId, change),
+      addToCount(organizationId, type, vaultId, change),
+    ],
   };
 
   function narrow(query: Found, filter: ResourceFilter): Found {
@@ -218,19 +226,32 @@ export function resources({ db }: Engine) {
       .where(eb => eb.or([eb('expiration_date', 'is', null), eb('expiration_date', '>', now)]));
   }
 
-  function countable(filter: ResourceFilter, page: Page): boolean {
-    return (
-      filter.q === undefined &&
-      filter.tagIndex === undefined &&
-      filter.state === undefined &&
-      page.asOf === undefined
+  /** A narrowing to vaults that may include vaults themselves is small enough to be counted as it is. */
+  function countable({ q, tagIndex, state, type, vaultIds }: ResourceFilter, { asOf }: Page): boolean {
+    if (vaultIds !== undefined && (type === undefined || type === 'vault')) return false;
+    return [q, tagIndex, state, asOf].every(narrowing => narrowing === undefined);
+  }
+
+  function addToCount(organizationId: string, type: string, vaultId: string, change: number): Statement {
+    const row = { organization_id: organizationId, type, vault_id: vaultId, living: change };
+    return statement(
+      db
+        .insertInto('counts')
+        .values(row)
+        .onConflict(on =>
+          on
+            .columns(['organization_id', 'type', 'vault_id'])
+            .doUpdateSet({ living: sql`counts.living + ${change}` }),
+        ),
     );
   }
 
-  async function counted(filter: ResourceFilter): Promise<number> {
-    let found = db.selectFrom('counts').where('organization_id', '=', filter.organizationId);
-    if (filter.type !== undefined) found = found.where('type', '=', filter.type);
-    if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
+  async function counted({ organizationId, type, vaultIds }: ResourceFilter): Promise<number> {
+    let found = db
+      .selectFrom('counts')
+      .where('organization_id', '=', organizationId)
+      .where('vault_id', 'in', vaultIds === undefined ? [organizationId] : [...vaultIds]);
+    if (type !== undefined) found = found.where('type', '=', type);
     const row = await found.select(({ fn }) => fn.sum<number>('living').as('total')).executeTakeFirst();
     return Number(row?.total ?? 0);
   }

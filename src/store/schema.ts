@@ -80,7 +80,10 @@ export interface TagTable {
   resource_id: string;
 }
 
-/** How many living resources of a type a vault holds, so that a list's total is no scan. */
+/**
+ * How many living resources of a type there are, so that a list's total is no scan: one row for each vault,
+ * and one for the whole organization, whose `vault_id` is the organization's own id.
+ */
 export interface CountTable {
   organization_id: string;
   type: string;

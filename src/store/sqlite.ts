@@ -9,7 +9,15 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { Worker } from 'node:worker_threads';
 import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import { Failure } from '../contract/errors.ts';
-import { Announcer, type Engine, touchedBy, type Unit, type UnitRows, UnitsRefused } from './engine.ts';
+import {
+  Announcer,
+  type Engine,
+  type Statement,
+  touchedBy,
+  type Unit,
+  type UnitRows,
+  UnitsRefused,
+} from './engine.ts';
 import { migrate } from './migrations/migrations.ts';
 import type { Schema } from './schema.ts';
 import type { Submission, SubmissionResult } from './sqlite-writer.ts';
@@ -24,18 +32,28 @@ const pragmas = `
 `;
 const workerFile = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './sqlite-writer.js';
 
-export async function openSqlite(path: string): Promise<Engine> {
+/** How often the serving process looks whether a command beside it changed something. */
+const outsideInterval = 400;
+const noteOutsideChange: Statement = {
+  sql: `INSERT INTO meta (key, value) VALUES ('outside_changes', randomblob(8))
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+  parameters: [],
+};
+
+/** `serves`: this process serves the file, and hears what commands beside it change. */
+export async function openSqlite(path: string, serves: boolean): Promise<Engine> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   await migrateFile(path);
   const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: adapt(reader) }) });
   const announcer = new Announcer();
   const writer = new Writer(path);
+  const ear = serves ? hearOutsideChanges(reader, announcer) : null;
   return {
     name: 'sqlite',
     db,
     commit: async units => {
-      const rows = await writer.commit(units);
+      const rows = await writer.commit(serves ? units : [...units, { statements: [noteOutsideChange] }]);
       announcer.announce(touchedBy(units));
       return rows;
     },
@@ -46,13 +64,25 @@ export async function openSqlite(path: string): Promise<Engine> {
       return { sql, parameters: [], many };
     },
     onChange: announcer.add,
-    hearsChanges: () => true, // One process serves a file, and this is it.
+    hearsChanges: () => true, // Its own it knows at once, and the file can't go away like a connection.
     ping: async () => void reader.prepare('SELECT 1').get(),
     close: async () => {
+      clearInterval(ear ?? undefined);
       await writer.close();
       await db.destroy();
     },
   };
+}
+
+function hearOutsideChanges(reader: DatabaseSync, announcer: Announcer): NodeJS.Timeout {
+  const query = reader.prepare("SELECT hex(value) AS mark FROM meta WHERE key = 'outside_changes'");
+  let known = query.get()?.mark;
+  const look = () => {
+    const mark = query.get()?.mark;
+    if (mark !== known) announcer.announce('all');
+    known = mark;
+  };
+  return setInterval(look, outsideInterval).unref();
 }
 
 /** Holds the data folder for as long as this process lives, however it ends. Null where another has it. */

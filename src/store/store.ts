@@ -9,7 +9,6 @@ import { limits } from './limits.ts';
 import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
-import { openPostgres } from './postgres.ts';
 import { resources } from './resources.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -29,13 +28,14 @@ export interface Store {
 }
 
 export type Location =
-  | { readonly engine: 'sqlite'; readonly path: string }
+  | { readonly engine: 'sqlite'; readonly path: string; readonly serves: boolean }
   | { readonly engine: 'postgres'; readonly url: string };
 
 export async function openStore(location: Location): Promise<Store> {
+  // The driver is loaded by those who need it: it is a tenth of an idle service's memory.
   const engine = await (location.engine === 'sqlite'
-    ? openSqlite(location.path)
-    : openPostgres(location.url));
+    ? openSqlite(location.path, location.serves)
+    : (await import('./postgres.ts')).openPostgres(location.url));
   return {
     engine: engine.name,
     organizations: organizations(engine),

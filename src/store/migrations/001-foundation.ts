@@ -109,6 +109,7 @@ async function resources(db: Kysely<unknown>, types: ColumnTypes): Promise<void>
     .addColumn('living', 'integer', col => col.notNull())
     .addPrimaryKeyConstraint('counts_key', ['organization_id', 'type', 'vault_id'])
     .execute();
+  await db.schema.createIndex('counts_of_vault').on('counts').column('vault_id').execute();
 }
 
 async function credentials(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {

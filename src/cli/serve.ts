@@ -1,0 +1,50 @@
+/** `strongroom serve`: runs the service until it is told to stop. */
+import { writeFileSync } from 'node:fs';
+import { helpFor, readConfig, serveOptions } from '../config.ts';
+import type { Command } from '../main.ts';
+import { serve } from '../serve.ts';
+
+const usage = 'serve [flags]';
+const summary = 'serve the API, the vault endpoint and the tool endpoint';
+const longestStop = 10_000;
+
+export const command: Command = {
+  usage,
+  summary,
+  help: () => helpFor(usage, 'Serves the whole product.', serveOptions),
+  run: async args => {
+    hardenProcess();
+    const report = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
+    const running = await serve(readConfig(serveOptions, args, process.env), { report });
+    process.stdout.write(`Strongroom serves on ${running.url}\n`);
+    stopOnSignals(running.stop, report);
+  },
+};
+
+/** A process that holds keys opens no debugger when asked by a signal, and leaves no memory behind in a core file. */
+function hardenProcess(): void {
+  process.on('SIGUSR1', () => {});
+  try {
+    writeFileSync('/proc/self/coredump_filter', '0');
+  } catch {
+    // Only Linux has it.
+  }
+}
+
+function stopOnSignals(stop: () => Promise<void>, report: (line: string) => void): void {
+  let stopping = false;
+  const onSignal = () => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(1), longestStop).unref();
+    stop().then(
+      () => process.exit(0),
+      error => {
+        report(`the stop failed: ${(error as Error).message}`);
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}

@@ -1,0 +1,181 @@
+/** Credentials, members and organizations, as they are sent and answered. */
+import { z } from 'zod';
+import { recordTimes, searchQuery } from './common.ts';
+import { count, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
+
+export const roleNames = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
+export const planNames = ['free', 'pro', 'enterprise'] as const;
+export type Plan = (typeof planNames)[number];
+
+const role = oneOf(roleNames).meta({ id: 'Role' });
+const expiry = moment.nullable().optional();
+
+function listOfAtMost<T extends z.ZodType>(most: number, item: T) {
+  return z
+    .array(item, { error: 'must be an array' })
+    .min(1, { error: 'must not be empty; leave it out to narrow nothing' })
+    .max(most, { error: `must hold ${most} at most` });
+}
+
+const token = z
+  .string()
+  .optional()
+  .meta({ description: 'The credential itself: in the answer that creates it, and never again.' });
+
+// API keys
+
+export const scopeNames = [
+  'vaults:read',
+  'vaults:write',
+  'secrets:read',
+  'secrets:write',
+  'secrets:reveal',
+  'keys:read',
+  'keys:write',
+  'keys:reveal',
+  'certificates:read',
+  'certificates:write',
+  'access-keys:read',
+  'access-keys:write',
+  'public-tokens:read',
+  'public-tokens:write',
+  'webhooks:read',
+  'webhooks:write',
+  'api-keys:read',
+  'api-keys:write',
+  'members:read',
+  'members:write',
+  'logs:read',
+  'organization:read',
+  'organization:write',
+] as const;
+
+const scopes = listOfAtMost(scopeNames.length, oneOf(scopeNames));
+const vaultIds = listOfAtMost(100, id);
+
+export const apiKeyCreate = z.strictObject({
+  name,
+  role,
+  scopes: scopes.nullable().optional(),
+  vault_ids: vaultIds.nullable().optional(),
+  expiration_date: expiry,
+});
+export const apiKeyUpdate = z.strictObject({ name: name.optional(), expiration_date: expiry });
+export type ApiKeyCreate = z.output<typeof apiKeyCreate>;
+export type ApiKeyUpdate = z.output<typeof apiKeyUpdate>;
+
+const credential = {
+  id,
+  name: z.string(),
+  expiration_date: timestamp.nullable(),
+  last_used_at: timestamp.nullable(),
+  created_by: z.string(),
+  ...recordTimes,
+  token,
+};
+
+export const apiKey = z
+  .object({
+    ...credential,
+    role,
+    scopes: z.array(z.string()).nullable(),
+    vault_ids: z.array(id).nullable(),
+  })
+  .meta({ id: 'ApiKey' });
+export type ApiKey = z.output<typeof apiKey>;
+
+// Vault access keys
+
+const kinds = listOfAtMost(3, oneOf(['secret', 'key', 'certificate']));
+const namePatterns = listOfAtMost(50, line(1, 255)).meta({
+  description: '`*` stands for any run of characters, everything else for itself.',
+  example: ['DATABASE_*'],
+});
+const cidrs = listOfAtMost(50, line(1, 64));
+
+const narrowings = {
+  kinds: kinds.nullable().optional(),
+  names: namePatterns.nullable().optional(),
+  names_only: flag.optional(),
+  cidrs: cidrs
+    .nullable()
+    .optional()
+    .meta({ example: ['10.0.0.0/8'] }),
+  expiration_date: expiry,
+  max_uses: count(1, 1_000_000_000).nullable().optional(),
+  rate_limit: count(1, 1_000_000).nullable().optional().meta({ description: 'Requests a minute.' }),
+};
+
+export const accessKeyCreate = z.strictObject({ vault_id: id, name, ...narrowings });
+export const accessKeyUpdate = z.strictObject({ name: name.optional(), ...narrowings });
+export type AccessKeyCreate = z.output<typeof accessKeyCreate>;
+export type AccessKeyUpdate = z.output<typeof accessKeyUpdate>;
+
+export const accessKey = z
+  .object({
+    ...credential,
+    vault_id: id,
+    kinds: z.array(z.string()).nullable(),
+    names: z.array(z.string()).nullable(),
+    names_only: z.boolean(),
+    cidrs: z.array(z.string()).nullable(),
+    max_uses: z.int().nullable(),
+    uses: z.int(),
+    rate_limit: z.int().nullable(),
+  })
+  .meta({ id: 'AccessKey' });
+export type AccessKey = z.output<typeof accessKey>;
+
+export const accessKeyQuery = searchQuery.extend({ vault_id: id.optional() });
+
+// Public tokens
+
+export const publicTokenCreate = z.strictObject({
+  key_id: id,
+  name: name.optional(),
+  expiration_date: expiry,
+});
+export const publicTokenUpdate = z.strictObject({ name: name.optional(), expiration_date: expiry });
+export type PublicTokenCreate = z.output<typeof publicTokenCreate>;
+export type PublicTokenUpdate = z.output<typeof publicTokenUpdate>;
+export const publicToken = z
+  .object({ ...credential, key_id: id, vault_id: id })
+  .meta({ id: 'PublicToken', description: 'Gives the public half of one key, and nothing else.' });
+export type PublicToken = z.output<typeof publicToken>;
+export const publicTokenQuery = searchQuery.extend({ vault_id: id.optional(), key_id: id.optional() });
+
+// Members
+
+const email = line(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
+  error: 'must be an email address',
+});
+
+export const memberCreate = z.strictObject({ email, role });
+export const memberUpdate = z.strictObject({ role: role.optional() });
+export type MemberCreate = z.output<typeof memberCreate>;
+export type MemberUpdate = z.output<typeof memberUpdate>;
+export const member = z
+  .object({
+    id,
+    name: z.string(),
+    email: z.string(),
+    role,
+    state: z.enum(['invited', 'active']),
+    ...recordTimes,
+  })
+  .meta({ id: 'Member' });
+export type Member = z.output<typeof member>;
+
+// The organization
+
+export const organizationUpdate = z.strictObject({ name: name.optional() });
+export const organization = z
+  .object({
+    id,
+    name: z.string(),
+    plan: z.enum(planNames),
+    rate_limit: z.int().nullable().meta({ description: 'Requests a minute; null where unlimited.' }),
+    ...recordTimes,
+  })
+  .meta({ id: 'Organization' });
+export type Organization = z.output<typeof organization>;

@@ -1,0 +1,71 @@
+/** What all collections share: pages, lists, deletions and errors. */
+import { z } from 'zod';
+import { id, line, queryInteger, timestamp } from './text.ts';
+
+export const pageQuery = z.strictObject({
+  page: queryInteger(1, 999_999_999)
+    .default(1)
+    .meta({ description: 'From 1.', type: 'integer', minimum: 1, default: 1 }),
+  limit: queryInteger(1, 100).default(20).meta({ type: 'integer', minimum: 1, maximum: 100, default: 20 }),
+  as_of: id.optional().meta({
+    description:
+      'Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable.',
+  }),
+});
+
+export const searchQuery = pageQuery.extend({
+  q: line(1, 255).optional().meta({ description: 'Part of a name, in any case.' }),
+});
+
+export type PageQuery = z.output<typeof pageQuery>;
+export type SearchQuery = z.output<typeof searchQuery>;
+
+export const pagination = z
+  .object({ total: z.int(), page: z.int(), limit: z.int() })
+  .meta({ id: 'Pagination', example: { total: 1, page: 1, limit: 20 } });
+
+export interface List<T> {
+  readonly data: readonly T[];
+  readonly pagination: { readonly total: number; readonly page: number; readonly limit: number };
+}
+
+export function listOf<T extends z.ZodType>(item: T) {
+  return z.object({ data: z.array(item), pagination });
+}
+
+export const deletion = z
+  .object({ id, deleted: z.literal(true) })
+  .meta({ id: 'Deletion', description: 'The record is gone, or waits in the trash.' });
+
+export const deleteQuery = z.strictObject({
+  purge: z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .default('false')
+    .transform(text => text === 'true')
+    .meta({ description: 'Deletes for good, where a delete could otherwise be undone for 30 days.' }),
+});
+
+export const errorBody = z
+  .object({
+    error: z.object({
+      code: z.string(),
+      message: z.string(),
+      details: z.object({ field: z.string(), reason: z.string() }),
+    }),
+  })
+  .meta({
+    id: 'Error',
+    example: {
+      error: {
+        code: 'INVALID_REQUEST',
+        message: 'The request is not valid',
+        details: { field: 'name', reason: 'must have 1 to 255 characters' },
+      },
+    },
+  });
+
+export const health = z
+  .object({ status: z.enum(['ok', 'sealed', 'degraded']), version: z.string() })
+  .meta({ id: 'Health', example: { status: 'ok', version: '0.1.0' } });
+
+export const recordTimes = { created_at: timestamp, updated_at: timestamp };

@@ -1,0 +1,70 @@
+/** Entries of the request log and the audit log, as they are answered. */
+import { z } from 'zod';
+import { pageQuery } from './common.ts';
+import { id, line, moment, queryInteger, timestamp } from './text.ts';
+
+const period = {
+  from: moment.optional().meta({ description: 'At or after this moment.' }),
+  to: moment.optional().meta({ description: 'Before this moment.' }),
+};
+
+export const requestLogQuery = pageQuery.omit({ as_of: true }).extend({
+  vault_id: id.optional(),
+  access_key_id: id.optional(),
+  status: queryInteger(100, 599).optional(),
+  ip_address: line(2, 64).optional(),
+  ...period,
+});
+export type RequestLogQuery = z.output<typeof requestLogQuery>;
+
+export const requestLogExport = requestLogQuery.omit({ page: true, limit: true }).extend({
+  format: z.enum(['jsonl', 'csv'], { error: 'must be one of: jsonl, csv' }).default('jsonl'),
+});
+
+export const requestLog = z
+  .object({
+    id,
+    created_at: timestamp,
+    success: z.boolean(),
+    resource_type: z.literal('vault'),
+    ip_address: z.string(),
+    route: z.string(),
+    method: z.string(),
+    status: z.int(),
+    vault_id: id.nullable(),
+    access_key_id: id.nullable(),
+    requested: z.string(),
+    tool: z.string().nullable(),
+    user_agent: z.string(),
+    duration_ms: z.number(),
+    request_id: z.string(),
+    receipt: z.string(),
+  })
+  .meta({ id: 'RequestLog' });
+export type RequestLog = z.output<typeof requestLog>;
+
+export const auditLogQuery = pageQuery.omit({ as_of: true }).extend({
+  action: line(1, 64).optional(),
+  subject_id: id.optional(),
+  ...period,
+});
+export type AuditLogQuery = z.output<typeof auditLogQuery>;
+
+export const auditLog = z
+  .object({
+    id,
+    created_at: timestamp,
+    actor: z.object({ kind: z.string(), id: z.string(), name: z.string() }),
+    action: z.string(),
+    outcome: z.enum(['allowed', 'denied']),
+    subject: z.object({ type: z.string(), id: id.nullable(), name: z.string() }).nullable(),
+    revision: z.int().nullable(),
+    vault_id: id.nullable(),
+    ip_address: z.string(),
+    user_agent: z.string(),
+    request_id: z.string(),
+    details: z.record(z.string(), z.unknown()),
+    receipt: z.string(),
+  })
+  .meta({ id: 'AuditLog' });
+export type AuditLog = z.output<typeof auditLog>;

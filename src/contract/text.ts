@@ -1,0 +1,125 @@
+/**
+ * The small types that every schema is made of. Each has explicit bounds, and each refusal says what would be
+ * right without repeating what was sent.
+ */
+import { z } from 'zod';
+import { isId } from './id.ts';
+
+/** Characters that hide, reorder or break text: controls, bidirectional marks, line separators, lone surrogates. */
+const unsafe = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u;
+
+export function isSafeText(text: string): boolean {
+  return !unsafe.test(text);
+}
+
+function characters(text: string): number {
+  return [...text].length;
+}
+
+/** Text of a bounded number of characters, in its composed form (NFC). */
+export function line(smallest: number, largest: number) {
+  return z
+    .string({ error: 'must be a string' })
+    .refine(isSafeText, {
+      error: 'must not hold control, bidirectional or unpaired surrogate characters',
+      abort: true,
+    })
+    .transform(text => text.normalize('NFC'))
+    .refine(text => characters(text) >= smallest && characters(text) <= largest, {
+      error: `must have ${smallest} to ${largest} characters`,
+    });
+}
+
+export const id = z
+  .string({ error: 'must be a string' })
+  .refine(isId, { error: 'must be a UUID in lower case' })
+  .meta({
+    id: 'Id',
+    format: 'uuid',
+    description: 'A UUID, version 7.',
+    example: '0199a3c4-7f00-7abc-8def-0123456789ab',
+  });
+
+export const name = line(1, 255).meta({
+  id: 'Name',
+  minLength: 1,
+  maxLength: 255,
+  description: 'Unique among the living of one type in one vault.',
+  example: 'DATABASE_URL',
+});
+
+export const description = line(0, 1024).meta({ id: 'Description', maxLength: 1024 });
+
+const mostTags = 15;
+
+export const tags = z
+  .record(line(1, 128), line(0, 256), { error: 'must be an object of strings' })
+  .refine(all => Object.keys(all).length <= mostTags, { error: `must hold ${mostTags} tags at most` })
+  .meta({
+    id: 'Tags',
+    description: 'At most 15; names to 128 characters, values to 256.',
+    example: { team: 'payments' },
+  });
+
+export type Tags = Readonly<Record<string, string>>;
+
+const earliest = Date.UTC(1970, 0, 1);
+const latest = Date.UTC(9999, 11, 31);
+const isoDate = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/;
+
+function isMoment(text: string): boolean {
+  const time = Date.parse(text);
+  if (!isoDate.test(text) || Number.isNaN(time)) return false;
+  // The platform's parser lets the 31st of February pass as a day of March.
+  const day = Number(text.slice(8, 10));
+  const daysInMonth = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
+  return day >= 1 && day <= daysInMonth && time >= earliest && time <= latest;
+}
+
+/** A moment in a request, as milliseconds. */
+export const moment = z
+  .string({ error: 'must be a string' })
+  .refine(isMoment, {
+    error: 'must be an ISO 8601 date and time with a zone, such as 2027-01-31T00:00:00Z',
+    abort: true,
+  })
+  .transform(text => Date.parse(text))
+  .meta({ format: 'date-time', example: '2027-01-31T00:00:00.000Z' });
+
+/** A moment in an answer. */
+export const timestamp = z.string().meta({
+  id: 'Timestamp',
+  format: 'date-time',
+  description: 'ISO 8601, UTC, with milliseconds.',
+  example: '2026-11-15T09:30:00.000Z',
+});
+
+export function iso(time: number): string {
+  return new Date(time).toISOString();
+}
+
+export function isoOrNull(time: number | null): string | null {
+  return time === null ? null : iso(time);
+}
+
+/** A whole number written in a query, such as a page. */
+export function queryInteger(smallest: number, largest: number) {
+  return z
+    .string({ error: 'must be given once' })
+    .refine(text => /^\d{1,9}$/.test(text) && Number(text) >= smallest && Number(text) <= largest, {
+      error: `must be a whole number from ${smallest} to ${largest}`,
+      abort: true,
+    })
+    .transform(Number);
+}
+
+export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
+  return z.enum(values, { error: `must be one of: ${values.join(', ')}` });
+}
+
+export const flag = z.boolean({ error: 'must be true or false' });
+
+export function count(smallest: number, largest: number) {
+  const error = `must be a whole number from ${smallest} to ${largest}`;
+  return z.int({ error }).min(smallest, { error }).max(largest, { error });
+}

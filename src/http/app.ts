@@ -1,0 +1,116 @@
+/**
+ * The HTTP surface: the order of the hooks, and what is mounted where. A request passes, in this order: is it
+ * sound; whose is it (general API); may the organization still ask; and only then is its body read.
+ */
+import type { IncomingMessage } from 'node:http';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { Failure } from '../contract/errors.ts';
+import type { NewId } from '../contract/id.ts';
+import type { Store } from '../store/store.ts';
+import type { Domain } from '../vault/domain.ts';
+import { errorBody, failureHeaders, failureOf, messageBody, statusOf } from './errors.ts';
+import { generalRoutes } from './general.ts';
+import { mountHealth } from './health.ts';
+import { parseJson } from './json.ts';
+import { planLimit } from './plan-limit.ts';
+import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
+import { registerRoutes } from './route.ts';
+
+export interface AppParts {
+  readonly domain: Domain;
+  readonly store: Store;
+  readonly now: () => number;
+  readonly newId: NewId;
+  readonly addressOf: AddressOf;
+  readonly version: string;
+  readonly tls: { readonly cert: string; readonly key: string } | null;
+  readonly draining: () => boolean;
+  /** For the operator's eyes: what went wrong inside. */
+  readonly onError: (error: unknown, requestId: string) => void;
+}
+
+const largestBody = 1024 * 1024;
+
+export function buildApp(parts: AppParts): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    bodyLimit: largestBody,
+    genReqId: parts.newId,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 72_000,
+    exposeHeadRoutes: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 },
+    ...listener(parts),
+  }) as unknown as FastifyInstance;
+  hardenParsing(app);
+  app.decorateRequest('caller', null);
+  app.addHook('onRequest', (request, reply, done) => {
+    secure(request, reply);
+    done(faultOf(request.raw) ?? undefined);
+  });
+  app.setErrorHandler((error, request, reply) => answerFailure(parts, error, request, reply));
+  app.setNotFoundHandler(() => {
+    throw new Failure('NOT_FOUND');
+  });
+  mountHealth(app, parts);
+  mountGeneral(app, parts);
+  return app;
+}
+
+function listener({ tls }: AppParts) {
+  const server = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 };
+  return tls === null ? { http: server } : { https: { ...server, ...tls, minVersion: 'TLSv1.2' as const } };
+}
+
+/** Only JSON is read, and only by our own parser. */
+function hardenParsing(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, body === '' ? undefined : parseJson(body as string));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+function secure(request: FastifyRequest, reply: FastifyReply): void {
+  const headers = reply.raw;
+  headers.setHeader('x-request-id', request.id);
+  headers.setHeader('x-content-type-options', 'nosniff');
+  headers.setHeader('referrer-policy', 'no-referrer');
+  headers.setHeader('x-frame-options', 'DENY');
+  headers.setHeader('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
+  headers.setHeader('cache-control', 'no-store');
+}
+
+function mountGeneral(app: FastifyInstance, parts: AppParts): void {
+  const { domain, store, now, addressOf } = parts;
+  const take = planLimit({ store, now, limitOf: domain.organizations.limit });
+  app.register(async general => {
+    general.addHook('onRequest', async (request, reply) => {
+      const origin = originOf(request.raw, request.id, addressOf);
+      request.caller = await domain.authenticate.apiKey(bearerToken(request.headers.authorization), origin);
+      await take(request.caller.organizationId, reply);
+    });
+    registerRoutes(general, generalRoutes(domain));
+  });
+}
+
+function answerFailure(parts: AppParts, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const failure = failureOf(error);
+  if (failure.code === 'INTERNAL_ERROR' || failure.code === 'UNAVAILABLE') {
+    parts.onError(failure.cause ?? failure, request.id);
+  }
+  if (hasUnreadBody(request.raw)) reply.header('connection', 'close');
+  const body = request.url.startsWith('/api/') ? messageBody(failure) : errorBody(failure);
+  reply.code(statusOf[failure.code]).headers(failureHeaders(failure)).send(body);
+}
+
+/** A refused upload is not read to its end just to keep the connection. */
+function hasUnreadBody(request: IncomingMessage): boolean {
+  return (
+    !request.complete &&
+    (request.headers['content-length'] ?? request.headers['transfer-encoding']) !== undefined
+  );
+}

@@ -1,0 +1,62 @@
+/**
+ * From failures to answers: the only table of codes and statuses. An answer never repeats what was sent and
+ * never says more of an inner error than that there was one; the cause goes to the operator's log.
+ */
+import type { FastifyError } from 'fastify';
+import { Failure, type FailureCode, invalid } from '../contract/errors.ts';
+
+export const statusOf: Readonly<Record<FailureCode, number>> = {
+  INVALID_REQUEST: 400,
+  CONFLICT: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_ACTIVE: 403,
+  NOT_FOUND: 404,
+  EXPIRED: 410,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
+};
+
+/** The framework's own refusals, which come before any of our code. */
+const frameworkRefusals: Readonly<Record<string, Failure>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: invalid('content-type', 'must be application/json'),
+  FST_ERR_CTP_EMPTY_JSON_BODY: invalid('', 'the body must not be empty'),
+  FST_ERR_CTP_BODY_TOO_LARGE: invalid('', 'the body must have 1 MiB at most'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalid('content-length', 'must be the length of the body'),
+};
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const { code = '', statusCode } = error as Partial<FastifyError>;
+  const refusal = frameworkRefusals[code];
+  if (refusal !== undefined) return refusal;
+  if (statusCode === 503) return new Failure('UNAVAILABLE', { retryAfter: 1 });
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
+    return new Failure('INVALID_REQUEST', { cause: error });
+  }
+  return new Failure('INTERNAL_ERROR', { cause: error });
+}
+
+/** The general API's error object. */
+export function errorBody({ code, message, field, reason }: Failure) {
+  return { error: { code: publicCode(code), message, details: { field, reason } } };
+}
+
+/** The vault endpoint's: a message, which for a bad request names the parameter. */
+export function messageBody({ message, field, reason }: Failure) {
+  return { message: field === '' ? message : `${field} ${reason}` };
+}
+
+export function failureHeaders({ code, retryAfter }: Failure): Record<string, string> {
+  const headers: Record<string, string> = { 'cache-control': 'no-store' };
+  if (code === 'UNAUTHORIZED') headers['www-authenticate'] = 'Bearer';
+  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
+  return headers;
+}
+
+/** Two codes belong to the vault endpoint alone; elsewhere they are what their status says. */
+function publicCode(code: FailureCode): FailureCode {
+  if (code === 'NOT_ACTIVE') return 'FORBIDDEN';
+  return code === 'EXPIRED' ? 'NOT_FOUND' : code;
+}

@@ -1,0 +1,20 @@
+/** For people and orchestrators: is it alive, is it ready, and which version is it. */
+import type { FastifyInstance } from 'fastify';
+import type { AppParts } from './app.ts';
+
+export function mountHealth(app: FastifyInstance, { store, version, draining }: AppParts): void {
+  const ready = async (): Promise<boolean> =>
+    !draining() &&
+    store.hearsChanges() &&
+    (await store.ping().then(
+      () => true,
+      () => false,
+    ));
+
+  app.get('/v1/health', async () => ({ status: (await ready()) ? 'ok' : 'degraded', version }));
+  app.get('/livez', async () => ({ status: 'ok' }));
+  app.get('/readyz', async (_request, reply) => {
+    const isReady = await ready();
+    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ok' : 'unavailable' });
+  });
+}

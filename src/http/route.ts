@@ -1,0 +1,77 @@
+/**
+ * A route of the general API, as one value: how it is called, what it takes and answers, and what it needs.
+ * Registration, the OpenAPI document and the walk over all permissions in the tests read the same values.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Caller } from '../access/caller.ts';
+import type { Action } from '../access/policy.ts';
+import { Failure } from '../contract/errors.ts';
+import { isId } from '../contract/id.ts';
+import { check } from './check.ts';
+
+export interface Call {
+  readonly caller: Caller;
+  /** The id in the path; empty where there is none. */
+  readonly id: string;
+  readonly query: never;
+  readonly body: never;
+  readonly reply: FastifyReply;
+  readonly url: string;
+}
+
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With `{id}` where an id belongs. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  /** The scopes that it takes, all of them or (`anyOf`) one. */
+  readonly needs: { readonly all: readonly Action[] } | { readonly anyOf: readonly Action[] };
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  /** A body may be left out. */
+  readonly bodyOptional?: boolean;
+  readonly answer: z.ZodType;
+  readonly answerType?: string;
+  readonly example?: unknown;
+  handle(call: Call): Promise<unknown>;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null;
+  }
+}
+
+export function registerRoutes(app: FastifyInstance, routes: readonly Route[]): void {
+  for (const route of routes) {
+    app.route({
+      method: route.method,
+      url: route.path.replace('{id}', ':id'),
+      handler: (request, reply) => run(route, request, reply),
+    });
+  }
+}
+
+async function run(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { id = '' } = request.params as { id?: string };
+  // An id that can't be one is looked up nowhere, and answered like one that names nothing.
+  if (id !== '' && !isId(id)) throw new Failure('NOT_FOUND');
+  const sent =
+    route.bodyOptional && (request.body === undefined || request.body === null) ? {} : request.body;
+  return route.handle({
+    caller: request.caller!,
+    id,
+    query: (route.query ? check(route.query, request.query) : refuseQuery(request.query)) as never,
+    body: (route.body && check(route.body, sent)) as never,
+    reply,
+    url: request.url,
+  });
+}
+
+function refuseQuery(query: unknown): void {
+  const [name] = Object.keys(query as object);
+  if (name !== undefined)
+    throw new Failure('INVALID_REQUEST', { field: 'query', reason: 'this route takes no parameters' });
+}

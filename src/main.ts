@@ -1,0 +1,44 @@
+/** The command: picks one file of cli/, and turns every failure into one line and an exit code. */
+import { UsageError } from './config.ts';
+import { RootKeyError } from './keyring/root-key/root-key.ts';
+
+export interface Command {
+  readonly usage: string;
+  readonly summary: string;
+  /** Returns when the command is done. */
+  run(args: readonly string[]): Promise<void>;
+  help(): string;
+}
+
+const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
+  serve: () => import('./cli/serve.ts'),
+  setup: () => import('./cli/setup.ts'),
+  'organization set-plan': () => import('./cli/set-plan.ts'),
+};
+
+async function main(args: readonly string[]): Promise<void> {
+  const name = Object.keys(commands).find(known => `${args.join(' ')} `.startsWith(`${known} `));
+  if (name === undefined) {
+    const asked = args[0] === undefined || args[0] === '--help' || args[0] === 'help';
+    if (!asked) throw new UsageError(`there is no command ${JSON.stringify(args[0])}: see strongroom --help`);
+    process.stdout.write(await overview());
+    return;
+  }
+  const { command } = await commands[name]!();
+  const rest = args.slice(name.split(' ').length);
+  if (rest.includes('--help')) process.stdout.write(command.help());
+  else await command.run(rest);
+}
+
+async function overview(): Promise<string> {
+  const loaded = await Promise.all(Object.values(commands).map(load => load()));
+  const lines = loaded.map(({ command }) => `  ${command.usage.padEnd(32)} ${command.summary}`);
+  return `Strongroom keeps a team's secrets, keys and certificates.\n\nCommands:\n${lines.join('\n')}\n\nstrongroom COMMAND --help says more.\n`;
+}
+
+process.umask(0o077);
+main(process.argv.slice(2)).catch(error => {
+  const expected = error instanceof UsageError || error instanceof RootKeyError;
+  process.stderr.write(`strongroom: ${expected ? error.message : (error as Error).stack}\n`);
+  process.exit(error instanceof UsageError ? 2 : 1);
+});

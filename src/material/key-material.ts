@@ -1,0 +1,127 @@
+/**
+ * Keys, in and out: generated here or brought as PEM, kept as PKCS#8 or SPKI.
+ *
+ * Guarantees: what comes back has been parsed strictly, is one of the algorithms in `key-algorithms.ts`,
+ * is consistent, and (a private key) has done its work once. Generating and unlocking run off the main
+ * thread. OpenSSL sees only DER that passed the reader, and never a chance to ask for a passphrase.
+ * Refuses, always as INVALID_REQUEST on `pem` or `passphrase`: no PEM or several, text around it, sizes
+ * over the cap, a missing or wrong passphrase, absurd costs, and whatever `key-encodings.ts` refuses.
+ */
+import { generateKeyPair, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import { invalid } from '../contract/errors.ts';
+import { octets, readDer, sequence } from './der.ts';
+import { encodePassphrase } from './derivation.ts';
+import { curves, type KeySpec, type KeyType } from './key-algorithms.ts';
+import {
+  importEcPrivate,
+  importPkcs1Private,
+  importPkcs1Public,
+  importPkcs8,
+  importSpki,
+  type KeyMaterial,
+  privateMaterial,
+} from './key-encodings.ts';
+import { openLegacyPem, planOpening, wrongPassphrase } from './password-encryption.ts';
+import { type PemBlock, readPem } from './pem.ts';
+import { refusing } from './refusing.ts';
+
+export type { KeyMaterial, KeySpec, KeyType };
+
+export const maxKeyBytes = 64 * 1024;
+
+const generatePair = promisify(generateKeyPair) as unknown as (
+  type: string,
+  options: object,
+) => Promise<{ privateKey: KeyObject }>;
+
+/** Makes a new key on the thread pool. */
+export async function generateKey(spec: KeySpec): Promise<KeyMaterial> {
+  const [type, options] = generatorOf(spec);
+  const { privateKey } = await generatePair(type, options);
+  const curve = 'curve' in spec ? spec.curve : null;
+  const keySize = 'key_size' in spec ? spec.key_size : (curveNamed(spec.curve)?.keySize ?? 256);
+  return privateMaterial(privateKey, { keyType: spec.key_type, keySize, curve });
+}
+
+function generatorOf(spec: KeySpec): [type: string, options: object] {
+  switch (spec.key_type) {
+    case 'RSA':
+      return ['rsa', { modulusLength: spec.key_size, publicExponent: 65_537 }];
+    case 'EC':
+      return ['ec', { namedCurve: curveNamed(spec.curve)?.openssl }];
+    case 'OKP':
+      return [spec.curve.toLowerCase(), {}];
+    default:
+      return [`${spec.key_type.toLowerCase()}-${spec.key_size}`, {}];
+  }
+}
+
+const curveNamed = (name: string) => Object.values(curves).find(({ curve }) => curve === name);
+
+/** Reads one key from PEM: PKCS#8 (plain or encrypted), PKCS#1, SEC1 or SPKI. */
+export async function importKey(pem: string, passphrase?: string): Promise<KeyMaterial> {
+  const blocks = readPem(pem, { field: 'pem', maxBytes: maxKeyBytes, maxBlocks: 4, allowNotes: false });
+  const keys = blocks.filter(({ label }) => label !== 'EC PARAMETERS');
+  if (keys.length > 1) throw invalid('pem', 'holds more than one key; send them one by one');
+  // OpenSSL writes the curve as a block of its own ahead of a SEC1 key, which names it as well.
+  if (keys.length === 0 || (blocks.length > 1 && keys[0]!.label !== 'EC PRIVATE KEY'))
+    throw invalid('pem', 'holds parameters and not a key they belong to');
+  return readKeyBlock(keys[0]!, 'pem', passphrase);
+}
+
+export const isPrivateKeyLabel = (label: string): boolean => label.endsWith('PRIVATE KEY');
+
+/** Reads the key in one PEM block; `field` names the member of the request that carried it. */
+export async function readKeyBlock(
+  block: PemBlock,
+  field: string,
+  passphrase?: string,
+): Promise<KeyMaterial> {
+  const { label, bytes } = block;
+  if (label === 'RSA PRIVATE KEY') return importPkcs1Private(openLegacy(block, field, passphrase), field);
+  if (label === 'EC PRIVATE KEY') return importEcPrivate(openLegacy(block, field, passphrase), field);
+  if (block.headers.size > 0)
+    throw invalid(field, 'has PEM headers that do not belong to this kind of block');
+  switch (label) {
+    case 'PRIVATE KEY':
+      return importPkcs8(bytes, field);
+    case 'ENCRYPTED PRIVATE KEY':
+      return importPkcs8(await openPkcs8(bytes, field, passphrase), field);
+    case 'PUBLIC KEY':
+      return importSpki(bytes, field);
+    case 'RSA PUBLIC KEY':
+      return importPkcs1Public(bytes, field);
+    default:
+      throw invalid(field, 'holds a PEM block that is not a key: PKCS#8, PKCS#1, SEC1 and SPKI are accepted');
+  }
+}
+
+/** The bytes of a PKCS#1 or SEC1 block, decrypted where its headers say that they are encrypted. */
+function openLegacy({ headers, bytes }: PemBlock, field: string, passphrase?: string): Buffer {
+  if (headers.size === 0) return bytes;
+  return checkOpened(openLegacyPem(headers, bytes, needed(passphrase), field));
+}
+
+async function openPkcs8(bytes: Buffer, field: string, passphrase?: string): Promise<Buffer> {
+  const { opening, ciphertext } = refusing(field, 'is not a readable encrypted PKCS#8', () => {
+    const [algorithm, content] = sequence(readDer(bytes), 2, 2);
+    return { opening: planOpening(algorithm!, field), ciphertext: octets(content) };
+  });
+  return checkOpened(await opening.open(ciphertext, encodePassphrase(needed(passphrase))));
+}
+
+function needed(passphrase: string | undefined): string {
+  if (passphrase === undefined) throw invalid('passphrase', 'is needed: the key is encrypted');
+  return passphrase;
+}
+
+/** One wrong passphrase in 256 leaves good padding behind; what it yields is no DER. */
+function checkOpened(bytes: Buffer): Buffer {
+  try {
+    sequence(readDer(bytes));
+    return bytes;
+  } catch (error) {
+    throw wrongPassphrase(error);
+  }
+}

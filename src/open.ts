@@ -1,0 +1,110 @@
+/**
+ * Opens what a Config names: the store, the keyring under its root key, and the domain over both. The first
+ * start makes root key and keyring; every later one must find the same, or it stops and changes nothing.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline/promises';
+import { databasePath, inData, type Place, UsageError } from './config.ts';
+import { idGenerator, type NewId } from './contract/id.ts';
+import { Keyring } from './keyring/keyring.ts';
+import { keyFile } from './keyring/root-key/key-file.ts';
+import { passphrase } from './keyring/root-key/passphrase.ts';
+import { RootKeyError, type RootKeySource } from './keyring/root-key/root-key.ts';
+import { openStore, type Store } from './store/store.ts';
+import { type Domain, domainWith } from './vault/domain.ts';
+
+export interface Strongroom {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly domain: Domain;
+  readonly now: () => number;
+  readonly newId: NewId;
+  readonly rootKeyProvider: string;
+  /** Settles what is under way, then closes. */
+  close(): Promise<void>;
+}
+
+const keyringName = 'keyring';
+
+export async function openStrongroom(
+  place: Place,
+  serves: boolean,
+  now: () => number = Date.now,
+): Promise<Strongroom> {
+  const source = rootKeySource(place);
+  refuseOrphan(place);
+  const url = place['database-url'];
+  const store = await openStore(
+    url === null ? { engine: 'sqlite', path: databasePath(place), serves } : { engine: 'postgres', url },
+  );
+  try {
+    const keyring = await openKeyring(store, source);
+    const newId = idGenerator(now);
+    const domain = domainWith({ store, keyring, now, newId });
+    const close = async () => {
+      await domain.ledger.drain();
+      await store.close();
+    };
+    return { store, keyring, domain, now, newId, rootKeyProvider: source.provider, close };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function rootKeySource(place: Place): RootKeySource {
+  const file = place['passphrase-file'];
+  if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile));
+  if (place['passphrase-prompt']) return passphrase(askPassphrase);
+  if (place.passphrase !== null) return passphrase(async () => place.passphrase!);
+  return keyFile(place['root-key-file'] ?? inData(place, 'root.key'));
+}
+
+function noPassphraseFile(cause: unknown): never {
+  throw new RootKeyError('--passphrase-file can’t be read', cause);
+}
+
+/** A root key without its database is a database mounted in the wrong place, more likely than a fresh start. */
+function refuseOrphan(place: Place): void {
+  if (place['database-url'] !== null || existsSync(databasePath(place))) return;
+  if (existsSync(`${databasePath(place)}-wal`)) {
+    throw new UsageError(`--data holds the log of a database, but not the database itself`);
+  }
+}
+
+async function openKeyring(store: Store, source: RootKeySource): Promise<Keyring> {
+  const stored = await store.organizations.meta(keyringName);
+  if (stored !== undefined) return unwrap(stored, source);
+  const keyring = Keyring.create(randomUUID());
+  const wrapped = await keyring.wrap(await source.create());
+  await store.organizations.setMetaOnce(keyringName, record(source.provider, wrapped));
+  // Another process may have been first: what is stored is the one that counts.
+  return unwrap((await store.organizations.meta(keyringName))!, source);
+}
+
+async function unwrap(stored: Uint8Array, source: RootKeySource): Promise<Keyring> {
+  const { provider, wrapped } = JSON.parse(Buffer.from(stored).toString('utf8')) as {
+    provider: string;
+    wrapped: string;
+  };
+  if (provider !== source.provider) {
+    throw new RootKeyError(`this data is protected by a ${provider}, but a ${source.provider} was given`);
+  }
+  return Keyring.unwrap(await source.open(), Buffer.from(wrapped, 'base64'));
+}
+
+function record(provider: string, wrapped: Uint8Array): Uint8Array {
+  return Buffer.from(JSON.stringify({ provider, wrapped: Buffer.from(wrapped).toString('base64') }), 'utf8');
+}
+
+async function askPassphrase(): Promise<string> {
+  if (!process.stdin.isTTY) throw new RootKeyError('--passphrase-prompt needs a terminal');
+  process.stderr.write('Passphrase: ');
+  const prompt = createInterface({ input: process.stdin, terminal: true });
+  const line = await prompt.question('');
+  prompt.close();
+  process.stderr.write('\n');
+  return line;
+}

@@ -1,0 +1,132 @@
+/** The composition root: open, wire, listen, drain, close. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import packageJson from '../package.json' with { type: 'json' };
+import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
+import { buildApp } from './http/app.ts';
+import { addressReader } from './http/request.ts';
+import { Checkpointer } from './logs/checkpoints.ts';
+import { openStrongroom, type Strongroom } from './open.ts';
+import { lockFolder } from './store/sqlite.ts';
+import { openTls, type Tls } from './tls.ts';
+
+export interface Running {
+  readonly url: string;
+  /** Answers in flight finish, the log is flushed and signed, everything is closed. */
+  stop(): Promise<void>;
+}
+
+export interface ServeParts {
+  readonly now?: () => number;
+  /** One line for the operator: what happened, never what was sent. */
+  readonly report: (line: string) => void;
+}
+
+const noteUsesEvery = 10_000;
+
+export async function serve(config: ServeConfig, { now = Date.now, report }: ServeParts): Promise<Running> {
+  checkListener(config);
+  const lock = lockData(config);
+  try {
+    const tls = await openTls(config);
+    const strongroom = await openStrongroom(config, true, now);
+    return await listen(config, strongroom, tls, report, () => lock?.release());
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+async function listen(
+  config: ServeConfig,
+  strongroom: Strongroom,
+  tls: Tls | null,
+  report: (line: string) => void,
+  release: () => void,
+): Promise<Running> {
+  let draining = false;
+  const onError = (error: unknown, requestId = '-') => report(`${requestId} ${describe(error)}`);
+  const app = buildApp({
+    ...strongroom,
+    addressOf: addressReader(config['behind-proxy']),
+    version: packageJson.version,
+    tls: tls?.current ?? null,
+    draining: () => draining,
+    onError,
+  });
+  const checkpointer = new Checkpointer({
+    ...strongroom,
+    file: config['checkpoint-file'] ?? inData(config, 'checkpoint.json'),
+    onError,
+  });
+  const noteUses = setInterval(() => {
+    strongroom.domain.authenticate.noteUses().catch(onError);
+  }, noteUsesEvery).unref();
+  await bind(app, config);
+  tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
+  checkpointer.start();
+  return {
+    url: urlOf(app, config, tls !== null),
+    stop: async () => {
+      draining = true;
+      clearInterval(noteUses);
+      tls?.close();
+      await app.close();
+      await strongroom.domain.authenticate.noteUses().catch(onError);
+      await strongroom.domain.ledger.drain();
+      await checkpointer.stop();
+      await strongroom.close();
+      release();
+    },
+  };
+}
+
+async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
+  await app.ready();
+  app.server.listen({ host, port });
+  await once(app.server, 'listening').catch(error => {
+    const code = (error as NodeJS.ErrnoException).code;
+    throw new UsageError(
+      code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
+    );
+  });
+}
+
+/** What goes over a network must be encrypted: by us, or by the proxy that the operator names. */
+function checkListener(config: ServeConfig): void {
+  const { host } = config;
+  const encrypted = config.tls !== null || config['tls-cert'] !== null || config['behind-proxy'].length > 0;
+  if (encrypted || host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)) return;
+  throw new UsageError(
+    '--host is not loopback: give --tls-cert and --tls-key, --tls auto, or --behind-proxy',
+  );
+}
+
+function lockData(config: ServeConfig): { release(): void } | null {
+  if (config['database-url'] !== null) return null;
+  const lock = lockFolder(inData(config, 'serve.lock'));
+  if (lock === null)
+    throw new UsageError(`--data is served by another process already: ${databasePath(config)}`);
+  return lock;
+}
+
+function urlOf(app: FastifyInstance, { host }: ServeConfig, encrypted: boolean): string {
+  const { port } = app.server.address() as AddressInfo;
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return `${encrypted ? 'https' : 'http'}://${shown}:${port}`;
+}
+
+/** Type, code and place of an error; its message only where it is our own, because others quote what they got. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  const { name, message, cause } = error;
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  const place =
+    error.stack
+      ?.split('\n')
+      .find(line => line.includes('    at '))
+      ?.trim() ?? '';
+  const inner = cause === undefined ? '' : ` <- ${describe(cause)}`;
+  return `${name} ${code} ${message.split('\n')[0]} ${place}${inner}`;
+}

@@ -1,0 +1,170 @@
+/**
+ * From a token to who is asking, or to nobody. Missing, malformed, unknown, revoked, expired and misplaced
+ * credentials all end in the same answer and cost the same work. Believed records are kept in memory, and
+ * dropped the moment that a change to them is heard of; while changes can't be heard, nothing is kept.
+ */
+import { addressSet } from '../access/address.ts';
+import type { Caller, Origin, Reader, ResourceKind } from '../access/caller.ts';
+import type { Action, Role } from '../access/policy.ts';
+import { mintToken, parseToken, type TokenKind } from '../access/token.ts';
+import { Failure } from '../contract/errors.ts';
+import { equalBytes, type Keyring } from '../keyring/keyring.ts';
+import type { CredentialRow } from '../store/credentials.ts';
+import type { Store } from '../store/store.ts';
+import type { Attempts } from './attempts.ts';
+import { Kept } from './kept.ts';
+import type { Stamps } from './stamps.ts';
+
+export const credentialKinds = { api: 'api-key', vault: 'access-key', pub: 'public-token' } as const;
+type StoredKind = keyof typeof credentialKinds;
+
+/** Scopes and narrowings, as a credential's record keeps them. */
+export interface Narrowing {
+  readonly scopes?: readonly Action[] | null;
+  readonly vault_ids?: readonly string[] | null;
+  readonly kinds?: readonly ResourceKind[] | null;
+  readonly names?: readonly string[] | null;
+  readonly names_only?: boolean;
+  readonly cidrs?: readonly string[] | null;
+  readonly rate_limit?: number | null;
+}
+
+/** A believed record, with what can be worked out once. */
+export interface Credential {
+  readonly row: CredentialRow;
+  readonly narrowing: Narrowing;
+  readonly admits: (address: string) => boolean;
+}
+
+export interface Authenticator {
+  apiKey(token: string | null, origin: Origin): Promise<Caller>;
+  accessKey(token: string | null, vaultId: string, origin: Origin): Promise<Reader>;
+  /** Which vault an access key opens, where the request names none. */
+  accessKeyAnywhere(token: string | null, origin: Origin): Promise<Reader>;
+  /** The id of the key whose public half the token gives. */
+  publicToken(
+    token: string | null,
+    origin: Origin,
+  ): Promise<{ id: string; organizationId: string; keyId: string }>;
+  /** Writes down when credentials were last used, every so often. */
+  noteUses(): Promise<void>;
+}
+
+export interface AuthenticatorParts {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly stamps: Stamps;
+  readonly attempts: Attempts;
+  readonly now: () => number;
+}
+
+const mostKept = 20_000;
+
+export function authenticatorWith({
+  store,
+  keyring,
+  stamps,
+  attempts,
+  now,
+}: AuthenticatorParts): Authenticator {
+  const kept = new Kept<Credential>(store, mostKept);
+  const used = new Map<string, number>();
+  // What an unknown id is compared with, so that it takes as long as a known one.
+  const nobody = keyring.tokenDigest(mintToken('api', '00000000-0000-7000-8000-000000000000'));
+
+  async function load(id: string): Promise<Credential | undefined> {
+    const row = await store.credentials.byId(id);
+    if (row === undefined) return undefined;
+    stamps.credential.believe(row);
+    const narrowing = JSON.parse(row.narrowing) as Narrowing;
+    const admits = narrowing.cidrs ? addressSet(narrowing.cidrs) : () => true;
+    return { row, narrowing, admits };
+  }
+
+  async function find(id: string, origin: Origin): Promise<Credential | undefined> {
+    const known = kept.get(id);
+    if (known !== undefined) return known;
+    const wait = attempts.blockedFor(origin.address);
+    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    return kept.load(id, () => load(id));
+  }
+
+  /** The credential that the token proves, of the kind that belongs here and able to be used now. */
+  async function prove(kind: StoredKind, token: string | null, origin: Origin): Promise<Credential> {
+    const parsed = token === null ? null : parseToken(token);
+    const credential = parsed === null ? undefined : await find(parsed.id, origin);
+    const proven = equalBytes(keyring.tokenDigest(token ?? ''), credential?.row.digest ?? nobody);
+    if (credential === undefined || !proven) return refuse(origin);
+    if (parsed?.kind !== (kind as TokenKind) || credential.row.kind !== credentialKinds[kind])
+      return refuse(origin);
+    if (!usable(credential.row) || !credential.admits(origin.address)) return refuse(origin);
+    used.set(credential.row.id, now());
+    return credential;
+  }
+
+  function usable({ revoked_at, expiration_date }: CredentialRow): boolean {
+    return revoked_at === null && (expiration_date === null || now() < expiration_date);
+  }
+
+  function refuse({ address }: Origin): never {
+    const wait = attempts.blockedFor(address);
+    attempts.failed(address);
+    throw wait > 0 ? new Failure('RATE_LIMITED', { retryAfter: wait }) : new Failure('UNAUTHORIZED');
+  }
+
+  async function accessKeyAnywhere(token: string | null, origin: Origin): Promise<Reader> {
+    return readerOf(await prove('vault', token, origin));
+  }
+
+  return {
+    apiKey: async (token, origin) => callerOf(await prove('api', token, origin), origin),
+
+    accessKeyAnywhere,
+
+    accessKey: async (token, vaultId, origin) => {
+      const reader = await accessKeyAnywhere(token, origin);
+      return reader.vaultId === vaultId ? reader : refuse(origin);
+    },
+
+    publicToken: async (token, origin) => {
+      const { row } = await prove('pub', token, origin);
+      return { id: row.id, organizationId: row.organization_id, keyId: row.key_id! };
+    },
+
+    noteUses: async () => {
+      if (used.size === 0) return;
+      const batch = new Map(used);
+      used.clear();
+      await store.credentials.noteUse(batch);
+    },
+  };
+}
+
+function callerOf({ row, narrowing }: Credential, origin: Origin): Caller {
+  return {
+    kind: 'api-key',
+    id: row.id,
+    name: row.name,
+    organizationId: row.organization_id,
+    role: row.role as Role,
+    scopes: narrowing.scopes ?? null,
+    vaultIds: narrowing.vault_ids ?? null,
+    origin,
+  };
+}
+
+function readerOf({ row, narrowing }: Credential): Reader {
+  return {
+    kind: 'access-key',
+    id: row.id,
+    name: row.name,
+    organizationId: row.organization_id,
+    vaultId: row.vault_id!,
+    kinds: narrowing.kinds ?? null,
+    names: narrowing.names ?? null,
+    namesOnly: narrowing.names_only ?? false,
+    cidrs: narrowing.cidrs ?? null,
+    rateLimit: narrowing.rate_limit ?? null,
+    maxUses: row.max_uses,
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * The guarded door. Every change and every reveal goes through one of these calls, which both decide and
+ * write the audit entry: a change is stored with its entry or not at all, a value is opened after its entry
+ * is durable. Refusals are written down too. What lies in a vault that a caller is not given looks to him
+ * like what does not exist.
+ */
+import type { Caller } from '../access/caller.ts';
+import { type Action, allows, holds } from '../access/policy.ts';
+import { Failure, invalid } from '../contract/errors.ts';
+import { type AuditEntry, logText } from '../logs/entries.ts';
+import { ChangeRefused, type Ledger } from '../logs/ledger.ts';
+import type { Statement } from '../store/engine.ts';
+
+/** What an action is done to. */
+export interface Subject {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+  readonly vaultId?: string | undefined;
+}
+
+export interface SubjectChange extends Subject {
+  /** The revision that its row has once this is done. */
+  readonly revision: number;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export interface GuardedChange {
+  readonly subjects: readonly [SubjectChange, ...SubjectChange[]];
+  readonly statements: readonly Statement[];
+  readonly touches?: readonly string[];
+}
+
+export interface Guard {
+  /** Refuses whoever may not do this at all. Says nothing yet about a particular target. */
+  admit(caller: Caller, action: Action, verb?: string): Promise<void>;
+  /** Whether the vault is among those that the caller is given. */
+  sees(caller: Caller, vaultId: string): boolean;
+  change(caller: Caller, action: Action, verb: string, change: GuardedChange): Promise<string>;
+  /** `open` runs once the entry is durable. */
+  reveal<T>(caller: Caller, action: Action, verb: string, subject: Subject, open: () => T): Promise<T>;
+}
+
+export function guardWith(ledger: Ledger): Guard {
+  async function deny(caller: Caller, action: Action, subject: Subject | null): Promise<never> {
+    await ledger.commit([entryOf(caller, action, 'denied', subject, null, {})]);
+    throw new Failure('FORBIDDEN');
+  }
+
+  async function decide(caller: Caller, action: Action, subject: Subject): Promise<void> {
+    const target = { organizationId: caller.organizationId, vaultId: subject.vaultId };
+    if (!allows(caller, action, target)) await deny(caller, action, subject);
+  }
+
+  return {
+    admit: async (caller, action) => {
+      if (!holds(caller, action)) await deny(caller, action, null);
+    },
+
+    sees: (caller, vaultId) => caller.vaultIds === null || caller.vaultIds.includes(vaultId),
+
+    change: async (caller, action, verb, { subjects, statements, touches = [] }) => {
+      for (const subject of subjects) await decide(caller, action, subject);
+      const entries = subjects.map(subject =>
+        entryOf(caller, verb, 'allowed', subject, subject.revision, subject.details ?? {}),
+      );
+      try {
+        return await ledger.commit(entries, { statements, touches });
+      } catch (error) {
+        throw error instanceof ChangeRefused ? conflict(error) : error;
+      }
+    },
+
+    reveal: async (caller, action, verb, subject, open) => {
+      await decide(caller, action, subject);
+      await ledger.commit([entryOf(caller, verb, 'allowed', subject, null, {})]);
+      return open();
+    },
+  };
+}
+
+/** Somebody else changed the same record between our read and our write: read again, and try again. */
+export class StaleChange extends Failure {
+  constructor() {
+    super('CONFLICT', { message: 'The record was changed by someone else meanwhile' });
+  }
+}
+
+const attempts = 5;
+
+export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await change();
+    } catch (error) {
+      if (!(error instanceof StaleChange) || attempt === attempts) throw error;
+    }
+  }
+}
+
+function conflict({ refusal }: ChangeRefused): Failure {
+  if (refusal === 'stale') return new StaleChange();
+  const { field, reason } = invalid('name', 'is already in use');
+  return new Failure('CONFLICT', { field, reason });
+}
+
+function entryOf(
+  caller: Caller,
+  action: string,
+  outcome: AuditEntry['outcome'],
+  subject: Subject | null,
+  revision: number | null,
+  details: Readonly<Record<string, unknown>>,
+): AuditEntry {
+  return {
+    organization_id: caller.organizationId,
+    actor: { kind: caller.kind, id: caller.id, name: logText(caller.name) },
+    action,
+    outcome,
+    subject: subject && { type: subject.type, id: subject.id, name: logText(subject.name) },
+    revision,
+    vault_id: subject?.vaultId ?? null,
+    ip_address: caller.origin.address,
+    user_agent: logText(caller.origin.userAgent),
+    request_id: caller.origin.requestId,
+    details,
+  };
+}

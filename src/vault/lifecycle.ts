@@ -1,0 +1,30 @@
+/**
+ * The state of a resource at a moment. It is computed, never stored: the listing, the direct fetch, the
+ * dashboard and the expiry watch all ask here. At its date a resource already is what the date makes it.
+ */
+export interface Lifecycle {
+  readonly enabled: 0 | 1;
+  readonly activation_date: number | null;
+  readonly expiration_date: number | null;
+  readonly deleted_at: number | null;
+}
+
+export type State = 'active' | 'disabled' | 'not-active' | 'expired' | 'deleted';
+
+export function stateAt(resource: Lifecycle, now: number): State {
+  if (resource.deleted_at !== null) return 'deleted';
+  if (resource.enabled === 0) return 'disabled';
+  if (resource.activation_date !== null && now < resource.activation_date) return 'not-active';
+  if (resource.expiration_date !== null && now >= resource.expiration_date) return 'expired';
+  return 'active';
+}
+
+/** The first moment after `now` at which any of them changes by itself. Infinity where none will. */
+export function nextChangeOf(resources: readonly Lifecycle[], now: number): number {
+  let next = Number.POSITIVE_INFINITY;
+  for (const { activation_date, expiration_date } of resources) {
+    if (activation_date !== null && activation_date > now) next = Math.min(next, activation_date);
+    if (expiration_date !== null && expiration_date > now) next = Math.min(next, expiration_date);
+  }
+  return next;
+}

@@ -1,0 +1,158 @@
+/**
+ * Which rows may be believed. A row's stamp covers every column that decides anything, so that an edit in the
+ * database shows. Its revision must also be the newest that the audit log knows of: a stamp alone would
+ * let someone put back an older row that once was true. What isn't believed is an error, never an answer.
+ */
+import { Failure } from '../contract/errors.ts';
+import type { Keyring, StampField } from '../keyring/keyring.ts';
+import type { AuditedCredential, CredentialRow } from '../store/credentials.ts';
+import type { Audited, MemberRow, OrganizationRow } from '../store/organizations.ts';
+import type { AuditedResource, ResourceRow, VersionRow } from '../store/resources.ts';
+
+type Unstamped<Row> = Omit<Row, 'stamp'>;
+type FieldsOf<Row> = (row: Unstamped<Row>) => StampField[];
+
+interface Revised {
+  readonly stamp: Uint8Array;
+  readonly revision: number;
+  readonly updated_at: number;
+}
+
+const resourceFields: FieldsOf<ResourceRow> = row => [
+  row.id,
+  row.organization_id,
+  row.vault_id,
+  row.type,
+  row.name,
+  row.enabled,
+  row.activation_date,
+  row.expiration_date,
+  row.content_type,
+  row.attributes,
+  row.labels,
+  row.vault_key,
+  row.version,
+  row.deleted_at,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const versionFields: FieldsOf<VersionRow> = row => [
+  row.resource_id,
+  row.version,
+  row.content_type,
+  row.attributes,
+  row.created_at,
+  row.created_by,
+];
+
+const credentialFields: FieldsOf<CredentialRow> = row => [
+  row.id,
+  row.organization_id,
+  row.kind,
+  row.name,
+  row.digest,
+  row.vault_id,
+  row.key_id,
+  row.role,
+  row.narrowing,
+  row.expiration_date,
+  row.max_uses,
+  row.created_by,
+  row.revoked_at,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const organizationFields: FieldsOf<OrganizationRow> = row => [
+  row.id,
+  row.name,
+  row.plan,
+  row.enterprise_limit,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const memberFields: FieldsOf<MemberRow> = row => [
+  row.id,
+  row.organization_id,
+  row.email,
+  row.email_key,
+  row.role,
+  row.state,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+/** A kind of row that is stamped when written and believed when read. */
+export interface Stamper<Row> {
+  stamp(row: Unstamped<Row>): Row;
+  /** The next revision of a row. */
+  revise(before: Row, changes: Partial<Row>, now: number): Row;
+  believe<R extends Row & Audited>(row: R): Omit<R, keyof Audited>;
+}
+
+export interface Stamps {
+  readonly resource: Stamper<ResourceRow>;
+  readonly credential: Stamper<CredentialRow>;
+  readonly organization: Stamper<OrganizationRow>;
+  readonly member: Stamper<MemberRow>;
+  stampVersion(row: Unstamped<VersionRow>): VersionRow;
+  believeVersion(row: VersionRow): VersionRow;
+  /** The count of uses changes without a revision, so it has a stamp of its own. */
+  stampUses(credentialId: string, uses: number): Buffer;
+  believeUses(row: CredentialRow): number;
+}
+
+export function stampsWith(keyring: Keyring): Stamps {
+  function stamper<Row extends Revised>(kind: string, fields: FieldsOf<Row>): Stamper<Row> {
+    const stamp = (row: Unstamped<Row>) =>
+      ({ ...row, stamp: keyring.stamp(kind, fields(row)) }) as unknown as Row;
+    return {
+      stamp,
+      revise: (before, changes, now) =>
+        stamp({ ...before, ...changes, updated_at: now, revision: before.revision + 1 }),
+      believe: ({ audited_revision, ...row }) => {
+        const believed = row as unknown as Row;
+        if (!keyring.stampHolds(kind, fields(believed), believed.stamp)) {
+          throw tampered(`${kind}: the stamp does not hold`);
+        }
+        if (audited_revision !== believed.revision) throw tampered(`${kind}: not the newest revision`);
+        return row;
+      },
+    };
+  }
+
+  const stampUses = (id: string, uses: number) => keyring.stamp('uses', [id, uses]);
+  return {
+    resource: stamper<ResourceRow>('resource', resourceFields),
+    credential: stamper<CredentialRow>('credential', credentialFields),
+    organization: stamper<OrganizationRow>('organization', organizationFields),
+    member: stamper<MemberRow>('member', memberFields),
+    stampVersion: row => ({ ...row, stamp: keyring.stamp('version', versionFields(row)) }),
+    believeVersion: row => {
+      if (!keyring.stampHolds('version', versionFields(row), row.stamp)) {
+        throw tampered('version: the stamp does not hold');
+      }
+      return row;
+    },
+    stampUses,
+    believeUses: ({ id, uses, uses_stamp }) => {
+      if (uses === 0 && uses_stamp === null) return 0;
+      if (uses_stamp === null || !keyring.stampHolds('uses', [id, uses], uses_stamp)) {
+        throw tampered('credential: the count of uses does not hold');
+      }
+      return uses;
+    },
+  };
+}
+
+export type { AuditedCredential, AuditedResource };
+
+export function tampered(what: string): Failure {
+  return new Failure('INTERNAL_ERROR', { cause: new Error(`stored data is not as it was written: ${what}`) });
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Failure } from '../src/contract/errors.ts';
+import { importCertificatePem, importPkcs12 } from '../src/material/certificate.ts';
+import { importKey } from '../src/material/key-material.ts';
+import { type Animal, zoo } from './zoo.ts';
+
+function take(animal: Animal): Promise<unknown> {
+  if (animal.kind === 'pkcs12') return importPkcs12(animal.input, animal.passphrase);
+  return (animal.kind === 'key' ? importKey : importCertificatePem)(animal.input, animal.passphrase);
+}
+
+/** Everything a failure could carry out of the process or into a log. */
+function textOf(failure: unknown): string {
+  if (!(failure instanceof Error)) return String(failure);
+  return [JSON.stringify(failure), failure.message, failure.stack, textOf(failure.cause ?? '')].join('\n');
+}
+
+function encodings(input: string | Buffer): string[] {
+  if (typeof input === 'string') return [input];
+  return [input.toString('latin1'), input.toString('base64'), input.toString('hex')];
+}
+
+function repeats(text: string, sent: readonly string[]): boolean {
+  return Array.from(text, (_, i) => text.slice(i, i + 16)).some(
+    piece => piece.length === 16 && sent.some(value => value.includes(piece)),
+  );
+}
+
+test('the zoo has at least 150 animals, each with a name of its own', () => {
+  assert.ok(zoo.length >= 150, `${zoo.length}`);
+  assert.equal(new Set(zoo.map(({ name }) => name)).size, zoo.length);
+});
+
+describe('is refused as invalid, quickly, and not repeated', () => {
+  for (const animal of zoo)
+    test(animal.name, async () => {
+      const start = performance.now();
+      const failure = await take(animal).then(
+        () => assert.fail('it was accepted'),
+        (error: unknown) => error,
+      );
+      const elapsed = performance.now() - start;
+      assert.ok(failure instanceof Failure, `another error: ${failure}`);
+      assert.equal(failure.code, 'INVALID_REQUEST');
+      assert.ok(failure.field !== '' && failure.reason !== '');
+      assert.ok(!repeats(textOf(failure), encodings(animal.input)), 'it repeats what was sent');
+      assert.ok(elapsed < 1000, `it took ${Math.round(elapsed)} ms`);
+    });
+});
