@@ -15,6 +15,7 @@ import { parseJson } from './json.ts';
 import { planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
 import { registerRoutes } from './route.ts';
+import { mountVaultRead } from './vault-read.ts';
 
 export interface AppParts {
   readonly domain: Domain;
@@ -53,6 +54,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     throw new Failure('NOT_FOUND');
   });
   mountHealth(app, parts);
+  mountVaultRead(app, parts);
   mountGeneral(app, parts);
   return app;
 }
