@@ -4,11 +4,13 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
-import { buildApp } from './http/app.ts';
+import { buildApp, type Timeouts } from './http/app.ts';
 import { addressReader } from './http/request.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
+import { describe } from './report.ts';
 import { lockFolder } from './store/sqlite.ts';
+import type { Store } from './store/store.ts';
 import { openTls, type Tls } from './tls.ts';
 
 export interface Running {
@@ -21,17 +23,20 @@ export interface ServeParts {
   readonly now?: () => number;
   /** One line for the operator: what happened, never what was sent. */
   readonly report: (line: string) => void;
+  readonly timeouts?: Timeouts;
 }
 
 const noteUsesEvery = 10_000;
+/** How long answers in flight may take once the service stops; then their connections are cut. */
+const longestDrain = 6_000;
 
-export async function serve(config: ServeConfig, { now = Date.now, report }: ServeParts): Promise<Running> {
+export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(config);
   const lock = lockData(config);
   try {
     const tls = await openTls(config);
-    const strongroom = await openStrongroom(config, true, now);
-    return await listen(config, strongroom, tls, report, () => lock?.release());
+    const strongroom = await openStrongroom(config, true, parts.now);
+    return await listen(config, strongroom, tls, parts, () => lock?.release());
   } catch (error) {
     lock?.release();
     throw error;
@@ -42,13 +47,16 @@ async function listen(
   config: ServeConfig,
   strongroom: Strongroom,
   tls: Tls | null,
-  report: (line: string) => void,
+  { report, timeouts }: ServeParts,
   release: () => void,
 ): Promise<Running> {
   let draining = false;
   const onError = (error: unknown, requestId = '-') => report(`${requestId} ${describe(error)}`);
   const app = buildApp({
     ...strongroom,
+    ...(timeouts === undefined ? {} : { timeouts }),
+    countRequests: strongroom.store.limits.take,
+    storeReady: () => isReady(strongroom.store),
     addressOf: addressReader(config['behind-proxy']),
     version: packageJson.version,
     tls: tls?.current ?? null,
@@ -72,7 +80,9 @@ async function listen(
       draining = true;
       clearInterval(noteUses);
       tls?.close();
+      const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
       await app.close();
+      clearTimeout(cut);
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
       await checkpointer.stop();
@@ -117,16 +127,10 @@ function urlOf(app: FastifyInstance, { host }: ServeConfig, encrypted: boolean):
   return `${encrypted ? 'https' : 'http'}://${shown}:${port}`;
 }
 
-/** Type, code and place of an error; its message only where it is our own, because others quote what they got. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  const { name, message, cause } = error;
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  const place =
-    error.stack
-      ?.split('\n')
-      .find(line => line.includes('    at '))
-      ?.trim() ?? '';
-  const inner = cause === undefined ? '' : ` <- ${describe(cause)}`;
-  return `${name} ${code} ${message.split('\n')[0]} ${place}${inner}`;
+async function isReady({ hearsChanges, ping }: Store): Promise<boolean> {
+  if (!hearsChanges()) return false;
+  return ping().then(
+    () => true,
+    () => false,
+  );
 }

@@ -6,48 +6,73 @@ import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
-import type { Store } from '../store/store.ts';
 import type { Domain } from '../vault/domain.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
-import { mountHealth } from './health.ts';
+import { mountHealth, probes } from './health.ts';
 import { parseJson } from './json.ts';
-import { planLimit } from './plan-limit.ts';
+import { type CountRequests, planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
 import { registerRoutes } from './route.ts';
+import { answerUnparsed } from './unparsed.ts';
 import { mountVaultRead } from './vault-read.ts';
 
 export interface AppParts {
   readonly domain: Domain;
-  readonly store: Store;
+  readonly countRequests: CountRequests;
+  /** Whether the store answers right now, and hears what other replicas change. */
+  readonly storeReady: () => Promise<boolean>;
   readonly now: () => number;
   readonly newId: NewId;
   readonly addressOf: AddressOf;
   readonly version: string;
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly draining: () => boolean;
+  readonly timeouts?: Timeouts;
   /** For the operator's eyes: what went wrong inside. */
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
+/** How long a sender may take, in milliseconds. */
+export interface Timeouts {
+  /** Until the headers are here. */
+  readonly headers: number;
+  /** Until the whole request is here. */
+  readonly request: number;
+  /** Without a byte in either direction. */
+  readonly silence: number;
+  /** How often the first two are looked after. */
+  readonly checkEvery: number;
+}
+
+const patience: Timeouts = { headers: 10_000, request: 30_000, silence: 120_000, checkEvery: 2_000 };
 const largestBody = 1024 * 1024;
+const mostConnections = 10_000;
 
 export function buildApp(parts: AppParts): FastifyInstance {
   const app = Fastify({
     logger: false,
     bodyLimit: largestBody,
     genReqId: parts.newId,
-    requestTimeout: 30_000,
+    requestTimeout: (parts.timeouts ?? patience).request,
+    connectionTimeout: (parts.timeouts ?? patience).silence,
     keepAliveTimeout: 72_000,
+    return503OnClosing: false, // Our own hook answers, in the shape of our errors.
+    clientErrorHandler: answerUnparsed,
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      secure(request, reply);
+      answerFailure(parts, error, request, reply);
+    },
     exposeHeadRoutes: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 },
     ...listener(parts),
   }) as unknown as FastifyInstance;
+  app.server.maxConnections = mostConnections;
   hardenParsing(app);
   app.decorateRequest('caller', null);
   app.addHook('onRequest', (request, reply, done) => {
     secure(request, reply);
-    done(faultOf(request.raw) ?? undefined);
+    done(refusalOf(parts, request) ?? undefined);
   });
   app.setErrorHandler((error, request, reply) => answerFailure(parts, error, request, reply));
   app.setNotFoundHandler(() => {
@@ -59,17 +84,33 @@ export function buildApp(parts: AppParts): FastifyInstance {
   return app;
 }
 
-function listener({ tls }: AppParts) {
-  const server = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 };
-  return tls === null ? { http: server } : { https: { ...server, ...tls, minVersion: 'TLSv1.2' as const } };
+/** What can be said before anything of the request is looked up. */
+function refusalOf({ draining }: AppParts, request: FastifyRequest): Failure | null {
+  const fault = faultOf(request.raw);
+  if (fault !== null) return fault;
+  if (draining() && !probes.has(request.routeOptions.url ?? ''))
+    return new Failure('UNAVAILABLE', { retryAfter: 1 });
+  // Where nothing is, no body is read either.
+  return request.is404 && request.method !== 'GET' ? new Failure('NOT_FOUND') : null;
+}
+
+function listener({ tls, timeouts = patience }: AppParts) {
+  const server = {
+    headersTimeout: timeouts.headers,
+    connectionsCheckingInterval: timeouts.checkEvery,
+    maxHeaderSize: 16 * 1024,
+  };
+  if (tls === null) return { http: server };
+  const handshakeTimeout = timeouts.headers;
+  return { https: { ...server, ...tls, handshakeTimeout, minVersion: 'TLSv1.2' as const } };
 }
 
 /** Only JSON is read, and only by our own parser. */
 function hardenParsing(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, body === '' ? undefined : parseJson(body as string));
+      done(null, body.length === 0 ? undefined : parseJson(body as Buffer));
     } catch (error) {
       done(error as Error);
     }
@@ -87,8 +128,8 @@ function secure(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 function mountGeneral(app: FastifyInstance, parts: AppParts): void {
-  const { domain, store, now, addressOf } = parts;
-  const take = planLimit({ store, now, limitOf: domain.organizations.limit });
+  const { domain, countRequests, now, addressOf } = parts;
+  const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
   app.register(async general => {
     general.addHook('onRequest', async (request, reply) => {
       const origin = originOf(request.raw, request.id, addressOf);

@@ -102,7 +102,8 @@ export class Ledger {
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
       const group = this.#queue.splice(0, largestGroup);
-      await this.#commitGroup(group);
+      // Whatever goes wrong in here, nobody is left waiting.
+      await this.#commitGroup(group).catch(error => this.#startAnew(error, group));
     }
     this.#flushing = null;
   }
@@ -123,14 +124,18 @@ export class Ledger {
   async #afterFailure(error: unknown, group: readonly Pending[], changes: readonly Pending[]): Promise<void> {
     const refused = error instanceof UnitsRefused ? refusedChanges(error, changes) : new Map();
     if (refused.size === 0) {
-      this.#writer = this.#parts.newId();
-      this.#heads = noHeads;
-      for (const { reject } of group) reject(unavailable(error));
+      this.#startAnew(error, group);
       return;
     }
     const rest = group.filter(pending => !refused.has(pending.reject));
     for (const [reject, refusal] of refused) reject(new ChangeRefused(refusal));
     await this.#commitGroup(rest);
+  }
+
+  #startAnew(error: unknown, group: readonly Pending[]): void {
+    this.#writer = this.#parts.newId();
+    this.#heads = noHeads;
+    for (const { reject } of group) reject(unavailable(error));
   }
 
   #chain(group: readonly Pending[]): { receipts: string[]; chained: Chained[]; heads: Heads } {

@@ -10,6 +10,7 @@ import {
   Announcer,
   type Engine,
   type Refusal,
+  refuseNul,
   type Statement,
   touchedBy,
   type Unit,
@@ -67,7 +68,9 @@ export async function openPostgres(url: string): Promise<Engine> {
       const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
       const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`;
       const column = (name: string) => rows.map(row => (row as unknown as Record<string, unknown>)[name]);
-      return { sql, parameters: names.map(column) };
+      const parameters = names.map(column);
+      refuseNul(parameters);
+      return { sql, parameters };
     },
     onChange: announcer.add,
     hearsChanges: () => ear.hears,
@@ -77,6 +80,26 @@ export async function openPostgres(url: string): Promise<Engine> {
       await db.destroy();
     },
   };
+}
+
+/** A value of `meta`, or undefined where there is no such table yet. Changes nothing. */
+export async function peekPostgres(url: string, key: string): Promise<Uint8Array | undefined> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
+  });
+  client.on('error', () => {});
+  await client.connect().catch(fail);
+  try {
+    const table = await client.query("SELECT to_regclass('meta') AS name");
+    if (table.rows[0].name === null) return undefined;
+    return (await client.query('SELECT value FROM meta WHERE key = $1', [key])).rows[0]?.value;
+  } catch (error) {
+    return fail(error);
+  } finally {
+    await client.end();
+  }
 }
 
 const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format: 'text' | 'binary') =>
@@ -173,8 +196,10 @@ function guardedPool(pool: pg.Pool): pg.Pool {
     connect: async () => {
       const client = await pool.connect().catch(fail);
       return {
-        query: (...input: Parameters<pg.PoolClient['query']>) =>
-          (client.query(...input) as unknown as Promise<unknown>).catch(fail),
+        query: async (sql: string, parameters: readonly unknown[] = []) => {
+          refuseNul(parameters);
+          return client.query(sql, [...parameters]).catch(fail);
+        },
         release: () => client.release(),
       };
     },

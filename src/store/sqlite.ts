@@ -3,7 +3,8 @@
  * can't write; writes go to the one writer thread, so that a sync never stops the event loop. All that is
  * peculiar to SQLite is in this file and in the writer's.
  */
-import { mkdirSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
@@ -12,6 +13,7 @@ import { Failure } from '../contract/errors.ts';
 import {
   Announcer,
   type Engine,
+  refuseNul,
   type Statement,
   touchedBy,
   type Unit,
@@ -61,6 +63,7 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
       const names = Object.keys(columns);
       const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
       const many = rows.map(row => names.map(name => (row as unknown as Record<string, unknown>)[name]));
+      refuseNul(many);
       return { sql, parameters: [], many };
     },
     onChange: announcer.add,
@@ -74,13 +77,34 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
   };
 }
 
+/** A value of `meta`, or undefined where there is no such file or table yet. Changes nothing. */
+export function peekSqlite(path: string, key: string): Uint8Array | undefined {
+  if (!existsSync(path)) return undefined;
+  const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    const table = reader.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'meta'").get();
+    const row = table && reader.prepare('SELECT value FROM meta WHERE key = ?').get(key);
+    return row?.value as Uint8Array | undefined;
+  } finally {
+    reader.close();
+  }
+}
+
 function hearOutsideChanges(reader: DatabaseSync, announcer: Announcer): NodeJS.Timeout {
   const query = reader.prepare("SELECT hex(value) AS mark FROM meta WHERE key = 'outside_changes'");
   let known = query.get()?.mark;
   const look = () => {
-    const mark = query.get()?.mark;
+    const mark = markNow();
     if (mark !== known) announcer.announce('all');
     known = mark;
+  };
+  // What can't be read may have changed.
+  const markNow = () => {
+    try {
+      return query.get()?.mark;
+    } catch {
+      return randomUUID();
+    }
   };
   return setInterval(look, outsideInterval).unref();
 }
@@ -141,7 +165,10 @@ function adaptStatement(query: StatementSync): SqliteStatement {
   const inputs = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
   return {
     reader: query.columns().length > 0,
-    all: parameters => guarded(() => query.all(...inputs(parameters))),
+    all: parameters => {
+      refuseNul(parameters);
+      return guarded(() => query.all(...inputs(parameters)));
+    },
     run: parameters => guarded(() => query.run(...inputs(parameters))),
     iterate: parameters => query.iterate(...inputs(parameters)) as IterableIterator<unknown>,
   };
