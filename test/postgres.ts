@@ -58,15 +58,10 @@ export async function globalTeardown(): Promise<void> {
   await running?.stop();
 }
 
-/** A new, empty database; a file that is run by itself starts a server of its own. */
+/** A new, empty database. */
 export async function freshDatabase(): Promise<string> {
-  if (process.env[variable] === undefined) {
-    running = await startCluster();
-    process.env[variable] = running.url;
-    const { after } = await import('node:test');
-    after(globalTeardown);
-  }
-  const url = process.env[variable]!;
+  const url = process.env[variable];
+  if (url === undefined) throw new Error('run with node --test --test-global-setup=test/postgres.ts');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const client = new pg.Client(url);
   await client.connect();

@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import { Failure } from '../contract/errors.ts';
@@ -36,6 +37,7 @@ const workerFile = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './s
 
 /** How often the serving process looks whether a command beside it changed something. */
 const outsideInterval = 400;
+const longestMigration = 600_000;
 const noteOutsideChange: Statement = {
   sql: `INSERT INTO meta (key, value) VALUES ('outside_changes', randomblob(8))
     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
@@ -122,7 +124,23 @@ export function lockFolder(path: string): { release(): void } | null {
   }
 }
 
+/** One process at a time: the builder's own lock does nothing here. The others wait, and find all done. */
 async function migrateFile(path: string): Promise<void> {
+  const giveUp = Date.now() + longestMigration;
+  let lock = lockFolder(`${path}-migration`);
+  while (lock === null && Date.now() < giveUp) {
+    await sleep(20);
+    lock = lockFolder(`${path}-migration`);
+  }
+  if (lock === null) throw unavailable(new Error('another process migrates the database, and does not end'));
+  try {
+    await migrateLocked(path);
+  } finally {
+    lock.release();
+  }
+}
+
+async function migrateLocked(path: string): Promise<void> {
   const connection = new DatabaseSync(path, { timeout: 10_000 });
   connection.exec(pragmas);
   const db = new Kysely<Schema>({ dialect: new TransactionalDdlDialect({ database: adapt(connection) }) });
