@@ -304,8 +304,8 @@ for (const engine of engines) {
         ...store.resources.count(organization.id, 'secret', row.id, 1)[1]!,
       });
       await Promise.all(
-        Array.from({ length: 6 }, (_, turn) =>
-          store.commit(one(...(turn % 2 === 0 ? [touch(a), touch(b)] : [touch(b), touch(a)]))),
+        Array.from({ length: 30 }, (_, turn) =>
+          store.commit([...one(touch(turn % 2 === 0 ? a : b)), ...one(touch(turn % 2 === 0 ? b : a))]),
         ),
       );
     });

@@ -215,13 +215,14 @@ function refusedChanges(error: UnitsRefused, changes: readonly Pending[]): Map<P
   return refused;
 }
 
-function countByOrganization(entries: readonly Chained[]): Map<string, number> {
+/** In the order of ids, so that two replicas never wait for each other. */
+function countByOrganization(entries: readonly Chained[]): [id: string, count: number][] {
   const counts = new Map<string, number>();
   for (const { entry } of entries) {
     const id = entry.organization_id;
     if (id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
   }
-  return counts;
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function unavailable(cause: unknown): Failure {

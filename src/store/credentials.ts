@@ -83,7 +83,9 @@ export function credentials({ db, commit }: Engine) {
       ),
 
     async noteUse(used: ReadonlyMap<string, number>): Promise<void> {
-      const statements = [...used].map(([id, last_used_at]) =>
+      // In the order of ids, so that two replicas never wait for each other.
+      const inOrder = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
+      const statements = inOrder.map(([id, last_used_at]) =>
         statement(db.updateTable('credentials').set({ last_used_at }).where('id', '=', id)),
       );
       await commit([{ statements }]);

@@ -3,6 +3,7 @@
  * A server that is away means UNAVAILABLE within seconds, never a hang, and the pool finds it again by
  * itself. Commits by other replicas are heard by LISTEN; while that ear is deaf, `hearsChanges` says so.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { Failure } from '../contract/errors.ts';
@@ -28,7 +29,9 @@ const uniqueViolation = '23505';
 const bigint = 20;
 /** Deadlock and serialization failure: the same submission may succeed at once. */
 const transient = new Set(['40P01', '40001']);
-const attempts = 4;
+const attempts = 6;
+/** Held for the length of a submission of several units: replicas that change rows in different orders take turns. */
+const changesLock = 7_231_984_310;
 
 class Stale extends Error {}
 
@@ -110,6 +113,7 @@ async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promi
   let broken: Error | undefined;
   try {
     await client.query('BEGIN');
+    if (units.length > 1) await client.query('SELECT pg_advisory_xact_lock($1)', [changesLock]);
     const rows = await runUnits(client, units);
     await client.query('COMMIT');
     return rows;
@@ -122,6 +126,7 @@ async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promi
   } finally {
     client.release(broken);
   }
+  await sleep(Math.random() * 50 * attempt); // Two that met in a deadlock should not meet again.
   return commit(pool, units, attempt + 1);
 }
 
