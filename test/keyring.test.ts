@@ -193,10 +193,11 @@ describe('the keyring', () => {
 
   it('what is sealed in memory opens in its place and process alone', () => {
     const seal = new MemorySeal();
-    const sealed = seal.seal('a', Buffer.from('x'));
-    assert.equal(seal.open('a', sealed).toString(), 'x');
-    assert.throws(() => seal.open('b', sealed), Unsealable);
-    assert.throws(() => new MemorySeal().open('a', sealed), Unsealable);
+    const [a, b] = [Buffer.from('a'), Buffer.from('b')];
+    const sealed = seal.seal(a, Buffer.from('x'));
+    assert.equal(seal.open(a, sealed).toString(), 'x');
+    assert.throws(() => seal.open(b, sealed), Unsealable);
+    assert.throws(() => new MemorySeal().open(a, sealed), Unsealable);
   });
 });
 

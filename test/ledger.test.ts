@@ -18,7 +18,7 @@ import { freshDatabase } from './postgres.ts';
 
 const newId = idGenerator(Date.now);
 const organizationId = newId();
-const keyring = { chainMark: (hash: Uint8Array) => createHmac('sha256', 'k').update(hash).digest() };
+const keyring = { chainMark: (hash: string) => createHmac('sha256', 'k').update(hash).digest('base64url') };
 
 const request = (requested: string): RequestEntry => ({
   organization_id: organizationId,
@@ -100,9 +100,7 @@ for (const engine of engines) {
 
     /** Every chain of a stream, link by link, from its first entry to its head. */
     async function checkChains(stream: Stream): Promise<Map<string, string[]>> {
-      const rows = (
-        await store.logs.stretch(stream, '00000000-0000-0000-0000-000000000000', 100_000)
-      ).toSorted((a, b) => a.seq - b.seq);
+      const rows = (await store.logs.stretch(stream, 0, 100_000)).toSorted((a, b) => a.seq - b.seq);
       const heads = new Map(
         (await store.logs.heads()).filter(head => head.stream === stream).map(head => [head.writer, head]),
       );
@@ -112,14 +110,14 @@ for (const engine of engines) {
         for (const row of rows.filter(one => one.writer === writer)) {
           assert.equal(row.seq, before.seq + 1, 'no gap');
           const hash = linkHash(stream, writer, before, row.id, row.entry);
-          assert.ok(hash.equals(row.hash), 'the hash follows from the link before');
-          assert.ok(keyring.chainMark(hash).equals(row.mark));
-          before = { seq: row.seq, hash, mark: Buffer.from(row.mark) };
+          assert.equal(hash, row.hash, 'the hash follows from the link before');
+          assert.equal(keyring.chainMark(hash), row.mark);
+          before = { seq: row.seq, hash, mark: row.mark };
           const { action, requested } = JSON.parse(row.entry);
           chains.set(writer, [...(chains.get(writer) ?? []), action ?? requested]);
         }
         assert.equal(heads.get(writer)?.seq, before.seq);
-        assert.ok(before.hash.equals(heads.get(writer)!.hash), 'the head is the last link');
+        assert.equal(before.hash, heads.get(writer)?.hash, 'the head is the last link');
       }
       return chains;
     }
@@ -235,7 +233,7 @@ for (const engine of engines) {
 
     it('totals follow what was kept', async () => {
       const { total } = await store.logs.auditPage({ organizationId }, { page: 1, limit: 1 });
-      const rows = await store.logs.stretch('audit', '00000000-0000-0000-0000-000000000000', 100_000);
+      const rows = await store.logs.stretch('audit', 0, 100_000);
       assert.equal(total, rows.length);
     });
   });

@@ -2,20 +2,21 @@
  * The HTTP surface: the order of the hooks, and what is mounted where. A request passes, in this order: is it
  * sound; whose is it (general API); may the organization still ask; and only then is its body read.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Domain } from '../vault/domain.ts';
-import { errorBody, failureHeaders, failureOf, messageBody, statusOf } from './errors.ts';
+import { errorBody, failureHeaders, failureOf, messageBody, securityHeaders, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
 import { mountHealth, probes } from './health.ts';
 import { parseJson } from './json.ts';
 import { type CountRequests, planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
 import { registerRoutes } from './route.ts';
+import { type CertificatePair, createListener, type Timeouts } from './server.ts';
 import { answerUnparsed } from './unparsed.ts';
-import { mountVaultRead } from './vault-read.ts';
+import { vaultReadHandler } from './vault-read.ts';
 
 export interface AppParts {
   readonly domain: Domain;
@@ -26,37 +27,21 @@ export interface AppParts {
   readonly newId: NewId;
   readonly addressOf: AddressOf;
   readonly version: string;
-  readonly tls: { readonly cert: string; readonly key: string } | null;
+  readonly tls: CertificatePair | null;
   readonly draining: () => boolean;
   readonly timeouts?: Timeouts;
   /** For the operator's eyes: what went wrong inside. */
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
-/** How long a sender may take, in milliseconds. */
-export interface Timeouts {
-  /** Until the headers are here. */
-  readonly headers: number;
-  /** Until the whole request is here. */
-  readonly request: number;
-  /** Without a byte in either direction. */
-  readonly silence: number;
-  /** How often the first two are looked after. */
-  readonly checkEvery: number;
-}
-
-const patience: Timeouts = { headers: 10_000, request: 30_000, silence: 120_000, checkEvery: 2_000 };
 const largestBody = 1024 * 1024;
-const mostConnections = 10_000;
 
 export function buildApp(parts: AppParts): FastifyInstance {
+  const readVault = vaultReadHandler(parts);
   const app = Fastify({
     logger: false,
     bodyLimit: largestBody,
     genReqId: parts.newId,
-    requestTimeout: (parts.timeouts ?? patience).request,
-    connectionTimeout: (parts.timeouts ?? patience).silence,
-    keepAliveTimeout: 72_000,
     return503OnClosing: false, // Our own hook answers, in the shape of our errors.
     clientErrorHandler: answerUnparsed,
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
@@ -65,9 +50,8 @@ export function buildApp(parts: AppParts): FastifyInstance {
     },
     exposeHeadRoutes: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 },
-    ...listener(parts),
-  }) as unknown as FastifyInstance;
-  app.server.maxConnections = mostConnections;
+    serverFactory: route => createListener(parts, readVault, route as RequestListener),
+  });
   hardenParsing(app);
   app.decorateRequest('caller', null);
   app.addHook('onRequest', (request, reply, done) => {
@@ -79,7 +63,6 @@ export function buildApp(parts: AppParts): FastifyInstance {
     throw new Failure('NOT_FOUND');
   });
   mountHealth(app, parts);
-  mountVaultRead(app, parts);
   mountGeneral(app, parts);
   return app;
 }
@@ -92,17 +75,6 @@ function refusalOf({ draining }: AppParts, request: FastifyRequest): Failure | n
     return new Failure('UNAVAILABLE', { retryAfter: 1 });
   // Where nothing is, no body is read either.
   return request.is404 && request.method !== 'GET' ? new Failure('NOT_FOUND') : null;
-}
-
-function listener({ tls, timeouts = patience }: AppParts) {
-  const server = {
-    headersTimeout: timeouts.headers,
-    connectionsCheckingInterval: timeouts.checkEvery,
-    maxHeaderSize: 16 * 1024,
-  };
-  if (tls === null) return { http: server };
-  const handshakeTimeout = timeouts.headers;
-  return { https: { ...server, ...tls, handshakeTimeout, minVersion: 'TLSv1.2' as const } };
 }
 
 /** Only JSON is read, and only by our own parser. */
@@ -118,13 +90,7 @@ function hardenParsing(app: FastifyInstance): void {
 }
 
 function secure(request: FastifyRequest, reply: FastifyReply): void {
-  const headers = reply.raw;
-  headers.setHeader('x-request-id', request.id);
-  headers.setHeader('x-content-type-options', 'nosniff');
-  headers.setHeader('referrer-policy', 'no-referrer');
-  headers.setHeader('x-frame-options', 'DENY');
-  headers.setHeader('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
-  headers.setHeader('cache-control', 'no-store');
+  reply.headers({ ...securityHeaders, 'x-request-id': request.id, 'cache-control': 'no-store' });
 }
 
 function mountGeneral(app: FastifyInstance, parts: AppParts): void {
