@@ -72,7 +72,6 @@ const credentialRow = (
   created_by: 'test',
   revoked_at: null,
   uses: 0,
-  uses_stamp: null,
   last_used_at: null,
   ...more,
 });
@@ -548,13 +547,11 @@ for (const engine of engines) {
       assert.deepEqual(await list({ vaultIds: [vault.id], q: 'DEP' }), ['Deploy']);
       assert.deepEqual(await list({ vaultIds: [vault.id], q: '%' }), []);
       assert.deepEqual(await list({ kind: 'public-token', keyId: vault.id }), ['other']);
-      await store.commit(one(store.credentials.countUse(row.id, 0, stamp)));
-      await assert.rejects(
-        store.commit(one(store.credentials.countUse(row.id, 0, stamp))),
-        refusedAs([0, 'stale']),
-      );
+      const used = { ...row, uses: 1, revision: 2 };
+      await store.commit(one(store.credentials.update(used)));
+      await assert.rejects(store.commit(one(store.credentials.update(used))), refusedAs([0, 'stale']));
       await store.credentials.noteUse(new Map([[row.id, 77]]));
-      await store.commit(one(store.credentials.update({ ...row, revoked_at: 9, revision: 2 })));
+      await store.commit(one(store.credentials.update({ ...used, revoked_at: 9, revision: 3 })));
       const revoked = (await store.credentials.byId(row.id))!;
       assert.deepEqual([revoked.revoked_at, revoked.uses, revoked.last_used_at], [9, 1, 77]);
       assert.equal(await store.credentials.living(organization.id, 'access-key', row.id), undefined);

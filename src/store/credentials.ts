@@ -60,25 +60,14 @@ export function credentials({ db, commit }: Engine) {
 
     insert: (row: CredentialRow): Statement => statement(db.insertInto('credentials').values(row)),
 
-    /** Uses are counted beside the row's changes, so an update leaves them alone. */
-    update: ({ uses, uses_stamp, last_used_at, ...row }: CredentialRow): Statement =>
+    /** When it was last used is noted beside the row's changes, so an update leaves that alone. */
+    update: ({ last_used_at, ...row }: CredentialRow): Statement =>
       statement(
         db
           .updateTable('credentials')
           .set(row)
           .where('id', '=', row.id)
           .where('revision', '=', row.revision - 1),
-        { expect: 1 },
-      ),
-
-    /** Counts one use, unless someone else counted meanwhile. */
-    countUse: (id: string, before: number, stamp: Uint8Array): Statement =>
-      statement(
-        db
-          .updateTable('credentials')
-          .set({ uses: before + 1, uses_stamp: stamp })
-          .where('id', '=', id)
-          .where('uses', '=', before),
         { expect: 1 },
       ),
 
