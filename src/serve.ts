@@ -37,7 +37,10 @@ export async function serve(config: ServeConfig, parts: ServeParts): Promise<Run
   try {
     const tls = await openTls(config);
     const strongroom = await openStrongroom(config, true, parts.now);
-    return await listen(config, strongroom, tls, parts, () => lock?.release());
+    return await listen(config, strongroom, tls, parts, () => lock?.release()).catch(async error => {
+      await strongroom.close();
+      throw error;
+    });
   } catch (error) {
     lock?.release();
     throw error;
@@ -81,9 +84,8 @@ async function listen(
       draining = true;
       clearInterval(noteUses);
       tls?.close();
-      const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
+      await closeListener(app.server);
       await app.close();
-      clearTimeout(cut);
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
       await checkpointer.stop();
@@ -102,6 +104,16 @@ async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<
       code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
     );
   });
+}
+
+/** Resolves when the last answer in flight is out, or when its time is over. */
+async function closeListener(server: FastifyInstance['server']): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), longestDrain);
+  await new Promise(resolve => {
+    server.close(resolve);
+    server.closeIdleConnections();
+  });
+  clearTimeout(cut);
 }
 
 /** What goes over a network must be encrypted: by us, or by the proxy that the operator names. */

@@ -58,6 +58,10 @@ export function buildApp(parts: AppParts): FastifyInstance {
     secure(request, reply);
     done(refusalOf(parts, request) ?? undefined);
   });
+  app.addHook('onSend', (_request, reply, _body, done) => {
+    if (parts.draining()) reply.header('connection', 'close');
+    done();
+  });
   app.setErrorHandler((error, request, reply) => answerFailure(parts, error, request, reply));
   app.setNotFoundHandler(() => {
     throw new Failure('NOT_FOUND');

@@ -74,8 +74,8 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
     ping: async () => void reader.prepare('SELECT 1').get(),
     close: async () => {
       clearInterval(ear ?? undefined);
-      await writer.close();
       await db.destroy();
+      await writer.close(); // Last, so that it leaves one file behind, with all of the log in it.
     },
   };
 }
