@@ -9,6 +9,9 @@ import pg from 'pg';
 
 export interface Cluster {
   readonly url: string;
+  /** Goes away, and comes back with the same data at the same address. */
+  halt(): Promise<void>;
+  resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -35,7 +38,8 @@ export async function startCluster(port?: number): Promise<Cluster> {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
-  return { url: `postgres://postgres:postgres@127.0.0.1:${chosen}/postgres`, stop };
+  const url = `postgres://postgres:postgres@127.0.0.1:${chosen}/postgres`;
+  return { url, stop, halt: () => server.stop(), resume: () => server.start() };
 }
 
 export async function freePort(): Promise<number> {

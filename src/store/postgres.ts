@@ -19,7 +19,7 @@ import {
   UnitsRefused,
 } from './engine.ts';
 import { migrate } from './migrations/migrations.ts';
-import { ChangeEar } from './postgres-ear.ts';
+import { ChangeEar, cut } from './postgres-ear.ts';
 import type { Schema } from './schema.ts';
 
 export const channel = 'strongroom_changes';
@@ -30,6 +30,7 @@ const bigint = 20;
 /** Deadlock and serialization failure: the same submission may succeed at once. */
 const transient = new Set(['40P01', '40001']);
 const attempts = 6;
+const longestGoodbye = 2_000;
 /** Held for the length of a submission of several units: replicas that change rows in different orders take turns. */
 const changesLock = 7_231_984_310;
 
@@ -49,14 +50,23 @@ export async function openPostgres(url: string): Promise<Engine> {
     types: { getTypeParser },
   };
   const pool = new pg.Pool({ ...settings, max: 10 });
-  pool.on('error', () => {}); // An idle connection that breaks is replaced; there is nobody to tell.
+  // A connection that breaks is replaced, and its query fails: there is nobody else to tell. Without a listener
+  // of its own on each, one that breaks in use would end the process.
+  pool.on('error', () => {});
+  const clients = new Set<pg.PoolClient>();
+  pool.on('connect', client => {
+    client.on('error', () => {});
+    clients.add(client);
+  });
+  pool.on('remove', client => clients.delete(client));
+  const cutAll = () => clients.forEach(cut);
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: guardedPool(pool) }) });
   await migrate(db, 'postgres').catch(async error => {
     await db.destroy();
     throw error;
   });
   const announcer = new Announcer();
-  const ear = new ChangeEar(settings, channel, touched => announcer.announce(touched));
+  const ear = new ChangeEar(settings, channel, touched => announcer.announce(touched), cutAll);
   await ear.start();
   return {
     name: 'postgres',
@@ -80,7 +90,9 @@ export async function openPostgres(url: string): Promise<Engine> {
     ping: async () => void (await pool.query('SELECT 1').catch(fail)),
     close: async () => {
       await ear.stop();
+      const silent = setTimeout(cutAll, longestGoodbye);
       await db.destroy();
+      clearTimeout(silent);
     },
   };
 }
