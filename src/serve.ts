@@ -1,13 +1,16 @@
 /** The composition root: open, wire, listen, drain, close. */
-import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
+import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { buildApp } from './http/app.ts';
 import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
+import { pruneStep } from './logs/retention.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { describe } from './report.ts';
 import { lockFolder } from './store/sqlite.ts';
@@ -30,6 +33,7 @@ export interface ServeParts {
 const noteUsesEvery = 10_000;
 /** How long answers in flight may take once the service stops; then their connections are cut. */
 const longestDrain = 6_000;
+const houseworkEvery = 60_000;
 
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(config);
@@ -72,20 +76,21 @@ async function listen(
     file: config['checkpoint-file'] ?? inData(config, 'checkpoint.json'),
     onError,
   });
-  const noteUses = setInterval(() => {
-    strongroom.domain.authenticate.noteUses().catch(onError);
-  }, noteUsesEvery).unref();
+  await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
+  await writeFile(inData(config, 'log-public-key.pem'), strongroom.keyring.logPublicKey);
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
+  const chores = startChores(strongroom, config, onError);
   checkpointer.start();
   return {
     url: urlOf(app, config, tls !== null),
     stop: async () => {
       draining = true;
-      clearInterval(noteUses);
+      await chores.stop();
       tls?.close();
-      await closeListener(app.server);
+      const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
       await app.close();
+      clearTimeout(cut);
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
       await checkpointer.stop();
@@ -95,25 +100,26 @@ async function listen(
   };
 }
 
+/** What runs beside the requests, in small steps. */
+function startChores(strongroom: Strongroom, config: ServeConfig, onError: (error: unknown) => void): Chores {
+  const { domain } = strongroom;
+  const retention = { ...strongroom, ledger: domain.ledger, days: config['log-retention-days'] };
+  return new Chores(onError)
+    .every(noteUsesEvery, async () => {
+      await domain.authenticate.noteUses();
+      return false;
+    })
+    .every(houseworkEvery, () => pruneStep(retention))
+    .every(houseworkEvery, () => domain.housekeeping.step());
+}
+
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
-  await app.ready();
-  app.server.listen({ host, port });
-  await once(app.server, 'listening').catch(error => {
-    const code = (error as NodeJS.ErrnoException).code;
+  await app.listen({ host, port }).catch(error => {
+    const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(
       code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
     );
   });
-}
-
-/** Resolves when the last answer in flight is out, or when its time is over. */
-async function closeListener(server: FastifyInstance['server']): Promise<void> {
-  const cut = setTimeout(() => server.closeAllConnections(), longestDrain);
-  await new Promise(resolve => {
-    server.close(resolve);
-    server.closeIdleConnections();
-  });
-  clearTimeout(cut);
 }
 
 /** What goes over a network must be encrypted: by us, or by the proxy that the operator names. */

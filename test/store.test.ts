@@ -601,11 +601,14 @@ for (const engine of engines) {
         rows.slice(0, 3).map(({ id }) => id),
       );
       await assert.rejects(
-        store.commit(one(store.logs.removeRequests(position, position + 2, 4))),
+        store.commit(one(store.logs.removeRequests(position + 2, rows[3]!.id, oldest.length + 1))),
         refusedAs([0, 'stale']),
       );
       await store.commit(
-        one(store.logs.removeRequests(position, position + 2, 3), store.logs.count(mine, 'request', -3)),
+        one(
+          store.logs.removeRequests(position + 2, rows[3]!.id, oldest.length),
+          store.logs.count(mine, 'request', -3),
+        ),
       );
       assert.equal((await store.logs.requestPage({ organizationId: mine }, page)).total, 27);
 

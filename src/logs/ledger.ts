@@ -55,6 +55,7 @@ type Heads = Readonly<Record<Stream, Link>>;
 const noHeads: Heads = { request: chainStart, audit: chainStart };
 const largestGroup = 400;
 const longestQueue = 20_000;
+const longestGathering = 4;
 
 export interface LedgerParts {
   readonly store: Store;
@@ -101,13 +102,21 @@ export class Ledger {
   }
 
   async #flush(): Promise<void> {
-    await turn(); // What arrives in the same turn of the event loop shares the first sync.
     while (this.#queue.length > 0) {
+      await this.#gather();
       const group = this.#queue.splice(0, largestGroup);
       // Whatever goes wrong in here, nobody is left waiting.
       await this.#commitGroup(group).catch(error => this.#startAnew(error, group));
     }
     this.#flushing = null;
+  }
+
+  /** As long as each turn of the event loop brings more, the group grows: a sync costs the same for all of them. */
+  async #gather(): Promise<void> {
+    for (let turns = 0, before = 0; turns < longestGathering && this.#queue.length > before; turns++) {
+      before = this.#queue.length;
+      await turn();
+    }
   }
 
   async #commitGroup(group: readonly Pending[]): Promise<void> {
