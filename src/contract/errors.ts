@@ -7,6 +7,7 @@ export type FailureCode =
   | 'INVALID_REQUEST'
   | 'CONFLICT'
   | 'UNAUTHORIZED'
+  | 'SECOND_FACTOR_REQUIRED'
   | 'FORBIDDEN'
   | 'NOT_ACTIVE'
   | 'NOT_FOUND'
@@ -19,6 +20,7 @@ const defaultMessages: Record<FailureCode, string> = {
   INVALID_REQUEST: 'The request is not valid',
   CONFLICT: 'The request conflicts with what is stored',
   UNAUTHORIZED: 'Unauthorized',
+  SECOND_FACTOR_REQUIRED: 'A one-time code is needed',
   FORBIDDEN: 'Forbidden',
   NOT_ACTIVE: 'Resource not active',
   NOT_FOUND: 'Resource not found',

@@ -9,6 +9,7 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   INVALID_REQUEST: 400,
   CONFLICT: 400,
   UNAUTHORIZED: 401,
+  SECOND_FACTOR_REQUIRED: 401,
   FORBIDDEN: 403,
   NOT_ACTIVE: 403,
   NOT_FOUND: 404,

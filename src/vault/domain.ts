@@ -3,6 +3,7 @@ import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
 import type { Store } from '../store/store.ts';
+import { accountsWith } from './accounts/accounts.ts';
 import { Attempts } from './attempts.ts';
 import { authenticatorWith } from './authenticate.ts';
 import { certificatesWith } from './certificates.ts';
@@ -43,6 +44,7 @@ export function domainWith({ store, keyring, now, newId }: DomainParts) {
     authenticate: authenticatorWith({ store, keyring, stamps, attempts, now }),
     organizations: organizationsWith(parts),
     members: membersWith(parts),
+    accounts: accountsWith(parts, attempts),
     vaults,
     secrets,
     keys,
