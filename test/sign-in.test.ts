@@ -422,6 +422,50 @@ for (const engine of engines) {
   });
 }
 
+describe('sessions over several replicas', () => {
+  let service: EmptyService;
+  let owner: Browser;
+  let elsewhere: string;
+
+  before(async () => {
+    service = await startEmpty('postgres');
+    owner = await setUp(service);
+    elsewhere = (await service.replica()).url;
+  });
+  after(() => service.stop());
+
+  const there = async (browser: Browser) => {
+    const cookie = `${cookieName}=${browser.cookie}`;
+    return (await send(elsewhere, 'GET', '/v1/vaults', { cookie })).status;
+  };
+
+  it('one is good at every replica, and over everywhere within a second', async () => {
+    const browser = service.browser();
+    await browser.signIn('owner@example.org');
+    assert.equal(await there(browser), 200);
+    const copy = new Browser(service.url);
+    copy.cookies.set(cookieName, browser.cookie!);
+    await browser.post('/auth/sign-out');
+    const deadline = Date.now() + 1_000;
+    while ((await there(copy)) !== 401) assert.ok(Date.now() < deadline, 'still good after a second');
+  });
+
+  it('so is a removal, and a lock-out counts at all of them together', async () => {
+    const { browser, id } = await invite(service, owner, 'gone@example.org', 'viewer');
+    assert.equal(await there(browser), 200);
+    await owner.call('DELETE', `/v1/members/${id}`);
+    const deadline = Date.now() + 1_000;
+    while ((await there(browser)) !== 401) assert.ok(Date.now() < deadline, 'still good after a second');
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const at = new Browser(attempt % 2 === 0 ? service.url : elsewhere);
+      assert.equal((await at.signIn('owner@example.org', wrong)).status, 401);
+    }
+    for (const url of [service.url, elsewhere]) {
+      assert.equal((await new Browser(url).signIn('owner@example.org')).status, 429);
+    }
+  });
+});
+
 describe('what is stored of a sign-in', () => {
   it('neither passwords nor session tokens nor seeds are in the files', async () => {
     const service = await startEmpty('sqlite');

@@ -175,12 +175,18 @@ for (const engine of engines) {
       assert.equal(replayed.headers.get('location'), refused);
     });
 
-    it('an issuer that is away is an error that says so, and is tried again', async () => {
-      const flags = ['--oidc-issuer', 'http://127.0.0.1:9', '--oidc-client-id', clientId];
-      const lonely = await startEmpty('sqlite', flags);
-      const answer = await lonely.browser().get('/auth/oidc/start');
-      assert.equal(answer.status, 503);
+    it('an issuer that is away sends people back to sign in, and is tried again', async () => {
+      const later = `http://127.0.0.1:${await freePort()}`;
+      const lonely = await startEmpty('sqlite', ['--oidc-issuer', later, '--oidc-client-id', clientId]);
+      const browser = lonely.browser();
+      const away = await request(browser, 'GET', '/auth/oidc/start');
+      assert.equal(away.headers.get('location'), '/sign-in?error=UNAVAILABLE');
+      const opened = await startIssuer(later, `${lonely.url}/auth/oidc/callback`);
+      const there = await request(browser, 'GET', '/auth/oidc/start');
+      assert.ok(there.headers.get('location')!.startsWith(later));
       await lonely.stop();
+      opened.closeAllConnections();
+      await new Promise(resolve => opened.close(resolve));
     });
   });
 }
