@@ -10,7 +10,9 @@ import { authenticatorWith } from './authenticate.ts';
 import { certificatesWith } from './certificates.ts';
 import { credentialsWith } from './credentials.ts';
 import { guardWith } from './guard.ts';
+import { housekeepingWith } from './housekeeping.ts';
 import { keysWith } from './keys.ts';
+import { logCheckWith } from './log-check.ts';
 import { logsWith } from './logs.ts';
 import { membersWith } from './members.ts';
 import { organizationsWith } from './organizations.ts';
@@ -66,5 +68,7 @@ export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
     }),
     ...credentialsWith(parts, shelf),
     logs: logsWith(parts),
+    logCheck: logCheckWith(parts),
+    housekeeping: housekeepingWith(parts, shelf),
   };
 }
