@@ -105,7 +105,8 @@ export class Ledger {
     while (this.#queue.length > 0) {
       await this.#gather();
       const group = this.#queue.splice(0, largestGroup);
-      await this.#commitGroup(group);
+      // Whatever goes wrong in here, nobody is left waiting.
+      await this.#commitGroup(group).catch(error => this.#startAnew(error, group));
     }
     this.#flushing = null;
   }
@@ -134,14 +135,18 @@ export class Ledger {
   async #afterFailure(error: unknown, group: readonly Pending[], changes: readonly Pending[]): Promise<void> {
     const refused = error instanceof UnitsRefused ? refusedChanges(error, changes) : new Map();
     if (refused.size === 0) {
-      this.#writer = this.#parts.newId();
-      this.#heads = noHeads;
-      for (const { reject } of group) reject(unavailable(error));
+      this.#startAnew(error, group);
       return;
     }
     const rest = group.filter(pending => !refused.has(pending.reject));
     for (const [reject, refusal] of refused) reject(new ChangeRefused(refusal));
     await this.#commitGroup(rest);
+  }
+
+  #startAnew(error: unknown, group: readonly Pending[]): void {
+    this.#writer = this.#parts.newId();
+    this.#heads = noHeads;
+    for (const { reject } of group) reject(unavailable(error));
   }
 
   #chain(group: readonly Pending[]): { receipts: string[]; chained: Chained[]; heads: Heads } {
@@ -221,13 +226,14 @@ function refusedChanges(error: UnitsRefused, changes: readonly Pending[]): Map<P
   return refused;
 }
 
-function countByOrganization(entries: readonly Chained[]): Map<string, number> {
+/** In the order of ids, so that two replicas never wait for each other. */
+function countByOrganization(entries: readonly Chained[]): [id: string, count: number][] {
   const counts = new Map<string, number>();
   for (const { entry } of entries) {
     const id = entry.organization_id;
     if (id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
   }
-  return counts;
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function unavailable(cause: unknown): Failure {
