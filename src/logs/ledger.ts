@@ -14,7 +14,8 @@ import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/
 import type { AuditLogRow, RequestLogRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
-import type { AuditEntry, Entry, RequestEntry } from './entries.ts';
+import { type AuditEntry, type Entry, entryText, type RequestEntry } from './entries.ts';
+import { HourCounts } from './hours.ts';
 
 /** What must be stored together with an audit entry. */
 export interface Change {
@@ -66,6 +67,8 @@ export interface LedgerParts {
 
 export class Ledger {
   readonly #parts: LedgerParts;
+  /** Durable requests by the hour. */
+  readonly hourCounts: HourCounts;
   #writer: string;
   #heads: Heads = noHeads;
   #queue: Pending[] = [];
@@ -74,6 +77,7 @@ export class Ledger {
   constructor(parts: LedgerParts) {
     this.#parts = parts;
     this.#writer = parts.newId();
+    this.hourCounts = new HourCounts(parts.store, parts.now);
   }
 
   /** Resolves with the entry's receipt once it is durable. */
@@ -129,6 +133,8 @@ export class Ledger {
       return this.#afterFailure(error, group, changes);
     }
     this.#heads = heads;
+    for (const { stream, entry } of chained)
+      if (stream === 'request') this.hourCounts.note(entry as RequestEntry);
     for (const [index, { resolve }] of group.entries()) resolve(receipts[index]!);
   }
 
@@ -151,12 +157,12 @@ export class Ledger {
 
   #chain(group: readonly Pending[]): { receipts: string[]; chained: Chained[]; heads: Heads } {
     const heads = { ...this.#heads };
-    const created_at = new Date(this.#parts.now()).toISOString();
+    const createdAt = new Date(this.#parts.now()).toISOString();
     const chained: Chained[] = [];
     const receipts = group.map(({ stream, entries }) => {
       const first = chained.length;
       for (const entry of entries) {
-        const link = this.#link(stream, heads[stream], entry, created_at);
+        const link = this.#link(stream, heads[stream], entry, createdAt);
         chained.push(link);
         heads[stream] = link.link;
       }
@@ -165,9 +171,9 @@ export class Ledger {
     return { receipts, chained, heads };
   }
 
-  #link(stream: Stream, before: Link, entry: Entry, created_at: string): Chained {
+  #link(stream: Stream, before: Link, entry: Entry, createdAt: string): Chained {
     const id = this.#parts.newId();
-    const text = JSON.stringify({ id, created_at, ...entry });
+    const text = entryText(id, createdAt, entry);
     const hash = linkHash(stream, this.#writer, before, id, text);
     const link = { seq: before.seq + 1, hash, mark: this.#parts.keyring.chainMark(hash) };
     return { stream, entry, id, text, link };
