@@ -29,7 +29,7 @@ export interface Strongroom {
 const keyringName = 'keyring';
 
 export async function openStrongroom(
-  place: Place,
+  place: Place & { readonly 'allow-private-webhooks'?: readonly string[] },
   serves: boolean,
   now: () => number = Date.now,
 ): Promise<Strongroom> {
@@ -42,7 +42,8 @@ export async function openStrongroom(
   try {
     const keyring = await openKeyring(store, source);
     const newId = idGenerator(now);
-    const domain = domainWith({ store, keyring, now, newId });
+    const privateWebhooks = place['allow-private-webhooks'];
+    const domain = domainWith({ store, keyring, now, newId, privateWebhooks });
     const close = async () => {
       await domain.ledger.drain();
       await store.close();

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
+import { startEvents } from './events/events.ts';
 import { buildApp } from './http/app.ts';
 import { addressReader } from './http/request.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
@@ -66,6 +67,8 @@ async function listen(
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   checkpointer.start();
+  const privateWebhooks = config['allow-private-webhooks'];
+  const events = await startEvents({ ...strongroom, privateWebhooks, onError });
   return {
     url: urlOf(app, config, tls !== null),
     stop: async () => {
@@ -73,6 +76,7 @@ async function listen(
       clearInterval(noteUses);
       tls?.close();
       await app.close();
+      await events.stop();
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
       await checkpointer.stop();

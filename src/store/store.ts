@@ -4,6 +4,7 @@
  * Each noun offers reads, which run at once, and statements, which take effect in a unit.
  */
 import { credentials } from './credentials.ts';
+import { deliveries } from './deliveries.ts';
 import type { ChangeListener, Engine, Unit, UnitRows } from './engine.ts';
 import { limits } from './limits.ts';
 import { logs } from './logs.ts';
@@ -11,6 +12,7 @@ import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { resources } from './resources.ts';
 import { openSqlite } from './sqlite.ts';
+import { webhooks } from './webhooks.ts';
 
 export interface Store {
   readonly engine: Engine['name'];
@@ -19,6 +21,8 @@ export interface Store {
   readonly credentials: ReturnType<typeof credentials>;
   readonly logs: ReturnType<typeof logs>;
   readonly outbox: ReturnType<typeof outbox>;
+  readonly webhooks: ReturnType<typeof webhooks>;
+  readonly deliveries: ReturnType<typeof deliveries>;
   readonly limits: ReturnType<typeof limits>;
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
   onChange(listener: ChangeListener): void;
@@ -43,6 +47,8 @@ export async function openStore(location: Location): Promise<Store> {
     credentials: credentials(engine),
     logs: logs(engine),
     outbox: outbox(engine),
+    webhooks: webhooks(engine),
+    deliveries: deliveries(engine),
     limits: limits(engine),
     commit: engine.commit,
     onChange: engine.onChange,

@@ -1,4 +1,5 @@
 /** The whole domain, put together: what the surfaces are handed. */
+import { egressInto } from '../access/egress.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
@@ -17,17 +18,22 @@ import { secretsWith } from './secrets.ts';
 import { shelfWith } from './shelf.ts';
 import { stampsWith } from './stamps.ts';
 import { vaultsWith } from './vaults.ts';
+import { webhookDeliveriesWith } from './webhook-deliveries.ts';
+import { webhookTargetsWith } from './webhook-targets.ts';
+import { webhooksWith } from './webhooks.ts';
 
 export interface DomainParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly now: () => number;
   readonly newId: NewId;
+  /** The inner ranges that webhooks may lead into. */
+  readonly privateWebhooks?: readonly string[] | undefined;
 }
 
 export type Domain = ReturnType<typeof domainWith>;
 
-export function domainWith({ store, keyring, now, newId }: DomainParts) {
+export function domainWith({ store, keyring, now, newId, privateWebhooks = [] }: DomainParts) {
   const ledger = new Ledger({ store, keyring, now, newId });
   const stamps = stampsWith(keyring);
   const parts = { store, keyring, stamps, guard: guardWith(ledger), now, newId };
@@ -37,6 +43,7 @@ export function domainWith({ store, keyring, now, newId }: DomainParts) {
   const secrets = secretsWith(parts, shelf);
   const keys = keysWith(parts, shelf);
   const certificates = certificatesWith(parts, shelf);
+  const webhooks = webhooksWith(parts, shelf, egressInto(privateWebhooks));
   return {
     ledger,
     attempts,
@@ -54,6 +61,11 @@ export function domainWith({ store, keyring, now, newId }: DomainParts) {
       certificate: certificates,
     }),
     ...credentialsWith(parts, shelf),
+    webhooks,
+    webhookDeliveries: webhookDeliveriesWith(parts, webhooks),
+    /** For the delivery of events alone; no surface is handed this. */
+    webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
+    stamps,
     logs: logsWith(parts),
   };
 }

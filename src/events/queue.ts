@@ -1,0 +1,239 @@
+/**
+ * The work on one webhook's queue, for as long as this process holds the lease on it. Its receiver can be
+ * slow or dead without anyone else waiting. Deliveries of one resource go one after another; others go side
+ * by side, fewer of them while the receiver fails. The queue is given back when nothing is due.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { testKind } from '../contract/webhooks.ts';
+import type { DueDelivery } from '../store/deliveries.ts';
+import type { Statement } from '../store/engine.ts';
+import type { Store } from '../store/store.ts';
+import type { WebhookTarget, WebhookTargets } from '../vault/webhook-targets.ts';
+import type { Courier } from './courier.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { disablingReason, judge, refused, type Verdict } from './schedule.ts';
+
+export interface QueueParts {
+  readonly store: Store;
+  readonly targets: WebhookTargets;
+  readonly courier: Courier;
+  readonly outcomes: GroupCommit;
+  readonly now: () => number;
+  readonly random: () => number;
+  /** This process, as the leases name it. */
+  readonly holder: string;
+  readonly onError: (error: unknown) => void;
+}
+
+const sideBySide = 32;
+const sideBySideFailing = 4;
+const failuresToSlowDown = 8;
+const readAhead = 256;
+const longestRest = 1_000;
+
+export class Queue {
+  readonly #parts: QueueParts;
+  readonly #webhookId: string;
+  /** Read, and not settled yet. */
+  readonly #held = new Set<string>();
+  /** Resources with a delivery in line or under way; what comes next for each. */
+  readonly #lines = new Map<string, DueDelivery[]>();
+  readonly #ready: DueDelivery[] = [];
+  #underWay = 0;
+  /** In a row. */
+  #failures = 0;
+  #failing = false;
+  #drained = false;
+  #stopped = false;
+  #paused = false;
+  #wake: () => void = () => {};
+  #whenIdle: () => void = () => {};
+
+  constructor(webhookId: string, parts: QueueParts) {
+    this.#webhookId = webhookId;
+    this.#parts = parts;
+  }
+
+  /** Something may have arrived. */
+  wake(): void {
+    this.#drained = false;
+    this.#wake();
+  }
+
+  /** Starts nothing more. What is under way is settled in its own time. */
+  stop(): void {
+    this.#stopped = true;
+    this.#wake();
+  }
+
+  /** Once nothing is under way any more. */
+  whenIdle(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise(resolve => {
+      this.#whenIdle = resolve;
+    });
+  }
+
+  /** Ends when the queue was given back or taken away. */
+  async run(): Promise<void> {
+    let over = false;
+    while (!this.#stopped && !over) {
+      over = await this.#turn().catch(async error => {
+        this.#parts.onError(error);
+        await sleep(longestRest, undefined, { ref: false });
+        return false;
+      });
+    }
+  }
+
+  /** Whether the queue was given back. */
+  async #turn(): Promise<boolean> {
+    const { store } = this.#parts;
+    const queue = await store.webhooks.queue(this.#webhookId);
+    if (queue === undefined || queue.leased_by !== this.#parts.holder) return true;
+    this.#failing = queue.failing_since !== null;
+    this.#drained = true;
+    const target = await this.#parts.targets.target(this.#webhookId);
+    const found = target === null || this.#paused ? 0 : await this.#readAhead(target);
+    if (this.#held.size === 0 && found === 0) return this.#giveBack(target, queue.arrivals);
+    if (found >= readAhead) this.#drained = false;
+    await this.#rest();
+    return false;
+  }
+
+  async #giveBack(target: WebhookTarget | null, arrivals: number): Promise<boolean> {
+    const { store, holder } = this.#parts;
+    // A disabled webhook's deliveries wait until somebody enables it.
+    const dueAt = target?.enabled ? await store.deliveries.nextAttemptAt(this.#webhookId) : null;
+    return store.webhooks.release(this.#webhookId, holder, arrivals, dueAt);
+  }
+
+  /** Until there is room, something arrives, or a while has passed. */
+  async #rest(): Promise<void> {
+    if (this.#mayReadOn()) return;
+    const timer = new AbortController();
+    await Promise.race([
+      new Promise<void>(resolve => {
+        this.#wake = resolve;
+      }),
+      sleep(longestRest, undefined, { signal: timer.signal, ref: false }).catch(() => {}),
+    ]);
+    timer.abort();
+  }
+
+  #mayReadOn(): boolean {
+    return this.#held.size === 0 || (!this.#drained && this.#held.size < sideBySide * 2);
+  }
+
+  async #readAhead(target: WebhookTarget): Promise<number> {
+    const { store, now } = this.#parts;
+    const rows = await store.deliveries.due(this.#webhookId, now(), this.#held.size + readAhead);
+    const fresh = rows.filter(row => !this.#held.has(row.id) && (target.enabled || row.event === testKind));
+    for (const delivery of fresh) this.#line(delivery, target);
+    return fresh.length;
+  }
+
+  #line(delivery: DueDelivery, target: WebhookTarget): void {
+    this.#held.add(delivery.id);
+    const line = this.#lines.get(delivery.resource_id);
+    if (line !== undefined) {
+      line.push(delivery);
+      return;
+    }
+    this.#lines.set(delivery.resource_id, []);
+    this.#ready.push(delivery);
+    this.#start(target);
+  }
+
+  #start(target: WebhookTarget): void {
+    const most = this.#failures >= failuresToSlowDown ? sideBySideFailing : sideBySide;
+    while (!this.#stopped && !this.#paused && this.#underWay < most && this.#ready.length > 0) {
+      const delivery = this.#ready.shift()!;
+      this.#underWay++;
+      this.#deliver(delivery, target)
+        .catch(this.#parts.onError)
+        .finally(() => this.#finish(delivery, target));
+    }
+    if (this.#paused || this.#stopped) this.#letGo();
+  }
+
+  /** What was read but not begun stays where it is, for later or for another. */
+  #letGo(): void {
+    for (const { id, resource_id } of this.#ready.splice(0)) {
+      this.#held.delete(id);
+      for (const next of this.#lines.get(resource_id) ?? []) this.#held.delete(next.id);
+      this.#lines.delete(resource_id);
+    }
+  }
+
+  #finish({ id, resource_id }: DueDelivery, target: WebhookTarget): void {
+    this.#underWay--;
+    if (this.#underWay === 0) this.#whenIdle();
+    this.#held.delete(id);
+    const line = this.#lines.get(resource_id)!;
+    const next = line.shift();
+    if (next === undefined) this.#lines.delete(resource_id);
+    else this.#ready.push(next);
+    this.#start(target);
+    if (this.#mayReadOn()) this.#wake();
+  }
+
+  async #deliver(delivery: DueDelivery, target: WebhookTarget): Promise<void> {
+    const { store, courier, now, random } = this.#parts;
+    if (!target.takes(delivery)) {
+      const outcome = refused(delivery, 'the webhook does not ask for this event', now());
+      return this.#settle([store.deliveries.settle(outcome)]);
+    }
+    const startedAt = now();
+    const { url, secrets } = target;
+    const result = await courier.send({
+      id: delivery.event_id,
+      url,
+      body: delivery.payload,
+      at: startedAt,
+      secrets,
+    });
+    const verdict = judge(delivery, { result, startedAt, endedAt: now() }, random);
+    await this.#settle([store.deliveries.settle(verdict.outcome), ...this.#consequences(delivery, verdict)]);
+    if (!verdict.arrived && delivery.event !== testKind) await this.#judgeReceiver(verdict.gone);
+  }
+
+  /** An attempt whose outcome can't be stored is not repeated until it can: the receiver had it once. */
+  async #settle(statements: readonly Statement[]): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#parts.outcomes.add(statements);
+      } catch (error) {
+        if (this.#stopped) throw error;
+        this.#parts.onError(error);
+        await sleep(longestRest, undefined, { ref: false });
+      }
+    }
+  }
+
+  /** What an attempt says about the receiver as a whole. */
+  #consequences(delivery: DueDelivery, { arrived, pauseUntil }: Verdict): Statement[] {
+    const { webhooks } = this.#parts.store;
+    const failingBefore = this.#failing;
+    this.#failures = arrived ? 0 : this.#failures + 1;
+    if (arrived) {
+      this.#failing = false;
+      return failingBefore ? [webhooks.arrived(this.#webhookId)] : [];
+    }
+    if (delivery.event === testKind) return [];
+    this.#failing = true;
+    const failed = webhooks.failed(this.#webhookId, this.#parts.now());
+    if (pauseUntil === null) return [failed];
+    this.#paused = true;
+    return [failed, webhooks.pause(this.#webhookId, pauseUntil)];
+  }
+
+  async #judgeReceiver(gone: boolean): Promise<void> {
+    const { store, targets, now } = this.#parts;
+    const queue = await store.webhooks.queue(this.#webhookId);
+    const reason = disablingReason(gone, queue?.failing_since ?? null, now());
+    if (reason === null) return;
+    await targets.disable(this.#webhookId, reason);
+    this.#paused = true;
+  }
+}
