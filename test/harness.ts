@@ -45,7 +45,8 @@ export interface Service extends Made {
   organization(name: string, plan?: Plan, limit?: number): Promise<Made>;
   /** Another process over the same data (PostgreSQL only). */
   replica(): Promise<Running>;
-  restart(): Promise<void>;
+  /** With other flags, where some are given. */
+  restart(flags?: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -68,8 +69,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
   const clock = new Clock();
   const reports: string[] = [];
-  const start = () => {
-    const config = readConfig(serveOptions, [...place, '--port', '0', ...(options.flags ?? [])], {});
+  const start = (flags = options.flags ?? []) => {
+    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], {});
     return serve(config, { now: clock.now, report: line => reports.push(line) });
   };
   const first = await makeOrganization(place, 'Test', options.plan ?? 'enterprise', options.limit ?? 0);
@@ -93,9 +94,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       replicas.push(replica);
       return replica;
     },
-    restart: async () => {
+    restart: async flags => {
       await running.stop();
-      running = await start();
+      running = await start(flags);
     },
     stop: async () => {
       await Promise.all([running, ...replicas].map(one => one.stop()));

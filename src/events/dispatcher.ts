@@ -94,10 +94,14 @@ export class Dispatcher {
     if (this.#queues.size === 0) return;
     try {
       const asked = performance.now();
-      const before = [...this.#queues.keys()];
-      const held = await store.webhooks.renew(holder, lease);
+      const queues = [...this.#queues];
+      const held = await store.webhooks.renew(
+        holder,
+        queues.map(([id]) => id),
+        lease,
+      );
       this.#renewed = asked;
-      for (const id of before) if (!held.has(id)) this.#queues.get(id)?.stop();
+      for (const [id, queue] of queues) if (!held.has(id)) queue.stop();
     } catch (error) {
       onError(error);
       if (performance.now() - this.#renewed < lease - renewal) return;

@@ -36,6 +36,8 @@ export class Queue {
   readonly #webhookId: string;
   /** Read, and not settled yet. */
   readonly #held = new Set<string>();
+  /** Settled since the last read began, which may have seen them still waiting. */
+  readonly #settled = new Set<string>();
   /** Resources with a delivery in line or under way; what comes next for each. */
   readonly #lines = new Map<string, DueDelivery[]>();
   readonly #ready: DueDelivery[] = [];
@@ -127,8 +129,12 @@ export class Queue {
 
   async #readAhead(target: WebhookTarget): Promise<number> {
     const { store, now } = this.#parts;
+    this.#settled.clear();
     const rows = await store.deliveries.due(this.#webhookId, now(), this.#held.size + readAhead);
-    const fresh = rows.filter(row => !this.#held.has(row.id) && (target.enabled || row.event === testKind));
+    const fresh = rows.filter(
+      ({ id, event }) =>
+        !this.#held.has(id) && !this.#settled.has(id) && (target.enabled || event === testKind),
+    );
     for (const delivery of fresh) this.#line(delivery, target);
     return fresh.length;
   }
@@ -170,6 +176,7 @@ export class Queue {
     this.#underWay--;
     if (this.#underWay === 0) this.#whenIdle();
     this.#held.delete(id);
+    this.#settled.add(id);
     const line = this.#lines.get(resource_id)!;
     const next = line.shift();
     if (next === undefined) this.#lines.delete(resource_id);

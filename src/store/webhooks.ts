@@ -150,11 +150,12 @@ export function webhooks({ db, commit, name: engine }: Engine) {
     },
 
     /** Prolongs what the holder has, and says which queues those are. */
-    async renew(holder: string, lease: number): Promise<Set<string>> {
+    async renew(holder: string, ids: readonly string[], lease: number): Promise<Set<string>> {
       const renewal = db
         .updateTable('webhook_queues')
         .set({ leased_until: sql`${databaseNow} + ${sql.lit(lease)}` })
         .where('leased_by', '=', holder)
+        .where('webhook_id', 'in', [...ids])
         .returning('webhook_id');
       const [rows] = await commit([{ statements: [statement(renewal, { returning: true })] }]);
       return new Set(rows![0]!.map(row => String(row.webhook_id)));
