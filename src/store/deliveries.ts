@@ -30,7 +30,7 @@ const columns: Columns<'deliveries'> = {
   organization_id: 'uuid',
   webhook_id: 'uuid',
   event_id: 'uuid',
-  position: 'bigint',
+  event_position: 'bigint',
   event: 'text',
   vault_id: 'uuid',
   resource_id: 'uuid',
@@ -83,7 +83,7 @@ export function deliveries({ db, commit, insertMany }: Engine) {
         .where('state', '=', 'pending')
         .where('next_attempt_at', '<=', now)
         .orderBy('next_attempt_at')
-        .orderBy('deliveries.position')
+        .orderBy('event_position')
         .limit(limit)
         .execute(),
 

@@ -114,14 +114,17 @@ export interface CredentialTable extends Stamped {
 }
 
 interface Chained {
+  /** The order in which entries came to this database; ids may be a little out of it between writers. */
+  position: Generated<number>;
   id: string;
   organization_id: string | null;
   writer: string;
   seq: number;
   /** The entry itself, in the very bytes that were hashed. */
   entry: string;
-  hash: Bytes;
-  mark: Bytes;
+  /** Base64url, like the mark. */
+  hash: string;
+  mark: string;
 }
 
 export interface RequestLogTable extends Chained {
@@ -142,7 +145,7 @@ export interface LogHeadTable {
   writer: string;
   stream: string;
   seq: number;
-  hash: Bytes;
+  hash: string;
 }
 
 export interface LogCountTable {
@@ -213,8 +216,7 @@ export interface DeliveryTable {
   organization_id: string;
   webhook_id: string;
   event_id: string;
-  /** The event's. */
-  position: number;
+  event_position: number;
   event: string;
   vault_id: string | null;
   resource_id: string;

@@ -4,15 +4,18 @@ import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
 import type { Store } from '../store/store.ts';
+import { answersWith } from './answers.ts';
 import { Attempts } from './attempts.ts';
 import { authenticatorWith } from './authenticate.ts';
 import { certificatesWith } from './certificates.ts';
 import { credentialsWith } from './credentials.ts';
 import { guardWith } from './guard.ts';
+import { housekeepingWith } from './housekeeping.ts';
 import { keysWith } from './keys.ts';
 import { logsWith } from './logs.ts';
 import { membersWith } from './members.ts';
 import { organizationsWith } from './organizations.ts';
+import { vaultReadsWith } from './read.ts';
 import { resourcesWith } from './resources.ts';
 import { secretsWith } from './secrets.ts';
 import { shelfWith } from './shelf.ts';
@@ -43,11 +46,14 @@ export function domainWith({ store, keyring, now, newId, privateWebhooks = [] }:
   const secrets = secretsWith(parts, shelf);
   const keys = keysWith(parts, shelf);
   const certificates = certificatesWith(parts, shelf);
+  const authenticate = authenticatorWith({ store, keyring, stamps, attempts, now });
+  const answers = answersWith(parts, shelf);
   const webhooks = webhooksWith(parts, shelf, egressInto(privateWebhooks));
   return {
     ledger,
     attempts,
-    authenticate: authenticatorWith({ store, keyring, stamps, attempts, now }),
+    authenticate,
+    vaultReads: vaultReadsWith({ ...parts, ledger, authenticate, answers }),
     organizations: organizationsWith(parts),
     members: membersWith(parts),
     vaults,
@@ -67,5 +73,6 @@ export function domainWith({ store, keyring, now, newId, privateWebhooks = [] }:
     webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
     stamps,
     logs: logsWith(parts),
+    housekeeping: housekeepingWith(parts, shelf),
   };
 }

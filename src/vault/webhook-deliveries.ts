@@ -86,7 +86,7 @@ export function newDelivery(id: string, webhookId: string, event: StoredEvent, n
     organization_id: event.organization_id,
     webhook_id: webhookId,
     event_id: event.id,
-    position: event.position,
+    event_position: event.position,
     event: event.type,
     vault_id: event.vault_id,
     resource_id: event.resource_id,

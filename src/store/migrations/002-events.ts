@@ -13,10 +13,11 @@ export const events: Step = async (db, types) => {
 /** What lay in the outbox until now could be delivered to nobody, so the table is made anew. */
 async function outbox(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await db.schema.dropTable('events').execute();
-  const embedded = types.bytes === 'blob';
+  const embedded = types.serial === 'integer';
   await db.schema
     .createTable('events')
-    .addColumn('position', embedded ? 'integer' : 'bigserial', col =>
+    // Never used twice, also where all events were cleaned away: webhooks remember where they began.
+    .addColumn('position', types.serial as never, col =>
       embedded ? col.primaryKey().autoIncrement() : col.primaryKey(),
     )
     .addColumn('id', types.id, col => col.notNull().unique())
@@ -74,7 +75,7 @@ async function deliveries(db: Kysely<unknown>, types: ColumnTypes): Promise<void
     .addColumn('organization_id', types.id, col => col.notNull())
     .addColumn('webhook_id', types.id, col => col.notNull())
     .addColumn('event_id', types.id, col => col.notNull())
-    .addColumn('position', types.time, col => col.notNull())
+    .addColumn('event_position', types.time, col => col.notNull())
     .addColumn('event', 'text', col => col.notNull())
     .addColumn('vault_id', types.id)
     .addColumn('resource_id', types.id, col => col.notNull())
@@ -92,7 +93,7 @@ async function deliveries(db: Kysely<unknown>, types: ColumnTypes): Promise<void
     .on('deliveries')
     .columns(['organization_id', 'id'])
     .execute();
-  await sql`CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at, position)
+  await sql`CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at, event_position)
     WHERE state = 'pending'`.execute(db);
   await db.schema.createIndex('deliveries_by_age').on('deliveries').column('created_at').execute();
 }
