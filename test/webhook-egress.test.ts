@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:net';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { egressInto, isPublicAddress } from '../src/access/egress.ts';
 import { type Message, type Sender, senderWith } from '../src/events/sender.ts';
+import { selfSign } from '../src/material/certificate.ts';
 import { type Service, startService } from './harness.ts';
 import { type Receiver, startReceiver, until } from './receiver.ts';
 
@@ -160,6 +164,27 @@ describe('where a webhook may lead', () => {
     ]) {
       assert.equal(isPublicAddress(address), true, address);
     }
+  });
+
+  it('over https the receiver’s certificate must hold for the name in the URL', async t => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const about = { privatePem: key, subject: 'CN=hooks.example', sans: ['DNS:hooks.example'] };
+    const cert = await selfSign({ ...about, notBefore: new Date(Date.now() - 60_000), days: 2 });
+    const server = createHttpsServer({ key, cert }, (_request, response) => response.writeHead(204).end());
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const { port: secure } = server.address() as AddressInfo;
+    const parts = { egress: egressInto(['127.0.0.0/8']), resolve: async () => ['127.0.0.1'] };
+    const stranger = await sending(t, senderWith(parts)).send(messageTo(`https://hooks.example:${secure}/`));
+    assert.equal(stranger.error, 'DEPTH_ZERO_SELF_SIGNED_CERT');
+    const trusted = getCACertificates('default');
+    t.after(() => setDefaultCACertificates(trusted));
+    setDefaultCACertificates([...trusted, cert]);
+    const sender = sending(t, senderWith(parts));
+    assert.equal((await sender.send(messageTo(`https://hooks.example:${secure}/`))).status, 204);
+    const another = await sender.send(messageTo(`https://other.example:${secure}/`));
+    assert.equal(another.error, 'ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
   it('an opened range may be sent to, by http as well, and nothing beside it', async t => {

@@ -4,6 +4,7 @@
  * loses its leases after a few seconds, and what it had under way is sent again under the same id.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ChangeListener } from '../store/engine.ts';
 import { type FannedOut, type FanOutParts, fanOut } from './fan-out.ts';
 import { GroupCommit } from './group-commit.ts';
 import { Queue, type QueueParts } from './queue.ts';
@@ -39,6 +40,12 @@ export class Dispatcher {
   readonly poke = (): void => {
     this.#poked = true;
     if (!this.#stopped) this.#running ??= this.#run();
+  };
+
+  /** What was changed; a webhook that is being worked on is looked at again at once. */
+  readonly changed: ChangeListener = touched => {
+    if (touched !== 'all') for (const id of touched) this.#queues.get(id)?.wake();
+    this.poke();
   };
 
   /** What is under way gets a moment; what was not begun, and every lease, is given back. */

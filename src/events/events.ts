@@ -50,7 +50,7 @@ export async function startEvents(parts: EventsParts): Promise<Events> {
   });
   // Whoever serves an embedded file serves it alone: a lease that is there was left by a process that died.
   if (store.engine === 'sqlite') await store.webhooks.abandon(null);
-  store.onChange(poke);
+  store.onChange(dispatcher.changed);
   let cleanedAt = 0;
   const beating = setInterval(() => {
     poke();

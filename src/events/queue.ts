@@ -41,6 +41,8 @@ export class Queue {
   /** Resources with a delivery in line or under way; what comes next for each. */
   readonly #lines = new Map<string, DueDelivery[]>();
   readonly #ready: DueDelivery[] = [];
+  /** As it was at the last look. */
+  #target: WebhookTarget | null = null;
   #underWay = 0;
   /** In a row. */
   #failures = 0;
@@ -56,7 +58,7 @@ export class Queue {
     this.#parts = parts;
   }
 
-  /** Something may have arrived. */
+  /** Something may have arrived, or the webhook was changed. */
   wake(): void {
     this.#drained = false;
     this.#wake();
@@ -93,18 +95,20 @@ export class Queue {
     const { store } = this.#parts;
     const queue = await store.webhooks.queue(this.#webhookId);
     if (queue === undefined || queue.leased_by !== this.#parts.holder) return true;
-    this.#failing = queue.failing_since !== null;
+    this.#failing ||= queue.failing_since !== null;
     this.#drained = true;
-    const target = await this.#parts.targets.target(this.#webhookId);
-    const found = target === null || this.#paused ? 0 : await this.#readAhead(target);
-    if (this.#held.size === 0 && found === 0) return this.#giveBack(target, queue.arrivals);
+    this.#target = await this.#parts.targets.target(this.#webhookId);
+    if (!this.#target?.enabled) this.#letGo();
+    const found = this.#paused ? 0 : await this.#readAhead();
+    if (this.#held.size === 0 && found === 0) return this.#giveBack(queue.arrivals);
     if (found >= readAhead) this.#drained = false;
     await this.#rest();
     return false;
   }
 
-  async #giveBack(target: WebhookTarget | null, arrivals: number): Promise<boolean> {
+  async #giveBack(arrivals: number): Promise<boolean> {
     const { store, holder } = this.#parts;
+    const target = this.#target;
     // A disabled webhook's deliveries wait until somebody enables it.
     const dueAt = target?.enabled ? await store.deliveries.nextAttemptAt(this.#webhookId) : null;
     return store.webhooks.release(this.#webhookId, holder, arrivals, dueAt);
@@ -127,19 +131,21 @@ export class Queue {
     return this.#held.size === 0 || (!this.#drained && this.#held.size < sideBySide * 2);
   }
 
-  async #readAhead(target: WebhookTarget): Promise<number> {
+  async #readAhead(): Promise<number> {
     const { store, now } = this.#parts;
+    const target = this.#target;
+    if (target === null) return 0;
     this.#settled.clear();
     const rows = await store.deliveries.due(this.#webhookId, now(), this.#held.size + readAhead);
     const fresh = rows.filter(
       ({ id, event }) =>
         !this.#held.has(id) && !this.#settled.has(id) && (target.enabled || event === testKind),
     );
-    for (const delivery of fresh) this.#line(delivery, target);
+    for (const delivery of fresh) this.#line(delivery);
     return fresh.length;
   }
 
-  #line(delivery: DueDelivery, target: WebhookTarget): void {
+  #line(delivery: DueDelivery): void {
     this.#held.add(delivery.id);
     const line = this.#lines.get(delivery.resource_id);
     if (line !== undefined) {
@@ -148,19 +154,23 @@ export class Queue {
     }
     this.#lines.set(delivery.resource_id, []);
     this.#ready.push(delivery);
-    this.#start(target);
+    this.#start();
   }
 
-  #start(target: WebhookTarget): void {
+  #start(): void {
+    const target = this.#target;
+    if (target === null || this.#paused || this.#stopped) {
+      this.#letGo();
+      return;
+    }
     const most = this.#failures >= failuresToSlowDown ? sideBySideFailing : sideBySide;
-    while (!this.#stopped && !this.#paused && this.#underWay < most && this.#ready.length > 0) {
+    while (this.#underWay < most && this.#ready.length > 0) {
       const delivery = this.#ready.shift()!;
       this.#underWay++;
       this.#deliver(delivery, target)
         .catch(this.#parts.onError)
-        .finally(() => this.#finish(delivery, target));
+        .finally(() => this.#finish(delivery));
     }
-    if (this.#paused || this.#stopped) this.#letGo();
   }
 
   /** What was read but not begun stays where it is, for later or for another. */
@@ -172,7 +182,7 @@ export class Queue {
     }
   }
 
-  #finish({ id, resource_id }: DueDelivery, target: WebhookTarget): void {
+  #finish({ id, resource_id }: DueDelivery): void {
     this.#underWay--;
     if (this.#underWay === 0) this.#whenIdle();
     this.#held.delete(id);
@@ -181,7 +191,7 @@ export class Queue {
     const next = line.shift();
     if (next === undefined) this.#lines.delete(resource_id);
     else this.#ready.push(next);
-    this.#start(target);
+    this.#start();
     if (this.#mayReadOn()) this.#wake();
   }
 

@@ -57,7 +57,7 @@ export function senderWith({ egress, resolve, patience = defaultPatience }: Send
   }
 
   return {
-    send,
+    send: message => send(message).catch(() => failed('the request could not be made', 0)),
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy();
     },
