@@ -169,7 +169,7 @@ describe('where a webhook may lead', () => {
   it('over https the receiver’s certificate must hold for the name in the URL', async t => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    const about = { privatePem: key, subject: 'CN=hooks.example', sans: ['DNS:hooks.example'] };
+    const about = { privatePem: key, subject: 'CN=hooks.example', sans: ['dns:hooks.example'] };
     const cert = await selfSign({ ...about, notBefore: new Date(Date.now() - 60_000), days: 2 });
     const server = createHttpsServer({ key, cert }, (_request, response) => response.writeHead(204).end());
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
