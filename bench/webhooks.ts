@@ -5,8 +5,9 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,18 +45,32 @@ async function bench(): Promise<void> {
       events: ['resource.created'],
       vault_ids: [changed.id],
     });
-    await fill(call, changed.id, Math.ceil(turns * (seconds + 2) * wanted * 1.3));
+    await fill(call, changed.id, Math.ceil((turns + 1) * (seconds + 2) * wanted * 1.3));
+    const deliver = async () => {
+      receiver.worker.postMessage('deliver');
+      await call('PUT', `/v1/webhooks/${hook.id}`, { enabled: true });
+      await sleep(500);
+    };
+    const hold = async () => {
+      receiver.worker.postMessage('hold');
+      await sleep(1_500);
+    };
+    await deliver();
+    const used = cpuOf(child.pid!);
+    const [undisturbed] = await during(receiver);
+    const perEvent = (cpuOf(child.pid!) - used) / (undisturbed! * seconds);
+    await hold();
+    process.stdout.write(
+      `without readers an event takes ${Math.round(perEvent * 1e6)} µs of the serving thread\n`,
+    );
     const reading = await startThread('reader', { url, path: `/api/v1/vaults/${vault.id}`, token });
     await sleep(2_000);
     const rates: { alone: number; along: number; delivered: number }[] = [];
     for (let turn = 0; turn < turns; turn++) {
-      const [alone] = await during(reading, receiver);
-      receiver.worker.postMessage('deliver');
-      await call('PUT', `/v1/webhooks/${hook.id}`, { enabled: true });
-      await sleep(500);
-      const [along, delivered] = await during(reading, receiver);
-      receiver.worker.postMessage('hold');
-      await sleep(1_500);
+      const [alone] = (await during(reading)) as [number];
+      await deliver();
+      const [along, delivered] = (await during(reading, receiver)) as [number, number];
+      await hold();
       rates.push({ alone, along, delivered });
       print(`turn ${turn + 1}`, rates.at(-1)!);
     }
@@ -114,14 +129,21 @@ async function startThread(role: string, more: object): Promise<Thread> {
   return { worker, ready, count };
 }
 
-/** Counts a second of both, over the length of a turn. */
-async function during(...threads: readonly Thread[]): Promise<[number, number]> {
+/** What each counts a second, over the length of a turn. */
+async function during(...threads: readonly Thread[]): Promise<number[]> {
   const before = await Promise.all(threads.map(thread => thread.count()));
   const start = performance.now();
   await sleep(seconds * 1_000);
   const after = await Promise.all(threads.map(thread => thread.count()));
   const passed = (performance.now() - start) / 1_000;
-  return after.map((count, index) => (count - before[index]!) / passed) as [number, number];
+  return after.map((count, index) => (count - before[index]!) / passed);
+}
+
+/** Seconds of processor time that the main thread of a process has used (Linux only). */
+function cpuOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 async function startServer(place: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
@@ -134,10 +156,17 @@ async function startServer(place: readonly string[]): Promise<{ child: ChildProc
   return { child, url: /http:\/\/\S+/.exec(line.toString())![0] };
 }
 
-/** Asks to be left alone while it holds; otherwise takes so long that about a thousand come a second. */
+/** Asks to be left alone while it holds; otherwise answers up to a thousand times a second. */
 function receive(): void {
   let holding = true;
   let taken = 0;
+  let answered = performance.now();
+  const waiting: ServerResponse[] = [];
+  setInterval(() => {
+    const allowed = Math.floor((performance.now() - answered) * (wanted / 1_000));
+    answered += allowed / (wanted / 1_000);
+    for (const response of waiting.splice(0, allowed)) response.writeHead(204).end();
+  }, 5);
   const server = createServer((request, response) => {
     request.resume();
     if (holding) {
@@ -145,7 +174,7 @@ function receive(): void {
       return;
     }
     taken++;
-    setTimeout(() => response.writeHead(204).end(), 1_000 / (wanted / 32) - 5);
+    waiting.push(response);
   });
   server.listen(0, '127.0.0.1', () => parentPort!.postMessage((server.address() as AddressInfo).port));
   parentPort!.on('message', (order: string) => {

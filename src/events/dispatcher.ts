@@ -18,7 +18,7 @@ const lease = 15_000;
 const renewal = 5_000;
 const mostQueues = 1_000;
 /** Between two rounds: lets a group fill under load, and leaves the loop to those who ask for secrets. */
-const pause = 25;
+const pause = 50;
 const grace = 3_000;
 
 export class Dispatcher {

@@ -1,14 +1,19 @@
-/** Small units from many hands, stored together: while one group is synced, the next one fills. */
-import type { Statement, Unit } from '../store/engine.ts';
+/**
+ * Statements from many hands, stored together a few times a second. Each sync to disk is one that somebody who
+ * reads a vault may have to wait for, so there are few of them, however much is delivered.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Statement } from '../store/engine.ts';
 import type { Store } from '../store/store.ts';
 
 interface Waiting {
-  readonly unit: Unit;
+  readonly statements: readonly Statement[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-const largestGroup = 200;
+const largestGroup = 500;
+const fillTime = 50;
 
 export class GroupCommit {
   readonly #store: Pick<Store, 'commit'>;
@@ -22,7 +27,7 @@ export class GroupCommit {
   /** Resolves once they are durable. */
   add(statements: readonly Statement[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ unit: { statements }, resolve, reject });
+      this.#queue.push({ statements, resolve, reject });
       this.#running ??= this.#run();
     });
   }
@@ -32,15 +37,16 @@ export class GroupCommit {
   }
 
   async #run(): Promise<void> {
-    await new Promise(setImmediate); // What this turn of the loop still brings goes along.
-    while (this.#queue.length > 0) await this.#commit(this.#queue.splice(0, largestGroup));
+    while (this.#queue.length > 0) {
+      await sleep(fillTime);
+      await this.#commit(this.#queue.splice(0, largestGroup));
+    }
     this.#running = null;
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
-    const statements = group.flatMap(({ unit }) => unit.statements);
     try {
-      await this.#store.commit([{ statements }]);
+      await this.#store.commit([{ statements: group.flatMap(({ statements }) => statements) }]);
       for (const { resolve } of group) resolve();
     } catch (error) {
       for (const { reject } of group) reject(error);

@@ -29,6 +29,8 @@ const sideBySide = 32;
 const sideBySideFailing = 4;
 const failuresToSlowDown = 8;
 const readAhead = 256;
+/** Sent, without a stored outcome: what a crash repeats at most. */
+const mostUnsettled = 256;
 const longestRest = 1_000;
 
 export class Queue {
@@ -43,7 +45,9 @@ export class Queue {
   readonly #ready: DueDelivery[] = [];
   /** As it was at the last look. */
   #target: WebhookTarget | null = null;
+  /** Being sent; and those together with what was sent, but is not stored yet. */
   #underWay = 0;
+  #unsettled = 0;
   /** In a row. */
   #failures = 0;
   #failing = false;
@@ -70,9 +74,9 @@ export class Queue {
     this.#wake();
   }
 
-  /** Once nothing is under way any more. */
+  /** Once nothing is under way any more, and all outcomes are stored. */
   whenIdle(): Promise<void> {
-    if (this.#underWay === 0) return Promise.resolve();
+    if (this.#unsettled === 0) return Promise.resolve();
     return new Promise(resolve => {
       this.#whenIdle = resolve;
     });
@@ -128,7 +132,7 @@ export class Queue {
   }
 
   #mayReadOn(): boolean {
-    return this.#held.size === 0 || (!this.#drained && this.#held.size < sideBySide * 2);
+    return this.#held.size === 0 || (!this.#drained && this.#held.size - this.#unsettled < sideBySide * 2);
   }
 
   async #readAhead(): Promise<number> {
@@ -164,12 +168,10 @@ export class Queue {
       return;
     }
     const most = this.#failures >= failuresToSlowDown ? sideBySideFailing : sideBySide;
-    while (this.#underWay < most && this.#ready.length > 0) {
-      const delivery = this.#ready.shift()!;
+    while (this.#underWay < most && this.#unsettled < mostUnsettled && this.#ready.length > 0) {
       this.#underWay++;
-      this.#deliver(delivery, target)
-        .catch(this.#parts.onError)
-        .finally(() => this.#finish(delivery));
+      this.#unsettled++;
+      this.#deliver(this.#ready.shift()!, target).catch(this.#parts.onError);
     }
   }
 
@@ -182,37 +184,47 @@ export class Queue {
     }
   }
 
-  #finish({ id, resource_id }: DueDelivery): void {
+  /** What comes next need not wait until the outcome is stored. */
+  async #deliver(delivery: DueDelivery, target: WebhookTarget): Promise<void> {
+    try {
+      const verdict = await this.#attempt(delivery, target);
+      this.#makeRoom(delivery);
+      const consequences = verdict === null ? [] : this.#consequences(delivery, verdict);
+      const outcome =
+        verdict?.outcome ?? refused(delivery, 'the webhook does not ask for this event', this.#parts.now());
+      await this.#settle([this.#parts.store.deliveries.settle(outcome), ...consequences]);
+      if (verdict?.arrived === false && delivery.event !== testKind) await this.#judgeReceiver(verdict.gone);
+    } finally {
+      this.#finish(delivery);
+    }
+  }
+
+  /** Null where the webhook must not be sent this. */
+  async #attempt(delivery: DueDelivery, target: WebhookTarget): Promise<Verdict | null> {
+    const { courier, now, random } = this.#parts;
+    if (!target.takes(delivery)) return null;
+    const startedAt = now();
+    const { url, secrets } = target;
+    const message = { id: delivery.event_id, url, body: delivery.payload, at: startedAt, secrets };
+    const result = await courier.send(message);
+    return judge(delivery, { result, startedAt, endedAt: now() }, random);
+  }
+
+  #makeRoom({ resource_id }: DueDelivery): void {
     this.#underWay--;
-    if (this.#underWay === 0) this.#whenIdle();
-    this.#held.delete(id);
-    this.#settled.add(id);
-    const line = this.#lines.get(resource_id)!;
-    const next = line.shift();
+    const next = this.#lines.get(resource_id)!.shift();
     if (next === undefined) this.#lines.delete(resource_id);
     else this.#ready.push(next);
     this.#start();
-    if (this.#mayReadOn()) this.#wake();
   }
 
-  async #deliver(delivery: DueDelivery, target: WebhookTarget): Promise<void> {
-    const { store, courier, now, random } = this.#parts;
-    if (!target.takes(delivery)) {
-      const outcome = refused(delivery, 'the webhook does not ask for this event', now());
-      return this.#settle([store.deliveries.settle(outcome)]);
-    }
-    const startedAt = now();
-    const { url, secrets } = target;
-    const result = await courier.send({
-      id: delivery.event_id,
-      url,
-      body: delivery.payload,
-      at: startedAt,
-      secrets,
-    });
-    const verdict = judge(delivery, { result, startedAt, endedAt: now() }, random);
-    await this.#settle([store.deliveries.settle(verdict.outcome), ...this.#consequences(delivery, verdict)]);
-    if (!verdict.arrived && delivery.event !== testKind) await this.#judgeReceiver(verdict.gone);
+  #finish({ id }: DueDelivery): void {
+    this.#unsettled--;
+    this.#held.delete(id);
+    this.#settled.add(id);
+    this.#start();
+    if (this.#unsettled === 0) this.#whenIdle();
+    if (this.#mayReadOn()) this.#wake();
   }
 
   /** An attempt whose outcome can't be stored is not repeated until it can: the receiver had it once. */

@@ -63,7 +63,7 @@ export async function runCampaign({ changes, kills, databaseUrl, say = () => {} 
       return acknowledged.filter(name => !names.has(name)).length;
     };
     for (let ahead = 0; missing() > 0 && ahead < mostAhead; ahead += step + ahead / 2) {
-      server.moveClock(ahead);
+      server.moveClock(Math.round(ahead));
       await settled(() => requests);
       say(`${missing()} missing, ${Math.round(ahead / 60_000)} minutes later`);
     }
