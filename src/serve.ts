@@ -8,6 +8,7 @@ import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { startEvents } from './events/events.ts';
 import { buildApp } from './http/app.ts';
+import { siteReader } from './http/browser.ts';
 import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
@@ -17,9 +18,12 @@ import { describe } from './report.ts';
 import { lockFolder } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 import { openTls, type Tls } from './tls.ts';
+import { type SingleSignOn, singleSignOnWith } from './vault/accounts/single-sign-on.ts';
 
 export interface Running {
   readonly url: string;
+  /** The one-time link that sets it up; null where that is done. */
+  readonly setupUrl: string | null;
   /** Answers in flight finish, the log is flushed and signed, everything is closed. */
   stop(): Promise<void>;
 }
@@ -67,6 +71,8 @@ async function listen(
     countRequests: strongroom.store.limits.take,
     storeReady: () => isReady(strongroom.store),
     addressOf: addressReader(config['behind-proxy']),
+    siteOf: siteReader(tls !== null, config['behind-proxy']),
+    singleSignOn: signOnOf(config, strongroom),
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
@@ -85,8 +91,11 @@ async function listen(
   checkpointer.start();
   const privateWebhooks = config['allow-private-webhooks'];
   const events = await startEvents({ ...strongroom, privateWebhooks, onError });
+  const url = urlOf(app, config, tls !== null);
+  const setupToken = await strongroom.domain.accounts.joining.setupToken();
   return {
-    url: urlOf(app, config, tls !== null),
+    url,
+    setupUrl: setupToken === null ? null : `${url}/setup#${setupToken}`,
     stop: async () => {
       draining = true;
       await chores.stop();
@@ -96,11 +105,21 @@ async function listen(
       await events.stop();
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
+      await strongroom.domain.ledger.hourCounts.write().catch(onError);
       await checkpointer.stop();
       await strongroom.close();
       release();
     },
   };
+}
+
+function signOnOf(config: ServeConfig, { keyring, now }: Strongroom): SingleSignOn | null {
+  const { 'oidc-issuer': issuer, 'oidc-client-id': clientId, 'oidc-name': name } = config;
+  if (issuer === null && clientId === null) return null;
+  if (issuer === null || clientId === null)
+    throw new UsageError('--oidc-issuer and --oidc-client-id go together');
+  const clientSecret = config.oidcClientSecret;
+  return singleSignOnWith({ issuer, clientId, clientSecret, name: name ?? 'Single sign-on' }, keyring, now);
 }
 
 /** What runs beside the requests, in small steps. */
@@ -110,6 +129,7 @@ function startChores(strongroom: Strongroom, config: ServeConfig, onError: (erro
   return new Chores(onError)
     .every(noteUsesEvery, async () => {
       await domain.authenticate.noteUses();
+      await domain.ledger.hourCounts.write();
       return false;
     })
     .every(houseworkEvery, () => pruneStep(retention))

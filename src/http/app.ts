@@ -4,9 +4,14 @@
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Caller } from '../access/caller.ts';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
+import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
 import type { Domain } from '../vault/domain.ts';
+import { mountAuth } from './auth.ts';
+import { checkOwnPage, clearIfOver, cookieOf, type SiteOf, sessionCookie } from './browser.ts';
+import { dashboard } from './dashboard.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, securityHeaders, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
 import { mountHealth, probes } from './health.ts';
@@ -26,6 +31,8 @@ export interface AppParts {
   readonly now: () => number;
   readonly newId: NewId;
   readonly addressOf: AddressOf;
+  readonly siteOf: SiteOf;
+  readonly singleSignOn: SingleSignOn | null;
   readonly version: string;
   readonly tls: CertificatePair | null;
   readonly draining: () => boolean;
@@ -63,10 +70,9 @@ export function buildApp(parts: AppParts): FastifyInstance {
     done();
   });
   app.setErrorHandler((error, request, reply) => answerFailure(parts, error, request, reply));
-  app.setNotFoundHandler(() => {
-    throw new Failure('NOT_FOUND');
-  });
+  app.setNotFoundHandler(dashboard());
   mountHealth(app, parts);
+  mountAuth(app, parts);
   mountGeneral(app, parts);
   return app;
 }
@@ -102,12 +108,31 @@ function mountGeneral(app: FastifyInstance, parts: AppParts): void {
   const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
   app.register(async general => {
     general.addHook('onRequest', async (request, reply) => {
+      const session =
+        request.headers.authorization === undefined ? cookieOf(request.raw, sessionCookie) : null;
+      if (session !== null) {
+        request.caller = await memberOf(parts, session, request, reply);
+        return;
+      }
       const origin = originOf(request.raw, request.id, addressOf);
       request.caller = await domain.authenticate.apiKey(bearerToken(request.headers.authorization), origin);
       await take(request.caller.organizationId, reply);
     });
     registerRoutes(general, generalRoutes(domain));
   });
+}
+
+/** The dashboard asks as its member, from its own pages only, and is not counted against the plan. */
+async function memberOf(
+  { domain, addressOf, siteOf }: AppParts,
+  session: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller> {
+  checkOwnPage(request.raw, siteOf(request.raw), true);
+  const origin = originOf(request.raw, request.id, addressOf);
+  const { caller } = await clearIfOver(reply, domain.accounts.sessions.require(session, origin));
+  return caller;
 }
 
 function answerFailure(parts: AppParts, error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -4,14 +4,15 @@ import * as access from '../contract/access.ts';
 import type { PageQuery } from '../contract/common.ts';
 import { listOf, searchQuery } from '../contract/common.ts';
 import * as logs from '../contract/logs.ts';
+import * as overview from '../contract/overview.ts';
 import * as resource from '../contract/resources.ts';
-import * as webhook from '../contract/webhooks.ts';
 import type { Domain } from '../vault/domain.ts';
 import { bulkSecrets } from './bulk.ts';
 import { check } from './check.ts';
 import { collectionRoutes } from './collection.ts';
 import { exportRequestLog } from './log-export.ts';
 import type { Route } from './route.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 
 const resourceReads = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'] as const;
 const resourceWrites = ['vaults:write', 'secrets:write', 'keys:write', 'certificates:write'] as const;
@@ -44,6 +45,7 @@ export function generalRoutes(domain: Domain): Route[] {
     ...accessRoutes(domain),
     ...webhookRoutes(domain),
     ...logRoutes(domain),
+    ...overviewRoutes(domain),
   ];
 }
 
@@ -261,6 +263,15 @@ function accessRoutes({ accessKeys, publicTokens, apiKeys, members, organization
       service: members,
     }),
     {
+      method: 'POST',
+      path: '/v1/members/{id}/invitation',
+      tag: 'members',
+      summary: 'Make a new invitation; the member is signed out and proves himself anew by it',
+      needs: { all: ['members:write'] },
+      answer: access.member,
+      handle: ({ caller, id }) => members.invite(caller, id),
+    },
+    {
       method: 'GET',
       path: '/v1/organization',
       tag: 'organization',
@@ -282,69 +293,30 @@ function accessRoutes({ accessKeys, publicTokens, apiKeys, members, organization
   ];
 }
 
-function webhookRoutes({ webhooks, webhookDeliveries }: Domain): Route[] {
+function overviewRoutes({ overviews }: Domain): Route[] {
   return [
-    ...collectionRoutes({
-      name: 'webhooks',
-      one: 'a webhook',
-      schemas: {
-        item: webhook.webhook,
-        query: webhook.webhookQuery,
-        create: webhook.webhookCreate,
-        update: webhook.webhookUpdate,
-      },
-      service: webhooks,
-    }),
     {
-      method: 'POST',
-      path: '/v1/webhooks/{id}/test',
-      tag: 'webhooks',
-      summary: 'Send a test event to a webhook, once',
-      needs: { all: ['webhooks:write'] },
-      answer: webhook.delivery,
-      handle: ({ caller, id }) => webhookDeliveries.test(caller, id),
-    },
-    {
-      method: 'POST',
-      path: '/v1/webhooks/{id}/rotate-secret',
-      tag: 'webhooks',
-      summary: 'Give a webhook a new signing secret; the old one signs along for a day',
-      needs: { all: ['webhooks:write'] },
-      answer: webhook.webhook,
-      handle: ({ caller, id }) => webhooks.rotateSecret(caller, id),
+      method: 'GET',
+      path: '/v1/overview',
+      tag: 'overview',
+      summary: 'What is read, what expires and what nobody uses, at a glance',
+      needs: { all: ['organization:read'] },
+      answer: overview.overview,
+      handle: ({ caller }) => overviews.overview(caller),
     },
     {
       method: 'GET',
-      path: '/v1/webhook-deliveries',
-      tag: 'webhook-deliveries',
-      summary: 'List deliveries of events, newest first',
-      needs: { all: ['webhooks:read'] },
-      query: webhook.deliveryQuery,
-      answer: listOf(webhook.delivery),
-      handle: ({ caller, query }) => webhookDeliveries.list(caller, query),
-    },
-    {
-      method: 'GET',
-      path: '/v1/webhook-deliveries/{id}',
-      tag: 'webhook-deliveries',
-      summary: 'Get one delivery with its attempts',
-      needs: { all: ['webhooks:read'] },
-      answer: webhook.delivery,
-      handle: ({ caller, id }) => webhookDeliveries.get(caller, id),
-    },
-    {
-      method: 'POST',
-      path: '/v1/webhook-deliveries/{id}/redeliver',
-      tag: 'webhook-deliveries',
-      summary: 'Send an event again, under the same id',
-      needs: { all: ['webhooks:write'] },
-      answer: webhook.delivery,
-      handle: ({ caller, id }) => webhookDeliveries.redeliver(caller, id),
+      path: '/v1/about',
+      tag: 'overview',
+      summary: 'What runs here: version, engine, root key provider and the log’s public key',
+      needs: { all: ['organization:read'] },
+      answer: overview.about,
+      handle: ({ caller }) => overviews.about(caller),
     },
   ];
 }
 
-function logRoutes({ logs: service }: Domain): Route[] {
+function logRoutes({ logs: service, logCheck }: Domain): Route[] {
   return [
     {
       method: 'GET',
@@ -388,6 +360,15 @@ function logRoutes({ logs: service }: Domain): Route[] {
       query: logs.auditLogQuery,
       answer: listOf(logs.auditLog),
       handle: ({ caller, query }) => service.audits(caller, query),
+    },
+    {
+      method: 'GET',
+      path: '/v1/audit-logs/verification',
+      tag: 'audit-logs',
+      summary: 'Prove that no entry of the logs was edited, removed or cut off',
+      needs: { all: ['logs:read'] },
+      answer: logs.logVerification,
+      handle: ({ caller }) => logCheck(caller),
     },
     {
       method: 'GET',

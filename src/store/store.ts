@@ -3,6 +3,7 @@
  * plaintext, and it decides nothing: whether a row may be believed is for those who hold the keys.
  * Each noun offers reads, which run at once, and statements, which take effect in a unit.
  */
+import { accounts } from './accounts.ts';
 import { credentials } from './credentials.ts';
 import { deliveries } from './deliveries.ts';
 import type { ChangeListener, Engine, Unit, UnitRows } from './engine.ts';
@@ -10,6 +11,7 @@ import { limits } from './limits.ts';
 import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
+import { overview } from './overview.ts';
 import { resources } from './resources.ts';
 import { openSqlite, peekSqlite } from './sqlite.ts';
 import { webhooks } from './webhooks.ts';
@@ -24,6 +26,8 @@ export interface Store {
   readonly webhooks: ReturnType<typeof webhooks>;
   readonly deliveries: ReturnType<typeof deliveries>;
   readonly limits: ReturnType<typeof limits>;
+  readonly accounts: ReturnType<typeof accounts>;
+  readonly overview: ReturnType<typeof overview>;
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
   onChange(listener: ChangeListener): void;
   hearsChanges(): boolean;
@@ -50,6 +54,8 @@ export async function openStore(location: Location): Promise<Store> {
     webhooks: webhooks(engine),
     deliveries: deliveries(engine),
     limits: limits(engine),
+    accounts: accounts(engine),
+    overview: overview(engine),
     commit: engine.commit,
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,

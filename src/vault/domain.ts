@@ -4,6 +4,7 @@ import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
 import type { Store } from '../store/store.ts';
+import { accountsWith } from './accounts/accounts.ts';
 import { answersWith } from './answers.ts';
 import { Attempts } from './attempts.ts';
 import { authenticatorWith } from './authenticate.ts';
@@ -12,9 +13,11 @@ import { credentialsWith } from './credentials.ts';
 import { guardWith } from './guard.ts';
 import { housekeepingWith } from './housekeeping.ts';
 import { keysWith } from './keys.ts';
+import { logCheckWith } from './log-check.ts';
 import { logsWith } from './logs.ts';
 import { membersWith } from './members.ts';
 import { organizationsWith } from './organizations.ts';
+import { type Facts, overviewsWith } from './overview.ts';
 import { vaultReadsWith } from './read.ts';
 import { resourcesWith } from './resources.ts';
 import { secretsWith } from './secrets.ts';
@@ -30,13 +33,14 @@ export interface DomainParts {
   readonly keyring: Keyring;
   readonly now: () => number;
   readonly newId: NewId;
+  readonly facts: Facts;
   /** The inner ranges that webhooks may lead into. */
   readonly privateWebhooks?: readonly string[] | undefined;
 }
 
 export type Domain = ReturnType<typeof domainWith>;
 
-export function domainWith({ store, keyring, now, newId, privateWebhooks = [] }: DomainParts) {
+export function domainWith({ store, keyring, now, newId, facts, privateWebhooks = [] }: DomainParts) {
   const ledger = new Ledger({ store, keyring, now, newId });
   const stamps = stampsWith(keyring);
   const parts = { store, keyring, stamps, guard: guardWith(ledger), now, newId };
@@ -48,14 +52,17 @@ export function domainWith({ store, keyring, now, newId, privateWebhooks = [] }:
   const certificates = certificatesWith(parts, shelf);
   const authenticate = authenticatorWith({ store, keyring, stamps, attempts, now });
   const answers = answersWith(parts, shelf);
+  const organizations = organizationsWith(parts);
   const webhooks = webhooksWith(parts, shelf, egressInto(privateWebhooks));
   return {
     ledger,
     attempts,
     authenticate,
     vaultReads: vaultReadsWith({ ...parts, ledger, authenticate, answers }),
-    organizations: organizationsWith(parts),
+    organizations,
+    overviews: overviewsWith({ ...parts, organizations, hourCounts: ledger.hourCounts, facts }),
     members: membersWith(parts),
+    accounts: accountsWith(parts, attempts),
     vaults,
     secrets,
     keys,
@@ -73,6 +80,7 @@ export function domainWith({ store, keyring, now, newId, privateWebhooks = [] }:
     webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
     stamps,
     logs: logsWith(parts),
+    logCheck: logCheckWith(parts),
     housekeeping: housekeepingWith(parts, shelf),
   };
 }

@@ -5,6 +5,7 @@
  */
 import { Failure } from '../contract/errors.ts';
 import type { Keyring, StampField } from '../keyring/keyring.ts';
+import type { AccountRow, PasskeyRow, SessionRow } from '../store/accounts.ts';
 import type { AuditedCredential, CredentialRow } from '../store/credentials.ts';
 import type { Audited, MemberRow, OrganizationRow } from '../store/organizations.ts';
 import type { EventRow } from '../store/outbox.ts';
@@ -91,6 +92,51 @@ const memberFields: FieldsOf<MemberRow> = row => [
   row.revision,
 ];
 
+const accountFields: FieldsOf<AccountRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.password,
+  row.totp,
+  row.totp_pending,
+  row.totp_step,
+  row.recovery,
+  row.invitation,
+  row.invitation_expires,
+  row.epoch,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const passkeyFields: FieldsOf<PasskeyRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.name,
+  row.credential_id,
+  row.public_key,
+  row.transports,
+  row.counter,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const sessionFields: FieldsOf<SessionRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.digest,
+  row.epoch,
+  row.method,
+  row.ip_address,
+  row.user_agent,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
 const webhookFields: FieldsOf<WebhookRow> = row => [
   row.id,
   row.organization_id,
@@ -135,6 +181,9 @@ export interface Stamps {
   readonly credential: Stamper<CredentialRow>;
   readonly organization: Stamper<OrganizationRow>;
   readonly member: Stamper<MemberRow>;
+  readonly account: Stamper<AccountRow>;
+  readonly passkey: Stamper<PasskeyRow>;
+  readonly session: Stamper<SessionRow>;
   readonly webhook: Stamper<WebhookRow>;
   stampEvent(event: EventFacts): EventRow;
   believeEvent<E extends EventFacts & { readonly stamp: Uint8Array }>(event: E): E;
@@ -166,6 +215,9 @@ export function stampsWith(keyring: Keyring): Stamps {
     credential: stamper<CredentialRow>('credential', credentialFields),
     organization: stamper<OrganizationRow>('organization', organizationFields),
     member: stamper<MemberRow>('member', memberFields),
+    account: stamper<AccountRow>('account', accountFields),
+    passkey: stamper<PasskeyRow>('passkey', passkeyFields),
+    session: stamper<SessionRow>('session', sessionFields),
     webhook: stamper<WebhookRow>('webhook', webhookFields),
     stampEvent: event => ({ ...event, fanned: 0, stamp: keyring.stamp('event', eventFields(event)) }),
     believeEvent: event => {
