@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
+import { startEvents } from './events/events.ts';
 import { buildApp } from './http/app.ts';
 import { siteReader } from './http/browser.ts';
 import { addressReader } from './http/request.ts';
@@ -88,6 +89,8 @@ async function listen(
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   const chores = startChores(strongroom, config, onError);
   checkpointer.start();
+  const privateWebhooks = config['allow-private-webhooks'];
+  const events = await startEvents({ ...strongroom, privateWebhooks, onError });
   const url = urlOf(app, config, tls !== null);
   const setupToken = await strongroom.domain.accounts.joining.setupToken();
   return {
@@ -100,6 +103,7 @@ async function listen(
       const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
       await app.close();
       clearTimeout(cut);
+      await events.stop();
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
       await strongroom.domain.ledger.hourCounts.write().catch(onError);

@@ -1,4 +1,5 @@
 /** The whole domain, put together: what the surfaces are handed. */
+import { egressInto } from '../access/egress.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
@@ -23,6 +24,9 @@ import { secretsWith } from './secrets.ts';
 import { shelfWith } from './shelf.ts';
 import { stampsWith } from './stamps.ts';
 import { vaultsWith } from './vaults.ts';
+import { webhookDeliveriesWith } from './webhook-deliveries.ts';
+import { webhookTargetsWith } from './webhook-targets.ts';
+import { webhooksWith } from './webhooks.ts';
 
 export interface DomainParts {
   readonly store: Store;
@@ -30,11 +34,13 @@ export interface DomainParts {
   readonly now: () => number;
   readonly newId: NewId;
   readonly facts: Facts;
+  /** The inner ranges that webhooks may lead into. */
+  readonly privateWebhooks?: readonly string[] | undefined;
 }
 
 export type Domain = ReturnType<typeof domainWith>;
 
-export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
+export function domainWith({ store, keyring, now, newId, facts, privateWebhooks = [] }: DomainParts) {
   const ledger = new Ledger({ store, keyring, now, newId });
   const stamps = stampsWith(keyring);
   const parts = { store, keyring, stamps, guard: guardWith(ledger), now, newId };
@@ -47,6 +53,7 @@ export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
   const authenticate = authenticatorWith({ store, keyring, stamps, attempts, now });
   const answers = answersWith(parts, shelf);
   const organizations = organizationsWith(parts);
+  const webhooks = webhooksWith(parts, shelf, egressInto(privateWebhooks));
   return {
     ledger,
     attempts,
@@ -67,6 +74,11 @@ export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
       certificate: certificates,
     }),
     ...credentialsWith(parts, shelf),
+    webhooks,
+    webhookDeliveries: webhookDeliveriesWith(parts, webhooks),
+    /** For the delivery of events alone; no surface is handed this. */
+    webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
+    stamps,
     logs: logsWith(parts),
     logCheck: logCheckWith(parts),
     housekeeping: housekeepingWith(parts, shelf),
