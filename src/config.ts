@@ -82,6 +82,22 @@ const cidrs = (help: string): Option<readonly string[]> => ({
   },
 });
 
+const urls = (help: string): Option<readonly string[]> => ({
+  value: 'URL[,URL]',
+  help,
+  fallback: [],
+  parse: given => {
+    const list = given.split(',').map(part => part.trim());
+    if (!list.every(isHttpUrl)) throw new Error('must be addresses such as https://vault.example.com');
+    return list;
+  },
+});
+
+function isHttpUrl(given: string): boolean {
+  const url = URL.parse(given);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}
+
 /** Where the data and its root key are: the same for every command that touches them. */
 export const placeOptions = {
   data: {
@@ -116,6 +132,8 @@ export const serveOptions = {
   'tls-key': text('FILE', 'the certificate’s private key'),
   tls: choice('make a local authority and a certificate in the data folder', ['auto'] as const),
   'behind-proxy': cidrs('the proxies that end TLS; forwarded headers are believed from them alone'),
+  'public-url': urls('where clients reach the service; the tool endpoint refuses other Host headers'),
+  'mcp-base-url': urls('what else a tool call may name as its baseUrl; compared, never fetched'),
   'checkpoint-file': text(
     'FILE',
     'where the newest signed log checkpoint is kept (default in the data folder)',

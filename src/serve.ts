@@ -7,6 +7,7 @@ import { databasePath, inData, type ServeConfig, UsageError } from './config.ts'
 import { buildApp } from './http/app.ts';
 import { addressReader } from './http/request.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
+import type { AddressSettings } from './mcp/addresses.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { lockFolder } from './store/sqlite.ts';
 import { openTls, type Tls } from './tls.ts';
@@ -24,6 +25,7 @@ export interface ServeParts {
 }
 
 const noteUsesEvery = 10_000;
+const forgetSessionsEvery = 600_000;
 
 export async function serve(config: ServeConfig, { now = Date.now, report }: ServeParts): Promise<Running> {
   checkListener(config);
@@ -50,6 +52,7 @@ async function listen(
   const app = buildApp({
     ...strongroom,
     addressOf: addressReader(config['behind-proxy']),
+    addresses: addressesOf(config),
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
@@ -63,6 +66,9 @@ async function listen(
   const noteUses = setInterval(() => {
     strongroom.domain.authenticate.noteUses().catch(onError);
   }, noteUsesEvery).unref();
+  const forgetSessions = setInterval(() => {
+    strongroom.domain.toolSessions.forget().catch(onError);
+  }, forgetSessionsEvery).unref();
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   checkpointer.start();
@@ -71,6 +77,7 @@ async function listen(
     stop: async () => {
       draining = true;
       clearInterval(noteUses);
+      clearInterval(forgetSessions);
       tls?.close();
       await app.close();
       await strongroom.domain.authenticate.noteUses().catch(onError);
@@ -80,6 +87,10 @@ async function listen(
       release();
     },
   };
+}
+
+function addressesOf(config: ServeConfig): AddressSettings {
+  return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
 }
 
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {

@@ -6,6 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
+import type { AddressSettings } from '../mcp/addresses.ts';
+import { mountMcp } from '../mcp/endpoint.ts';
 import type { Store } from '../store/store.ts';
 import type { Domain } from '../vault/domain.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, statusOf } from './errors.ts';
@@ -23,6 +25,8 @@ export interface AppParts {
   readonly now: () => number;
   readonly newId: NewId;
   readonly addressOf: AddressOf;
+  /** Under which addresses this service is known. */
+  readonly addresses: AddressSettings;
   readonly version: string;
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly draining: () => boolean;
@@ -55,6 +59,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   });
   mountHealth(app, parts);
   mountVaultRead(app, parts);
+  mountMcp(app, parts);
   mountGeneral(app, parts);
   return app;
 }

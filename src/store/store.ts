@@ -10,6 +10,7 @@ import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { resources } from './resources.ts';
+import { sessions } from './sessions.ts';
 import { openSqlite } from './sqlite.ts';
 
 export interface Store {
@@ -20,6 +21,7 @@ export interface Store {
   readonly logs: ReturnType<typeof logs>;
   readonly outbox: ReturnType<typeof outbox>;
   readonly limits: ReturnType<typeof limits>;
+  readonly sessions: ReturnType<typeof sessions>;
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
   onChange(listener: ChangeListener): void;
   hearsChanges(): boolean;
@@ -44,6 +46,7 @@ export async function openStore(location: Location): Promise<Store> {
     logs: logs(engine),
     outbox: outbox(engine),
     limits: limits(engine),
+    sessions: sessions(engine),
     commit: engine.commit,
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,

@@ -170,6 +170,7 @@ function readerOf({ row, narrowing }: Credential): Reader {
     cidrs: narrowing.cidrs ?? null,
     rateLimit: narrowing.rate_limit ?? null,
     maxUses: row.max_uses,
+    expirationDate: row.expiration_date,
     view: viewOf(narrowing),
   };
 }

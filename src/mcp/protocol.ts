@@ -1,0 +1,65 @@
+/**
+ * The official SDK's side: a server for each exchange, over the one registry. It answers the handshake, the
+ * listing, pings and whatever else a revision of the protocol asks for; calls of tools it hands to the same
+ * function that answers them directly.
+ */
+import {
+  type CallToolResult,
+  InMemoryTransport,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server';
+import { listings, type Naming, type Tool, toolNamed } from './tools.ts';
+
+export type Run = (tool: Tool, sent: unknown) => Promise<CallToolResult>;
+
+export interface ProtocolAnswer {
+  readonly jsonrpc: '2.0';
+  readonly id: string | number | null;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+const instructions =
+  'Strongroom keeps secrets, keys and certificates in vaults. The tools read one vault; nothing can be changed with them. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log.';
+
+export function protocolServer(version: string, naming: Naming, run: Run): Server {
+  const server = new Server(
+    { name: 'strongroom', title: 'Strongroom', version },
+    { capabilities: { tools: { listChanged: false } }, instructions },
+  );
+  // The list is the same for everyone and changes with a release alone.
+  server.setRequestHandler('tools/list', () => ({
+    tools: [...listings[naming]],
+    ttlMs: 300_000,
+    cacheScope: 'public',
+  }));
+  server.setRequestHandler('tools/call', ({ params }) => {
+    const tool = toolNamed(params.name);
+    if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool);
+    return run(tool, params.arguments);
+  });
+  return server;
+}
+
+export const unknownTool = 'Unknown tool: tools/list names those that there are';
+
+/** One request, answered in this process. */
+export async function ask(server: Server, message: JSONRPCRequest): Promise<ProtocolAnswer> {
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
+    near.onmessage = resolve;
+    near.onclose = () => reject(new Error('the protocol server closed without an answer'));
+  });
+  await Promise.all([near.start(), server.connect(far)]);
+  try {
+    await near.send(message);
+    return (await answered) as ProtocolAnswer;
+  } finally {
+    near.onclose = () => {};
+    await server.close();
+  }
+}
