@@ -1,0 +1,169 @@
+/**
+ * What a tool call costs beside the same vault read over HTTP, in one run: a vault of 50 secrets, values
+ * included, read in turns over the vault endpoint and in each form of the tool endpoint. Prints the ratio of
+ * the time per request; a tool call should cost no more than twice the read. Uses `wrk` where it is installed.
+ */
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startService } from '../test/harness.ts';
+import { bareSession, envelope, makeAccessKey } from '../test/mcp-world.ts';
+
+const run = promisify(execFile);
+const rounds = Number(process.env.ROUNDS ?? 3);
+const seconds = Number(process.env.SECONDS ?? 3);
+const connections = 32;
+
+interface Load {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface Place {
+  readonly url: string;
+  readonly vaultId: string;
+  readonly key: string;
+  readonly session: string;
+}
+
+/** The service has a process of its own, so that it does not share a thread with its load. */
+async function serveChild(): Promise<void> {
+  const service = await startService({});
+  const vaultId = (await service.call('POST', '/v1/vaults', { name: 'bench' })).body.id;
+  const items = Array.from({ length: 50 }, (_, at) => ({
+    vault_id: vaultId,
+    name: `SECRET_${at}`,
+    value: 'v'.repeat(40),
+    tags: { team: 'bench' },
+  }));
+  await service.call('POST', '/v1/secrets/bulk', { items });
+  const { token } = await makeAccessKey(service, vaultId);
+  const session = await bareSession(service.url);
+  process.send!({ url: service.url, vaultId, key: token, session } satisfies Place);
+  process.once('disconnect', () => service.stop().then(() => process.exit(0)));
+}
+
+function loadsFor({ vaultId, key, session }: Place): Load[] {
+  const authorization = `Bearer ${key}`;
+  const params = { name: 'secrets.list', arguments: { namesOnly: false } };
+  const base = { method: 'POST', path: '/mcp' };
+  const sent = {
+    authorization,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const modern = {
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': params.name,
+  };
+  return [
+    {
+      name: 'vault read',
+      method: 'GET',
+      path: `/api/v1/vaults/${vaultId}`,
+      headers: { authorization },
+      body: '',
+    },
+    {
+      ...base,
+      name: 'tool, bare',
+      headers: { ...sent, 'mcp-session-id': session },
+      body: JSON.stringify({ method: 'tools/call', params }),
+    },
+    {
+      ...base,
+      name: 'tool, session',
+      headers: { ...sent, 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    },
+    {
+      ...base,
+      name: 'tool, envelope',
+      headers: { ...sent, ...modern },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { ...params, _meta: envelope },
+      }),
+    },
+  ];
+}
+
+type Measure = (url: string, load: Load) => Promise<number>;
+
+async function withWrk(folder: string): Promise<Measure | null> {
+  const installed = await run('wrk', ['--version']).then(
+    () => true,
+    error => (error as { code?: unknown }).code !== 'ENOENT',
+  );
+  if (!installed) return null;
+  return async (url, { method, path, headers, body }) => {
+    const lines = Object.entries(headers).map(
+      ([name, value]) => `wrk.headers["${name}"] = ${JSON.stringify(value)}`,
+    );
+    const script = [`wrk.method = "${method}"`, ...lines, body === '' ? '' : `wrk.body = [[${body}]]`].join(
+      '\n',
+    );
+    const file = join(folder, 'load.lua');
+    await writeFile(file, script);
+    const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', file, url + path];
+    const { stdout } = await run('wrk', args);
+    if (/Non-2xx/.test(stdout)) throw new Error(stdout);
+    return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)![1]);
+  };
+}
+
+const withNode: Measure = async (url, { method, path, headers, body }) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const end = performance.now() + seconds * 1000;
+  let done = 0;
+  const one = async () => {
+    while (performance.now() < end) {
+      const asked = request(url + path, { method, agent, headers }).end(body);
+      const [answer] = await once(asked, 'response');
+      for await (const _ of answer);
+      if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
+      done++;
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, one));
+  agent.destroy();
+  return done / seconds;
+};
+
+async function main(): Promise<void> {
+  const child = fork(fileURLToPath(import.meta.url), ['serve'], { stdio: 'inherit' });
+  const [place] = (await once(child, 'message')) as [Place];
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-bench-'));
+  const measure = (await withWrk(folder)) ?? withNode;
+  const loads = loadsFor(place);
+  const rates = new Map(loads.map(load => [load.name, [] as number[]]));
+  for (let round = 0; round <= rounds; round++) {
+    for (const load of loads) {
+      const rate = await measure(place.url, load);
+      if (round > 0) rates.get(load.name)!.push(rate); // The first round warms up.
+    }
+  }
+  const median = (name: string) => rates.get(name)!.sort((a, b) => a - b)[rounds >> 1]!;
+  const read = median('vault read');
+  for (const { name } of loads) {
+    const ratio = (read / median(name)).toFixed(2);
+    process.stdout.write(
+      `${name.padEnd(16)} ${Math.round(median(name))} requests/s, costs ${ratio} of a vault read\n`,
+    );
+  }
+  child.disconnect();
+  await rm(folder, { recursive: true });
+}
+
+await (process.argv[2] === 'serve' ? serveChild() : main());
