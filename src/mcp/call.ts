@@ -14,6 +14,7 @@ import type { ToolSession, ToolSessions } from '../vault/sessions.ts';
 import { sessionHeader } from '../vault/sessions.ts';
 import type { OwnAddresses } from './addresses.ts';
 import { connectionOf } from './connection.ts';
+import { isRecord } from './forms.ts';
 import type { Reads, Tool } from './tools.ts';
 
 /** The request that a call came with. */
@@ -45,18 +46,18 @@ const asResult: Form = { name: 'tool', shape: resultOf };
 
 export function toolCallsWith({ vaultReads, toolSessions, addresses, onError }: ToolCallParts): CallTool {
   /** What the call asks of the vault. What is wrong about the connection is refused by the vault too, and logged. */
-  function requestOf(tool: Tool, sent: Readonly<Record<string, unknown>>, context: CallContext) {
+  function requestOf(tool: Tool, given: Readonly<Record<string, unknown>>, context: CallContext) {
     const { request, origin, header, session } = context;
     const base = { origin, route, method: 'POST', tool: tool.name, token: header, vaultId: null };
     try {
       const isOurs = (url: string) => addresses.isOurs(url, request);
-      const connection = connectionOf({ vault: sent.vault, credentials: sent.credentials, header, isOurs });
-      const publicToken = publicTokenOf(tool, sent);
+      const connection = connectionOf({ vault: given.vault, credentials: given.credentials, header, isOurs });
+      const publicToken = publicTokenOf(tool, given);
       const admit =
         session === null ? undefined : ({ id }: { id: string }) => toolSessions.claim(session, id);
       return { ...base, ...connection, publicToken, admit };
     } catch (error) {
-      return { ...base, fault: failureFrom(error) };
+      return { ...base, vaultId: claimedVault(given), fault: failureFrom(error) };
     }
   }
 
@@ -66,7 +67,7 @@ export function toolCallsWith({ vaultReads, toolSessions, addresses, onError }: 
       reads = tool.reads(sent);
       return reads.detail;
     };
-    const given = typeof sent === 'object' && sent !== null ? (sent as Record<string, unknown>) : {};
+    const given = isRecord(sent) ? sent : {};
     const asked: VaultRequest = { ...requestOf(tool, given, context), selection, form: asResult };
     const outcome = await vaultReads.request(asked);
     if ('failure' in outcome) return refused(outcome, context);
@@ -81,6 +82,12 @@ export function toolCallsWith({ vaultReads, toolSessions, addresses, onError }: 
     if (status >= 500) onError(failure.cause ?? failure, origin.requestId);
     return { body: refusalOf(status, messageBody(failure).message), receipt };
   }
+}
+
+/** Whose log a refused call belongs to, if that vault exists. */
+function claimedVault({ vault, credentials }: Readonly<Record<string, unknown>>): string | null {
+  const claims = [vault, credentials].filter(isRecord).map(({ vaultId, id }) => vaultId ?? id);
+  return claims.find(claim => typeof claim === 'string') ?? null;
 }
 
 /** With a code, `keys.get` needs no vault: the public half is all that it gives. */
