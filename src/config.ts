@@ -171,6 +171,35 @@ export const setPlanOptions = {
   'enterprise-limit': setupOptions['enterprise-limit'],
 };
 
+const serviceUrl: Option<string | null> = {
+  value: 'URL',
+  help: 'the address of the service',
+  fallback: null,
+  parse: given => {
+    if (!isHttpUrl(given)) throw new Error('must be an address such as https://vault.example.com');
+    const { protocol, hostname } = new URL(given);
+    if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
+      throw new Error('must begin with https://, for a key is sent there');
+    }
+    return given.replace(/\/+$/, '').replace(/\/mcp$/, '');
+  },
+};
+
+export const mcpOptions = {
+  url: serviceUrl,
+  names: choice('how tools are named (default dotted)', ['dotted', 'underscore'] as const),
+};
+
+export const mcpConfigOptions = {
+  client: choice('which client', ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'inspector'] as const),
+  url: { ...serviceUrl, help: 'the address of the service (default http://127.0.0.1:8420)' },
+};
+
+/** Like a passphrase, an access key has no flag. */
+export function accessKeyIn(environment: Environment): string | null {
+  return environment.STRONGROOM_ACCESS_KEY?.trim() || null;
+}
+
 export type Place = ValuesOf<typeof placeOptions> & { readonly passphrase: string | null };
 export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
 

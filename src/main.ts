@@ -14,6 +14,8 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   serve: () => import('./cli/serve.ts'),
   setup: () => import('./cli/setup.ts'),
   'organization set-plan': () => import('./cli/set-plan.ts'),
+  'mcp config': () => import('./cli/mcp-config.ts'),
+  mcp: () => import('./cli/mcp.ts'),
 };
 
 async function main(args: readonly string[]): Promise<void> {

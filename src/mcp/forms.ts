@@ -105,3 +105,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 function malformed(message: string): ProtocolFault {
   return new ProtocolFault(400, INVALID_REQUEST, `Invalid Request: ${message}`);
 }
+
+/** What a client of 2026-07-28 says of itself in each request. */
+export function modernEnvelope(name: string, version: string) {
+  return {
+    [PROTOCOL_VERSION_META_KEY]: modernRevision,
+    [CLIENT_INFO_META_KEY]: { name, version },
+    [CLIENT_CAPABILITIES_META_KEY]: {},
+  };
+}
