@@ -5,10 +5,12 @@ import { request } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
 import { callService, engines } from './harness.ts';
 import {
   bareCall,
   bareSession,
+  envelope,
   makeAccessKey,
   makeKey,
   modernCall,
@@ -70,6 +72,9 @@ describe('the tool endpoint refuses, clearly and without repeating what was sent
     const modern = await modernCall(url, 'marker.tool', {});
     assert.deepEqual([modern.status, modern.body.error.code], [200, -32602]);
     assert.doesNotMatch(modern.text, /marker/);
+    const mismatch = await modernCall(url, 'secrets.list', {}, { headers: { 'mcp-name': 'marker' } });
+    assert.deepEqual([mismatch.status, mismatch.body.error.code], [400, -32020]);
+    assert.doesNotMatch(mismatch.text, /marker/);
   });
 
   it('arguments of a wrong type, as a result that a model can read', async () => {
@@ -250,6 +255,62 @@ describe('the tool endpoint refuses, clearly and without repeating what was sent
     assert.deepEqual(await fault(rpc('tools/list'), { 'mcp-protocol-version': 'marker' }), [400, -32000]);
     const [status, code] = await fault(rpc('tools/list'), { 'mcp-protocol-version': '2026-07-28' });
     assert.deepEqual([status, code], [400, -32602]);
+    const call = rpc('tools/call', { name: 'secrets.list' });
+    assert.deepEqual(await fault(call, { 'mcp-protocol-version': '2026-07-28' }), [400, -32602]);
+  });
+});
+
+describe('messages that nobody thought of', () => {
+  it('are answered, never with an inner error and never with a secret', async () => {
+    const world = await startWorld();
+    const { url } = world.service;
+    const session = await bareSession(url);
+    const word = fc.constantFrom(
+      'tools/call',
+      'tools/list',
+      'initialize',
+      'ping',
+      'server/discover',
+      'secrets.list',
+      'x',
+    );
+    const leaf = fc.oneof(word, fc.jsonValue({ maxDepth: 2 }), fc.constant(envelope));
+    const params = fc.record(
+      { name: leaf, arguments: leaf, _meta: leaf, protocolVersion: leaf },
+      { requiredKeys: [] },
+    );
+    const message = fc.record(
+      {
+        jsonrpc: fc.oneof(fc.constant('2.0'), leaf),
+        id: leaf,
+        method: fc.oneof(word, leaf),
+        params: fc.oneof(params, leaf),
+        result: leaf,
+      },
+      { requiredKeys: [] },
+    );
+    const headers = fc.record(
+      {
+        'mcp-protocol-version': fc.constantFrom('2026-07-28', '2025-11-25', 'x'),
+        'mcp-method': word,
+        'mcp-name': word,
+      },
+      { requiredKeys: [] },
+    );
+    try {
+      await fc.assert(
+        fc.asyncProperty(message, headers, async (body, given) => {
+          const call = { session, key: world.accessKey, headers: given as Record<string, string> };
+          const answer = await post(url, body, call);
+          assert.ok(answer.status < 429, `${answer.status} ${JSON.stringify(body)}`);
+          assert.doesNotMatch(answer.text, /hunter2/);
+        }),
+        { numRuns: 400, timeout: 5000 },
+      );
+      assert.deepEqual(world.service.reports, []);
+    } finally {
+      await world.service.stop();
+    }
   });
 });
 

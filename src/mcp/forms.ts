@@ -78,7 +78,8 @@ function claimsEnvelope({ params }: Message, headers: IncomingHttpHeaders): bool
  */
 export function isPlainCall({ id, method, params }: Message, headers: IncomingHttpHeaders): boolean {
   if (method !== 'tools/call' || !isId(id) || params === undefined) return false;
-  const meta = params._meta as Record<string, unknown>;
+  const meta = params._meta;
+  if (!isRecord(meta)) return false;
   const client = meta[CLIENT_INFO_META_KEY];
   const capabilities = meta[CLIENT_CAPABILITIES_META_KEY];
   return (

@@ -5,7 +5,9 @@
  */
 import {
   type CallToolResult,
+  INVALID_REQUEST,
   InMemoryTransport,
+  isJSONRPCRequest,
   type JSONRPCMessage,
   type JSONRPCRequest,
   ProtocolError,
@@ -26,11 +28,13 @@ export interface ProtocolAnswer {
 const instructions =
   'Strongroom keeps secrets, keys and certificates in vaults. The tools read one vault; nothing can be changed with them. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log.';
 
+export function identityOf(version: string) {
+  return { name: 'strongroom', title: 'Strongroom', version };
+}
+
 export function protocolServer(version: string, naming: Naming, run: Run): Server {
-  const server = new Server(
-    { name: 'strongroom', title: 'Strongroom', version },
-    { capabilities: { tools: { listChanged: false } }, instructions },
-  );
+  const capabilities = { tools: { listChanged: false } };
+  const server = new Server(identityOf(version), { capabilities, instructions });
   // The list is the same for everyone and changes with a release alone.
   server.setRequestHandler('tools/list', () => ({
     tools: [...listings[naming]],
@@ -47,8 +51,19 @@ export function protocolServer(version: string, naming: Naming, run: Run): Serve
 
 export const unknownTool = 'Unknown tool: tools/list names those that there are';
 
+/** The SDK leaves a message without an answer that it can't read. */
+function malformed(id: string | number): ProtocolAnswer {
+  return {
+    jsonrpc: '2.0',
+    id,
+    error: { code: INVALID_REQUEST, message: 'Invalid Request: a member is not right' },
+  };
+}
+
 /** One request, answered in this process. */
 export async function ask(server: Server, message: JSONRPCRequest): Promise<ProtocolAnswer> {
+  const { id } = message;
+  if (!isJSONRPCRequest(message)) return malformed(id);
   const [near, far] = InMemoryTransport.createLinkedPair();
   const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
     near.onmessage = resolve;

@@ -1,0 +1,72 @@
+/**
+ * The revisions of 2025, and the bare form with them: `initialize` opens a session, every later request names
+ * it. Missing is 400, unknown or over is 404, and another credential's is 403.
+ */
+import { type JSONRPCRequest, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { parseToken } from '../access/token.ts';
+import { logText } from '../logs/entries.ts';
+import { sessionHeader, type ToolSession, type ToolSessions } from '../vault/sessions.ts';
+import type { Exchange, Exchanges } from './exchange.ts';
+import { badRequest } from './faults.ts';
+import { ProtocolFault } from './forms.ts';
+import { ask, type ProtocolAnswer } from './protocol.ts';
+
+export function inSessionWith({ contextOf, call, serverFor }: Exchanges, sessions: ToolSessions) {
+  async function sessionOf(request: FastifyRequest): Promise<ToolSession> {
+    const token = request.headers[sessionHeader];
+    if (typeof token !== 'string') {
+      throw badRequest('the Mcp-Session-Id header is required: initialize gives one');
+    }
+    const session = await sessions.find(token, contextOf(request, null).origin);
+    if (session === null) throw new ProtocolFault(404, -32_001, 'Session not found');
+    return session;
+  }
+
+  async function initialize(message: JSONRPCRequest, exchange: Exchange): Promise<ProtocolAnswer> {
+    const context = contextOf(exchange.request, null);
+    const answer = await ask(serverFor(exchange, context), message);
+    if (answer.result === undefined) return answer;
+    const { protocolVersion } = answer.result as { protocolVersion: string };
+    const { name } = (message.params?.clientInfo ?? { name: '' }) as { name: string };
+    exchange.reply.header(sessionHeader, await sessions.open(protocolVersion, logText(name), context.origin));
+    return answer;
+  }
+
+  return {
+    /** Answers with the id given: the bare form's is null. */
+    async answer(message: JSONRPCRequest, id: unknown, exchange: Exchange): Promise<FastifyReply> {
+      const { request, reply } = exchange;
+      checkRevision(request);
+      if (message.method === 'initialize')
+        return reply.send({ ...(await initialize(message, exchange)), id });
+      const context = contextOf(request, await sessionOf(request));
+      if (message.method === 'tools/call') return call(message, id, '', context, reply);
+      return reply.send({ ...(await ask(serverFor(exchange, context), message)), id });
+    },
+
+    /** A notification, or an answer to a question that nobody asked: it came, and that is all. */
+    async take({ request, reply }: Exchange): Promise<FastifyReply> {
+      await sessionOf(request);
+      return reply.code(202).send();
+    },
+
+    /** Whoever shows another's credential may not end the session. */
+    async end({ request, reply }: Exchange): Promise<FastifyReply> {
+      const session = await sessionOf(request);
+      const { header } = contextOf(request, null);
+      const shown = header === null ? null : (parseToken(header)?.id ?? '');
+      if (shown !== null && session.credentialId !== null && shown !== session.credentialId) {
+        throw new ProtocolFault(403, -32_000, 'Forbidden: the session belongs to another credential');
+      }
+      await sessions.end(session);
+      return reply.code(200).send();
+    },
+  };
+}
+
+function checkRevision({ headers }: FastifyRequest): void {
+  const revision = headers['mcp-protocol-version'];
+  if (revision === undefined || SUPPORTED_PROTOCOL_VERSIONS.includes(String(revision))) return;
+  throw badRequest('the MCP-Protocol-Version header names a revision that is not served');
+}
