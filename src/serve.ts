@@ -1,12 +1,15 @@
 /** The composition root: open, wire, listen, drain, close. */
-import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
+import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { buildApp } from './http/app.ts';
 import { addressReader } from './http/request.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
+import { pruneStep } from './logs/retention.ts';
 import type { AddressSettings } from './mcp/addresses.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { lockFolder } from './store/sqlite.ts';
@@ -25,6 +28,7 @@ export interface ServeParts {
 }
 
 const noteUsesEvery = 10_000;
+const houseworkEvery = 60_000;
 const forgetSessionsEvery = 600_000;
 
 export async function serve(config: ServeConfig, { now = Date.now, report }: ServeParts): Promise<Running> {
@@ -63,12 +67,9 @@ async function listen(
     file: config['checkpoint-file'] ?? inData(config, 'checkpoint.json'),
     onError,
   });
-  const noteUses = setInterval(() => {
-    strongroom.domain.authenticate.noteUses().catch(onError);
-  }, noteUsesEvery).unref();
-  const forgetSessions = setInterval(() => {
-    strongroom.domain.toolSessions.forget().catch(onError);
-  }, forgetSessionsEvery).unref();
+  const chores = startChores(strongroom, config, onError);
+  await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
+  await writeFile(inData(config, 'log-public-key.pem'), strongroom.keyring.logPublicKey);
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   checkpointer.start();
@@ -76,8 +77,7 @@ async function listen(
     url: urlOf(app, config, tls !== null),
     stop: async () => {
       draining = true;
-      clearInterval(noteUses);
-      clearInterval(forgetSessions);
+      await chores.stop();
       tls?.close();
       await app.close();
       await strongroom.domain.authenticate.noteUses().catch(onError);
@@ -93,11 +93,26 @@ function addressesOf(config: ServeConfig): AddressSettings {
   return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
 }
 
+/** What runs beside the requests, in small steps. */
+function startChores(strongroom: Strongroom, config: ServeConfig, onError: (error: unknown) => void): Chores {
+  const { domain } = strongroom;
+  const retention = { ...strongroom, ledger: domain.ledger, days: config['log-retention-days'] };
+  return new Chores(onError)
+    .every(noteUsesEvery, async () => {
+      await domain.authenticate.noteUses();
+      return false;
+    })
+    .every(houseworkEvery, () => pruneStep(retention))
+    .every(houseworkEvery, () => domain.housekeeping.step())
+    .every(forgetSessionsEvery, async () => {
+      await domain.toolSessions.forget();
+      return false;
+    });
+}
+
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
-  await app.ready();
-  app.server.listen({ host, port });
-  await once(app.server, 'listening').catch(error => {
-    const code = (error as NodeJS.ErrnoException).code;
+  await app.listen({ host, port }).catch(error => {
+    const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(
       code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
     );

@@ -51,11 +51,12 @@ export function toolCallsWith({ vaultReads, toolSessions, addresses, onError }: 
     const base = { origin, route, method: 'POST', tool: tool.name, token: header, vaultId: null };
     try {
       const isOurs = (url: string) => addresses.isOurs(url, request);
-      const connection = connectionOf({ vault: given.vault, credentials: given.credentials, header, isOurs });
+      const named = connectionOf({ vault: given.vault, credentials: given.credentials, header, isOurs });
       const publicToken = publicTokenOf(tool, given);
-      const admit =
-        session === null ? undefined : ({ id }: { id: string }) => toolSessions.claim(session, id);
-      return { ...base, ...connection, publicToken, admit };
+      const asked = { ...base, ...named, connection: request.socket, publicToken };
+      if (session === null) return asked;
+      const admit = ({ id }: { id: string }) => toolSessions.claim(session, id);
+      return { ...asked, admit, admitted: session.credentialId };
     } catch (error) {
       return { ...base, vaultId: claimedVault(given), fault: failureFrom(error) };
     }

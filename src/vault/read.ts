@@ -22,6 +22,8 @@ export interface VaultRequest {
   /** The vault that is asked for; null where the access key alone says which. */
   readonly vaultId: string | null;
   readonly origin: Origin;
+  /** What stands for the client's connection, where there is one: its credential is proven once. */
+  readonly connection?: object;
   readonly route: string;
   readonly method: string;
   readonly tool: string | null;
@@ -34,6 +36,8 @@ export interface VaultRequest {
   readonly publicToken?: { readonly code: string; readonly keyId: string | null } | undefined;
   /** A surface's own condition on who may ask here. Throws where it isn't met. */
   readonly admit?: ((reader: Reader) => void | Promise<void>) | undefined;
+  /** The id of the key that `admit` is known to let through. */
+  readonly admitted?: string | null | undefined;
   /** What was wrong before it could be told who is asking. It is written down, and nothing is read. */
   readonly fault?: Failure | undefined;
 }
@@ -79,19 +83,16 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   async function serve(asked: VaultRequest, progress: Progress): Promise<Served> {
     if (asked.fault !== undefined) throw asked.fault;
     if (asked.publicToken !== undefined) return servePublic(asked, asked.publicToken, progress);
-    const { token, vaultId, origin } = asked;
+    const { token, vaultId, origin, connection } = asked;
     const reader = await (vaultId === null
       ? authenticate.accessKeyAnywhere(token, origin)
       : authenticate.accessKey(token, vaultId, origin));
-    progress.credentialId = reader.id;
-    progress.organizationId = reader.organizationId;
-    progress.vaultId = reader.vaultId;
+    if (connection !== undefined) authenticate.remember(connection, token, reader);
+    identify(progress, reader);
     if (asked.admit !== undefined) await asked.admit(reader);
     if (reader.rateLimit !== null) await countRequest(reader.id, reader.rateLimit);
     if (reader.maxUses !== null) await countUse(reader.id);
-    const selection = asked.selection();
-    progress.requested = 'what' in selection ? requestedDetail(selection) : requestedText(selection);
-    return find(reader, selection, asked, progress);
+    return find(reader, asked, progress);
   }
 
   /** A token of another key is a bad token: it must not tell whether that key exists. */
@@ -110,28 +111,38 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     return { answer: shaped(answer, form) };
   }
 
-  async function find(
-    reader: Reader,
-    selection: Selection | Detail,
-    { ifNoneMatch, form }: VaultRequest,
-    progress: Progress,
-  ): Promise<Served> {
-    // What a key may do is the key's own, and is made anew.
-    if ('what' in selection && selection.what === 'vault') {
-      return { answer: shaped(await details.make(reader, selection), form) };
-    }
-    const key = keyOf(reader, selection, form);
-    const kept = ready.peek(reader.vaultId, key, now());
-    if (kept !== undefined) {
-      progress.requested = kept.requested;
-      if (matches(ifNoneMatch, kept)) return { etag: kept.etag };
-      return { answer: { ...kept, body: ready.open(reader.vaultId, key, kept) } };
-    }
-    const answer = await ready.load(reader.vaultId, key, async () =>
-      shaped(await make(reader, selection), form),
-    );
+  /** What needs no waiting: a known connection asks for an answer that is kept ready. */
+  function serveAtOnce(asked: VaultRequest, progress: Progress): Served | null {
+    const { connection, token, vaultId, origin } = asked;
+    if (connection === undefined || asked.fault !== undefined || asked.publicToken !== undefined) return null;
+    const reader = authenticate.remembered(connection, token, vaultId, origin);
+    if (reader === null || (asked.admit !== undefined && asked.admitted !== reader.id)) return null;
+    identify(progress, reader);
+    return findReady(reader, asked, progress);
+  }
+
+  async function find(reader: Reader, asked: VaultRequest, progress: Progress): Promise<Served> {
+    const served = findReady(reader, asked, progress);
+    if (served !== null) return served;
+    const { form } = asked;
+    const selection = asked.selection();
+    const made = async () => shaped(await make(reader, selection), form);
+    if (isOwn(selection)) return { answer: await made() };
+    const answer = await ready.load(reader.vaultId, keyOf(reader, selection, form), made);
     progress.requested = answer.requested;
-    return matches(ifNoneMatch, answer) ? { etag: answer.etag } : { answer };
+    return matches(asked.ifNoneMatch, answer) ? { etag: answer.etag } : { answer };
+  }
+
+  function findReady(reader: Reader, asked: VaultRequest, progress: Progress): Served | null {
+    const selection = asked.selection();
+    progress.requested = 'what' in selection ? requestedDetail(selection) : requestedText(selection);
+    if (isOwn(selection)) return null;
+    const kept = ready.peek(reader.vaultId, keyOf(reader, selection, asked.form), now());
+    if (kept === undefined) return null;
+    progress.requested = kept.requested;
+    return matches(asked.ifNoneMatch, kept)
+      ? { etag: kept.etag }
+      : { answer: { ...kept, body: ready.open(kept) } };
   }
 
   function make(reader: Reader, selection: Selection | Detail): Promise<ReadyAnswer> {
@@ -176,6 +187,16 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     return { failure };
   }
 
+  function serving(asked: VaultRequest, progress: Progress): Served | Promise<Served> {
+    try {
+      const served = serveAtOnce(asked, progress);
+      if (served !== null) return served;
+    } catch (error) {
+      return refusal(asked, progress, error);
+    }
+    return serve(asked, progress).catch(error => refusal(asked, progress, error));
+  }
+
   function entryOf(asked: VaultRequest, progress: Progress, status: number, started: number): RequestEntry {
     const { credentialId, requested, organizationId, vaultId } = progress;
     return {
@@ -200,7 +221,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     async request(asked) {
       const started = performance.now();
       const progress: Progress = { credentialId: null, requested: '', organizationId: null, vaultId: null };
-      const served = await serve(asked, progress).catch(error => refusal(asked, progress, error));
+      const served = await serving(asked, progress);
       const status = 'failure' in served ? statusOf[served.failure.code] : 'etag' in served ? 304 : 200;
       const receipt = await ledger.record(entryOf(asked, progress, status, started));
       if ('failure' in served) return { status, failure: served.failure, receipt };
@@ -208,6 +229,17 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
       return { status: 200, answer: served.answer, receipt };
     },
   };
+}
+
+function identify(progress: Progress, reader: Reader): void {
+  progress.credentialId = reader.id;
+  progress.organizationId = reader.organizationId;
+  progress.vaultId = reader.vaultId;
+}
+
+/** What a key may do is the key's own: it is made anew each time, and kept for nobody. */
+function isOwn(selection: Selection | Detail): boolean {
+  return 'what' in selection && selection.what === 'vault';
 }
 
 /** What was sent stands last, behind a line break that no view holds: no name can pass for another's view. */
