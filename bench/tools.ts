@@ -1,7 +1,8 @@
 /**
  * What a tool call costs beside the same vault read over HTTP, in one run: a vault of 50 secrets, values
- * included, read in turns over the vault endpoint and in each form of the tool endpoint. Prints the ratio of
- * the time per request; a tool call should cost no more than twice the read. Uses `wrk` where it is installed.
+ * included, read in turns over the vault endpoint and in each form of the tool endpoint. Prints two ratios: of
+ * the time per request, and of the service's own processor time, which a busy machine disturbs less. A tool
+ * call should cost no more than twice the read. Uses `wrk` where it is installed.
  */
 import { execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,6 +28,12 @@ interface Load {
   readonly body: string;
 }
 
+interface Sample {
+  readonly rate: number;
+  /** Microseconds of the service's processor time per request. */
+  readonly used: number;
+}
+
 interface Place {
   readonly url: string;
   readonly vaultId: string;
@@ -48,6 +55,7 @@ async function serveChild(): Promise<void> {
   const { token } = await makeAccessKey(service, vaultId);
   const session = await bareSession(service.url);
   process.send!({ url: service.url, vaultId, key: token, session } satisfies Place);
+  process.on('message', () => process.send!(process.cpuUsage()));
   process.once('disconnect', () => service.stop().then(() => process.exit(0)));
 }
 
@@ -147,19 +155,31 @@ async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-bench-'));
   const measure = (await withWrk(folder)) ?? withNode;
   const loads = loadsFor(place);
-  const rates = new Map(loads.map(load => [load.name, [] as number[]]));
+  const processorTime = async () => {
+    child.send('usage');
+    const [{ user, system }] = (await once(child, 'message')) as [NodeJS.CpuUsage];
+    return user + system;
+  };
+  const samples = new Map(loads.map(load => [load.name, [] as Sample[]]));
   for (let round = 0; round <= rounds; round++) {
     for (const load of loads) {
+      const before = await processorTime();
       const rate = await measure(place.url, load);
-      if (round > 0) rates.get(load.name)!.push(rate); // The first round warms up.
+      const used = ((await processorTime()) - before) / (rate * seconds);
+      if (round > 0) samples.get(load.name)!.push({ rate, used }); // The first round warms up.
     }
   }
-  const median = (name: string) => rates.get(name)!.sort((a, b) => a - b)[rounds >> 1]!;
-  const read = median('vault read');
+  const median = (name: string, of: keyof Sample) =>
+    samples
+      .get(name)!
+      .map(sample => sample[of])
+      .sort((a, b) => a - b)[rounds >> 1]!;
   for (const { name } of loads) {
-    const ratio = (read / median(name)).toFixed(2);
+    const time = median('vault read', 'rate') / median(name, 'rate');
+    const used = median(name, 'used') / median('vault read', 'used');
+    const rate = Math.round(median(name, 'rate'));
     process.stdout.write(
-      `${name.padEnd(16)} ${Math.round(median(name))} requests/s, costs ${ratio} of a vault read\n`,
+      `${name.padEnd(16)} ${rate} requests/s: ${time.toFixed(2)} of a vault read's time, ${used.toFixed(2)} of its processor time\n`,
     );
   }
   child.disconnect();

@@ -30,6 +30,8 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
   const namedHosts = new Set(publicUrls.map(url => new URL(url).host));
   const allowed = new Set(baseUrls.map(url => new URL(url).origin));
   const byListener = new Map<string, ReadonlySet<string>>();
+  // A connection mostly repeats itself: what it said before need not be taken apart again.
+  const accepted = new WeakMap<object, { readonly host: string; readonly origin: string | undefined }>();
 
   /** The origins under which the socket that took the request can be named. */
   function boundOrigins(request: IncomingMessage): ReadonlySet<string> {
@@ -65,9 +67,13 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
 
   return {
     foreignHeader(request) {
-      if (!isHost(request.headers.host, request)) return 'host';
-      const { origin } = request.headers;
-      return origin === undefined || isOrigin(origin, request) ? null : 'origin';
+      const { host: named, origin } = request.headers;
+      const before = accepted.get(request.socket);
+      if (before !== undefined && before.host === named && before.origin === origin) return null;
+      if (!isHost(named, request)) return 'host';
+      if (origin !== undefined && !isOrigin(origin, request)) return 'origin';
+      accepted.set(request.socket, { host: named!, origin });
+      return null;
     },
 
     isOurs(url, request) {

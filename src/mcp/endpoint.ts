@@ -31,8 +31,8 @@ export function mountMcp(app: FastifyInstance, parts: AppParts): void {
     if (foreign !== null) {
       throw new ProtocolFault(403, -32_000, `Forbidden: the ${foreign} header does not name this service`);
     }
-    const { origin, header } = exchanges.contextOf(request, null);
-    if (attempts.blockedFor(origin.address) === 0) return;
+    if (attempts.blockedFor(parts.addressOf(request.raw)) === 0) return;
+    const { origin, header } = exchanges.contextOf(request);
     const known = header !== null && (await authenticate.accessKeyAnywhere(header, origin).catch(() => null));
     if (!known) throw new Failure('RATE_LIMITED', { retryAfter: attempts.blockedFor(origin.address) });
   }

@@ -7,7 +7,6 @@ import { type CallToolResult, INVALID_PARAMS, type Server } from '@modelcontextp
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AppParts } from '../http/app.ts';
 import { bearerToken, originOf } from '../http/request.ts';
-import type { ToolSession } from '../vault/sessions.ts';
 import type { CallContext, CallResult, CallTool } from './call.ts';
 import { isRecord, type Message } from './forms.ts';
 import { protocolServer, unknownTool } from './protocol.ts';
@@ -29,10 +28,9 @@ const json = 'application/json; charset=utf-8';
 const closing = Buffer.from('}');
 
 export function exchangesWith({ app, callTool }: ExchangeParts) {
-  function contextOf(request: FastifyRequest, session: ToolSession | null): CallContext {
-    const { raw, id, headers } = request;
+  function contextOf({ raw, id, headers }: FastifyRequest): CallContext {
     const origin = originOf(raw, id, app.addressOf);
-    return { request: raw, origin, header: bearerToken(headers.authorization), session };
+    return { request: raw, origin, header: bearerToken(headers.authorization), session: null };
   }
 
   /** `more` is what a revision adds to a result, as the beginning of its JSON. */

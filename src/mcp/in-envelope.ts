@@ -18,7 +18,7 @@ export function inEnvelopeWith({ contextOf, call, serverFor }: Exchanges, versio
 
   return async (message: Message, exchange: Exchange): Promise<FastifyReply> => {
     const { request, reply } = exchange;
-    const context = contextOf(request, null);
+    const context = contextOf(request);
     if (isPlainCall(message, request.headers) && toolNamed(message.params?.name) !== undefined) {
       return call(message, message.id, members, context, reply);
     }

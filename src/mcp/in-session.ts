@@ -7,24 +7,25 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { parseToken } from '../access/token.ts';
 import { logText } from '../logs/entries.ts';
 import { sessionHeader, type ToolSession, type ToolSessions } from '../vault/sessions.ts';
+import type { CallContext } from './call.ts';
 import type { Exchange, Exchanges } from './exchange.ts';
 import { badRequest } from './faults.ts';
 import { ProtocolFault } from './forms.ts';
 import { ask, type ProtocolAnswer } from './protocol.ts';
 
 export function inSessionWith({ contextOf, call, serverFor }: Exchanges, sessions: ToolSessions) {
-  async function sessionOf(request: FastifyRequest): Promise<ToolSession> {
+  async function sessionOf({ request, origin }: CallContext): Promise<ToolSession> {
     const token = request.headers[sessionHeader];
     if (typeof token !== 'string') {
       throw badRequest('the Mcp-Session-Id header is required: initialize gives one');
     }
-    const session = await sessions.find(token, contextOf(request, null).origin);
+    const session = await sessions.find(token, origin, request.socket);
     if (session === null) throw new ProtocolFault(404, -32_001, 'Session not found');
     return session;
   }
 
   async function initialize(message: JSONRPCRequest, exchange: Exchange): Promise<ProtocolAnswer> {
-    const context = contextOf(exchange.request, null);
+    const context = contextOf(exchange.request);
     const answer = await ask(serverFor(exchange, context), message);
     if (answer.result === undefined) return answer;
     const { protocolVersion } = answer.result as { protocolVersion: string };
@@ -40,21 +41,23 @@ export function inSessionWith({ contextOf, call, serverFor }: Exchanges, session
       checkRevision(request);
       if (message.method === 'initialize')
         return reply.send({ ...(await initialize(message, exchange)), id });
-      const context = contextOf(request, await sessionOf(request));
+      const stranger = contextOf(request);
+      const context = { ...stranger, session: await sessionOf(stranger) };
       if (message.method === 'tools/call') return call(message, id, '', context, reply);
       return reply.send({ ...(await ask(serverFor(exchange, context), message)), id });
     },
 
     /** A notification, or an answer to a question that nobody asked: it came, and that is all. */
     async take({ request, reply }: Exchange): Promise<FastifyReply> {
-      await sessionOf(request);
+      await sessionOf(contextOf(request));
       return reply.code(202).send();
     },
 
     /** Whoever shows another's credential may not end the session. */
     async end({ request, reply }: Exchange): Promise<FastifyReply> {
-      const session = await sessionOf(request);
-      const { header } = contextOf(request, null);
+      const context = contextOf(request);
+      const session = await sessionOf(context);
+      const { header } = context;
       const shown = header === null ? null : (parseToken(header)?.id ?? '');
       if (shown !== null && session.credentialId !== null && shown !== session.credentialId) {
         throw new ProtocolFault(403, -32_000, 'Forbidden: the session belongs to another credential');

@@ -16,16 +16,15 @@ import { Kept } from './kept.ts';
 
 export interface ToolSession {
   readonly id: string;
-  /** The revision of the protocol that was agreed on. */
-  readonly revision: string;
+  /** The access key that it belongs to, once there is one. */
   readonly credentialId: string | null;
 }
 
 export interface ToolSessions {
-  /** The new session's id, as the client will send it. */
+  /** The new session's id, as the client will send it. What it agreed on and who it is are kept for people to see. */
   open(revision: string, client: string, origin: Origin): Promise<string>;
   /** Null where there is no such session, or none any more. */
-  find(token: string, origin: Origin): Promise<ToolSession | null>;
+  find(token: string, origin: Origin, connection: object): Promise<ToolSession | null>;
   /** Throws where the session belongs to another credential. */
   claim(session: ToolSession, credentialId: string): void | Promise<void>;
   end(session: ToolSession): Promise<void>;
@@ -51,6 +50,8 @@ const mostOpened = 600;
 export function toolSessionsWith({ store, keyring, attempts, now, newId }: ToolSessionParts): ToolSessions {
   const kept = new Kept<SessionRow>(store, mostKept);
   const noted = new Map<string, number>();
+  // A connection that sends the same id again has proven it before, as long as its row is kept.
+  const memories = new WeakMap<object, { readonly token: string; readonly row: SessionRow }>();
   const opened = new Attempts(now, mostOpened);
 
   function isIdle(row: SessionRow): boolean {
@@ -65,13 +66,32 @@ export function toolSessionsWith({ store, keyring, attempts, now, newId }: ToolS
     return row === undefined || isIdle(row) ? undefined : row;
   }
 
+  function remembered(token: string, connection: object): SessionRow | null {
+    const memory = memories.get(connection);
+    if (memory === undefined || memory.token !== token) return null;
+    return kept.get(memory.row.id) === memory.row && !isIdle(memory.row) ? memory.row : null;
+  }
+
+  async function prove(token: string, address: string): Promise<SessionRow | null> {
+    const parsed = parseToken(token);
+    if (parsed?.kind !== 'mcp') return null;
+    const wait = attempts.blockedFor(address);
+    if (wait > 0 && kept.get(parsed.id) === undefined) {
+      throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    }
+    const row = await load(parsed.id);
+    if (row !== undefined && equalBytes(keyring.tokenDigest(token), row.digest)) return row;
+    attempts.failed(address);
+    return null;
+  }
+
   /** The time of use is written once in a while: a session's life is long, and a call should cost no write. */
-  async function noteUse(row: SessionRow): Promise<void> {
+  function noteUse(row: SessionRow): void | Promise<void> {
     const time = now();
     if (time - Math.max(row.used_at, noted.get(row.id) ?? 0) < noteEvery) return;
     if (noted.size >= mostKept) noted.clear();
     noted.set(row.id, time);
-    await store.sessions.noteUse(row.id, time);
+    return store.sessions.noteUse(row.id, time);
   }
 
   async function claimFirst({ id }: ToolSession, credentialId: string): Promise<void> {
@@ -99,21 +119,12 @@ export function toolSessionsWith({ store, keyring, attempts, now, newId }: ToolS
       return token;
     },
 
-    async find(token, { address }) {
-      const parsed = parseToken(token);
-      if (parsed?.kind !== 'mcp') return null;
-      const wait = attempts.blockedFor(address);
-      if (wait > 0 && kept.get(parsed.id) === undefined) {
-        throw new Failure('RATE_LIMITED', { retryAfter: wait });
-      }
-      const row = await load(parsed.id);
-      if (row === undefined || !equalBytes(keyring.tokenDigest(token), row.digest)) {
-        attempts.failed(address);
-        return null;
-      }
+    async find(token, { address }, connection) {
+      const row = remembered(token, connection) ?? (await prove(token, address));
+      if (row === null) return null;
+      memories.set(connection, { token, row });
       await noteUse(row);
-      const { revision } = JSON.parse(row.state) as { revision: string };
-      return { id: row.id, revision, credentialId: row.credential_id };
+      return { id: row.id, credentialId: row.credential_id };
     },
 
     claim(session, credentialId) {
