@@ -1,7 +1,7 @@
 /**
  * What a tool call costs beside the same vault read over HTTP, in one run: a vault of 50 secrets, values
  * included, read in turns over the vault endpoint and in each form of the tool endpoint. Prints two ratios: of
- * the time per request, and of the service's own processor time, which a busy machine disturbs less. A tool
+ * the time per request, and of the processor time of the service's main thread, which a busy machine disturbs less. A tool
  * call should cost no more than twice the read. Uses `wrk` where it is installed.
  */
 import { execFile, fork } from 'node:child_process';
@@ -30,7 +30,7 @@ interface Load {
 
 interface Sample {
   readonly rate: number;
-  /** Microseconds of the service's processor time per request. */
+  /** Microseconds of the main thread's processor time per request. */
   readonly used: number;
 }
 
@@ -55,7 +55,7 @@ async function serveChild(): Promise<void> {
   const { token } = await makeAccessKey(service, vaultId);
   const session = await bareSession(service.url);
   process.send!({ url: service.url, vaultId, key: token, session } satisfies Place);
-  process.on('message', () => process.send!(process.cpuUsage()));
+  process.on('message', () => process.send!(process.threadCpuUsage()));
   process.once('disconnect', () => service.stop().then(() => process.exit(0)));
 }
 
