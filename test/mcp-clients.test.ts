@@ -1,7 +1,7 @@
 /** Driven by clients that others wrote: what they accept is what the endpoint must be. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -264,6 +264,7 @@ describe('strongroom mcp', () => {
   });
 
   it('prints a client’s configuration, which holds no key', async () => {
+    const guide = await readFile(join(root, 'docs/agents.md'), 'utf8');
     for (const client of ['claude-code', 'claude-desktop', 'cursor', 'vscode']) {
       const { stdout } = await start(
         { STRONGROOM_ACCESS_KEY: 'sr_vault_secret' },
@@ -276,6 +277,7 @@ describe('strongroom mcp', () => {
       const text = JSON.stringify(JSON.parse(stdout));
       assert.match(text, /https:\/\/vault\.example\.com/);
       assert.doesNotMatch(text, /sr_vault_secret/);
+      assert.ok(guide.includes(stdout), `docs/agents.md shows the same for ${client}`);
     }
     assert.match(
       (await start({}, 'config', '--client', 'inspector')).stdout,
