@@ -12,6 +12,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as FirstStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import * as sdk from '@modelcontextprotocol/server';
+import * as wire from '../src/mcp/wire.ts';
 import { startWorld, value, type World } from './mcp-world.ts';
 
 const run = promisify(execFile);
@@ -239,6 +241,25 @@ describe('clients that others wrote', () => {
       }),
     );
     await drive(client as unknown as AnyClient);
+  });
+});
+
+describe('the protocol’s words and numbers', () => {
+  it('are those of the SDK', () => {
+    assert.deepEqual(wire.sessionRevisions, [...sdk.SUPPORTED_PROTOCOL_VERSIONS]);
+    assert.deepEqual(
+      [wire.versionKey, wire.clientKey, wire.capabilitiesKey, wire.serverKey],
+      [
+        sdk.PROTOCOL_VERSION_META_KEY,
+        sdk.CLIENT_INFO_META_KEY,
+        sdk.CLIENT_CAPABILITIES_META_KEY,
+        sdk.SERVER_INFO_META_KEY,
+      ],
+    );
+    assert.deepEqual(
+      [wire.parseError, wire.invalidRequest, wire.invalidParams, wire.internalError],
+      [sdk.PARSE_ERROR, sdk.INVALID_REQUEST, sdk.INVALID_PARAMS, sdk.INTERNAL_ERROR],
+    );
   });
 });
 

@@ -3,8 +3,8 @@
  * protocol has it, so it is turned into a request of 2025, and its answer gets `id: null`.
  */
 import type { JSONRPCRequest } from '@modelcontextprotocol/server';
-import { LATEST_PROTOCOL_VERSION } from '@modelcontextprotocol/server';
 import type { Message } from './forms.ts';
+import { sessionRevisions } from './wire.ts';
 
 /** Never seen outside: the answer carries null. */
 const inner = 0;
@@ -16,7 +16,7 @@ export function fromBare({ method, params }: Message & { readonly method: string
 
 /** Someone who only wants a session need not say who they are. */
 const introduction = {
-  protocolVersion: LATEST_PROTOCOL_VERSION,
+  protocolVersion: sessionRevisions[0],
   capabilities: {},
   clientInfo: { name: 'bare', version: '0' },
 };

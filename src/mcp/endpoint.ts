@@ -14,6 +14,7 @@ import { answerFault } from './faults.ts';
 import { formOf, ProtocolFault } from './forms.ts';
 import { inEnvelopeWith } from './in-envelope.ts';
 import { inSessionWith } from './in-session.ts';
+import { serverError } from './wire.ts';
 
 const largestBody = 128 * 1024;
 
@@ -29,7 +30,11 @@ export function mountMcp(app: FastifyInstance, parts: AppParts): void {
   async function admit(request: FastifyRequest): Promise<void> {
     const foreign = addresses.foreignHeader(request.raw);
     if (foreign !== null) {
-      throw new ProtocolFault(403, -32_000, `Forbidden: the ${foreign} header does not name this service`);
+      throw new ProtocolFault(
+        403,
+        serverError,
+        `Forbidden: the ${foreign} header does not name this service`,
+      );
     }
     if (attempts.blockedFor(parts.addressOf(request.raw)) === 0) return;
     const { origin, header } = exchanges.contextOf(request);
@@ -54,7 +59,7 @@ export function mountMcp(app: FastifyInstance, parts: AppParts): void {
     );
     mcp.get('/mcp', async (_request, reply) => {
       reply.header('allow', 'POST, DELETE');
-      throw new ProtocolFault(405, -32_000, 'Method not allowed: this service opens no streams');
+      throw new ProtocolFault(405, serverError, 'Method not allowed: this service opens no streams');
     });
   });
 }

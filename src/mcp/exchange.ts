@@ -3,14 +3,15 @@
  * directly, because its result is bytes already and only an envelope is put around them; everything else is
  * the SDK's to answer.
  */
-import { type CallToolResult, INVALID_PARAMS, type Server } from '@modelcontextprotocol/server';
+import type { CallToolResult, JSONRPCRequest, Server } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AppParts } from '../http/app.ts';
 import { bearerToken, originOf } from '../http/request.ts';
 import type { CallContext, CallResult, CallTool } from './call.ts';
 import { isRecord, type Message } from './forms.ts';
-import { protocolServer, unknownTool } from './protocol.ts';
-import { type Naming, type Tool, toolNamed } from './tools.ts';
+import type { ProtocolAnswer } from './protocol.ts';
+import { type Naming, type Tool, toolNamed, unknownTool } from './tools.ts';
+import { invalidParams } from './wire.ts';
 
 export interface Exchange {
   readonly request: FastifyRequest;
@@ -42,16 +43,17 @@ export function exchangesWith({ app, callTool }: ExchangeParts) {
     reply: FastifyReply,
   ): Promise<FastifyReply> {
     const tool = toolNamed(params.name);
-    if (tool === undefined) return reply.send(invalidParams(id, unknownTool));
+    if (tool === undefined) return reply.send(wrongParams(id, unknownTool));
     const sent = params.arguments;
     if (sent !== undefined && !isRecord(sent)) {
-      return reply.send(invalidParams(id, 'Invalid params: arguments must be an object'));
+      return reply.send(wrongParams(id, 'Invalid params: arguments must be an object'));
     }
     return sendResult(await callTool(tool, sent, context), id, more, reply);
   }
 
   /** The SDK's server for this exchange. */
-  function serverFor({ request, reply }: Exchange, context: CallContext): Server {
+  async function serverFor({ request, reply }: Exchange, context: CallContext): Promise<Server> {
+    const { protocolServer } = await import('./protocol.ts');
     return protocolServer(app.version, namingOf(request), async (tool: Tool, sent: unknown) => {
       const { body, receipt } = await callTool(tool, sent, context);
       reply.header('strongroom-receipt', receipt);
@@ -59,7 +61,16 @@ export function exchangesWith({ app, callTool }: ExchangeParts) {
     });
   }
 
-  return { contextOf, call, serverFor };
+  async function ask(
+    message: JSONRPCRequest,
+    exchange: Exchange,
+    context: CallContext,
+  ): Promise<ProtocolAnswer> {
+    const { askServer } = await import('./protocol.ts');
+    return askServer(await serverFor(exchange, context), message);
+  }
+
+  return { contextOf, call, ask, serverFor };
 }
 
 function sendResult({ body, receipt }: CallResult, id: unknown, more: string, reply: FastifyReply) {
@@ -68,8 +79,8 @@ function sendResult({ body, receipt }: CallResult, id: unknown, more: string, re
   return reply.send(Buffer.concat([Buffer.from(head, 'utf8'), body.subarray(1), closing]));
 }
 
-function invalidParams(id: unknown, message: string) {
-  return { jsonrpc: '2.0', id, error: { code: INVALID_PARAMS, message } };
+function wrongParams(id: unknown, message: string) {
+  return { jsonrpc: '2.0', id, error: { code: invalidParams, message } };
 }
 
 function namingOf({ query }: FastifyRequest): Naming {

@@ -1,28 +1,28 @@
 /** From failures on `/mcp` to errors of JSON-RPC. None repeats what was sent. */
-import { INTERNAL_ERROR, PARSE_ERROR } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Failure } from '../contract/errors.ts';
 import type { AppParts } from '../http/app.ts';
 import { failureHeaders, failureOf, messageBody, statusOf } from '../http/errors.ts';
 import { ProtocolFault } from './forms.ts';
+import { internalError, parseError, serverError } from './wire.ts';
 
 /** The framework's refusals, which come before the body is ours. */
 const early: Readonly<Record<string, ProtocolFault>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new ProtocolFault(
     415,
-    -32_000,
+    serverError,
     'Unsupported Media Type: send application/json',
   ),
   FST_ERR_CTP_BODY_TOO_LARGE: new ProtocolFault(
     413,
-    -32_000,
+    serverError,
     'Payload too large: the body must have 128 KiB at most',
   ),
-  FST_ERR_CTP_EMPTY_JSON_BODY: new ProtocolFault(400, PARSE_ERROR, 'Parse error: the body must not be empty'),
+  FST_ERR_CTP_EMPTY_JSON_BODY: new ProtocolFault(400, parseError, 'Parse error: the body must not be empty'),
 };
 
 export function badRequest(message: string): ProtocolFault {
-  return new ProtocolFault(400, -32_000, `Bad Request: ${message}`);
+  return new ProtocolFault(400, serverError, `Bad Request: ${message}`);
 }
 
 export function answerFault(
@@ -51,8 +51,8 @@ function answerFailure(
 
 /** A body that our parser refused never became a message: that is a parse error. */
 function codeOf({ code }: Failure, { body }: FastifyRequest): number {
-  if (code === 'INVALID_REQUEST' && body === undefined) return PARSE_ERROR;
-  return statusOf[code] >= 500 ? INTERNAL_ERROR : -32_000;
+  if (code === 'INVALID_REQUEST' && body === undefined) return parseError;
+  return statusOf[code] >= 500 ? internalError : serverError;
 }
 
 function send({ status, code, message }: ProtocolFault, { raw }: FastifyRequest, reply: FastifyReply): void {

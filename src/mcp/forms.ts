@@ -4,13 +4,8 @@
  * is none of them is refused here, with the code of JSON-RPC.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  INVALID_REQUEST,
-  type JSONRPCRequest,
-  PROTOCOL_VERSION_META_KEY,
-} from '@modelcontextprotocol/server';
+import type { JSONRPCRequest } from '@modelcontextprotocol/server';
+import { capabilitiesKey, clientKey, invalidRequest, modernRevision, versionKey } from './wire.ts';
 
 export type Message = Readonly<Record<string, unknown>> & {
   readonly params?: Record<string, unknown> | undefined;
@@ -36,8 +31,6 @@ export class ProtocolFault extends Error {
     this.retryAfter = retryAfter;
   }
 }
-
-export const modernRevision = '2026-07-28';
 
 export function formOf(body: unknown, headers: IncomingHttpHeaders): Form {
   if (Array.isArray(body)) throw malformed('the body must be one message: batches are not served');
@@ -67,7 +60,7 @@ function silent(message: Message): Form {
 /** A claim in the body or the header is for the SDK to judge, right or wrong. */
 function claimsEnvelope({ params }: Message, headers: IncomingHttpHeaders): boolean {
   const meta = params?._meta;
-  if (isRecord(meta) && PROTOCOL_VERSION_META_KEY in meta) return true;
+  if (isRecord(meta) && versionKey in meta) return true;
   const header = headers['mcp-protocol-version'];
   return typeof header === 'string' && header >= modernRevision && /^\d{4}-\d{2}-\d{2}$/.test(header);
 }
@@ -80,10 +73,10 @@ export function isPlainCall({ id, method, params }: Message, headers: IncomingHt
   if (method !== 'tools/call' || !isId(id) || params === undefined) return false;
   const meta = params._meta;
   if (!isRecord(meta)) return false;
-  const client = meta[CLIENT_INFO_META_KEY];
-  const capabilities = meta[CLIENT_CAPABILITIES_META_KEY];
+  const client = meta[clientKey];
+  const capabilities = meta[capabilitiesKey];
   return (
-    meta[PROTOCOL_VERSION_META_KEY] === modernRevision &&
+    meta[versionKey] === modernRevision &&
     headers['mcp-protocol-version'] === modernRevision &&
     headers['mcp-method'] === 'tools/call' &&
     headers['mcp-name'] === params.name &&
@@ -104,14 +97,5 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function malformed(message: string): ProtocolFault {
-  return new ProtocolFault(400, INVALID_REQUEST, `Invalid Request: ${message}`);
-}
-
-/** What a client of 2026-07-28 says of itself in each request. */
-export function modernEnvelope(name: string, version: string) {
-  return {
-    [PROTOCOL_VERSION_META_KEY]: modernRevision,
-    [CLIENT_INFO_META_KEY]: { name, version },
-    [CLIENT_CAPABILITIES_META_KEY]: {},
-  };
+  return new ProtocolFault(400, invalidRequest, `Invalid Request: ${message}`);
 }

@@ -2,18 +2,15 @@
  * The revision of 2026-07-28: no session, and an envelope in each request. The SDK judges every request whose
  * envelope or headers leave a doubt; a plain call of a known tool needs no judge.
  */
-import { createMcpHandler, SERVER_INFO_META_KEY } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Exchange, Exchanges } from './exchange.ts';
 import { isPlainCall, type Message } from './forms.ts';
-import { identityOf, type ProtocolAnswer } from './protocol.ts';
+import type { ProtocolAnswer } from './protocol.ts';
 import { toolNamed } from './tools.ts';
-
-/** The SDK's code for headers that disagree with the body. Its words repeat both. */
-const headerMismatch = -32_020;
+import { headerMismatch, identityOf, serverKey } from './wire.ts';
 
 export function inEnvelopeWith({ contextOf, call, serverFor }: Exchanges, version: string) {
-  const meta = JSON.stringify({ [SERVER_INFO_META_KEY]: identityOf(version) });
+  const meta = JSON.stringify({ [serverKey]: identityOf(version) });
   const members = `"resultType":"complete","_meta":${meta},`;
 
   return async (message: Message, exchange: Exchange): Promise<FastifyReply> => {
@@ -22,11 +19,13 @@ export function inEnvelopeWith({ contextOf, call, serverFor }: Exchanges, versio
     if (isPlainCall(message, request.headers) && toolNamed(message.params?.name) !== undefined) {
       return call(message, message.id, members, context, reply);
     }
+    const { createMcpHandler } = await import('@modelcontextprotocol/server');
     const handler = createMcpHandler(() => serverFor(exchange, context), { legacy: 'reject' });
     return answerWith(await handler.fetch(webRequest(request), { parsedBody: message }), reply);
   };
 }
 
+/** The SDK's words on headers that disagree repeat what was sent; ours don't. */
 async function answerWith(response: Response, reply: FastifyReply): Promise<FastifyReply> {
   if (response.status !== 400) return reply.send(response);
   const answer = (await response.json()) as ProtocolAnswer;

@@ -14,7 +14,10 @@ import {
   ProtocolErrorCode,
   Server,
 } from '@modelcontextprotocol/server';
-import { listings, type Naming, type Tool, toolNamed } from './tools.ts';
+import { z } from 'zod';
+import { refusal } from '../contract/tools.ts';
+import { type Naming, type Tool, toolNamed, tools, underscored, unknownTool } from './tools.ts';
+import { identityOf } from './wire.ts';
 
 export type Run = (tool: Tool, sent: unknown) => Promise<CallToolResult>;
 
@@ -27,10 +30,6 @@ export interface ProtocolAnswer {
 
 const instructions =
   'Strongroom keeps secrets, keys and certificates in vaults. The tools read one vault; nothing can be changed with them. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log.';
-
-export function identityOf(version: string) {
-  return { name: 'strongroom', title: 'Strongroom', version };
-}
 
 export function protocolServer(version: string, naming: Naming, run: Run): Server {
   const capabilities = { tools: { listChanged: false } };
@@ -49,8 +48,6 @@ export function protocolServer(version: string, naming: Naming, run: Run): Serve
   return server;
 }
 
-export const unknownTool = 'Unknown tool: tools/list names those that there are';
-
 /** The SDK leaves a message without an answer that it can't read. */
 function malformed(id: string | number): ProtocolAnswer {
   return {
@@ -61,7 +58,7 @@ function malformed(id: string | number): ProtocolAnswer {
 }
 
 /** One request, answered in this process. */
-export async function ask(server: Server, message: JSONRPCRequest): Promise<ProtocolAnswer> {
+export async function askServer(server: Server, message: JSONRPCRequest): Promise<ProtocolAnswer> {
   const { id } = message;
   if (!isJSONRPCRequest(message)) return malformed(id);
   const [near, far] = InMemoryTransport.createLinkedPair();
@@ -78,3 +75,24 @@ export async function ask(server: Server, message: JSONRPCRequest): Promise<Prot
     await server.close();
   }
 }
+
+/** The list as clients get it. A refusal is one of the answers, for clients check those against the schema too. */
+function listing(naming: Naming) {
+  return tools.map(each => ({
+    name: naming === 'dotted' ? each.name : underscored(each.name),
+    title: each.title,
+    description: each.description,
+    inputSchema: z.toJSONSchema(each.input, { io: 'input' }) as { type: 'object' },
+    outputSchema: {
+      type: 'object' as const,
+      anyOf: [each.output, refusal].map(schema => plain(z.toJSONSchema(schema))),
+    },
+    annotations: { title: each.title, readOnlyHint: true, openWorldHint: false, idempotentHint: true },
+  }));
+}
+
+function plain({ $schema, ...schema }: Record<string, unknown>) {
+  return schema;
+}
+
+const listings = { dotted: listing('dotted'), underscore: listing('underscore') } as const;

@@ -5,9 +5,9 @@
  */
 import { type CallToolResult, ProtocolError } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { modernEnvelope, modernRevision } from './forms.ts';
 import { type ProtocolAnswer, protocolServer } from './protocol.ts';
 import type { Naming } from './tools.ts';
+import { modernEnvelope, modernRevision } from './wire.ts';
 
 export interface RemoteService {
   /** The address of its tool endpoint. */

@@ -3,7 +3,7 @@
  * it reads; reading, refusing and writing down are the vault's. No tool changes anything, and none reaches
  * beyond the vault.
  */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { invalid } from '../contract/errors.ts';
 import * as contract from '../contract/tools.ts';
 import { check } from '../http/check.ts';
@@ -142,7 +142,7 @@ function matching({ vault, secrets }: SecretList, name: string | undefined, tag:
 /** Dots for those who take them; underscores for clients that refuse a dotted name. Both are always answered. */
 export type Naming = 'dotted' | 'underscore';
 
-const underscored = (name: string) => name.replaceAll('.', '_');
+export const underscored = (name: string) => name.replaceAll('.', '_');
 const byName = new Map(
   tools.flatMap(each => [
     [each.name, each],
@@ -150,27 +150,8 @@ const byName = new Map(
   ]),
 );
 
+export const unknownTool = 'Unknown tool: tools/list names those that there are';
+
 export function toolNamed(name: unknown): Tool | undefined {
   return typeof name === 'string' ? byName.get(name) : undefined;
 }
-
-/** The list as clients get it. A refusal is one of the answers, for clients check those against the schema too. */
-function listing(naming: Naming) {
-  return tools.map(each => ({
-    name: naming === 'dotted' ? each.name : underscored(each.name),
-    title: each.title,
-    description: each.description,
-    inputSchema: z.toJSONSchema(each.input, { io: 'input' }) as { type: 'object' },
-    outputSchema: {
-      type: 'object' as const,
-      anyOf: [each.output, contract.refusal].map(schema => plain(z.toJSONSchema(schema))),
-    },
-    annotations: { title: each.title, readOnlyHint: true, openWorldHint: false, idempotentHint: true },
-  }));
-}
-
-function plain({ $schema, ...schema }: Record<string, unknown>) {
-  return schema;
-}
-
-export const listings = { dotted: listing('dotted'), underscore: listing('underscore') } as const;
