@@ -190,8 +190,12 @@ for (const engine of engines) {
         names: ['API_*'],
         names_only: true,
       });
-      const call = async (name: string, args: object) =>
-        (await modernCall(url, name, args, { key: key.token })).body.result.structuredContent;
+      // What a key that sees everything was answered is kept ready, and must not be handed to this one.
+      const call = async (name: string, args: object) => {
+        const whole = await modernCall(url, name, args, { key: world.accessKey });
+        assert.equal(whole.body.result.isError, undefined, whole.text);
+        return (await modernCall(url, name, args, { key: key.token })).body.result.structuredContent;
+      };
       assert.deepEqual(
         (await call('secrets.list', { namesOnly: false })).secrets.map(
           (one: object) => Object.entries(one)[1],
