@@ -100,12 +100,7 @@ function isHttpUrl(given: string): boolean {
 
 /** Where the data and its root key are: the same for every command that touches them. */
 export const placeOptions = {
-  data: {
-    value: 'DIR',
-    help: 'the data folder (default ./data)',
-    fallback: 'data',
-    parse: given => given,
-  } satisfies Option<string> as Option<string>,
+  data: { ...text('DIR', 'the data folder (default ./data)'), fallback: 'data' } as Option<string>,
   'database-url': {
     ...text('URL', 'a PostgreSQL database instead of the embedded one'),
     parse: given => {
@@ -132,6 +127,18 @@ export const serveOptions = {
   'tls-key': text('FILE', 'the certificate’s private key'),
   tls: choice('make a local authority and a certificate in the data folder', ['auto'] as const),
   'behind-proxy': cidrs('the proxies that end TLS; forwarded headers are believed from them alone'),
+  'oidc-issuer': {
+    ...text('URL', 'sign in by this OpenID Connect issuer, too'),
+    parse: given => {
+      const local = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(given);
+      if (!URL.canParse(given) || !(local || given.startsWith('https://'))) {
+        throw new Error('must be a URL that begins with https://');
+      }
+      return given;
+    },
+  } satisfies Option<string | null> as Option<string | null>,
+  'oidc-client-id': text('ID', 'who we are to that issuer; its secret is STRONGROOM_OIDC_CLIENT_SECRET'),
+  'oidc-name': text('NAME', 'what the button says (default: Single sign-on)'),
   'public-url': urls('where clients reach the service; the tool endpoint refuses other Host headers'),
   'mcp-base-url': urls('what else a tool call may name as its baseUrl; compared, never fetched'),
   'checkpoint-file': text(
@@ -171,6 +178,14 @@ export const setPlanOptions = {
   'enterprise-limit': setupOptions['enterprise-limit'],
 };
 
+/** What is secret has no flag: a command line is for everyone to see. */
+export interface EnvironmentSecrets {
+  readonly passphrase: string | null;
+  readonly oidcClientSecret: string | null;
+  /** A vault access key, for commands that call a remote service. */
+  readonly accessKey: string | null;
+}
+
 const serviceUrl: Option<string | null> = {
   value: 'URL',
   help: 'the address of the service',
@@ -195,24 +210,18 @@ export const mcpConfigOptions = {
   url: { ...serviceUrl, help: 'the address of the service (default http://127.0.0.1:8420)' },
 };
 
-/** Like a passphrase, an access key has no flag. */
-export function accessKeyIn(environment: Environment): string | null {
-  return environment.STRONGROOM_ACCESS_KEY?.trim() || null;
-}
-
-export type Place = ValuesOf<typeof placeOptions> & { readonly passphrase: string | null };
+export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
 export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
 
 export interface Environment {
   readonly [name: string]: string | undefined;
 }
 
-/** A passphrase in the environment has no flag: a command line is for everyone to see. */
 export function readConfig<O extends Options>(
   options: O,
   args: readonly string[],
   environment: Environment,
-): ValuesOf<O> & { readonly passphrase: string | null } {
+): ValuesOf<O> & EnvironmentSecrets {
   const given = parseFlags(options, args);
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
@@ -221,8 +230,12 @@ export function readConfig<O extends Options>(
       given[name] === undefined ? [twin, environment[twin]] : [`--${name}`, given[name]];
     values[name] = value === undefined ? option.fallback : parseValue(option, source, value);
   }
-  const passphrase = environment.STRONGROOM_PASSPHRASE ?? null;
-  return Object.freeze({ ...values, passphrase }) as ValuesOf<O> & { passphrase: string | null };
+  const secrets: EnvironmentSecrets = {
+    passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
+    oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
+    accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
+  };
+  return Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
 }
 
 function parseFlags(options: Options, args: readonly string[]): Record<string, string | undefined> {
@@ -233,7 +246,7 @@ function parseFlags(options: Options, args: readonly string[]): Record<string, s
     const { values } = parseArgs({ args: [...args], options: Object.fromEntries(entries), strict: true });
     return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
   } catch (error) {
-    throw new UsageError((error as Error).message.split('. ')[0]!);
+    throw new UsageError((error as Error).message.split(/\.\s/)[0]!);
   }
 }
 

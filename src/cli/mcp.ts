@@ -1,6 +1,6 @@
 /** `strongroom mcp`: the tools of a remote service, over stdio. */
 import packageJson from '../../package.json' with { type: 'json' };
-import { accessKeyIn, helpFor, mcpOptions, readConfig, UsageError } from '../config.ts';
+import { helpFor, mcpOptions, readConfig, UsageError } from '../config.ts';
 import type { Command } from '../main.ts';
 import { serveOverStdio } from '../mcp/stdio.ts';
 
@@ -17,13 +17,12 @@ export const command: Command = {
       mcpOptions,
     ),
   run: async args => {
-    const config = readConfig(mcpOptions, args, process.env);
-    const accessKey = accessKeyIn(process.env);
-    if (config.url === null) throw new UsageError('STRONGROOM_URL is required: the address of the service');
+    const { url, names, accessKey } = readConfig(mcpOptions, args, process.env);
+    if (url === null) throw new UsageError('STRONGROOM_URL is required: the address of the service');
     if (accessKey === null) throw new UsageError('STRONGROOM_ACCESS_KEY is required: a vault access key');
     await serveOverStdio({
-      remote: { url: `${config.url}/mcp`, accessKey },
-      naming: config.names ?? 'dotted',
+      remote: { url: `${url}/mcp`, accessKey },
+      naming: names ?? 'dotted',
       version: packageJson.version,
     });
   },

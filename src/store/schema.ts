@@ -106,9 +106,8 @@ export interface CredentialTable extends Stamped {
   max_uses: number | null;
   created_by: string;
   revoked_at: number | null;
-  /** Counted apart from the row, and stamped apart. */
+  /** Of a key that has `max_uses`; each use is a revision of the row. */
   uses: number;
-  uses_stamp: Bytes | null;
   /** For people to look at; decides nothing. */
   last_used_at: number | null;
 }
@@ -188,6 +187,74 @@ export interface McpSessionTable {
   used_at: ColumnType<number, number, number>;
 }
 
+interface OfMember extends Stamped {
+  id: string;
+  organization_id: string;
+  member_id: string;
+}
+
+/** How a member proves who he is. One row a member, so that taking a second factor away takes the first too. */
+export interface AccountTable extends OfMember {
+  /** A keyed mark over what argon2id made of the password. */
+  password: Bytes | null;
+  /** The seed of one-time codes, sealed; `totp_pending` until a first code was right. */
+  totp: Bytes | null;
+  totp_pending: Bytes | null;
+  /** The newest step whose code was used; none up to it is taken again. */
+  totp_step: number;
+  /** Digests of the recovery codes that are left. */
+  recovery: string;
+  invitation: Bytes | null;
+  invitation_expires: number | null;
+  /** Sessions of an earlier epoch are dead. */
+  epoch: number;
+}
+
+export interface PasskeyTable extends OfMember {
+  name: string;
+  credential_id: string;
+  public_key: Bytes;
+  transports: string;
+  counter: number;
+  /** For people to look at; decides nothing. */
+  used_at: number | null;
+}
+
+export interface SessionTable extends OfMember {
+  digest: Bytes;
+  epoch: number;
+  method: string;
+  ip_address: string;
+  user_agent: string;
+  /** Changes without a revision: it can end a session early, and never lengthens its seven days. */
+  used_at: number;
+}
+
+/** Failed attempts to prove one thing, whatever the way. */
+export interface LockOutTable {
+  /** A keyed hash of an address of email. */
+  subject: string;
+  failures: number;
+  last_at: number;
+}
+
+export interface UsedChallengeTable {
+  challenge: string;
+  expires_at: number;
+}
+
+/** Vault requests counted by the hour, so that the overview is no scan of the log. */
+export interface LogHourTable {
+  organization_id: string;
+  /** The hour's start, in milliseconds since 1970. */
+  hour: number;
+  /** `all`, `vault`, `access-key` or `address`, which counts failures alone. */
+  kind: string;
+  subject: string;
+  successes: number;
+  failures: number;
+}
+
 export interface Schema {
   meta: MetaTable;
   organizations: OrganizationTable;
@@ -205,4 +272,10 @@ export interface Schema {
   events: EventTable;
   rate_windows: RateWindowTable;
   mcp_sessions: McpSessionTable;
+  accounts: AccountTable;
+  passkeys: PasskeyTable;
+  sessions: SessionTable;
+  lock_outs: LockOutTable;
+  used_challenges: UsedChallengeTable;
+  log_hours: LogHourTable;
 }

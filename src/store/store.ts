@@ -3,15 +3,17 @@
  * plaintext, and it decides nothing: whether a row may be believed is for those who hold the keys.
  * Each noun offers reads, which run at once, and statements, which take effect in a unit.
  */
+import { accounts } from './accounts.ts';
 import { credentials } from './credentials.ts';
 import type { ChangeListener, Engine, Unit, UnitRows } from './engine.ts';
 import { limits } from './limits.ts';
 import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
+import { overview } from './overview.ts';
 import { resources } from './resources.ts';
 import { sessions } from './sessions.ts';
-import { openSqlite } from './sqlite.ts';
+import { openSqlite, peekSqlite } from './sqlite.ts';
 
 export interface Store {
   readonly engine: Engine['name'];
@@ -21,6 +23,8 @@ export interface Store {
   readonly logs: ReturnType<typeof logs>;
   readonly outbox: ReturnType<typeof outbox>;
   readonly limits: ReturnType<typeof limits>;
+  readonly accounts: ReturnType<typeof accounts>;
+  readonly overview: ReturnType<typeof overview>;
   readonly sessions: ReturnType<typeof sessions>;
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
   onChange(listener: ChangeListener): void;
@@ -46,6 +50,8 @@ export async function openStore(location: Location): Promise<Store> {
     logs: logs(engine),
     outbox: outbox(engine),
     limits: limits(engine),
+    accounts: accounts(engine),
+    overview: overview(engine),
     sessions: sessions(engine),
     commit: engine.commit,
     onChange: engine.onChange,
@@ -53,4 +59,10 @@ export async function openStore(location: Location): Promise<Store> {
     ping: engine.ping,
     close: engine.close,
   };
+}
+
+/** A value of the deployment as it is stored, read without changing anything. Undefined before the first start. */
+export async function peekMeta(location: Location, key: string): Promise<Uint8Array | undefined> {
+  if (location.engine === 'sqlite') return peekSqlite(location.path, key);
+  return (await import('./postgres.ts')).peekPostgres(location.url, key);
 }

@@ -3,6 +3,7 @@ import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
 import type { Store } from '../store/store.ts';
+import { accountsWith } from './accounts/accounts.ts';
 import { answersWith } from './answers.ts';
 import { Attempts } from './attempts.ts';
 import { authenticatorWith } from './authenticate.ts';
@@ -12,9 +13,11 @@ import { detailsWith } from './details.ts';
 import { guardWith } from './guard.ts';
 import { housekeepingWith } from './housekeeping.ts';
 import { keysWith } from './keys.ts';
+import { logCheckWith } from './log-check.ts';
 import { logsWith } from './logs.ts';
 import { membersWith } from './members.ts';
 import { organizationsWith } from './organizations.ts';
+import { type Facts, overviewsWith } from './overview.ts';
 import { vaultReadsWith } from './read.ts';
 import { readingWith } from './reading.ts';
 import { resourcesWith } from './resources.ts';
@@ -29,11 +32,12 @@ export interface DomainParts {
   readonly keyring: Keyring;
   readonly now: () => number;
   readonly newId: NewId;
+  readonly facts: Facts;
 }
 
 export type Domain = ReturnType<typeof domainWith>;
 
-export function domainWith({ store, keyring, now, newId }: DomainParts) {
+export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
   const ledger = new Ledger({ store, keyring, now, newId });
   const stamps = stampsWith(keyring);
   const parts = { store, keyring, stamps, guard: guardWith(ledger), now, newId };
@@ -47,14 +51,17 @@ export function domainWith({ store, keyring, now, newId }: DomainParts) {
   const reading = readingWith(parts, shelf);
   const answers = answersWith(reading);
   const details = detailsWith(parts, shelf, reading);
+  const organizations = organizationsWith(parts);
   return {
     ledger,
     attempts,
     authenticate,
     vaultReads: vaultReadsWith({ ...parts, ledger, authenticate, answers, details }),
     toolSessions: toolSessionsWith({ store, keyring, attempts, now, newId }),
-    organizations: organizationsWith(parts),
+    organizations,
+    overviews: overviewsWith({ ...parts, organizations, hourCounts: ledger.hourCounts, facts }),
     members: membersWith(parts),
+    accounts: accountsWith(parts, attempts),
     vaults,
     secrets,
     keys,
@@ -67,6 +74,7 @@ export function domainWith({ store, keyring, now, newId }: DomainParts) {
     }),
     ...credentialsWith(parts, shelf),
     logs: logsWith(parts),
+    logCheck: logCheckWith(parts),
     housekeeping: housekeepingWith(parts, shelf),
   };
 }

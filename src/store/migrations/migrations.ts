@@ -2,6 +2,7 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import type { Engine } from '../engine.ts';
 import { foundation } from './001-foundation.ts';
+import { accounts } from './003-accounts.ts';
 
 export type EngineName = Engine['name'];
 
@@ -16,7 +17,10 @@ export interface ColumnTypes {
 
 export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
-const steps: Readonly<Record<string, Step>> = { '001-foundation': foundation };
+const steps: Readonly<Record<string, Step>> = {
+  '001-foundation': foundation,
+  '003-accounts': accounts,
+};
 
 const columnTypes: Record<EngineName, ColumnTypes> = {
   sqlite: { id: 'text', bytes: 'blob', time: 'integer', serial: 'integer' },
