@@ -13,6 +13,7 @@ import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
 import { pruneStep } from './logs/retention.ts';
+import type { AddressSettings } from './mcp/addresses.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { describe } from './report.ts';
 import { lockFolder } from './store/sqlite.ts';
@@ -39,6 +40,7 @@ const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
 /** How long answers in flight may take once the service stops; then their connections are cut. */
 const longestDrain = 6_000;
+const forgetSessionsEvery = 600_000;
 
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(config);
@@ -73,6 +75,7 @@ async function listen(
     addressOf: addressReader(config['behind-proxy']),
     siteOf: siteReader(tls !== null, config['behind-proxy']),
     singleSignOn: signOnOf(config, strongroom),
+    addresses: addressesOf(config),
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
@@ -123,6 +126,10 @@ function signOnOf(config: ServeConfig, { keyring, now }: Strongroom): SingleSign
   return singleSignOnWith({ issuer, clientId, clientSecret, name: name ?? 'Single sign-on' }, keyring, now);
 }
 
+function addressesOf(config: ServeConfig): AddressSettings {
+  return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
+}
+
 /** What runs beside the requests, in small steps. */
 function startChores(strongroom: Strongroom, config: ServeConfig, onError: (error: unknown) => void): Chores {
   const { domain } = strongroom;
@@ -134,7 +141,11 @@ function startChores(strongroom: Strongroom, config: ServeConfig, onError: (erro
       return false;
     })
     .every(houseworkEvery, () => pruneStep(retention))
-    .every(houseworkEvery, () => domain.housekeeping.step());
+    .every(houseworkEvery, () => domain.housekeeping.step())
+    .every(forgetSessionsEvery, async () => {
+      await domain.toolSessions.forget();
+      return false;
+    });
 }
 
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
