@@ -116,6 +116,18 @@ export const serveOptions = {
   'tls-key': text('FILE', 'the certificate’s private key'),
   tls: choice('make a local authority and a certificate in the data folder', ['auto'] as const),
   'behind-proxy': cidrs('the proxies that end TLS; forwarded headers are believed from them alone'),
+  'oidc-issuer': {
+    ...text('URL', 'sign in by this OpenID Connect issuer, too'),
+    parse: given => {
+      const local = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(given);
+      if (!URL.canParse(given) || !(local || given.startsWith('https://'))) {
+        throw new Error('must be a URL that begins with https://');
+      }
+      return given;
+    },
+  } satisfies Option<string | null> as Option<string | null>,
+  'oidc-client-id': text('ID', 'who we are to that issuer; its secret is STRONGROOM_OIDC_CLIENT_SECRET'),
+  'oidc-name': text('NAME', 'what the button says (default: Single sign-on)'),
   'checkpoint-file': text(
     'FILE',
     'where the newest signed log checkpoint is kept (default in the data folder)',
@@ -153,19 +165,24 @@ export const setPlanOptions = {
   'enterprise-limit': setupOptions['enterprise-limit'],
 };
 
-export type Place = ValuesOf<typeof placeOptions> & { readonly passphrase: string | null };
+/** What is secret has no flag: a command line is for everyone to see. */
+export interface EnvironmentSecrets {
+  readonly passphrase: string | null;
+  readonly oidcClientSecret: string | null;
+}
+
+export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
 export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
 
 export interface Environment {
   readonly [name: string]: string | undefined;
 }
 
-/** A passphrase in the environment has no flag: a command line is for everyone to see. */
 export function readConfig<O extends Options>(
   options: O,
   args: readonly string[],
   environment: Environment,
-): ValuesOf<O> & { readonly passphrase: string | null } {
+): ValuesOf<O> & EnvironmentSecrets {
   const given = parseFlags(options, args);
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
@@ -174,8 +191,11 @@ export function readConfig<O extends Options>(
       given[name] === undefined ? [twin, environment[twin]] : [`--${name}`, given[name]];
     values[name] = value === undefined ? option.fallback : parseValue(option, source, value);
   }
-  const passphrase = environment.STRONGROOM_PASSPHRASE ?? null;
-  return Object.freeze({ ...values, passphrase }) as ValuesOf<O> & { passphrase: string | null };
+  const secrets: EnvironmentSecrets = {
+    passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
+    oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
+  };
+  return Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
 }
 
 function parseFlags(options: Options, args: readonly string[]): Record<string, string | undefined> {

@@ -5,14 +5,18 @@ import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { buildApp } from './http/app.ts';
+import { siteReader } from './http/browser.ts';
 import { addressReader } from './http/request.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { lockFolder } from './store/sqlite.ts';
 import { openTls, type Tls } from './tls.ts';
+import { type SingleSignOn, singleSignOnWith } from './vault/accounts/single-sign-on.ts';
 
 export interface Running {
   readonly url: string;
+  /** The one-time link that sets it up; null where that is done. */
+  readonly setupUrl: string | null;
   /** Answers in flight finish, the log is flushed and signed, everything is closed. */
   stop(): Promise<void>;
 }
@@ -50,6 +54,8 @@ async function listen(
   const app = buildApp({
     ...strongroom,
     addressOf: addressReader(config['behind-proxy']),
+    siteOf: siteReader(tls !== null, config['behind-proxy']),
+    singleSignOn: signOnOf(config, strongroom),
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
@@ -66,8 +72,11 @@ async function listen(
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   checkpointer.start();
+  const url = urlOf(app, config, tls !== null);
+  const setupToken = await strongroom.domain.accounts.joining.setupToken();
   return {
-    url: urlOf(app, config, tls !== null),
+    url,
+    setupUrl: setupToken === null ? null : `${url}/setup#${setupToken}`,
     stop: async () => {
       draining = true;
       clearInterval(noteUses);
@@ -80,6 +89,15 @@ async function listen(
       release();
     },
   };
+}
+
+function signOnOf(config: ServeConfig, { keyring, now }: Strongroom): SingleSignOn | null {
+  const { 'oidc-issuer': issuer, 'oidc-client-id': clientId, 'oidc-name': name } = config;
+  if (issuer === null && clientId === null) return null;
+  if (issuer === null || clientId === null)
+    throw new UsageError('--oidc-issuer and --oidc-client-id go together');
+  const clientSecret = config.oidcClientSecret;
+  return singleSignOnWith({ issuer, clientId, clientSecret, name: name ?? 'Single sign-on' }, keyring, now);
 }
 
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {

@@ -17,6 +17,7 @@ export const command: Command = {
     const report = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
     const running = await serve(readConfig(serveOptions, args, process.env), { report });
     process.stdout.write(`Strongroom serves on ${running.url}\n`);
+    if (running.setupUrl !== null) process.stdout.write(`Set it up: ${running.setupUrl}\n`);
     stopOnSignals(running.stop, report);
   },
 };

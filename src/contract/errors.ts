@@ -7,6 +7,7 @@ export type FailureCode =
   | 'INVALID_REQUEST'
   | 'CONFLICT'
   | 'UNAUTHORIZED'
+  | 'SECOND_FACTOR_REQUIRED'
   | 'FORBIDDEN'
   | 'NOT_ACTIVE'
   | 'NOT_FOUND'
@@ -19,6 +20,7 @@ const defaultMessages: Record<FailureCode, string> = {
   INVALID_REQUEST: 'The request is not valid',
   CONFLICT: 'The request conflicts with what is stored',
   UNAUTHORIZED: 'Unauthorized',
+  SECOND_FACTOR_REQUIRED: 'A one-time code is needed',
   FORBIDDEN: 'Forbidden',
   NOT_ACTIVE: 'Resource not active',
   NOT_FOUND: 'Resource not found',
@@ -26,6 +28,21 @@ const defaultMessages: Record<FailureCode, string> = {
   RATE_LIMITED: 'Too many requests',
   INTERNAL_ERROR: 'Something went wrong on our side',
   UNAVAILABLE: 'The service is unavailable',
+};
+
+/** The only table of codes and statuses. */
+export const statusOf: Readonly<Record<FailureCode, number>> = {
+  INVALID_REQUEST: 400,
+  CONFLICT: 400,
+  UNAUTHORIZED: 401,
+  SECOND_FACTOR_REQUIRED: 401,
+  FORBIDDEN: 403,
+  NOT_ACTIVE: 403,
+  NOT_FOUND: 404,
+  EXPIRED: 410,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
 };
 
 export interface FailureDetails {

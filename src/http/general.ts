@@ -259,6 +259,15 @@ function accessRoutes({ accessKeys, publicTokens, apiKeys, members, organization
       service: members,
     }),
     {
+      method: 'POST',
+      path: '/v1/members/{id}/invitation',
+      tag: 'members',
+      summary: 'Make a new invitation; the member is signed out and proves himself anew by it',
+      needs: { all: ['members:write'] },
+      answer: access.member,
+      handle: ({ caller, id }) => members.invite(caller, id),
+    },
+    {
       method: 'GET',
       path: '/v1/organization',
       tag: 'organization',

@@ -7,6 +7,7 @@
  * out: the rest of its group is chained anew and submitted again. After any other failure nobody can say
  * what was kept, so the ledger starts new chains under a new writer's name rather than guess.
  */
+import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
 import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/engine.ts';
@@ -57,7 +58,7 @@ const longestQueue = 20_000;
 
 export interface LedgerParts {
   readonly store: Store;
-  readonly keyring: { chainMark(hash: Uint8Array): Buffer };
+  readonly keyring: { chainMark(hash: string): string };
   readonly now: () => number;
   readonly newId: NewId;
 }
@@ -100,6 +101,7 @@ export class Ledger {
   }
 
   async #flush(): Promise<void> {
+    await turn(); // What arrives in the same turn of the event loop shares the first sync.
     while (this.#queue.length > 0) {
       const group = this.#queue.splice(0, largestGroup);
       await this.#commitGroup(group);

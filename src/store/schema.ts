@@ -4,7 +4,7 @@
  * A `stamp` is a keyed mark over the row's other columns that decide anything; a `revision` counts the
  * row's changes. Nothing in here is plaintext of a value, a private key, a tag or a credential.
  */
-import type { ColumnType } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 
 export type Flag = 0 | 1;
 type Bytes = Uint8Array;
@@ -114,14 +114,17 @@ export interface CredentialTable extends Stamped {
 }
 
 interface Chained {
+  /** The order in which entries came to this database; ids may be a little out of it between writers. */
+  position: Generated<number>;
   id: string;
   organization_id: string | null;
   writer: string;
   seq: number;
   /** The entry itself, in the very bytes that were hashed. */
   entry: string;
-  hash: Bytes;
-  mark: Bytes;
+  /** Base64url, like the mark. */
+  hash: string;
+  mark: string;
 }
 
 export interface RequestLogTable extends Chained {
@@ -142,7 +145,7 @@ export interface LogHeadTable {
   writer: string;
   stream: string;
   seq: number;
-  hash: Bytes;
+  hash: string;
 }
 
 export interface LogCountTable {
@@ -185,6 +188,74 @@ export interface McpSessionTable {
   used_at: ColumnType<number, number, number>;
 }
 
+interface OfMember extends Stamped {
+  id: string;
+  organization_id: string;
+  member_id: string;
+}
+
+/** How a member proves who he is. One row a member, so that taking a second factor away takes the first too. */
+export interface AccountTable extends OfMember {
+  /** A keyed mark over what argon2id made of the password. */
+  password: Bytes | null;
+  /** The seed of one-time codes, sealed; `totp_pending` until a first code was right. */
+  totp: Bytes | null;
+  totp_pending: Bytes | null;
+  /** The newest step whose code was used; none up to it is taken again. */
+  totp_step: number;
+  /** Digests of the recovery codes that are left. */
+  recovery: string;
+  invitation: Bytes | null;
+  invitation_expires: number | null;
+  /** Sessions of an earlier epoch are dead. */
+  epoch: number;
+}
+
+export interface PasskeyTable extends OfMember {
+  name: string;
+  credential_id: string;
+  public_key: Bytes;
+  transports: string;
+  counter: number;
+  /** For people to look at; decides nothing. */
+  used_at: number | null;
+}
+
+export interface SessionTable extends OfMember {
+  digest: Bytes;
+  epoch: number;
+  method: string;
+  ip_address: string;
+  user_agent: string;
+  /** Changes without a revision: it can end a session early, and never lengthens its seven days. */
+  used_at: number;
+}
+
+/** Failed attempts to prove one thing, whatever the way. */
+export interface LockOutTable {
+  /** A keyed hash of an address of email. */
+  subject: string;
+  failures: number;
+  last_at: number;
+}
+
+export interface UsedChallengeTable {
+  challenge: string;
+  expires_at: number;
+}
+
+/** Vault requests counted by the hour, so that the overview is no scan of the log. */
+export interface LogHourTable {
+  organization_id: string;
+  /** The hour's start, in milliseconds since 1970. */
+  hour: number;
+  /** `all`, `vault`, `access-key` or `address`, which counts failures alone. */
+  kind: string;
+  subject: string;
+  successes: number;
+  failures: number;
+}
+
 export interface Schema {
   meta: MetaTable;
   organizations: OrganizationTable;
@@ -202,4 +273,10 @@ export interface Schema {
   events: EventTable;
   rate_windows: RateWindowTable;
   mcp_sessions: McpSessionTable;
+  accounts: AccountTable;
+  passkeys: PasskeyTable;
+  sessions: SessionTable;
+  lock_outs: LockOutTable;
+  used_challenges: UsedChallengeTable;
+  log_hours: LogHourTable;
 }

@@ -5,6 +5,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Refusal, Statement, Unit } from './engine.ts';
+import { unpackRows } from './packed-rows.ts';
 
 export interface Submission {
   readonly id: number;
@@ -89,7 +90,7 @@ function runStatement(statement: Statement): Record<string, unknown>[] | null {
   const query = prepare(statement.sql);
   if (statement.returning) return query.all(...inputs(statement.parameters));
   let changed = 0;
-  for (const parameters of statement.many ?? [statement.parameters]) {
+  for (const parameters of statement.packed ? unpackRows(statement.packed) : [statement.parameters]) {
     changed += Number(query.run(...inputs(parameters)).changes);
   }
   if (statement.expect !== undefined && changed !== statement.expect) throw new Stale();

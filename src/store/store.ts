@@ -3,12 +3,14 @@
  * plaintext, and it decides nothing: whether a row may be believed is for those who hold the keys.
  * Each noun offers reads, which run at once, and statements, which take effect in a unit.
  */
+import { accounts } from './accounts.ts';
 import { credentials } from './credentials.ts';
 import type { ChangeListener, Engine, Unit, UnitRows } from './engine.ts';
 import { limits } from './limits.ts';
 import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
+import { overview } from './overview.ts';
 import { resources } from './resources.ts';
 import { openSqlite } from './sqlite.ts';
 
@@ -20,6 +22,8 @@ export interface Store {
   readonly logs: ReturnType<typeof logs>;
   readonly outbox: ReturnType<typeof outbox>;
   readonly limits: ReturnType<typeof limits>;
+  readonly accounts: ReturnType<typeof accounts>;
+  readonly overview: ReturnType<typeof overview>;
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
   onChange(listener: ChangeListener): void;
   hearsChanges(): boolean;
@@ -44,6 +48,8 @@ export async function openStore(location: Location): Promise<Store> {
     logs: logs(engine),
     outbox: outbox(engine),
     limits: limits(engine),
+    accounts: accounts(engine),
+    overview: overview(engine),
     commit: engine.commit,
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,

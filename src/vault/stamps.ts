@@ -5,6 +5,7 @@
  */
 import { Failure } from '../contract/errors.ts';
 import type { Keyring, StampField } from '../keyring/keyring.ts';
+import type { AccountRow, PasskeyRow, SessionRow } from '../store/accounts.ts';
 import type { AuditedCredential, CredentialRow } from '../store/credentials.ts';
 import type { Audited, MemberRow, OrganizationRow } from '../store/organizations.ts';
 import type { AuditedResource, ResourceRow, VersionRow } from '../store/resources.ts';
@@ -88,6 +89,51 @@ const memberFields: FieldsOf<MemberRow> = row => [
   row.revision,
 ];
 
+const accountFields: FieldsOf<AccountRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.password,
+  row.totp,
+  row.totp_pending,
+  row.totp_step,
+  row.recovery,
+  row.invitation,
+  row.invitation_expires,
+  row.epoch,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const passkeyFields: FieldsOf<PasskeyRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.name,
+  row.credential_id,
+  row.public_key,
+  row.transports,
+  row.counter,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const sessionFields: FieldsOf<SessionRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.digest,
+  row.epoch,
+  row.method,
+  row.ip_address,
+  row.user_agent,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
 /** A kind of row that is stamped when written and believed when read. */
 export interface Stamper<Row> {
   stamp(row: Unstamped<Row>): Row;
@@ -101,6 +147,9 @@ export interface Stamps {
   readonly credential: Stamper<CredentialRow>;
   readonly organization: Stamper<OrganizationRow>;
   readonly member: Stamper<MemberRow>;
+  readonly account: Stamper<AccountRow>;
+  readonly passkey: Stamper<PasskeyRow>;
+  readonly session: Stamper<SessionRow>;
   stampVersion(row: Unstamped<VersionRow>): VersionRow;
   believeVersion(row: VersionRow): VersionRow;
   /** The count of uses changes without a revision, so it has a stamp of its own. */
@@ -133,6 +182,9 @@ export function stampsWith(keyring: Keyring): Stamps {
     credential: stamper<CredentialRow>('credential', credentialFields),
     organization: stamper<OrganizationRow>('organization', organizationFields),
     member: stamper<MemberRow>('member', memberFields),
+    account: stamper<AccountRow>('account', accountFields),
+    passkey: stamper<PasskeyRow>('passkey', passkeyFields),
+    session: stamper<SessionRow>('session', sessionFields),
     stampVersion: row => ({ ...row, stamp: keyring.stamp('version', versionFields(row)) }),
     believeVersion: row => {
       if (!keyring.stampHolds('version', versionFields(row), row.stamp)) {

@@ -2,6 +2,7 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import type { Engine } from '../engine.ts';
 import { foundation } from './001-foundation.ts';
+import { accounts } from './003-accounts.ts';
 
 export type EngineName = Engine['name'];
 
@@ -10,15 +11,20 @@ export interface ColumnTypes {
   readonly id: 'uuid' | 'text';
   readonly bytes: 'bytea' | 'blob';
   readonly time: 'bigint' | 'integer';
+  /** A number that counts up by itself. */
+  readonly serial: 'bigserial' | 'integer';
 }
 
 export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
-const steps: Readonly<Record<string, Step>> = { '001-foundation': foundation };
+const steps: Readonly<Record<string, Step>> = {
+  '001-foundation': foundation,
+  '003-accounts': accounts,
+};
 
 const columnTypes: Record<EngineName, ColumnTypes> = {
-  sqlite: { id: 'text', bytes: 'blob', time: 'integer' },
-  postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint' },
+  sqlite: { id: 'text', bytes: 'blob', time: 'integer', serial: 'integer' },
+  postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint', serial: 'bigserial' },
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees schemas of the past, which have no types
