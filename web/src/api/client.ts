@@ -28,6 +28,12 @@ export class ApiError extends Error {
   }
 }
 
+/** The same failure in words that fit the place; other failures stay as they are. */
+export function reworded(error: unknown, status: number, message: string): unknown {
+  if (!(error instanceof ApiError) || error.status !== status) return error;
+  return new ApiError(status, { error: { code: error.code, message } });
+}
+
 /** One sentence for a person: the reason where the service gave one. */
 export function sentence(error: unknown): string {
   if (!(error instanceof ApiError)) return 'The service can’t be reached. What you typed is still here.';
@@ -39,6 +45,9 @@ export function sentence(error: unknown): string {
 type Renew = () => Promise<boolean>;
 let renew: Renew | null = null;
 
+/** Where a 401 says that the proof is wrong, not that the session has ended. */
+const signIns = new Set(['/auth/password', '/auth/passkey', '/auth/passkey/options']);
+
 /** Who asks for a new sign-in when the session has ended. */
 export function onSessionEnd(ask: Renew | null): void {
   renew = ask;
@@ -46,7 +55,7 @@ export function onSessionEnd(ask: Renew | null): void {
 
 export async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
   const answer = await once(method, path, body);
-  if (answer.status !== 401 || renew === null || path.startsWith('/auth/password')) return read(answer);
+  if (answer.status !== 401 || renew === null || signIns.has(path)) return read(answer);
   if (await renew()) return read(await once(method, path, body));
   return read(answer);
 }

@@ -9,6 +9,7 @@ export type {
   Plan,
   PublicToken,
 } from '../../../src/contract/access.ts';
+export type { AuthState, PasskeyRecord, Session, SignedIn } from '../../../src/contract/auth.ts';
 export type { List } from '../../../src/contract/common.ts';
 export type { AuditLog, RequestLog } from '../../../src/contract/logs.ts';
 export type {
@@ -26,26 +27,6 @@ export type {
 
 export const roles = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
-
-export interface SignedIn {
-  readonly member: { readonly id: string; readonly email: string; readonly role: Role };
-  readonly organization: { readonly id: string; readonly name: string; readonly plan: Plan };
-  readonly permissions: readonly string[];
-  readonly second_factor: boolean;
-  readonly passkeys: number;
-}
-
-export interface AuthState {
-  readonly setup_required: boolean;
-  readonly signed_in: SignedIn | null;
-  readonly methods: {
-    readonly password: boolean;
-    readonly passkey: boolean;
-    readonly oidc: { readonly name: string } | null;
-  };
-  readonly version: string;
-  readonly base_url: string;
-}
 
 interface Counted {
   readonly id: string;
@@ -71,7 +52,6 @@ export interface Overview {
     readonly type: string;
     readonly vault_id: string | null;
     readonly last_used_at: string | null;
-    readonly created_at: string;
   }[];
   readonly webhooks: { readonly total: number; readonly failing: number; readonly disabled: number };
   readonly counts: Readonly<Record<string, number>>;

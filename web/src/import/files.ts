@@ -12,7 +12,8 @@ export async function readFiles(files: Iterable<File>): Promise<Dropped[]> {
 export function base64Of(bytes: ArrayBuffer): string {
   const view = new Uint8Array(bytes);
   let text = '';
-  for (let at = 0; at < view.length; at += 0x8000) text += String.fromCharCode(...view.subarray(at, at + 0x8000));
+  for (let at = 0; at < view.length; at += 0x8000)
+    text += String.fromCharCode(...view.subarray(at, at + 0x8000));
   return btoa(text);
 }
 

@@ -46,7 +46,13 @@ export default function Import({ vaultId, onClose }: ImportProps) {
     >
       {plan === null ? (
         <form className="flex flex-col gap-4" onSubmit={form.submit(look)}>
-          <AreaField form={form} name="text" label="Paste" rows={8} placeholder={'DATABASE_URL=postgres://…\nAPI_TOKEN="…"'} />
+          <AreaField
+            form={form}
+            name="text"
+            label="Paste"
+            rows={8}
+            placeholder={'DATABASE_URL=postgres://…\nAPI_TOKEN="…"'}
+          />
           <DropZone files={form.values.files} onFiles={files => form.set('files', files)} />
           <DialogButtons problem={form.problem}>
             <Button onClick={close}>Cancel</Button>
@@ -56,13 +62,25 @@ export default function Import({ vaultId, onClose }: ImportProps) {
           </DialogButtons>
         </form>
       ) : (
-        <Preview vaultId={vaultId} planned={plan.planned} problems={plan.problems} onBack={() => setPlan(null)} onDone={close} />
+        <Preview
+          vaultId={vaultId}
+          planned={plan.planned}
+          problems={plan.problems}
+          onBack={() => setPlan(null)}
+          onDone={close}
+        />
       )}
     </Dialog>
   );
 }
 
-function DropZone({ files, onFiles }: { files: readonly Dropped[]; onFiles: (files: readonly Dropped[]) => void }) {
+function DropZone({
+  files,
+  onFiles,
+}: {
+  files: readonly Dropped[];
+  onFiles: (files: readonly Dropped[]) => void;
+}) {
   const [over, setOver] = useState(false);
   async function add(chosen: Iterable<File>) {
     onFiles([...files, ...(await readFiles(chosen))]);
@@ -85,9 +103,16 @@ function DropZone({ files, onFiles }: { files: readonly Dropped[]; onFiles: (fil
       <FileUp className="size-5 text-muted" aria-hidden />
       <span className="font-medium">Drop files here, or choose them</span>
       <span className="text-[13px] text-muted">
-        {files.length === 0 ? '.env, .json, .pem, .crt, .key, .p12, .pfx' : files.map(file => file.name).join(', ')}
+        {files.length === 0
+          ? '.env, .json, .pem, .crt, .key, .p12, .pfx'
+          : files.map(file => file.name).join(', ')}
       </span>
-      <input type="file" multiple className="sr-only" onChange={event => event.target.files && void add(event.target.files)} />
+      <input
+        type="file"
+        multiple
+        className="sr-only"
+        onChange={event => event.target.files && void add(event.target.files)}
+      />
     </label>
   );
 }

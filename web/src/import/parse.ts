@@ -17,7 +17,10 @@ export interface Parsed {
 
 export function parseFile(file: Dropped): Parsed {
   if (isPkcs12(file)) {
-    return { items: [{ kind: 'pkcs12', name: stemOf(file.name), base64: base64Of(file.bytes) }], problems: [] };
+    return {
+      items: [{ kind: 'pkcs12', name: stemOf(file.name), base64: base64Of(file.bytes) }],
+      problems: [],
+    };
   }
   return parseText(textOf(file), stemOf(file.name));
 }
@@ -25,7 +28,8 @@ export function parseFile(file: Dropped): Parsed {
 export function parseText(text: string, name = 'imported'): Parsed {
   const trimmed = text.trim();
   if (trimmed === '') return { items: [], problems: [] };
-  if (trimmed.includes('-----BEGIN ') && !/^\s*(export\s+)?[\w.-]+\s*=/.test(trimmed)) return parsePem(trimmed, name);
+  if (trimmed.includes('-----BEGIN ') && !/^\s*(export\s+)?[\w.-]+\s*=/.test(trimmed))
+    return parsePem(trimmed, name);
   if (trimmed.startsWith('{') || trimmed.startsWith('[')) return parseJson(trimmed);
   return parseEnvironment(text);
 }
@@ -38,12 +42,23 @@ function parseJson(text: string): Parsed {
   } catch {
     return { items: [], problems: ['This looks like JSON, but is not complete.'] };
   }
-  const pairs = Array.isArray(parsed) ? parsed.map(pairOf) : Object.entries(parsed as object);
+  const pairs: ([string, unknown] | null)[] = Array.isArray(parsed)
+    ? parsed.map(pairOf)
+    : Object.entries(parsed as object);
   const items = pairs
     .filter((pair): pair is [string, unknown] => pair !== null && pair[0] !== '')
-    .map(([name, value]): Item => ({ kind: 'secret', name, value: typeof value === 'string' ? value : JSON.stringify(value) }));
+    .map(
+      ([name, value]): Item => ({
+        kind: 'secret',
+        name,
+        value: typeof value === 'string' ? value : JSON.stringify(value),
+      }),
+    );
   const left = pairs.length - items.length;
-  return { items, problems: left === 0 ? [] : [`${left} of the list have no name and value, and are left out.`] };
+  return {
+    items,
+    problems: left === 0 ? [] : [`${left} of the list have no name and value, and are left out.`],
+  };
 }
 
 function pairOf(entry: unknown): [string, unknown] | null {
@@ -62,7 +77,8 @@ function parseEnvironment(text: string): Parsed {
     return '';
   });
   const unread = rest.split('\n').filter(line => line.trim() !== '' && !/^\s*#/.test(line)).length;
-  const problems = unread === 0 ? [] : [`${unread} ${unread === 1 ? 'line is' : 'lines are'} not NAME=value, and left out.`];
+  const problems =
+    unread === 0 ? [] : [`${unread} ${unread === 1 ? 'line is' : 'lines are'} not NAME=value, and left out.`];
   return { items, problems };
 }
 
@@ -70,7 +86,8 @@ const escapes: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '
 
 function unquote(raw: string): string {
   const text = raw.trim();
-  if (/^"[\s\S]*"$/.test(text)) return text.slice(1, -1).replace(/\\([nrt"\\$])/g, (_, letter: string) => escapes[letter]!);
+  if (/^"[\s\S]*"$/.test(text))
+    return text.slice(1, -1).replace(/\\([nrt"\\$])/g, (_, letter: string) => escapes[letter]!);
   if (/^(['`])[\s\S]*\1$/.test(text)) return text.slice(1, -1);
   return text.replace(/\s+#.*$/, '').trim();
 }
@@ -86,6 +103,7 @@ function parsePem(text: string, name: string): Parsed {
   const items: Item[] = keys.map((pem, index) => ({ kind: 'key', name: numbered(index), pem: `${pem}\n` }));
   if (chain.length > 0) items.push({ kind: 'certificate', name, pem: `${chain.join('\n')}\n` });
   const left = blocks.length - keys.length - chain.length;
-  const problems = left === 0 ? [] : [`${left} PEM blocks hold neither a key nor a certificate, and are left out.`];
+  const problems =
+    left === 0 ? [] : [`${left} PEM blocks hold neither a key nor a certificate, and are left out.`];
   return { items, problems: blocks.length === 0 ? ['This PEM is not complete.'] : problems };
 }

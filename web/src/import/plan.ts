@@ -15,7 +15,12 @@ export interface Outcome {
   readonly text: string;
 }
 
-const collections = { secret: 'secrets', key: 'keys', certificate: 'certificates', pkcs12: 'certificates' } as const;
+const collections = {
+  secret: 'secrets',
+  key: 'keys',
+  certificate: 'certificates',
+  pkcs12: 'certificates',
+} as const;
 const atOnce = 6;
 const bulkSize = 100;
 
@@ -27,7 +32,11 @@ export async function planOf(vaultId: string, items: readonly Item[]): Promise<P
     seen.add(key);
     return { item, repeated };
   });
-  return inTurn(marked, async ({ item, repeated }) => ({ item, repeated, existing: await find(vaultId, item) }));
+  return inTurn(marked, async ({ item, repeated }) => ({
+    item,
+    repeated,
+    existing: await find(vaultId, item),
+  }));
 }
 
 async function find(vaultId: string, { kind, name }: Item): Promise<Planned['existing']> {
@@ -37,13 +46,20 @@ async function find(vaultId: string, { kind, name }: Item): Promise<Planned['exi
 }
 
 /** Does what was planned. Each item answers for itself: one that fails keeps no other back. */
-export async function carryOut(vaultId: string, plan: readonly Planned[], passphrase: string): Promise<Outcome[]> {
+export async function carryOut(
+  vaultId: string,
+  plan: readonly Planned[],
+  passphrase: string,
+): Promise<Outcome[]> {
   const outcomes = new Map<Planned, Outcome>();
   const secrets = plan.filter(({ item }) => item.kind === 'secret');
   for (let at = 0; at < secrets.length; at += bulkSize) {
     const part = secrets.slice(at, at + bulkSize);
-    const { results } = await post<BulkAnswer>('/v1/secrets/bulk', { items: part.map(one => bodyOf(vaultId, one)) });
-    for (const { index, error } of results) outcomes.set(part[index]!, outcomeOf(error?.details.reason || error?.message));
+    const { results } = await post<BulkAnswer>('/v1/secrets/bulk', {
+      items: part.map(one => bodyOf(vaultId, one)),
+    });
+    for (const { index, error } of results)
+      outcomes.set(part[index]!, outcomeOf(error?.details.reason || error?.message));
   }
   for (const one of plan.filter(({ item }) => item.kind !== 'secret')) {
     outcomes.set(one, await storeMaterial(vaultId, one, passphrase));
@@ -57,7 +73,11 @@ function bodyOf(vaultId: string, { item, existing }: Planned): object {
   return existing ? { id: existing.id, name, value } : { vault_id: vaultId, name, value };
 }
 
-async function storeMaterial(vaultId: string, { item, existing }: Planned, passphrase: string): Promise<Outcome> {
+async function storeMaterial(
+  vaultId: string,
+  { item, existing }: Planned,
+  passphrase: string,
+): Promise<Outcome> {
   if (existing) return { ok: false, text: 'the name is taken: delete or rename the old one first' };
   const locked = passphrase === '' ? {} : { passphrase };
   const common = { vault_id: vaultId, name: item.name };

@@ -26,7 +26,9 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
   const hasMaterial = planned.some(({ item }) => item.kind === 'pkcs12' || item.kind === 'key');
   async function run() {
     const results = await carryOut(vaultId, wanted, form.values.passphrase);
-    setOutcomes(before => new Map([...before, ...wanted.map((one, index) => [one, results[index]!] as const)]));
+    setOutcomes(
+      before => new Map([...before, ...wanted.map((one, index) => [one, results[index]!] as const)]),
+    );
     if (results.every(({ ok }) => ok)) onDone();
   }
   function toggle(one: Planned) {
@@ -63,15 +65,30 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
                   />
                 ),
               },
-              { id: 'name', header: 'Name', cell: ({ one }) => <span className="font-mono text-[13px] break-all">{one.item.name}</span> },
+              {
+                id: 'name',
+                header: 'Name',
+                cell: ({ one }) => <span className="font-mono text-[13px] break-all">{one.item.name}</span>,
+              },
               { id: 'kind', header: 'Kind', from: 'sm', cell: ({ one }) => kinds[one.item.kind] },
-              { id: 'change', header: 'What will change', cell: ({ one }) => <Change one={one} outcome={outcomes.get(one)} /> },
+              {
+                id: 'change',
+                header: 'What will change',
+                cell: ({ one }) => <Change one={one} outcome={outcomes.get(one)} />,
+              },
             ]}
           />
         </div>
       )}
       {hasMaterial && (
-        <TextField form={form} name="passphrase" label="Passphrase" type="password" optional hint="Of the PKCS#12 file or the encrypted keys." />
+        <TextField
+          form={form}
+          name="passphrase"
+          label="Passphrase"
+          type="password"
+          optional
+          hint="Of the PKCS#12 file or the encrypted keys."
+        />
       )}
       <DialogButtons problem={form.problem}>
         <Button onClick={onBack}>Back</Button>

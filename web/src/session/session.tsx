@@ -16,7 +16,7 @@ export function useAuthState() {
 export function useRefreshState() {
   const client = useQueryClient();
   return async () => {
-    await client.fetchQuery({ queryKey: ['auth-state'], queryFn: () => get<AuthState>('/auth/state') });
+    await client.fetchQuery({ queryKey: ['auth-state'], queryFn: () => get<AuthState>('/auth/state'), staleTime: 0 });
   };
 }
 
@@ -47,5 +47,5 @@ export function useSession(): Session {
 
 export function useMay(): (action: string) => boolean {
   const { signedIn } = useSession();
-  return action => signedIn.permissions.includes(action);
+  return action => (signedIn.permissions as readonly string[]).includes(action);
 }

@@ -1,7 +1,7 @@
 /** Password, then the one-time code where one is set; a passkey; single sign-on. One form for the page and the window. */
 import { Fingerprint, LogIn } from 'lucide-react';
 import { useState } from 'react';
-import { ApiError, post } from '../api/client.ts';
+import { ApiError, post, reworded } from '../api/client.ts';
 import { useForm } from '../api/form.ts';
 import type { AuthState } from '../api/types.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
@@ -28,7 +28,11 @@ export function SignInForm({ state, email, onDone }: SignInFormProps) {
         setNeedsCode(true);
         return;
       }
-      throw error;
+      throw reworded(
+        error,
+        401,
+        needsCode ? 'This code is not right, or was used already' : 'Email or password is not right',
+      );
     }
     await onDone();
   }
@@ -36,8 +40,23 @@ export function SignInForm({ state, email, onDone }: SignInFormProps) {
     <div className="flex flex-col gap-4">
       {methods.password && (
         <form className="flex flex-col gap-4" onSubmit={form.submit(signIn)}>
-          <TextField form={form} name="email" label="Email" type="email" autoComplete="username webauthn" required readOnly={email !== undefined} />
-          <TextField form={form} name="password" label="Password" type="password" autoComplete="current-password" required />
+          <TextField
+            form={form}
+            name="email"
+            label="Email"
+            type="email"
+            autoComplete="username webauthn"
+            required
+            readOnly={email !== undefined}
+          />
+          <TextField
+            form={form}
+            name="password"
+            label="Password"
+            type="password"
+            autoComplete="current-password"
+            required
+          />
           {needsCode && (
             <TextField
               form={form}
@@ -46,7 +65,6 @@ export function SignInForm({ state, email, onDone }: SignInFormProps) {
               hint="From your authenticator app, or one of your recovery codes."
               inputMode="text"
               autoComplete="one-time-code"
-              // biome-ignore lint/a11y/noAutofocus: the code is the next thing to type
               autoFocus
               required
             />
@@ -62,7 +80,11 @@ export function SignInForm({ state, email, onDone }: SignInFormProps) {
   );
 }
 
-function OtherWays({ state, onDone, renewing }: Pick<SignInFormProps, 'state' | 'onDone'> & { renewing: boolean }) {
+function OtherWays({
+  state,
+  onDone,
+  renewing,
+}: Pick<SignInFormProps, 'state' | 'onDone'> & { renewing: boolean }) {
   const { passkey, oidc } = state.methods;
   const form = useForm({});
   const usePasskey = form.submit(async () => {
@@ -70,7 +92,7 @@ function OtherWays({ state, onDone, renewing }: Pick<SignInFormProps, 'state' | 
       await signInWithPasskey();
     } catch (error) {
       if (wasCancelled(error)) return;
-      throw error;
+      throw reworded(error, 401, 'This passkey is not known here');
     }
     await onDone();
   });
@@ -87,7 +109,12 @@ function OtherWays({ state, onDone, renewing }: Pick<SignInFormProps, 'state' | 
           </Button>
         )}
         {oidc !== null && (
-          <a href="/auth/oidc/start" target={renewing ? '_blank' : undefined} rel="noreferrer" className={buttonClass({})}>
+          <a
+            href="/auth/oidc/start"
+            target={renewing ? '_blank' : undefined}
+            rel="noreferrer"
+            className={buttonClass({})}
+          >
             <LogIn className="size-4" aria-hidden /> Sign in with {oidc.name}
           </a>
         )}

@@ -9,7 +9,7 @@ export function AccountMenu() {
   const { member, organization } = useSession().signedIn;
   const [, go] = useLocation();
   async function signOut() {
-    await post('/auth/sign-out').catch(() => undefined);
+    await post('/auth/sign-out', {}).catch(() => undefined);
     // A fresh page: nothing of the session stays in memory.
     window.location.assign('/sign-in');
   }

@@ -16,7 +16,12 @@ interface Choice {
   readonly icon: LucideIcon;
 }
 
-const icons: Record<ResourceType, LucideIcon> = { vault: Vault, secret: FileLock2, key: KeyRound, certificate: Award };
+const icons: Record<ResourceType, LucideIcon> = {
+  vault: Vault,
+  secret: FileLock2,
+  key: KeyRound,
+  certificate: Award,
+};
 
 const pages: readonly (readonly [string, string])[] = [
   ['Overview', '/'],
@@ -126,7 +131,9 @@ function Choices({ id, choices, active, onChoose }: ChoicesProps) {
           </div>
         ))}
       </div>
-      {choices.length === 0 && <p className="px-5 pb-6 text-center text-muted">Nothing has this in its name.</p>}
+      {choices.length === 0 && (
+        <p className="px-5 pb-6 text-center text-muted">Nothing has this in its name.</p>
+      )}
     </>
   );
 }
@@ -144,7 +151,13 @@ function useChoices(text: string): readonly Choice[] {
     .map(([label, href]): Choice => ({ key: href, label, href, kind: 'page', icon: Search }));
   if (text === '') return matching;
   const resources = (found.data?.data ?? []).map(
-    (one): Choice => ({ key: one.id, label: one.name, href: hrefOf(one), kind: one.type, icon: icons[one.type] }),
+    (one): Choice => ({
+      key: one.id,
+      label: one.name,
+      href: hrefOf(one),
+      kind: one.type,
+      icon: icons[one.type],
+    }),
   );
   return [...resources, ...matching];
 }

@@ -60,7 +60,9 @@ function Side({ onSearch, onGo }: { onSearch: () => void; onGo?: () => void }) {
       >
         <Search className="size-4" aria-hidden />
         <span className="flex-1 text-left">Find anything</span>
-        <kbd className="rounded border bg-surface px-1.5 font-sans text-xs leading-5">{isMac ? '⌘K' : 'Ctrl K'}</kbd>
+        <kbd className="rounded border bg-surface px-1.5 font-sans text-xs leading-5">
+          {isMac ? '⌘K' : 'Ctrl K'}
+        </kbd>
       </button>
       <Navigation onGo={onGo} />
       <div className="mt-auto">

@@ -16,7 +16,7 @@ function chosen(): Theme {
 
 export function applyTheme(theme: Theme = chosen()): void {
   const isDark = theme === 'dark' || (theme === 'system' && systemIsDark.matches);
-  document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light';
+  document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
 }
 
 export function ThemeSwitch() {

@@ -10,7 +10,11 @@ const looks = {
   danger: 'text-bad border-bad/50 bg-surface hover:bg-bad-soft',
   destroy: 'bg-bad text-surface border-transparent hover:bg-bad-strong',
 } as const;
-const sizes = { normal: 'h-9 px-3.5', small: 'h-8 px-2.5 text-[13px]', icon: 'size-8 justify-center' } as const;
+const sizes = {
+  normal: 'h-9 px-3.5',
+  small: 'h-8 px-2.5 text-[13px]',
+  icon: 'size-8 justify-center',
+} as const;
 
 export interface ButtonLook {
   readonly look?: keyof typeof looks;

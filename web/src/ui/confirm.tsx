@@ -13,7 +13,16 @@ interface ConfirmProps extends ButtonLook {
   readonly name?: string;
 }
 
-export function ConfirmButton({ label, title, text, action, onConfirm, name, look = 'danger', size }: ConfirmProps) {
+export function ConfirmButton({
+  label,
+  title,
+  text,
+  action,
+  onConfirm,
+  name,
+  look = 'danger',
+  size,
+}: ConfirmProps) {
   const [open, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');

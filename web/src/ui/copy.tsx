@@ -3,6 +3,7 @@ import { Check, Copy } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { sentence } from '../api/client.ts';
 import { Button, type ButtonLook } from './button.tsx';
+import { Scrollable } from './scrollable.tsx';
 import { note } from './toast.tsx';
 
 /** A promise of the text keeps the browser's permission alive while the service is asked. */
@@ -38,7 +39,13 @@ export function CopyButton({ text, label, shown = false, look = 'quiet', size }:
   }
   const Icon = done ? Check : Copy;
   return (
-    <Button look={look} size={size ?? (shown ? 'small' : 'icon')} aria-label={label} title={label} onClick={copy}>
+    <Button
+      look={look}
+      size={size ?? (shown ? 'small' : 'icon')}
+      aria-label={label}
+      title={label}
+      onClick={copy}
+    >
       <Icon className={`size-4 ${done ? 'text-good' : ''}`} aria-hidden />
       {shown && <span aria-hidden>{done ? 'Copied' : label}</span>}
       <span className="sr-only" aria-live="polite">
@@ -52,10 +59,9 @@ export function CopyButton({ text, label, shown = false, look = 'quiet', size }:
 export function CodeBlock({ text, label }: { text: string; label: string }) {
   return (
     <div className="relative rounded-lg border bg-sunken">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0} aria-label={label} role="region" className="overflow-x-auto py-3 pr-12 pl-4 font-mono text-[13px] leading-5">
-        {text}
-      </pre>
+      <Scrollable label={label} className="overflow-x-auto">
+        <pre className="w-fit py-3 pr-12 pl-4 font-mono text-[13px] leading-5">{text}</pre>
+      </Scrollable>
       <div className="absolute top-1.5 right-1.5 rounded-lg bg-sunken">
         <CopyButton text={text} label={`Copy ${label}`} />
       </div>

@@ -17,7 +17,15 @@ interface DialogProps {
 
 const backdrop = 'enter fixed inset-0 z-40 bg-shade';
 
-export function Dialog({ open, onClose, title, description, children, wide = false, keep = true }: DialogProps) {
+export function Dialog({
+  open,
+  onClose,
+  title,
+  description,
+  children,
+  wide = false,
+  keep = true,
+}: DialogProps) {
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={keep}>
       <Base.Portal>

@@ -20,7 +20,9 @@ interface Dated {
 /** The state of a secret or key now, in one word. */
 export function StateBadge({ of, now = Date.now() }: { of: Dated; now?: number }) {
   if (of.enabled === false) return <Badge>disabled</Badge>;
-  if (of.expiration_date !== null && Date.parse(of.expiration_date) <= now) return <Badge tone="bad">expired</Badge>;
-  if (of.activation_date !== null && Date.parse(of.activation_date) > now) return <Badge tone="warn">not yet active</Badge>;
+  if (of.expiration_date !== null && Date.parse(of.expiration_date) <= now)
+    return <Badge tone="bad">expired</Badge>;
+  if (of.activation_date !== null && Date.parse(of.activation_date) > now)
+    return <Badge tone="warn">not yet active</Badge>;
   return <Badge tone="good">active</Badge>;
 }

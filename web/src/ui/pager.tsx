@@ -27,13 +27,25 @@ export function Pager({ total, page, limit, onPage, children }: PagerProps) {
       {children}
       {pages > 1 && (
         <nav aria-label="Pages" className="flex items-center gap-1">
-          <Button look="quiet" size="icon" aria-label="Previous page" disabled={page <= 1} onClick={() => onPage(page - 1)}>
+          <Button
+            look="quiet"
+            size="icon"
+            aria-label="Previous page"
+            disabled={page <= 1}
+            onClick={() => onPage(page - 1)}
+          >
             <ChevronLeft className="size-4" aria-hidden />
           </Button>
           <span className="px-1 tabular-nums">
             {figures.format(page)} / {figures.format(pages)}
           </span>
-          <Button look="quiet" size="icon" aria-label="Next page" disabled={page >= pages} onClick={() => onPage(page + 1)}>
+          <Button
+            look="quiet"
+            size="icon"
+            aria-label="Next page"
+            disabled={page >= pages}
+            onClick={() => onPage(page + 1)}
+          >
             <ChevronRight className="size-4" aria-hidden />
           </Button>
         </nav>

@@ -22,7 +22,11 @@ export interface Column<T extends RowData> {
   readonly end?: boolean;
 }
 
-const widths = { sm: 'hidden sm:table-cell', md: 'hidden md:table-cell', lg: 'hidden lg:table-cell' } as const;
+const widths = {
+  sm: 'hidden sm:table-cell',
+  md: 'hidden md:table-cell',
+  lg: 'hidden lg:table-cell',
+} as const;
 
 interface DataTableProps<T extends RowData> {
   readonly label: string;
@@ -59,7 +63,12 @@ interface RowsProps<T extends RowData> {
   readonly fading?: boolean;
 }
 
-export function Rows<T extends { readonly id: string }>({ label, columns, rows, fading = false }: RowsProps<T>) {
+export function Rows<T extends { readonly id: string }>({
+  label,
+  columns,
+  rows,
+  fading = false,
+}: RowsProps<T>) {
   const definitions = columns.map(
     (column): ColumnDef<typeof features, T> => ({
       id: column.id,

@@ -22,7 +22,9 @@ export function TabLinks({ label, tabs }: { label: string; tabs: readonly Tab[] 
           >
             {text}
             {count !== undefined && (
-              <span className="rounded-full bg-sunken px-1.5 text-xs leading-5 text-muted tabular-nums">{count}</span>
+              <span className="rounded-full bg-sunken px-1.5 text-xs leading-5 text-muted tabular-nums">
+                {count}
+              </span>
             )}
           </Link>
         );

@@ -16,7 +16,8 @@ const units = [
 export function ago(moment: string, now = Date.now()): string {
   const seconds = (Date.parse(moment) - now) / 1000;
   const unit = units.find(([, length]) => Math.abs(seconds) >= length);
-  if (unit === undefined) return Math.abs(seconds) < 10 ? 'just now' : relative.format(Math.round(seconds), 'second');
+  if (unit === undefined)
+    return Math.abs(seconds) < 10 ? 'just now' : relative.format(Math.round(seconds), 'second');
   return relative.format(Math.trunc(seconds / unit[1]), unit[0]);
 }
 

@@ -7,7 +7,15 @@ import { useList, useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
-import { AreaField, CheckField, ChoiceField, DateField, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
+import {
+  AreaField,
+  CheckField,
+  ChoiceField,
+  DateField,
+  localOf,
+  momentOf,
+  TextField,
+} from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 import { TokenOnce } from '../../ui/token-once.tsx';
 import { TryLines } from '../set-up/try-lines.tsx';
@@ -68,7 +76,15 @@ export function AccessKeyForm({ item, vaultId = '', onClose }: AccessKeyFormProp
     <Dialog open onClose={onClose} title={item ? `Change ${item.name}` : 'New access key'}>
       <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
         {vaultId === '' && <VaultChoice form={form} />}
-        <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="payments-api" hint="Who uses it: one key for each program." />
+        <TextField
+          form={form}
+          name="name"
+          label="Name"
+          required
+          maxLength={255}
+          placeholder="payments-api"
+          hint="Who uses it: one key for each program."
+        />
         <KeyNarrowings form={form} />
         <DialogButtons problem={form.problem}>
           <Button onClick={onClose}>Cancel</Button>
@@ -101,7 +117,9 @@ function Made({ made, onClose }: { made: AccessKey; onClose: () => void }) {
 function VaultChoice({ form }: { form: Form<Values> }) {
   const vaults = useList<Vault>('vaults', { limit: 100 });
   const choices = (vaults.data?.data ?? []).map(({ id, name }) => [id, name] as const);
-  return <ChoiceField form={form} name="vault_id" label="Vault" choices={[['', 'Choose a vault'], ...choices]} />;
+  return (
+    <ChoiceField form={form} name="vault_id" label="Vault" choices={[['', 'Choose a vault'], ...choices]} />
+  );
 }
 
 function KeyNarrowings({ form }: { form: Form<Values> }) {
@@ -114,21 +132,53 @@ function KeyNarrowings({ form }: { form: Form<Values> }) {
           <CheckField form={form} name="keys" label="Keys" />
           <CheckField form={form} name="certificates" label="Certificates" />
         </div>
-        <CheckField form={form} name="names_only" label="Names only" hint="Sees what there is, and no value." />
+        <CheckField
+          form={form}
+          name="names_only"
+          label="Names only"
+          hint="Sees what there is, and no value."
+        />
       </fieldset>
-      <AreaField form={form} name="names" label="Only these names" optional rows={2} placeholder="DATABASE_*" hint="One pattern in a line; * stands for anything." />
-      <AreaField form={form} name="cidrs" label="Only from these networks" optional rows={2} placeholder="10.0.0.0/8" hint="One in a line." />
+      <AreaField
+        form={form}
+        name="names"
+        label="Only these names"
+        optional
+        rows={2}
+        placeholder="DATABASE_*"
+        hint="One pattern in a line; * stands for anything."
+      />
+      <AreaField
+        form={form}
+        name="cidrs"
+        label="Only from these networks"
+        optional
+        rows={2}
+        placeholder="10.0.0.0/8"
+        hint="One in a line."
+      />
       <DateField form={form} name="expiration_date" label="Expires" optional />
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField form={form} name="max_uses" label="Uses at most" type="number" min={1} optional />
-        <TextField form={form} name="rate_limit" label="Requests a minute at most" type="number" min={1} optional />
+        <TextField
+          form={form}
+          name="rate_limit"
+          label="Requests a minute at most"
+          type="number"
+          min={1}
+          optional
+        />
       </div>
     </>
   );
 }
 
 function narrowingsOf(values: Values): object {
-  const kinds = [values.secrets && 'secret', values.keys && 'key', values.certificates && 'certificate'].filter(Boolean);
+  const kinds = [
+    values.secrets && 'secret',
+    values.keys && 'key',
+    values.certificates && 'certificate',
+  ].filter(Boolean);
   const list = (text: string) => (namesOf(text).length === 0 ? null : namesOf(text));
   const figure = (text: string) => (text === '' ? null : Number(text));
   return {

@@ -32,7 +32,11 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
       header: 'Name',
       cell: ({ id, name }) =>
         mayLog ? (
-          <Link href={`/logs/requests${query({ access_key_id: id })}`} className="font-medium break-words hover:underline" title="What it has read">
+          <Link
+            href={`/logs/requests${query({ access_key_id: id })}`}
+            className="font-medium break-words hover:underline"
+            title="What it has read"
+          >
             {name}
           </Link>
         ) : (
@@ -41,9 +45,24 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
     },
     ...(hasVault ? [] : [vault]),
     { id: 'narrowed', header: 'Narrowed to', from: 'md', cell: key => <Narrowings of={key} /> },
-    { id: 'expires', header: 'Expires', from: 'lg', cell: ({ expiration_date }) => <Expiry at={expiration_date} /> },
+    {
+      id: 'expires',
+      header: 'Expires',
+      from: 'lg',
+      cell: ({ expiration_date }) => <Expiry at={expiration_date} />,
+    },
     { id: 'used', header: 'Last used', from: 'sm', cell: ({ last_used_at }) => <Ago at={last_used_at} /> },
-    ...(mayWrite ? [{ id: 'actions', header: 'Actions', quiet: true, end: true, cell: (key: AccessKey) => <Actions item={key} /> }] : []),
+    ...(mayWrite
+      ? [
+          {
+            id: 'actions',
+            header: 'Actions',
+            quiet: true,
+            end: true,
+            cell: (key: AccessKey) => <Actions item={key} />,
+          },
+        ]
+      : []),
   ];
 }
 
@@ -72,8 +91,14 @@ export function AccessKeys({ vaultId }: { vaultId?: string }) {
           page={address.page}
           onPage={address.setPage}
           empty={
-            <Empty icon={KeyRound} title={q === '' ? 'No access key yet' : 'No access key has this in its name'} action={q === '' && create}>
-              {q === '' ? 'A program reads a vault with one. Give each program its own, and narrow it to what it needs.' : ''}
+            <Empty
+              icon={KeyRound}
+              title={q === '' ? 'No access key yet' : 'No access key has this in its name'}
+              action={q === '' && create}
+            >
+              {q === ''
+                ? 'A program reads a vault with one. Give each program its own, and narrow it to what it needs.'
+                : ''}
             </Empty>
           }
         />

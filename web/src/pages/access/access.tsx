@@ -12,7 +12,10 @@ const tabs = [
 
 export default function Access() {
   return (
-    <Page title="Access" intro="An access key reads one vault. A public token gives the public half of one key, and nothing else.">
+    <Page
+      title="Access"
+      intro="An access key reads one vault. A public token gives the public half of one key, and nothing else."
+    >
       <TabLinks label="Kinds of access" tabs={tabs} />
       <Switch>
         <Route path="/access/keys">

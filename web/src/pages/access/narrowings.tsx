@@ -15,13 +15,13 @@ export function Narrowings({ of }: { of: AccessKey }) {
 }
 
 function wordsOf(key: AccessKey): string[] {
-  const words: (string | false)[] = [
-    key.kinds !== null && key.kinds.map(kind => `${kind}s`).join(', '),
+  const words: (string | false | undefined)[] = [
+    key.kinds?.map(kind => `${kind}s`).join(', '),
     key.names !== null && (key.names.length > 2 ? `${key.names.length} name patterns` : key.names.join(', ')),
     key.names_only && 'names only',
     key.cidrs !== null && (key.cidrs.length > 2 ? `${key.cidrs.length} networks` : key.cidrs.join(', ')),
     key.max_uses !== null && `${key.uses} of ${key.max_uses} uses`,
     key.rate_limit !== null && `${key.rate_limit} a minute`,
   ];
-  return words.filter(word => word !== false);
+  return words.filter(word => typeof word === 'string');
 }

@@ -20,7 +20,11 @@ export function PublicTokenForm({ keyId, keyName, onClose }: PublicTokenFormProp
   const [made, setMade] = useState<PublicToken | null>(null);
   const refresh = useRefresh();
   async function save({ name, expiration_date }: typeof form.values) {
-    const body = { key_id: keyId, expiration_date: momentOf(expiration_date), ...(name === '' ? {} : { name }) };
+    const body = {
+      key_id: keyId,
+      expiration_date: momentOf(expiration_date),
+      ...(name === '' ? {} : { name }),
+    };
     setMade(await post<PublicToken>('/v1/public-tokens', body));
     await refresh('public-tokens');
   }

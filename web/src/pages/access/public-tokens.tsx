@@ -17,11 +17,31 @@ import { note } from '../../ui/toast.tsx';
 import { PanelPart } from '../vaults/item-panel.tsx';
 import { PublicTokenForm } from './public-token-form.tsx';
 
-const name: Column<PublicToken> = { id: 'name', header: 'Name', cell: token => <span className="font-medium">{token.name || 'unnamed'}</span> };
+const name: Column<PublicToken> = {
+  id: 'name',
+  header: 'Name',
+  cell: token => <span className="font-medium">{token.name || 'unnamed'}</span>,
+};
 const key: Column<PublicToken> = { id: 'key', header: 'Key', cell: token => <KeyName token={token} /> };
-const expires: Column<PublicToken> = { id: 'expires', header: 'Expires', from: 'sm', cell: token => <Expiry at={token.expiration_date} /> };
-const used: Column<PublicToken> = { id: 'used', header: 'Last used', from: 'sm', cell: token => <Ago at={token.last_used_at} /> };
-const actions: Column<PublicToken> = { id: 'actions', header: 'Actions', quiet: true, end: true, cell: token => <Revoke item={token} /> };
+const expires: Column<PublicToken> = {
+  id: 'expires',
+  header: 'Expires',
+  from: 'sm',
+  cell: token => <Expiry at={token.expiration_date} />,
+};
+const used: Column<PublicToken> = {
+  id: 'used',
+  header: 'Last used',
+  from: 'sm',
+  cell: token => <Ago at={token.last_used_at} />,
+};
+const actions: Column<PublicToken> = {
+  id: 'actions',
+  header: 'Actions',
+  quiet: true,
+  end: true,
+  cell: token => <Revoke item={token} />,
+};
 
 export function PublicTokenList() {
   const address = useAddress();
@@ -76,7 +96,10 @@ export function PublicTokens({ keyId, keyName }: { keyId: string; keyName: strin
 function KeyName({ token }: { token: PublicToken }) {
   const record = useRecord<Key>('keys', token.key_id);
   return (
-    <Link href={`/vaults/${token.vault_id}/keys/${token.key_id}`} className="font-mono text-[13px] break-all hover:underline">
+    <Link
+      href={`/vaults/${token.vault_id}/keys/${token.key_id}`}
+      className="font-mono text-[13px] break-all hover:underline"
+    >
       {record.data?.name ?? `${token.key_id.slice(0, 8)}…`}
     </Link>
   );

@@ -14,7 +14,12 @@ export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () =>
       <div className="flex flex-col gap-6">
         <Facts
           facts={[
-            ['Outcome', <Badge key="outcome" tone={entry.outcome === 'allowed' ? 'good' : 'bad'}>{entry.outcome}</Badge>],
+            [
+              'Outcome',
+              <Badge key="outcome" tone={entry.outcome === 'allowed' ? 'good' : 'bad'}>
+                {entry.outcome}
+              </Badge>,
+            ],
             ['Who', `${actor.name} (${actor.kind.replaceAll('_', ' ')})`],
             ['Who, by id', <Mono key="actor">{actor.id}</Mono>],
             ['What', subject === null ? '–' : `${subject.name} (${subject.type})`],
@@ -28,7 +33,9 @@ export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () =>
             ['Receipt', <Mono key="receipt">{entry.receipt}</Mono>],
           ]}
         />
-        {Object.keys(entry.details).length > 0 && <CodeBlock text={JSON.stringify(entry.details, null, 2)} label="details" />}
+        {Object.keys(entry.details).length > 0 && (
+          <CodeBlock text={JSON.stringify(entry.details, null, 2)} label="details" />
+        )}
       </div>
     </SidePanel>
   );

@@ -16,7 +16,8 @@ export function AuditExport({ filter }: { filter: Readonly<Record<string, string
     try {
       const { lines, total } = await collect(filter);
       download(lines.join(''));
-      if (total > lines.length) note(`The newest ${lines.length} of ${total} entries. Narrow the time for the others.`);
+      if (total > lines.length)
+        note(`The newest ${lines.length} of ${total} entries. Narrow the time for the others.`);
     } catch (error) {
       note(sentence(error), { bad: true });
     } finally {
@@ -34,9 +35,11 @@ async function collect(filter: Readonly<Record<string, string>>) {
   const lines: string[] = [];
   let total = 0;
   // New entries would shift the pages: nothing newer than the start is asked for.
-  const until = filter['to'] || new Date().toISOString();
+  const until = filter.to || new Date().toISOString();
   for (let page = 1; lines.length < mostEntries; page++) {
-    const list = await get<List<AuditLog>>(`/v1/audit-logs${query({ ...filter, to: until, page, limit: 100 })}`);
+    const list = await get<List<AuditLog>>(
+      `/v1/audit-logs${query({ ...filter, to: until, page, limit: 100 })}`,
+    );
     total = list.pagination.total;
     lines.push(...list.data.map(entry => `${JSON.stringify(entry)}\n`));
     if (list.data.length < 100) break;

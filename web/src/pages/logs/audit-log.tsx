@@ -75,11 +75,20 @@ export default function AuditLog() {
     </>
   );
   return (
-    <Page title="Audit log" intro="Who changed, revealed or was refused what. Each entry is chained to the one before." actions={actions}>
+    <Page
+      title="Audit log"
+      intro="Who changed, revealed or was refused what. Each entry is chained to the one before."
+      actions={actions}
+    >
       <ChainVerification />
       <div className="flex flex-wrap items-end gap-3">
         <TextFilter key={address.get('action')} address={address} name="action" label="Action" />
-        <TextFilter key={`subject ${address.get('subject_id')}`} address={address} name="subject_id" label="Id of what" />
+        <TextFilter
+          key={`subject ${address.get('subject_id')}`}
+          address={address}
+          name="subject_id"
+          label="Id of what"
+        />
         <MomentFilter address={address} name="from" label="From" />
         <MomentFilter address={address} name="to" label="To" />
         <ClearFilters address={address} names={filters} />

@@ -21,11 +21,14 @@ export function ChainVerification() {
     >
       <Icon className="size-5 shrink-0" aria-hidden />
       <span className="font-medium">
-        {data.ok ? 'The chain is whole: nothing was edited, removed or cut off.' : (data.problem ?? 'The chain is broken.')}
+        {data.ok
+          ? 'The chain is whole: nothing was edited, removed or cut off.'
+          : (data.problem ?? 'The chain is broken.')}
       </span>
       {data.checked_at && (
         <span className="text-[13px]">
-          {data.entries !== undefined && `${new Intl.NumberFormat('en').format(data.entries)} entries, `}checked <Ago at={data.checked_at} />
+          {data.entries !== undefined && `${new Intl.NumberFormat('en').format(data.entries)} entries, `}
+          checked <Ago at={data.checked_at} />
         </span>
       )}
     </div>

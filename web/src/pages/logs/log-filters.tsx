@@ -7,7 +7,11 @@ import { localOf } from '../../ui/text-field.tsx';
 
 export const liveEvery = 2_000;
 
-export function useLive(page: number): { readonly live: boolean; readonly every: number | false; toggle(): void } {
+export function useLive(page: number): {
+  readonly live: boolean;
+  readonly every: number | false;
+  toggle(): void;
+} {
   const [wanted, setWanted] = useState(true);
   const live = wanted && page === 1;
   return { live, every: live ? liveEvery : false, toggle: () => setWanted(before => !before) };
@@ -46,10 +50,19 @@ export function TextFilter({ address, name, label }: FilterProps) {
   );
 }
 
-export function ChoiceFilter({ address, name, label, choices }: FilterProps & { choices: readonly (readonly [string, string])[] }) {
+export function ChoiceFilter({
+  address,
+  name,
+  label,
+  choices,
+}: FilterProps & { choices: readonly (readonly [string, string])[] }) {
   return (
     <Labelled label={label}>
-      <select className="control w-auto max-w-56" value={address.get(name)} onChange={event => address.set({ [name]: event.target.value })}>
+      <select
+        className="control w-auto max-w-56"
+        value={address.get(name)}
+        onChange={event => address.set({ [name]: event.target.value })}
+      >
         {choices.map(([value, text]) => (
           <option key={value} value={value}>
             {text}
@@ -67,7 +80,9 @@ export function MomentFilter({ address, name, label }: FilterProps) {
         type="datetime-local"
         className="control w-auto"
         value={localOf(address.get(name))}
-        onChange={event => address.set({ [name]: event.target.value === '' ? '' : new Date(event.target.value).toISOString() })}
+        onChange={event =>
+          address.set({ [name]: event.target.value === '' ? '' : new Date(event.target.value).toISOString() })
+        }
       />
     </Labelled>
   );

@@ -13,7 +13,12 @@ export function RequestEntry({ entry, onClose }: { entry: RequestLog; onClose: (
     <SidePanel open onClose={onClose} title="Request" description={<Exact at={entry.created_at} />}>
       <Facts
         facts={[
-          ['Outcome', <Badge key="outcome" tone={entry.success ? 'good' : 'bad'}>{entry.status} {entry.success ? 'answered' : 'refused'}</Badge>],
+          [
+            'Outcome',
+            <Badge key="outcome" tone={entry.success ? 'good' : 'bad'}>
+              {entry.status} {entry.success ? 'answered' : 'refused'}
+            </Badge>,
+          ],
           ['Vault', <VaultName key="vault" id={entry.vault_id} />],
           ['Access key', <KeyName key="key" id={entry.access_key_id} />],
           ['Requested', entry.requested || 'all active secrets'],

@@ -39,12 +39,34 @@ function columnsFor(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
         </button>
       ),
     },
-    { id: 'status', header: 'Status', cell: ({ status, success }) => <Badge tone={success ? 'good' : 'bad'}>{status}</Badge> },
+    {
+      id: 'status',
+      header: 'Status',
+      cell: ({ status, success }) => <Badge tone={success ? 'good' : 'bad'}>{status}</Badge>,
+    },
     { id: 'vault', header: 'Vault', cell: ({ vault_id }) => <VaultName id={vault_id} /> },
-    { id: 'requested', header: 'Requested', from: 'md', cell: ({ requested, tool }) => <span className="break-all">{tool ?? requested}</span> },
+    {
+      id: 'requested',
+      header: 'Requested',
+      from: 'md',
+      cell: ({ requested, tool }) => <span className="break-all">{tool ?? requested}</span>,
+    },
     { id: 'address', header: 'Address', from: 'sm', cell: ({ ip_address }) => <Mono>{ip_address}</Mono> },
-    { id: 'client', header: 'Client', from: 'lg', cell: ({ user_agent }) => <span className="line-clamp-1 max-w-48 break-all text-muted">{user_agent}</span> },
-    { id: 'took', header: 'Took', from: 'lg', end: true, cell: ({ duration_ms }) => <span className="tabular-nums">{duration_ms.toFixed(1)} ms</span> },
+    {
+      id: 'client',
+      header: 'Client',
+      from: 'lg',
+      cell: ({ user_agent }) => (
+        <span className="line-clamp-1 max-w-48 break-all text-muted">{user_agent}</span>
+      ),
+    },
+    {
+      id: 'took',
+      header: 'Took',
+      from: 'lg',
+      end: true,
+      cell: ({ duration_ms }) => <span className="tabular-nums">{duration_ms.toFixed(1)} ms</span>,
+    },
   ];
 }
 
@@ -67,7 +89,11 @@ export default function RequestLog() {
     </>
   );
   return (
-    <Page title="Request log" intro="Every read of a vault, written down before it is answered." actions={actions}>
+    <Page
+      title="Request log"
+      intro="Every read of a vault, written down before it is answered."
+      actions={actions}
+    >
       <RequestFilters />
       <div className="surface overflow-hidden">
         <DataTable
@@ -77,8 +103,13 @@ export default function RequestLog() {
           page={address.page}
           onPage={address.setPage}
           empty={
-            <Empty icon={Activity} title={isFiltered ? 'No request fits the filter' : 'No vault has been read yet'}>
-              {isFiltered ? '' : 'Make an access key for a vault and read it: the request shows up here while you look.'}
+            <Empty
+              icon={Activity}
+              title={isFiltered ? 'No request fits the filter' : 'No vault has been read yet'}
+            >
+              {isFiltered
+                ? ''
+                : 'Make an access key for a vault and read it: the request shows up here while you look.'}
             </Empty>
           }
         />
@@ -94,7 +125,12 @@ function RequestFilters() {
   const choices = (vaults.data?.data ?? []).map(({ id, name }) => [id, name] as const);
   return (
     <div className="flex flex-wrap items-end gap-3">
-      <ChoiceFilter address={address} name="vault_id" label="Vault" choices={[['', 'All vaults'], ...choices]} />
+      <ChoiceFilter
+        address={address}
+        name="vault_id"
+        label="Vault"
+        choices={[['', 'All vaults'], ...choices]}
+      />
       <ChoiceFilter address={address} name="status" label="Status" choices={statuses} />
       <TextFilter key={address.get('ip_address')} address={address} name="ip_address" label="Address" />
       <MomentFilter address={address} name="from" label="From" />

@@ -25,7 +25,11 @@ export function Counts({ facts: { counts, webhooks, plan } }: { facts: Overview 
       <Figure
         name="API requests this minute"
         value={figures.format(plan.used)}
-        note={plan.limit === null || plan.limit === 0 ? `${plan.name}: no limit` : `of ${figures.format(plan.limit)}, ${plan.name}`}
+        note={
+          plan.limit === null || plan.limit === 0
+            ? `${plan.name}: no limit`
+            : `of ${figures.format(plan.limit)}, ${plan.name}`
+        }
         bad={Boolean(plan.limit) && plan.used >= (plan.limit ?? 0) * 0.9}
       />
     </div>

@@ -44,9 +44,15 @@ function Line({ items }: { items: Items }) {
     <div aria-hidden className="relative mx-2 mt-3 h-10">
       <div className="absolute inset-x-0 top-2 h-px bg-line-strong/50" />
       {marks.map(days => (
-        <div key={days} className="absolute top-0 flex -translate-x-1/2 flex-col items-center" style={{ left: `${(days / span) * 100}%` }}>
+        <div
+          key={days}
+          className="absolute top-0 flex -translate-x-1/2 flex-col items-center"
+          style={{ left: `${(days / span) * 100}%` }}
+        >
           <span className="h-4 w-px bg-line-strong/50" />
-          <span className="mt-1 text-[11px] whitespace-nowrap text-muted">{days === 0 ? 'now' : `${days} d`}</span>
+          <span className="mt-1 text-[11px] whitespace-nowrap text-muted">
+            {days === 0 ? 'now' : `${days} d`}
+          </span>
         </div>
       ))}
       {items.map(({ id, expires_at }) => {

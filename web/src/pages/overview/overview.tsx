@@ -1,11 +1,12 @@
 /** At a glance: who has been reading, what failed, what runs out, and what nobody uses any more. */
-import { useOptional } from '../../api/use.ts';
+
 import type { Overview as Facts } from '../../api/types.ts';
+import { useOptional } from '../../api/use.ts';
 import { useMay, useSession } from '../../session/session.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Loading, Page, Section, Wrong } from '../../ui/page.tsx';
-import { ExpiryTimeline } from './expiry-timeline.tsx';
 import { Counts } from './counts.tsx';
+import { ExpiryTimeline } from './expiry-timeline.tsx';
 import { BusiestKeys, BusiestVaults, FailedAddresses } from './rankings.tsx';
 import { ReadsChart } from './reads-chart.tsx';
 import { UnusedKeys } from './unused-keys.tsx';
@@ -22,8 +23,12 @@ export default function Overview() {
   return (
     <Page title="Overview" above={organization.name} actions={actions}>
       {overview.isPending && <Loading />}
-      {overview.error && !overview.data && <Wrong error={overview.error} retry={() => void overview.refetch()} />}
-      {overview.data === null && <p className="text-muted">Your role shows no overview. The vaults are on the left.</p>}
+      {overview.error && !overview.data && (
+        <Wrong error={overview.error} retry={() => void overview.refetch()} />
+      )}
+      {overview.data === null && (
+        <p className="text-muted">Your role shows no overview. The vaults are on the left.</p>
+      )}
       {overview.data && <Glance facts={overview.data} />}
     </Page>
   );

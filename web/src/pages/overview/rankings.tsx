@@ -12,7 +12,12 @@ interface Entry {
 }
 
 export function BusiestVaults({ vaults }: { vaults: Overview['busiest_vaults'] }) {
-  const entries = vaults.map(({ id, name, reads }) => ({ key: id, label: name, href: `/vaults/${id}`, value: reads }));
+  const entries = vaults.map(({ id, name, reads }) => ({
+    key: id,
+    label: name,
+    href: `/vaults/${id}`,
+    value: reads,
+  }));
   return <Ranking title="Busiest vaults" entries={entries} none="No vault has been read in this time." />;
 }
 
@@ -23,7 +28,9 @@ export function BusiestKeys({ keys }: { keys: Overview['busiest_keys'] }) {
     href: `/logs/requests${query({ access_key_id: id })}`,
     value: reads,
   }));
-  return <Ranking title="Busiest access keys" entries={entries} none="No access key has been used in this time." />;
+  return (
+    <Ranking title="Busiest access keys" entries={entries} none="No access key has been used in this time." />
+  );
 }
 
 export function FailedAddresses({ addresses }: { addresses: Overview['failed_addresses'] }) {

@@ -40,14 +40,25 @@ function Bars({ reads }: { reads: Reads }) {
       {[0, 0.5, 1].map(part => (
         <g key={part}>
           <line x1={0} x2={width} y1={height * (1 - part)} y2={height * (1 - part)} className="stroke-line" />
-          <text x={-8} y={height * (1 - part) + 4} textAnchor="end" className="fill-muted text-[11px] tabular-nums">
+          <text
+            x={-8}
+            y={height * (1 - part) + 4}
+            textAnchor="end"
+            className="fill-muted text-[11px] tabular-nums"
+          >
             {figures.format(most * part)}
           </text>
         </g>
       ))}
       {reads.map(({ at, success, failure }, index) => (
         <g key={at} transform={`translate(${index * step + step * 0.14} 0)`}>
-          <rect width={step * 0.72} y={height - scale(success)} height={scale(success)} rx={2} className="fill-[var(--chart-good)]" />
+          <rect
+            width={step * 0.72}
+            y={height - scale(success)}
+            height={scale(success)}
+            rx={2}
+            className="fill-[var(--chart-good)]"
+          />
           <rect
             width={step * 0.72}
             y={height - scale(success + failure) - (failure > 0 && success > 0 ? 1.5 : 0)}
@@ -57,7 +68,12 @@ function Bars({ reads }: { reads: Reads }) {
           />
           <title>{`${hour.format(new Date(at))}: ${success} answered, ${failure} refused`}</title>
           {index % every === 0 && (
-            <text x={step * 0.36} y={height + 18} textAnchor="middle" className="fill-muted text-[11px] tabular-nums">
+            <text
+              x={step * 0.36}
+              y={height + 18}
+              textAnchor="middle"
+              className="fill-muted text-[11px] tabular-nums"
+            >
               {hour.format(new Date(at))}
             </text>
           )}

@@ -8,7 +8,10 @@ type Unused = Overview['unused_keys'][number];
 
 export function UnusedKeys({ keys }: { keys: readonly Unused[] }) {
   return (
-    <Section title="Not used for 90 days" intro={keys.length === 0 ? undefined : 'Revoke what nobody needs any more.'}>
+    <Section
+      title="Not used for 90 days"
+      intro={keys.length === 0 ? undefined : 'Revoke what nobody needs any more.'}
+    >
       {keys.length === 0 && <p className="text-muted">Every key that is older than 90 days is in use.</p>}
       <ul className="flex flex-col gap-2">
         {keys.slice(0, 6).map(key => (
@@ -17,8 +20,7 @@ export function UnusedKeys({ keys }: { keys: readonly Unused[] }) {
               {key.name}
             </Link>
             <span className="shrink-0 text-[13px] text-muted">
-              {key.last_used_at === null ? 'never used, made ' : 'last used '}
-              <Ago at={key.last_used_at ?? key.created_at} />
+              last used <Ago at={key.last_used_at} />
             </span>
           </li>
         ))}

@@ -14,11 +14,17 @@ export function curlLine({ baseUrl, vaultId, accessKey = placeholder }: Connecti
     `curl ${baseUrl}/api/v1/vaults/${vaultId} \\`,
     `  -H 'Authorization: Bearer ${accessKey}' \\`,
     `  -H 'Accept: application/json'`,
-  ].join('\n').replace(`'Authorization: Bearer ${placeholder}'`, `"Authorization: Bearer ${placeholder}"`);
+  ]
+    .join('\n')
+    .replace(`'Authorization: Bearer ${placeholder}'`, `"Authorization: Bearer ${placeholder}"`);
 }
 
 export function mcpConfiguration({ baseUrl, accessKey = placeholder }: Connection): string {
-  const strongroom = { type: 'http', url: `${baseUrl}/mcp`, headers: { Authorization: `Bearer ${accessKey}` } };
+  const strongroom = {
+    type: 'http',
+    url: `${baseUrl}/mcp`,
+    headers: { Authorization: `Bearer ${accessKey}` },
+  };
   return JSON.stringify({ mcpServers: { strongroom } }, null, 2);
 }
 
@@ -36,7 +42,10 @@ export async function tryCurl({ vaultId, accessKey = '' }: Connection): Promise<
   });
   if (!answer.ok) return { ok: false, text: `The service answered ${answer.status}.` };
   const { name, secrets } = (await answer.json()) as { name: string; secrets: { name: string }[] };
-  return { ok: true, text: `Read “${name}”: ${secrets.map(secret => secret.name).join(', ') || 'no active secrets'}.` };
+  return {
+    ok: true,
+    text: `Read “${name}”: ${secrets.map(secret => secret.name).join(', ') || 'no active secrets'}.`,
+  };
 }
 
 /** Asks the tool endpoint for its list of names, as an assistant would. */
@@ -50,12 +59,18 @@ export async function tryMcp({ accessKey = '' }: Connection): Promise<Tried> {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
     },
-    body: JSON.stringify({ method: 'tools/call', params: { name: 'secrets.list', arguments: { namesOnly: true } } }),
+    body: JSON.stringify({
+      method: 'tools/call',
+      params: { name: 'secrets.list', arguments: { namesOnly: true } },
+    }),
   });
   const body = answer.headers.get('content-type')?.includes('json') ? await answer.json() : {};
   if (!answer.ok || body.error || body.result?.isError) {
     return { ok: false, text: `The tool endpoint answered ${answer.status}.` };
   }
   const secrets: { name: string }[] = body.result?.structuredContent?.secrets ?? [];
-  return { ok: true, text: `An assistant sees: ${secrets.map(secret => secret.name).join(', ') || 'no active secrets'}.` };
+  return {
+    ok: true,
+    text: `An assistant sees: ${secrets.map(secret => secret.name).join(', ') || 'no active secrets'}.`,
+  };
 }

@@ -2,7 +2,7 @@
 import { Fingerprint, KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { Redirect, useLocation } from 'wouter';
-import { post } from '../../api/client.ts';
+import { post, reworded } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import type { AuthState } from '../../api/types.ts';
 import { takeHashToken } from '../../session/hash-token.ts';
@@ -31,21 +31,44 @@ export default function SetUp({ state }: { state: AuthState }) {
   async function finish({ token, email, password, organization }: Values) {
     const proof = byPasskey ? await passkeyProof(token, email) : { password };
     if (proof === null) return;
-    await post('/auth/setup', { token, email, organization, ...proof });
+    await post('/auth/setup', { token, email, organization, ...proof }).catch(linkRefused);
     await refresh();
     go('/welcome');
   }
   if (step === 0) {
     return (
-      <Owner form={form} byPasskey={byPasskey} passkeys={state.methods.passkey} onPasskey={setByPasskey} onNext={() => setStep(1)} />
+      <Owner
+        form={form}
+        byPasskey={byPasskey}
+        passkeys={state.methods.passkey}
+        onPasskey={setByPasskey}
+        onNext={() => setStep(1)}
+      />
     );
   }
   return (
-    <Steps at={1} title="Name the organization" intro="It owns every vault. You can rename it later, and invite people.">
+    <Steps
+      at={1}
+      title="Name the organization"
+      intro="It owns every vault. You can rename it later, and invite people."
+    >
       <form className="flex flex-col gap-4" onSubmit={form.submit(finish)}>
-        <TextField form={form} name="organization" label="Organization" placeholder="Acme" required maxLength={255} />
-        <Problem text={form.errorOf('email') || form.errorOf('password') ? 'Step back: the email or password was refused.' : ''} />
-        <DialogButtons problem={form.errorOf('token') ? 'This set-up link is not valid any more. The service prints a new one when it starts.' : form.problem}>
+        <TextField
+          form={form}
+          name="organization"
+          label="Organization"
+          placeholder="Acme"
+          required
+          maxLength={255}
+        />
+        <Problem
+          text={
+            form.errorOf('email') || form.errorOf('password')
+              ? 'Step back: the email or password was refused.'
+              : ''
+          }
+        />
+        <DialogButtons problem={form.problem}>
           <Button onClick={() => setStep(0)}>Back</Button>
           <Button type="submit" look="primary" busy={form.busy}>
             Create
@@ -54,6 +77,10 @@ export default function SetUp({ state }: { state: AuthState }) {
       </form>
     </Steps>
   );
+}
+
+function linkRefused(error: unknown): never {
+  throw reworded(error, 401, 'This set-up link is not right. The service prints it when it starts');
 }
 
 async function passkeyProof(token: string, email: string): Promise<{ passkey: unknown } | null> {
@@ -76,7 +103,11 @@ interface OwnerProps {
 
 function Owner({ form, byPasskey, passkeys, onPasskey, onNext }: OwnerProps) {
   return (
-    <Steps at={0} title="Create the owner" intro="The owner may do everything. This page works once, with the link that the service printed.">
+    <Steps
+      at={0}
+      title="Create the owner"
+      intro="The owner may do everything. This page works once, with the link that the service printed."
+    >
       <form
         className="flex flex-col gap-4"
         onSubmit={event => {
@@ -100,10 +131,18 @@ function Owner({ form, byPasskey, passkeys, onPasskey, onNext }: OwnerProps) {
             hint="12 characters or more. A few words that belong to nobody else do well."
           />
         )}
-        {byPasskey && <p className="rounded-lg bg-accent-soft px-3 py-2">This device will ask you to create a passkey in the next step.</p>}
+        {byPasskey && (
+          <p className="rounded-lg bg-accent-soft px-3 py-2">
+            This device will ask you to create a passkey in the next step.
+          </p>
+        )}
         {passkeys && passkeysWork && (
           <Button look="quiet" onClick={() => onPasskey(!byPasskey)}>
-            {byPasskey ? <KeyRound className="size-4" aria-hidden /> : <Fingerprint className="size-4" aria-hidden />}
+            {byPasskey ? (
+              <KeyRound className="size-4" aria-hidden />
+            ) : (
+              <Fingerprint className="size-4" aria-hidden />
+            )}
             {byPasskey ? 'Use a password instead' : 'Use a passkey instead'}
           </Button>
         )}

@@ -34,7 +34,11 @@ export function Steps({ at, title, intro, children, wide = false }: StepsProps) 
 }
 
 function Step({ name, number, done, here }: { name: string; number: number; done: boolean; here: boolean }) {
-  const look = here ? 'bg-accent text-on-accent' : done ? 'bg-accent-soft text-accent-strong' : 'bg-sunken text-muted';
+  const look = here
+    ? 'bg-accent text-on-accent'
+    : done
+      ? 'bg-accent-soft text-accent-strong'
+      : 'bg-sunken text-muted';
   return (
     <li aria-current={here ? 'step' : undefined} className="flex items-center gap-2 text-[13px]">
       <span className={`grid size-6 place-items-center rounded-full text-xs font-semibold ${look}`}>

@@ -24,20 +24,46 @@ export default function Welcome() {
   async function make({ vault: vaultName, name, value }: typeof form.values) {
     // Each part is looked for first: a second try after a failure goes on where the first one stopped.
     const vault = await madeOrFound<Vault>('vaults', {}, { name: vaultName });
-    const secret = await madeOrFound<Secret>('secrets', { vault_id: vault.id }, { vault_id: vault.id, name, value });
+    const secret = await madeOrFound<Secret>(
+      'secrets',
+      { vault_id: vault.id },
+      { vault_id: vault.id, name, value },
+    );
     const accessKey = await post<AccessKey>('/v1/access-keys', { vault_id: vault.id, name: 'First key' });
     await refresh('vaults', 'secrets', 'access-keys');
     setFirst({ vault, secret, accessKey });
   }
   if (first !== null) return <ReadIt first={first} />;
   return (
-    <Steps at={2} title="Keep a first secret" intro="A vault holds what belongs together: an application, or one of its environments.">
+    <Steps
+      at={2}
+      title="Keep a first secret"
+      intro="A vault holds what belongs together: an application, or one of its environments."
+    >
       <form className="flex flex-col gap-4" onSubmit={form.submit(make)}>
         <TextField form={form} name="vault" label="Vault" required maxLength={255} />
-        <TextField form={form} name="name" label="Name of the secret" required maxLength={255} className="font-mono text-[13px]" />
-        <AreaField form={form} name="value" label="Value" rows={2} required placeholder="postgres://app:…@db/app" hint="Encrypted before it is stored." />
+        <TextField
+          form={form}
+          name="name"
+          label="Name of the secret"
+          required
+          maxLength={255}
+          className="font-mono text-[13px]"
+        />
+        <AreaField
+          form={form}
+          name="value"
+          label="Value"
+          rows={2}
+          required
+          placeholder="postgres://app:…@db/app"
+          hint="Encrypted before it is stored."
+        />
         <DialogButtons problem={form.problem}>
-          <Link href="/" className="mr-auto self-center text-muted underline underline-offset-4 hover:text-ink">
+          <Link
+            href="/"
+            className="mr-auto self-center text-muted underline underline-offset-4 hover:text-ink"
+          >
             Skip
           </Link>
           <Button type="submit" look="primary" busy={form.busy}>
@@ -52,7 +78,7 @@ export default function Welcome() {
 async function madeOrFound<T extends { name: string }>(
   collection: string,
   filter: Record<string, string>,
-  body: { name: string },
+  body: { name: string; vault_id?: string; value?: string },
 ): Promise<T> {
   const found = await get<List<T>>(`/v1/${collection}${query({ ...filter, q: body.name, limit: 100 })}`);
   return found.data.find(one => one.name === body.name) ?? post<T>(`/v1/${collection}`, body);

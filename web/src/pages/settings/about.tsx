@@ -43,7 +43,10 @@ export default function About() {
         </p>
       </Section>
       {data && (
-        <Section title="Keys at rest" intro="The root key wraps the keyring; the keyring’s current term wraps each vault’s key. An operator rotates both on the command line, while the service runs.">
+        <Section
+          title="Keys at rest"
+          intro="The root key wraps the keyring; the keyring’s current term wraps each vault’s key. An operator rotates both on the command line, while the service runs."
+        >
           <Facts
             facts={[
               ['Root key', data.root_key_provider],
@@ -57,7 +60,9 @@ export default function About() {
               ],
             ]}
           />
-          <p className="mt-3 text-[13px] text-muted">With the log key and a checkpoint anyone can verify the audit log offline.</p>
+          <p className="mt-3 text-[13px] text-muted">
+            With the log key and a checkpoint anyone can verify the audit log offline.
+          </p>
         </Section>
       )}
     </>

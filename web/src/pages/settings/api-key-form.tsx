@@ -6,10 +6,10 @@ import { type ApiKey, roles, type Vault } from '../../api/types.ts';
 import { useList, useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
 import { ChoiceField, DateField, momentOf, TextField } from '../../ui/text-field.tsx';
 import { TokenOnce } from '../../ui/token-once.tsx';
-import { CodeBlock } from '../../ui/copy.tsx';
 
 interface Values {
   name: string;
@@ -66,8 +66,21 @@ export function ApiKeyForm({ onClose }: { onClose: () => void }) {
   return (
     <Dialog open onClose={onClose} title="Generate New Key">
       <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="deploy pipeline" />
-        <ChoiceField form={form} name="role" label="Role" choices={roleChoices} hint="Never more than you may yourself." />
+        <TextField
+          form={form}
+          name="name"
+          label="Name"
+          required
+          maxLength={255}
+          placeholder="deploy pipeline"
+        />
+        <ChoiceField
+          form={form}
+          name="role"
+          label="Role"
+          choices={roleChoices}
+          hint="Never more than you may yourself."
+        />
         <DateField form={form} name="expiration_date" label="Expires" optional />
         <ScopeChoice form={form} />
         <VaultChoice form={form} />
@@ -97,7 +110,14 @@ function ScopeChoice({ form }: { form: Form<Values> }) {
 function VaultChoice({ form }: { form: Form<Values> }) {
   const vaults = useList<Vault>('vaults', { limit: 100 });
   const options = (vaults.data?.data ?? []).map(({ id, name }) => [id, name] as const);
-  return <Choices title="Only these vaults" chosen={form.values.vault_ids} options={options} onChange={ids => form.set('vault_ids', ids)} />;
+  return (
+    <Choices
+      title="Only these vaults"
+      chosen={form.values.vault_ids}
+      options={options}
+      onChange={ids => form.set('vault_ids', ids)}
+    />
+  );
 }
 
 interface ChoicesProps {
@@ -111,7 +131,8 @@ function Choices({ title, chosen, options, onChange }: ChoicesProps) {
   return (
     <details className="rounded-lg border px-4 py-2.5">
       <summary className="font-medium">
-        {title} <span className="font-normal text-muted">– {chosen.length === 0 ? 'all' : chosen.length}</span>
+        {title}{' '}
+        <span className="font-normal text-muted">– {chosen.length === 0 ? 'all' : chosen.length}</span>
       </summary>
       <fieldset className="mt-2 grid max-h-56 gap-1 overflow-y-auto sm:grid-cols-2">
         <legend className="sr-only">{title}</legend>
@@ -121,7 +142,9 @@ function Choices({ title, chosen, options, onChange }: ChoicesProps) {
               type="checkbox"
               className="size-4 shrink-0 accent-accent"
               checked={chosen.includes(value)}
-              onChange={event => onChange(event.target.checked ? [...chosen, value] : chosen.filter(one => one !== value))}
+              onChange={event =>
+                onChange(event.target.checked ? [...chosen, value] : chosen.filter(one => one !== value))
+              }
             />
             <span className="min-w-0 truncate">{text}</span>
           </label>

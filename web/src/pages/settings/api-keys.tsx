@@ -30,7 +30,12 @@ const columns: readonly Column<ApiKey>[] = [
   },
   { id: 'role', header: 'Role', cell: ({ role }) => <Badge tone="accent">{role}</Badge> },
   { id: 'narrowed', header: 'Narrowed to', from: 'md', cell: key => <Narrowed of={key} /> },
-  { id: 'expires', header: 'Expires', from: 'lg', cell: ({ expiration_date }) => <Expiry at={expiration_date} /> },
+  {
+    id: 'expires',
+    header: 'Expires',
+    from: 'lg',
+    cell: ({ expiration_date }) => <Expiry at={expiration_date} />,
+  },
   { id: 'used', header: 'Last used', from: 'sm', cell: ({ last_used_at }) => <Ago at={last_used_at} /> },
   { id: 'actions', header: 'Actions', quiet: true, end: true, cell: key => <Revoke item={key} /> },
 ];
@@ -60,8 +65,14 @@ export default function ApiKeys() {
           page={address.page}
           onPage={address.setPage}
           empty={
-            <Empty icon={KeySquare} title={q === '' ? 'No API key yet' : 'No API key has this in its name'} action={q === '' && create}>
-              {q === '' ? 'A program manages vaults over the general API with one. For reading a vault, an access key is enough.' : ''}
+            <Empty
+              icon={KeySquare}
+              title={q === '' ? 'No API key yet' : 'No API key has this in its name'}
+              action={q === '' && create}
+            >
+              {q === ''
+                ? 'A program manages vaults over the general API with one. For reading a vault, an access key is enough.'
+                : ''}
             </Empty>
           }
         />
@@ -75,8 +86,15 @@ function Narrowed({ of: { scopes, vault_ids } }: { of: ApiKey }) {
   if (scopes === null && vault_ids === null) return <span className="text-muted">all that the role may</span>;
   return (
     <span className="flex flex-wrap gap-1">
-      {scopes !== null && (scopes.length > 3 ? <Badge>{scopes.length} scopes</Badge> : scopes.map(scope => <Badge key={scope}>{scope}</Badge>))}
-      {vault_ids !== null && <Badge>{vault_ids.length === 1 ? '1 vault' : `${vault_ids.length} vaults`}</Badge>}
+      {scopes !== null &&
+        (scopes.length > 3 ? (
+          <Badge>{scopes.length} scopes</Badge>
+        ) : (
+          scopes.map(scope => <Badge key={scope}>{scope}</Badge>)
+        ))}
+      {vault_ids !== null && (
+        <Badge>{vault_ids.length === 1 ? '1 vault' : `${vault_ids.length} vaults`}</Badge>
+      )}
     </span>
   );
 }

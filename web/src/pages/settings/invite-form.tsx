@@ -39,7 +39,12 @@ export function InviteForm({ onClose }: { onClose: () => void }) {
 export function LinkOnce({ email, token, onClose }: { email: string; token: string; onClose: () => void }) {
   const { state } = useSession();
   return (
-    <Dialog open onClose={onClose} title={`Invitation for ${email}`} description="Hand this link over: whoever opens it first becomes this member.">
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Invitation for ${email}`}
+      description="Hand this link over: whoever opens it first becomes this member."
+    >
       <div className="flex flex-col gap-4">
         <TokenOnce token={`${state.base_url}/invite#${token}`} what="link" />
         <DialogButtons>

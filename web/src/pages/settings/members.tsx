@@ -17,7 +17,11 @@ import { note } from '../../ui/toast.tsx';
 import { InviteForm, LinkOnce } from './invite-form.tsx';
 
 const columns: readonly Column<Member>[] = [
-  { id: 'email', header: 'Email', cell: ({ email }) => <span className="font-medium break-all">{email}</span> },
+  {
+    id: 'email',
+    header: 'Email',
+    cell: ({ email }) => <span className="font-medium break-all">{email}</span>,
+  },
   { id: 'role', header: 'Role', cell: member => <RoleChoice member={member} /> },
   {
     id: 'state',
@@ -71,7 +75,8 @@ function RoleChoice({ member }: { member: Member }) {
     );
     await refresh('members');
   }
-  if (!may('members:write') || member.id === signedIn.member.id) return <Badge tone="accent">{member.role}</Badge>;
+  if (!may('members:write') || member.id === signedIn.member.id)
+    return <Badge tone="accent">{member.role}</Badge>;
   return (
     <select
       aria-label={`Role of ${member.email}`}

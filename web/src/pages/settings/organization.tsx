@@ -21,7 +21,10 @@ export default function Organization() {
     <>
       <Name organization={found.data} />
       <PlanUse organization={found.data} />
-      <Section title="Retention" intro="What was deleted waits in the trash for 30 days, and can be restored until then. Every version of a secret and a key is kept as long as the secret or key itself.">
+      <Section
+        title="Retention"
+        intro="What was deleted waits in the trash for 30 days, and can be restored until then. Every version of a secret and a key is kept as long as the secret or key itself."
+      >
         <FactList
           facts={[
             ['Made', <Exact key="made" at={found.data.created_at} />],
@@ -46,10 +49,22 @@ function Name({ organization }: { organization: Facts }) {
   return (
     <Section title="Name">
       <form className="flex max-w-md flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField form={form} name="name" label="Organization" required maxLength={255} readOnly={!may('organization:write')} />
+        <TextField
+          form={form}
+          name="name"
+          label="Organization"
+          required
+          maxLength={255}
+          readOnly={!may('organization:write')}
+        />
         {may('organization:write') && (
           <DialogButtons problem={form.problem}>
-            <Button type="submit" look="primary" busy={form.busy} disabled={form.values.name === organization.name}>
+            <Button
+              type="submit"
+              look="primary"
+              busy={form.busy}
+              disabled={form.values.name === organization.name}
+            >
               Rename
             </Button>
           </DialogButtons>
@@ -65,7 +80,10 @@ function PlanUse({ organization: { plan, rate_limit } }: { organization: Facts }
   const overview = useOptional<Overview>('/v1/overview', true, 5_000);
   const used = overview.data?.plan.used ?? 0;
   return (
-    <Section title="Plan" intro="The limit counts the general API’s requests in one-minute windows. The dashboard’s own are not counted, nor are vault reads.">
+    <Section
+      title="Plan"
+      intro="The limit counts the general API’s requests in one-minute windows. The dashboard’s own are not counted, nor are vault reads."
+    >
       <p className="text-lg font-semibold capitalize">{plan}</p>
       {rate_limit === null ? (
         <p className="text-muted">No limit. {figures.format(used)} requests in this minute.</p>
@@ -77,7 +95,13 @@ function PlanUse({ organization: { plan, rate_limit } }: { organization: Facts }
               {figures.format(used)} of {figures.format(rate_limit)}
             </span>
           </div>
-          <meter className="sr-only" min={0} max={rate_limit} value={used} aria-label="Requests in this minute" />
+          <meter
+            className="sr-only"
+            min={0}
+            max={rate_limit}
+            value={used}
+            aria-label="Requests in this minute"
+          />
           <div aria-hidden className="mt-1.5 h-2 rounded-full bg-sunken">
             <div
               className={`h-full rounded-full ${used >= rate_limit * 0.9 ? 'bg-bad' : 'bg-accent'}`}

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Fingerprint } from 'lucide-react';
 import { get, post, remove } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
+import type { PasskeyRecord as Passkey } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { makePasskey, passkeysWork, wasCancelled } from '../../session/passkey.ts';
 import { useRefreshState, useSession } from '../../session/session.tsx';
@@ -14,20 +15,19 @@ import { TextField } from '../../ui/text-field.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 
-interface Passkey {
-  readonly id: string;
-  readonly name: string;
-  readonly created_at: string;
-  readonly used_at: string | null;
-}
-
 export function Passkeys() {
   const { state } = useSession();
-  const found = useQuery({ queryKey: ['passkeys'], queryFn: () => get<{ data: Passkey[] }>('/auth/passkeys') });
+  const found = useQuery({
+    queryKey: ['passkeys'],
+    queryFn: () => get<{ data: Passkey[] }>('/auth/passkeys'),
+  });
   const passkeys = found.data?.data ?? [];
   const usable = state.methods.passkey && passkeysWork;
   return (
-    <Section title="Passkeys" intro="Sign in with a fingerprint, a face or a security key. A passkey works on this site alone, so it can’t be phished.">
+    <Section
+      title="Passkeys"
+      intro="Sign in with a fingerprint, a face or a security key. A passkey works on this site alone, so it can’t be phished."
+    >
       {passkeys.length > 0 && (
         <ul className="mb-4 divide-y rounded-lg border">
           {passkeys.map(passkey => (
@@ -35,7 +35,14 @@ export function Passkeys() {
           ))}
         </ul>
       )}
-      {usable ? <AddPasskey /> : <p className="text-muted">Browsers bind passkeys to a name: open this service by its host name (localhost, not 127.0.0.1) to add one.</p>}
+      {usable ? (
+        <AddPasskey />
+      ) : (
+        <p className="text-muted">
+          Browsers bind passkeys to a name: open this service by its host name (localhost, not 127.0.0.1) to
+          add one.
+        </p>
+      )}
     </Section>
   );
 }
@@ -58,7 +65,14 @@ function AddPasskey() {
   }
   return (
     <form className="flex max-w-md flex-col gap-3" onSubmit={form.submit(add)}>
-      <TextField form={form} name="name" label="Name of the new passkey" placeholder="Laptop" required maxLength={64} />
+      <TextField
+        form={form}
+        name="name"
+        label="Name of the new passkey"
+        placeholder="Laptop"
+        required
+        maxLength={64}
+      />
       <Problem text={form.problem} />
       <div>
         <Button type="submit" busy={form.busy}>

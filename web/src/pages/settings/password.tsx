@@ -22,10 +22,35 @@ export function Password() {
     await Promise.all([refresh('sessions'), refreshState()]);
   }
   return (
-    <Section title="Password" intro={isSet ? 'Changing it ends every other session.' : 'You sign in without one. Setting one adds a way in.'}>
+    <Section
+      title="Password"
+      intro={
+        isSet
+          ? 'Changing it ends every other session.'
+          : 'You sign in without one. Setting one adds a way in.'
+      }
+    >
       <form className="flex max-w-md flex-col gap-4" onSubmit={form.submit(change)}>
-        {isSet && <TextField form={form} name="current" label="Current password" type="password" autoComplete="current-password" required />}
-        <TextField form={form} name="password" label="New password" type="password" autoComplete="new-password" minLength={12} required hint="12 characters or more." />
+        {isSet && (
+          <TextField
+            form={form}
+            name="current"
+            label="Current password"
+            type="password"
+            autoComplete="current-password"
+            required
+          />
+        )}
+        <TextField
+          form={form}
+          name="password"
+          label="New password"
+          type="password"
+          autoComplete="new-password"
+          minLength={12}
+          required
+          hint="12 characters or more."
+        />
         <DialogButtons problem={form.problem}>
           <Button type="submit" look="primary" busy={form.busy}>
             {isSet ? 'Change password' : 'Set password'}

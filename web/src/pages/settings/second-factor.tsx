@@ -54,7 +54,12 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
   }
   if (codes.length > 0) {
     return (
-      <Dialog open onClose={finish} title="Keep your recovery codes" description="Each works once, in place of a code, on the day the app is lost. They are not shown again.">
+      <Dialog
+        open
+        onClose={finish}
+        title="Keep your recovery codes"
+        description="Each works once, in place of a code, on the day the app is lost. They are not shown again."
+      >
         <div className="flex flex-col gap-4">
           <CodeBlock text={codes.join('\n')} label="recovery codes" />
           <DialogButtons>
@@ -67,13 +72,25 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
     );
   }
   return (
-    <Dialog open onClose={onClose} title="Turn on one-time codes" description="Add this key to your authenticator app, then type the code that it shows.">
+    <Dialog
+      open
+      onClose={onClose}
+      title="Turn on one-time codes"
+      description="Add this key to your authenticator app, then type the code that it shows."
+    >
       <form className="flex flex-col gap-4" onSubmit={form.submit(confirm)}>
         <CodeBlock text={secret.replace(/(.{4})(?=.)/g, '$1 ')} label="key" />
         <a href={uri} className="text-[13px] text-accent-strong underline underline-offset-4">
           Open in an authenticator on this device
         </a>
-        <TextField form={form} name="code" label="Code" inputMode="numeric" autoComplete="one-time-code" required />
+        <TextField
+          form={form}
+          name="code"
+          label="Code"
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          required
+        />
         <DialogButtons problem={form.problem}>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" busy={form.busy}>
@@ -102,9 +119,22 @@ function TurnOff() {
         <ShieldCheck className="size-4" aria-hidden /> One-time codes are on.
       </p>
       {byPassword ? (
-        <TextField form={form} name="password" label="Password, to turn them off" type="password" autoComplete="current-password" required />
+        <TextField
+          form={form}
+          name="password"
+          label="Password, to turn them off"
+          type="password"
+          autoComplete="current-password"
+          required
+        />
       ) : (
-        <TextField form={form} name="code" label="Code, to turn them off" autoComplete="one-time-code" required />
+        <TextField
+          form={form}
+          name="code"
+          label="Code, to turn them off"
+          autoComplete="one-time-code"
+          required
+        />
       )}
       <DialogButtons problem={form.problem}>
         <Button type="submit" look="danger" busy={form.busy}>

@@ -1,6 +1,7 @@
 /** How the signed-in person proves who they are, and where they are signed in. */
-import { Password } from './password.tsx';
+
 import { Passkeys } from './passkeys.tsx';
+import { Password } from './password.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { Sessions } from './sessions.tsx';
 

@@ -1,6 +1,7 @@
 /** Where the person is signed in, and the way to end any of it. */
 import { useQuery } from '@tanstack/react-query';
 import { get, remove } from '../../api/client.ts';
+import type { Session } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
@@ -8,19 +9,16 @@ import { Section } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 
-interface Session {
-  readonly id: string;
-  readonly created_at: string;
-  readonly used_at: string;
-  readonly ip_address: string;
-  readonly user_agent: string;
-  readonly current: boolean;
-}
-
 export function Sessions() {
-  const found = useQuery({ queryKey: ['sessions'], queryFn: () => get<{ data: Session[] }>('/auth/sessions') });
+  const found = useQuery({
+    queryKey: ['sessions'],
+    queryFn: () => get<{ data: Session[] }>('/auth/sessions'),
+  });
   return (
-    <Section title="Sessions" intro="Where you are signed in. End what you don’t recognise, and change your password then.">
+    <Section
+      title="Sessions"
+      intro="Where you are signed in. End what you don’t recognise, and change your password then."
+    >
       <ul className="divide-y rounded-lg border">
         {(found.data?.data ?? []).map(session => (
           <SessionRow key={session.id} session={session} />

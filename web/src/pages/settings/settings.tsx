@@ -13,9 +13,24 @@ interface Place {
 }
 
 const places: readonly Place[] = [
-  { href: '/settings/api-keys', label: 'API Keys', needs: 'api-keys:read', page: lazy(() => import('./api-keys.tsx')) },
-  { href: '/settings/members', label: 'Members', needs: 'members:read', page: lazy(() => import('./members.tsx')) },
-  { href: '/settings/organization', label: 'Organization', needs: 'organization:read', page: lazy(() => import('./organization.tsx')) },
+  {
+    href: '/settings/api-keys',
+    label: 'API Keys',
+    needs: 'api-keys:read',
+    page: lazy(() => import('./api-keys.tsx')),
+  },
+  {
+    href: '/settings/members',
+    label: 'Members',
+    needs: 'members:read',
+    page: lazy(() => import('./members.tsx')),
+  },
+  {
+    href: '/settings/organization',
+    label: 'Organization',
+    needs: 'organization:read',
+    page: lazy(() => import('./organization.tsx')),
+  },
   { href: '/settings/security', label: 'Security', needs: '', page: lazy(() => import('./security.tsx')) },
   { href: '/settings/about', label: 'About', needs: '', page: lazy(() => import('./about.tsx')) },
 ];

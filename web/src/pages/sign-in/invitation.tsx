@@ -30,7 +30,10 @@ export default function Invitation() {
   if (invited.isPending) return <Loading />;
   if (!invited.data) {
     return (
-      <Door title="This invitation is not valid" intro="It may have been used, replaced or withdrawn. Ask for a new one.">
+      <Door
+        title="This invitation is not valid"
+        intro="It may have been used, replaced or withdrawn. Ask for a new one."
+      >
         <div className="flex justify-center">
           <ButtonLink href="/sign-in">To the sign-in</ButtonLink>
         </div>

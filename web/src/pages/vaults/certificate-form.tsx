@@ -83,7 +83,11 @@ export function CertificateForm({ vaultId, onClose }: { vaultId: string; onClose
 function Pkcs12({ form }: { form: Form<Values> }) {
   return (
     <>
-      <Field label="File" error={form.errorOf('pkcs12')} hint="A private key in it is stored beside the certificate.">
+      <Field
+        label="File"
+        error={form.errorOf('pkcs12')}
+        hint="A private key in it is stored beside the certificate."
+      >
         {ids => (
           <input
             {...ids}
@@ -105,17 +109,30 @@ function Pkcs12({ form }: { form: Form<Values> }) {
 
 function SelfSigned({ form, vaultId }: { form: Form<Values>; vaultId: string }) {
   const keys = useList<Key>('keys', { vault_id: vaultId, limit: 100 });
-  const choices = (keys.data?.data ?? []).filter(key => key.type === 'private').map(({ id, name }) => [id, name] as const);
+  const choices = (keys.data?.data ?? [])
+    .filter(key => key.type === 'private')
+    .map(({ id, name }) => [id, name] as const);
   return (
     <>
       <ChoiceField
         form={form}
         name="key_id"
         label="Key"
-        choices={[['', choices.length === 0 ? 'No private key in this vault yet' : 'Choose a key'], ...choices]}
+        choices={[
+          ['', choices.length === 0 ? 'No private key in this vault yet' : 'Choose a key'],
+          ...choices,
+        ]}
       />
       <TextField form={form} name="subject" label="Subject" placeholder="CN=example.com,O=Example" required />
-      <AreaField form={form} name="sans" label="Other names" optional rows={2} placeholder="dns:example.com" hint="One in a line: dns:, ip:, email: or uri:" />
+      <AreaField
+        form={form}
+        name="sans"
+        label="Other names"
+        optional
+        rows={2}
+        placeholder="dns:example.com"
+        hint="One in a line: dns:, ip:, email: or uri:"
+      />
       <TextField form={form} name="days" label="Days" type="number" min={1} max={3650} required />
     </>
   );

@@ -52,7 +52,11 @@ function CertificateFacts({ certificate: one }: { certificate: Certificate }) {
         [
           'Private key',
           one.key_id ? (
-            <Link key="key" href={`/vaults/${one.vault_id}/keys/${one.key_id}`} className="underline underline-offset-4">
+            <Link
+              key="key"
+              href={`/vaults/${one.vault_id}/keys/${one.key_id}`}
+              className="underline underline-offset-4"
+            >
               stored in this vault
             </Link>
           ) : (

@@ -20,13 +20,26 @@ const columns: readonly Column<Certificate>[] = [
     id: 'name',
     header: 'Name',
     cell: ({ id, vault_id, name }) => (
-      <Link href={`/vaults/${vault_id}/certificates/${id}`} className="font-mono text-[13px] font-medium break-all hover:underline">
+      <Link
+        href={`/vaults/${vault_id}/certificates/${id}`}
+        className="font-mono text-[13px] font-medium break-all hover:underline"
+      >
         {name}
       </Link>
     ),
   },
-  { id: 'subject', header: 'Subject', from: 'md', cell: ({ subject }) => <span className="break-words">{subject}</span> },
-  { id: 'issuer', header: 'Issuer', from: 'lg', cell: ({ issuer }) => <span className="break-words text-muted">{issuer}</span> },
+  {
+    id: 'subject',
+    header: 'Subject',
+    from: 'md',
+    cell: ({ subject }) => <span className="break-words">{subject}</span>,
+  },
+  {
+    id: 'issuer',
+    header: 'Issuer',
+    from: 'lg',
+    cell: ({ issuer }) => <span className="break-words text-muted">{issuer}</span>,
+  },
   { id: 'tags', header: 'Tags', from: 'lg', cell: ({ tags }) => <TagList tags={tags} /> },
   { id: 'expires', header: 'Expires', cell: ({ expires_at }) => <Expiry at={expires_at} /> },
 ];

@@ -11,7 +11,8 @@ const mostLines = 1_000;
 export function differences(before: string, after: string): Difference[] {
   const old = before.split('\n');
   const young = after.split('\n');
-  if (old.length > mostLines || young.length > mostLines) return [...mark('gone', old), ...mark('come', young)];
+  if (old.length > mostLines || young.length > mostLines)
+    return [...mark('gone', old), ...mark('come', young)];
   return walk(old, young, commonLengths(old, young));
 }
 
@@ -25,7 +26,9 @@ function commonLengths(old: readonly string[], young: readonly string[]): number
   for (let i = old.length - 1; i >= 0; i--) {
     for (let j = young.length - 1; j >= 0; j--) {
       lengths[i]![j] =
-        old[i] === young[j] ? lengths[i + 1]![j + 1]! + 1 : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
+        old[i] === young[j]
+          ? lengths[i + 1]![j + 1]! + 1
+          : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
     }
   }
   return lengths;

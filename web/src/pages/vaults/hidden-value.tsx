@@ -5,6 +5,7 @@ import { sentence } from '../../api/client.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Problem } from '../../ui/dialog.tsx';
+import { Scrollable } from '../../ui/scrollable.tsx';
 import { useShown } from './reveal.ts';
 
 interface HiddenValueProps {
@@ -32,10 +33,14 @@ export function HiddenValue({ what, mayReveal, reveal }: HiddenValueProps) {
             ••••••••••••••••
           </p>
         ) : (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-          <pre data-value tabIndex={0} className="max-h-80 overflow-auto px-4 py-3 font-mono text-[13px] leading-5 break-all whitespace-pre-wrap">
-            {shown.value}
-          </pre>
+          <Scrollable label={what} className="max-h-80 overflow-auto">
+            <pre
+              data-value
+              className="px-4 py-3 font-mono text-[13px] leading-5 break-all whitespace-pre-wrap"
+            >
+              {shown.value}
+            </pre>
+          </Scrollable>
         )}
       </div>
       <div className="flex flex-wrap items-center gap-2">
@@ -50,7 +55,9 @@ export function HiddenValue({ what, mayReveal, reveal }: HiddenValueProps) {
         )}
         <CopyButton shown look="plain" label={`Copy ${what}`} text={reveal} />
         <span className="text-[13px] text-muted tabular-nums">
-          {shown.value === null ? 'Each reveal and copy is audited.' : `Hidden again in ${shown.secondsLeft} s`}
+          {shown.value === null
+            ? 'Each reveal and copy is audited.'
+            : `Hidden again in ${shown.secondsLeft} s`}
         </span>
       </div>
       <Problem text={problem} />

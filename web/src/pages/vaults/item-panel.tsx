@@ -16,7 +16,12 @@ interface ItemPanelProps<T> {
   readonly children: (item: T) => ReactNode;
 }
 
-export function ItemPanel<T extends { name: string }>({ record, onClose, kind, children }: ItemPanelProps<T>) {
+export function ItemPanel<T extends { name: string }>({
+  record,
+  onClose,
+  kind,
+  children,
+}: ItemPanelProps<T>) {
   return (
     <SidePanel open onClose={onClose} title={record.data?.name ?? kind} description={kind}>
       {record.isPending && <Loading />}
@@ -26,7 +31,15 @@ export function ItemPanel<T extends { name: string }>({ record, onClose, kind, c
   );
 }
 
-export function PanelPart({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
+export function PanelPart({
+  title,
+  actions,
+  children,
+}: {
+  title: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
   return (
     <section className="flex flex-col gap-3">
       <div className="flex items-center justify-between gap-3">

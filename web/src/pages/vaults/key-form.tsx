@@ -6,7 +6,15 @@ import { useRefresh } from '../../api/use.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
-import { AreaField, CheckField, ChoiceField, DateField, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
+import {
+  AreaField,
+  CheckField,
+  ChoiceField,
+  DateField,
+  localOf,
+  momentOf,
+  TextField,
+} from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 
 /** What can be generated, as it is sent. */
@@ -62,7 +70,13 @@ export function KeyForm({ vaultId, item, onClose }: KeyFormProps) {
       expiration_date: momentOf(values.expiration_date),
     };
     if (item) await put(`/v1/keys/${item.id}`, common);
-    else await post('/v1/keys', { vault_id: vaultId, ...common, exportable: values.exportable, ...materialOf(values) });
+    else
+      await post('/v1/keys', {
+        vault_id: vaultId,
+        ...common,
+        exportable: values.exportable,
+        ...materialOf(values),
+      });
     await refresh('keys');
     note(item ? 'Key changed' : `Key “${values.name}” stored`);
     onClose();
@@ -78,7 +92,12 @@ export function KeyForm({ vaultId, item, onClose }: KeyFormProps) {
         </div>
         <TagsField form={form} />
         {!item && (
-          <CheckField form={form} name="exportable" label="Exportable" hint="Its private half can be read by who may reveal keys. It can’t be changed later." />
+          <CheckField
+            form={form}
+            name="exportable"
+            label="Exportable"
+            hint="Its private half can be read by who may reveal keys. It can’t be changed later."
+          />
         )}
         <DialogButtons problem={form.problem}>
           <Button onClick={onClose}>Cancel</Button>
@@ -104,10 +123,22 @@ function Material({ form }: { form: Form<Values> }) {
         ]}
       />
       {form.values.source === 'generate' ? (
-        <ChoiceField form={form} name="generate" label="Kind" choices={kinds.map(([value, text]) => [value, text] as const)} />
+        <ChoiceField
+          form={form}
+          name="generate"
+          label="Kind"
+          choices={kinds.map(([value, text]) => [value, text] as const)}
+        />
       ) : (
         <>
-          <AreaField form={form} name="pem" label="PEM" rows={6} required hint="PKCS#8, PKCS#1, SEC1 or a public key." />
+          <AreaField
+            form={form}
+            name="pem"
+            label="PEM"
+            rows={6}
+            required
+            hint="PKCS#8, PKCS#1, SEC1 or a public key."
+          />
           <TextField form={form} name="passphrase" label="Passphrase of the PEM" type="password" optional />
         </>
       )}

@@ -13,11 +13,11 @@ import { Expiry, StateBadge } from '../../ui/expiry.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { PublicTokens } from '../access/public-tokens.tsx';
 import { HiddenValue } from './hidden-value.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
 import { KeyForm } from './key-form.tsx';
 import { kindOf } from './key-kind.ts';
-import { PublicTokens } from '../access/public-tokens.tsx';
 import { revealKey } from './reveal.ts';
 import { IdWithCopy } from './secret-panel.tsx';
 import { SigningRequest } from './signing-request.tsx';
@@ -34,9 +34,16 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
           {key.type === 'private' && (
             <PanelPart title="Private half">
               {key.exportable ? (
-                <HiddenValue key={key.version} what="private key" mayReveal={may('keys:reveal')} reveal={() => revealKey(key.id)} />
+                <HiddenValue
+                  key={key.version}
+                  what="private key"
+                  mayReveal={may('keys:reveal')}
+                  reveal={() => revealKey(key.id)}
+                />
               ) : (
-                <p className="text-muted">This key was made not to be exported: its private half never leaves.</p>
+                <p className="text-muted">
+                  This key was made not to be exported: its private half never leaves.
+                </p>
               )}
             </PanelPart>
           )}
@@ -112,7 +119,10 @@ function KeyVersions({ item }: { item: Key }) {
   const versions = useVersions('keys', item.id, item.version);
   return (
     <PanelPart title="Versions">
-      <VersionList list={versions} actions={version => version.current && <Badge tone="accent">current</Badge>} />
+      <VersionList
+        list={versions}
+        actions={version => version.current && <Badge tone="accent">current</Badge>}
+      />
     </PanelPart>
   );
 }

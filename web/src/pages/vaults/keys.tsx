@@ -22,7 +22,10 @@ const columns: readonly Column<Key>[] = [
     id: 'name',
     header: 'Name',
     cell: ({ id, vault_id, name }) => (
-      <Link href={`/vaults/${vault_id}/keys/${id}`} className="font-mono text-[13px] font-medium break-all hover:underline">
+      <Link
+        href={`/vaults/${vault_id}/keys/${id}`}
+        className="font-mono text-[13px] font-medium break-all hover:underline"
+      >
         {name}
       </Link>
     ),
@@ -38,7 +41,12 @@ const columns: readonly Column<Key>[] = [
   },
   { id: 'state', header: 'State', from: 'sm', cell: key => <StateBadge of={key} /> },
   { id: 'tags', header: 'Tags', from: 'lg', cell: ({ tags }) => <TagList tags={tags} /> },
-  { id: 'expires', header: 'Expires', from: 'md', cell: ({ expiration_date }) => <Expiry at={expiration_date} /> },
+  {
+    id: 'expires',
+    header: 'Expires',
+    from: 'md',
+    cell: ({ expiration_date }) => <Expiry at={expiration_date} />,
+  },
   { id: 'changed', header: 'Changed', from: 'md', cell: ({ updated_at }) => <Ago at={updated_at} /> },
 ];
 
@@ -67,8 +75,14 @@ export default function Keys() {
           page={address.page}
           onPage={address.setPage}
           empty={
-            <Empty icon={KeyRound} title={isFiltered ? 'No key fits the filter' : 'No key in this vault yet'} action={!isFiltered && create}>
-              {isFiltered ? '' : 'Have one made here, so that its private half never travels, or import one as PEM.'}
+            <Empty
+              icon={KeyRound}
+              title={isFiltered ? 'No key fits the filter' : 'No key in this vault yet'}
+              action={!isFiltered && create}
+            >
+              {isFiltered
+                ? ''
+                : 'Have one made here, so that its private half never travels, or import one as PEM.'}
             </Empty>
           }
         />

@@ -58,7 +58,15 @@ export function SecretForm({ vaultId, secret, onClose }: SecretFormProps) {
   return (
     <Dialog open onClose={onClose} title={secret ? `Change ${secret.name}` : 'New secret'}>
       <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="DATABASE_URL" className="font-mono text-[13px]" />
+        <TextField
+          form={form}
+          name="name"
+          label="Name"
+          required
+          maxLength={255}
+          placeholder="DATABASE_URL"
+          className="font-mono text-[13px]"
+        />
         <AreaField
           form={form}
           name="value"
@@ -66,7 +74,11 @@ export function SecretForm({ vaultId, secret, onClose }: SecretFormProps) {
           optional={secret !== undefined}
           required={secret === undefined}
           rows={3}
-          hint={secret ? `Left empty, version ${secret.version} stays. Anything else makes version ${secret.version + 1}.` : 'Up to 64 KiB.'}
+          hint={
+            secret
+              ? `Left empty, version ${secret.version} stays. Anything else makes version ${secret.version + 1}.`
+              : 'Up to 64 KiB.'
+          }
         />
         <div className="grid gap-4 sm:grid-cols-2">
           <DateField form={form} name="activation_date" label="Active from" optional />
@@ -74,7 +86,12 @@ export function SecretForm({ vaultId, secret, onClose }: SecretFormProps) {
         </div>
         <TextField form={form} name="content_type" label="Content type" required maxLength={255} />
         <TagsField form={form} />
-        <CheckField form={form} name="enabled" label="Enabled" hint="A disabled secret is kept, but nobody can read it through the vault." />
+        <CheckField
+          form={form}
+          name="enabled"
+          label="Enabled"
+          hint="A disabled secret is kept, but nobody can read it through the vault."
+        />
         <DialogButtons problem={form.problem}>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" busy={form.busy}>

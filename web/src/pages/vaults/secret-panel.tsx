@@ -44,7 +44,9 @@ export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }
             <SecretFacts secret={secret} />
           </PanelPart>
           <SecretVersions secret={secret} />
-          {editing && <SecretForm vaultId={secret.vault_id} secret={secret} onClose={() => setEditing(false)} />}
+          {editing && (
+            <SecretForm vaultId={secret.vault_id} secret={secret} onClose={() => setEditing(false)} />
+          )}
         </>
       )}
     </ItemPanel>

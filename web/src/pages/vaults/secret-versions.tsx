@@ -12,8 +12,8 @@ import { Problem } from '../../ui/dialog.tsx';
 import { note } from '../../ui/toast.tsx';
 import { PanelPart } from './item-panel.tsx';
 import { revealSecret, useShown } from './reveal.ts';
-import { useVersions, VersionList } from './version-list.tsx';
 import { type Compared, VersionComparison } from './version-comparison.tsx';
+import { useVersions, VersionList } from './version-list.tsx';
 
 export function SecretVersions({ secret }: { secret: Secret }) {
   const may = useMay();
@@ -47,7 +47,11 @@ export function SecretVersions({ secret }: { secret: Secret }) {
     <PanelPart title="Versions">
       <Problem text={problem} />
       {comparison.value && (
-        <VersionComparison compared={comparison.value} secondsLeft={comparison.secondsLeft} onClose={comparison.hide} />
+        <VersionComparison
+          compared={comparison.value}
+          secondsLeft={comparison.secondsLeft}
+          onClose={comparison.hide}
+        />
       )}
       <VersionList list={versions} actions={actions} />
     </PanelPart>

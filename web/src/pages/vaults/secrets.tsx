@@ -34,8 +34,18 @@ function columnsFor(mayReveal: boolean): readonly Column<Secret>[] {
     },
     { id: 'state', header: 'State', from: 'sm', cell: secret => <StateBadge of={secret} /> },
     { id: 'tags', header: 'Tags', from: 'lg', cell: ({ tags }) => <TagList tags={tags} /> },
-    { id: 'expires', header: 'Expires', from: 'md', cell: ({ expiration_date }) => <Expiry at={expiration_date} /> },
-    { id: 'version', header: 'Version', from: 'lg', cell: ({ version }) => <span className="tabular-nums">{version}</span> },
+    {
+      id: 'expires',
+      header: 'Expires',
+      from: 'md',
+      cell: ({ expiration_date }) => <Expiry at={expiration_date} />,
+    },
+    {
+      id: 'version',
+      header: 'Version',
+      from: 'lg',
+      cell: ({ version }) => <span className="tabular-nums">{version}</span>,
+    },
     { id: 'changed', header: 'Changed', from: 'md', cell: ({ updated_at }) => <Ago at={updated_at} /> },
     ...(mayReveal
       ? [
@@ -45,7 +55,10 @@ function columnsFor(mayReveal: boolean): readonly Column<Secret>[] {
             quiet: true,
             end: true,
             cell: ({ id, name }: Secret) => (
-              <CopyButton label={`Copy the value of ${name} without showing it`} text={() => revealSecret(id)} />
+              <CopyButton
+                label={`Copy the value of ${name} without showing it`}
+                text={() => revealSecret(id)}
+              />
             ),
           },
         ]

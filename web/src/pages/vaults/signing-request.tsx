@@ -14,7 +14,10 @@ export function SigningRequest({ keyId }: { keyId: string }) {
   const [pem, setPem] = useState('');
   const form = useForm({ subject: '', sans: '' });
   async function make({ subject, sans }: typeof form.values) {
-    setPem((await post<{ pem: string }>(`/v1/keys/${keyId}/signing-request`, { subject, sans: namesOf(sans) })).pem);
+    setPem(
+      (await post<{ pem: string }>(`/v1/keys/${keyId}/signing-request`, { subject, sans: namesOf(sans) }))
+        .pem,
+    );
   }
   return (
     <>
@@ -23,8 +26,22 @@ export function SigningRequest({ keyId }: { keyId: string }) {
       </Button>
       <Dialog open={open} onClose={() => setOpen(false)} title="Certificate signing request">
         <form className="flex flex-col gap-4" onSubmit={form.submit(make)}>
-          <TextField form={form} name="subject" label="Subject" placeholder="CN=example.com,O=Example" required />
-          <AreaField form={form} name="sans" label="Other names" optional rows={2} placeholder="dns:example.com" hint="One in a line: dns:, ip:, email: or uri:" />
+          <TextField
+            form={form}
+            name="subject"
+            label="Subject"
+            placeholder="CN=example.com,O=Example"
+            required
+          />
+          <AreaField
+            form={form}
+            name="sans"
+            label="Other names"
+            optional
+            rows={2}
+            placeholder="dns:example.com"
+            hint="One in a line: dns:, ip:, email: or uri:"
+          />
           {pem !== '' && <CodeBlock text={pem} label="signing request" />}
           <DialogButtons problem={form.problem}>
             <Button onClick={() => setOpen(false)}>Close</Button>

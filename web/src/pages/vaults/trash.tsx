@@ -15,7 +15,11 @@ import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 
 const columns: readonly Column<GenericResource>[] = [
-  { id: 'name', header: 'Name', cell: ({ name }) => <span className="font-mono text-[13px] break-all">{name}</span> },
+  {
+    id: 'name',
+    header: 'Name',
+    cell: ({ name }) => <span className="font-mono text-[13px] break-all">{name}</span>,
+  },
   { id: 'type', header: 'Type', cell: ({ type }) => <Badge>{type}</Badge> },
   { id: 'deleted', header: 'Deleted', from: 'sm', cell: ({ deleted_at }) => <Ago at={deleted_at} /> },
   { id: 'actions', header: 'Actions', quiet: true, end: true, cell: item => <TrashActions item={item} /> },
@@ -24,7 +28,11 @@ const columns: readonly Column<GenericResource>[] = [
 export default function Trash() {
   const { vault = '' } = useParams<{ vault: string }>();
   const address = useAddress();
-  const list = useList<GenericResource>('resources', { vault_id: vault, state: 'deleted', page: address.page });
+  const list = useList<GenericResource>('resources', {
+    vault_id: vault,
+    state: 'deleted',
+    page: address.page,
+  });
   return (
     <div className="surface overflow-hidden">
       <DataTable

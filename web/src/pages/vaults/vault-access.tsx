@@ -11,7 +11,10 @@ export default function VaultAccess() {
   return (
     <>
       <AccessKeys vaultId={vault} />
-      <Section title="How to read this vault" intro="Put an access key of this vault in place of the variable.">
+      <Section
+        title="How to read this vault"
+        intro="Put an access key of this vault in place of the variable."
+      >
         <TryLines connection={{ baseUrl: state.base_url, vaultId: vault }} />
       </Section>
     </>

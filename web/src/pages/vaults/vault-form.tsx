@@ -20,7 +20,9 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
   const [, go] = useLocation();
   async function save({ name, description, tags }: typeof form.values) {
     const body = { name, description, tags: tagsOf(tags) };
-    const saved = vault ? await put<Vault>(`/v1/vaults/${vault.id}`, body) : await post<Vault>('/v1/vaults', body);
+    const saved = vault
+      ? await put<Vault>(`/v1/vaults/${vault.id}`, body)
+      : await post<Vault>('/v1/vaults', body);
     await refresh('vaults');
     note(vault ? 'Vault changed' : `Vault “${saved.name}” made`);
     if (vault) onClose();
@@ -29,7 +31,14 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
   return (
     <Dialog open onClose={onClose} title={vault ? 'Change the vault' : 'New vault'}>
       <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="payments-production" />
+        <TextField
+          form={form}
+          name="name"
+          label="Name"
+          required
+          maxLength={255}
+          placeholder="payments-production"
+        />
         <AreaField form={form} name="description" label="Description" optional rows={2} mono={false} />
         <TagsField form={form} />
         <DialogButtons problem={form.problem}>

@@ -24,7 +24,9 @@ const columns: readonly Column<Vault>[] = [
         </span>
         <span className="min-w-0">
           <span className="block font-medium break-words group-hover:underline">{name}</span>
-          {description !== '' && <span className="block max-w-md truncate text-[13px] leading-5 text-muted">{description}</span>}
+          {description !== '' && (
+            <span className="block max-w-md truncate text-[13px] leading-5 text-muted">{description}</span>
+          )}
         </span>
       </Link>
     ),
@@ -44,7 +46,11 @@ export default function Vaults() {
     </Button>
   );
   return (
-    <Page title="Vaults" intro="Each holds the secrets, keys and certificates that belong together." actions={create}>
+    <Page
+      title="Vaults"
+      intro="Each holds the secrets, keys and certificates that belong together."
+      actions={create}
+    >
       <SearchBox label="Search vaults" value={q} onSearch={text => address.set({ q: text })} />
       <div className="surface overflow-hidden">
         <DataTable
@@ -64,7 +70,9 @@ export default function Vaults() {
           }
         />
       </div>
-      {address.get('new') === 'vault' && may('vaults:write') && <VaultForm onClose={() => address.set({ new: '' })} />}
+      {address.get('new') === 'vault' && may('vaults:write') && (
+        <VaultForm onClose={() => address.set({ new: '' })} />
+      )}
     </Page>
   );
 }

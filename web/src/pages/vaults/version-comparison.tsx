@@ -1,6 +1,7 @@
 /** Two values side by side, line by line: what went, what came, what stayed. Seen for 30 seconds. */
 import { Button } from '../../ui/button.tsx';
-import { differences, type Difference } from './differences.ts';
+import { Scrollable } from '../../ui/scrollable.tsx';
+import { type Difference, differences } from './differences.ts';
 
 export interface Compared {
   readonly from: number;
@@ -21,7 +22,11 @@ interface VersionComparisonProps {
   readonly onClose: () => void;
 }
 
-export function VersionComparison({ compared: { from, to, before, after }, secondsLeft, onClose }: VersionComparisonProps) {
+export function VersionComparison({
+  compared: { from, to, before, after },
+  secondsLeft,
+  onClose,
+}: VersionComparisonProps) {
   const lines = differences(before, after);
   const isSame = before === after;
   return (
@@ -37,13 +42,12 @@ export function VersionComparison({ compared: { from, to, before, after }, secon
           </Button>
         </span>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <div tabIndex={0} role="region" aria-label="Comparison" className="max-h-80 overflow-auto py-2 font-mono text-[13px] leading-5">
+      <Scrollable label="Comparison" className="max-h-80 overflow-auto py-2 font-mono text-[13px] leading-5">
         {lines.map((line, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
           <DifferenceLine key={index} line={line} />
         ))}
-      </div>
+      </Scrollable>
     </div>
   );
 }

@@ -1,11 +1,15 @@
 /** The versions of a secret or a key, newest first. */
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { get } from '../../api/client.ts';
 import type { List, Version } from '../../api/types.ts';
 import { Ago } from '../../ui/time.tsx';
 
-export function useVersions(collection: 'secrets' | 'keys', id: string, current: number): UseQueryResult<List<Version>> {
+export function useVersions(
+  collection: 'secrets' | 'keys',
+  id: string,
+  current: number,
+): UseQueryResult<List<Version>> {
   return useQuery({
     queryKey: ['versions', collection, id, current],
     queryFn: () => get<List<Version>>(`/v1/${collection}/${id}/versions?limit=50`),

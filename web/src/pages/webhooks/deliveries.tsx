@@ -18,10 +18,17 @@ const size = 10;
 
 export function Deliveries({ webhookId }: { webhookId?: string }) {
   const [page, setPage] = useState(1);
-  const list = useList<Delivery>('webhook-deliveries', { webhook_id: webhookId, page, limit: size }, { every: page === 1 && every });
+  const list = useList<Delivery>(
+    'webhook-deliveries',
+    { webhook_id: webhookId, page, limit: size },
+    { every: page === 1 && every },
+  );
   const found = list.data?.data ?? [];
   return (
-    <Section title="Deliveries" intro="Tried again with growing pauses for about a day, then dead. A dead one can be sent again.">
+    <Section
+      title="Deliveries"
+      intro="Tried again with growing pauses for about a day, then dead. A dead one can be sent again."
+    >
       {list.isSuccess && found.length === 0 && <p className="text-muted">Nothing was sent yet.</p>}
       {found.length > 0 && (
         <>
@@ -57,7 +64,8 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
           <Badge tone={tones[state]}>{state}</Badge>
           <span className="font-medium">{delivery.event}</span>
           <span className="text-[13px] text-muted">
-            <Ago at={delivery.created_at} />, {attempts.length} {attempts.length === 1 ? 'attempt' : 'attempts'}
+            <Ago at={delivery.created_at} />, {attempts.length}{' '}
+            {attempts.length === 1 ? 'attempt' : 'attempts'}
           </span>
           {delivery.next_attempt_at && state === 'pending' && (
             <span className="text-[13px] text-muted">
@@ -89,7 +97,9 @@ function Attempts({ delivery: { attempts } }: { delivery: Delivery }) {
             {attempt.error && <span className="text-bad">{attempt.error}</span>}
           </span>
           {attempt.answer !== '' && (
-            <pre className="mt-1 max-h-32 overflow-auto rounded-lg bg-sunken px-3 py-2 font-mono text-xs whitespace-pre-wrap">{attempt.answer}</pre>
+            <pre className="mt-1 max-h-32 overflow-auto rounded-lg bg-sunken px-3 py-2 font-mono text-xs whitespace-pre-wrap">
+              {attempt.answer}
+            </pre>
           )}
         </li>
       ))}

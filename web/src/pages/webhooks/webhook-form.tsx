@@ -39,9 +39,27 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
   return (
     <Dialog open onClose={onClose} title={webhook ? `Change ${webhook.name}` : 'New webhook'}>
       <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField form={form} name="url" label="Address" type="url" required placeholder="https://example.com/hooks/strongroom" />
-        <TextField form={form} name="name" label="Name" optional maxLength={255} hint="The host of the address, unless you give another." />
-        <EventChoice events={form.values.events} error={form.errorOf('events')} onChange={events => form.set('events', events)} />
+        <TextField
+          form={form}
+          name="url"
+          label="Address"
+          type="url"
+          required
+          placeholder="https://example.com/hooks/strongroom"
+        />
+        <TextField
+          form={form}
+          name="name"
+          label="Name"
+          optional
+          maxLength={255}
+          hint="The host of the address, unless you give another."
+        />
+        <EventChoice
+          events={form.values.events}
+          error={form.errorOf('events')}
+          onChange={events => form.set('events', events)}
+        />
         <CheckField form={form} name="enabled" label="On" />
         <DialogButtons problem={form.problem}>
           <Button onClick={onClose}>Cancel</Button>
@@ -71,7 +89,9 @@ function EventChoice({ events, error, onChange }: EventChoiceProps) {
               type="checkbox"
               className="size-4 accent-accent"
               checked={events.includes(kind)}
-              onChange={event => onChange(event.target.checked ? [...events, kind] : events.filter(one => one !== kind))}
+              onChange={event =>
+                onChange(event.target.checked ? [...events, kind] : events.filter(one => one !== kind))
+              }
             />
             {kind}
           </label>
@@ -88,7 +108,12 @@ function EventChoice({ events, error, onChange }: EventChoiceProps) {
 
 export function SecretOnce({ secret, onClose }: { secret: string; onClose: () => void }) {
   return (
-    <Dialog open onClose={onClose} title="Signing secret" description="The receiver checks with it that a message is really ours (Standard Webhooks).">
+    <Dialog
+      open
+      onClose={onClose}
+      title="Signing secret"
+      description="The receiver checks with it that a message is really ours (Standard Webhooks)."
+    >
       <div className="flex flex-col gap-4">
         <TokenOnce token={secret} what="signing secret" />
         <DialogButtons>

@@ -45,7 +45,9 @@ function Events({ events }: { events: readonly string[] }) {
 export function WebhookState({ webhook: { enabled, disabled_reason } }: { webhook: Webhook }) {
   if (enabled) return <Badge tone="good">on</Badge>;
   if (disabled_reason === null) return <Badge>off</Badge>;
-  return <Badge tone="bad">{disabled_reason === 'gone' ? 'off: receiver is gone' : 'off: nothing arrived'}</Badge>;
+  return (
+    <Badge tone="bad">{disabled_reason === 'gone' ? 'off: receiver is gone' : 'off: nothing arrived'}</Badge>
+  );
 }
 
 export default function Webhooks() {
@@ -61,7 +63,11 @@ export default function Webhooks() {
     </Button>
   );
   return (
-    <Page title="Webhooks" intro="Tells another service what happened, signed, and never with a value." actions={create}>
+    <Page
+      title="Webhooks"
+      intro="Tells another service what happened, signed, and never with a value."
+      actions={create}
+    >
       <div className="surface overflow-hidden">
         <DataTable
           label="Webhooks"
