@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
+import packageJson from '../package.json' with { type: 'json' };
 import { databasePath, inData, type Place, UsageError } from './config.ts';
 import { idGenerator, type NewId } from './contract/id.ts';
 import { Keyring } from './keyring/keyring.ts';
@@ -42,7 +43,13 @@ export async function openStrongroom(
   try {
     const keyring = await openKeyring(store, source);
     const newId = idGenerator(now);
-    const domain = domainWith({ store, keyring, now, newId });
+    const domain = domainWith({
+      store,
+      keyring,
+      now,
+      newId,
+      facts: { version: packageJson.version, rootKeyProvider: source.provider },
+    });
     const close = async () => {
       await domain.ledger.drain();
       await store.close();

@@ -68,6 +68,7 @@ async function listen(
   });
   const noteUses = setInterval(() => {
     strongroom.domain.authenticate.noteUses().catch(onError);
+    strongroom.domain.ledger.hourCounts.write().catch(onError);
   }, noteUsesEvery).unref();
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
@@ -84,6 +85,7 @@ async function listen(
       await app.close();
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
+      await strongroom.domain.ledger.hourCounts.write().catch(onError);
       await checkpointer.stop();
       await strongroom.close();
       release();

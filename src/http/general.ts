@@ -4,6 +4,7 @@ import * as access from '../contract/access.ts';
 import type { PageQuery } from '../contract/common.ts';
 import { listOf, searchQuery } from '../contract/common.ts';
 import * as logs from '../contract/logs.ts';
+import * as overview from '../contract/overview.ts';
 import * as resource from '../contract/resources.ts';
 import type { Domain } from '../vault/domain.ts';
 import { bulkSecrets } from './bulk.ts';
@@ -42,6 +43,7 @@ export function generalRoutes(domain: Domain): Route[] {
     ...certificateRoutes(domain),
     ...accessRoutes(domain),
     ...logRoutes(domain),
+    ...overviewRoutes(domain),
   ];
 }
 
@@ -285,6 +287,29 @@ function accessRoutes({ accessKeys, publicTokens, apiKeys, members, organization
       body: access.organizationUpdate,
       answer: access.organization,
       handle: ({ caller, body }) => organizations.rename(caller, (body as { name?: string }).name),
+    },
+  ];
+}
+
+function overviewRoutes({ overviews }: Domain): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/v1/overview',
+      tag: 'overview',
+      summary: 'What is read, what expires and what nobody uses, at a glance',
+      needs: { all: ['organization:read'] },
+      answer: overview.overview,
+      handle: ({ caller }) => overviews.overview(caller),
+    },
+    {
+      method: 'GET',
+      path: '/v1/about',
+      tag: 'overview',
+      summary: 'What runs here: version, engine, root key provider and the log’s public key',
+      needs: { all: ['organization:read'] },
+      answer: overview.about,
+      handle: ({ caller }) => overviews.about(caller),
     },
   ];
 }

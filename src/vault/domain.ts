@@ -14,6 +14,7 @@ import { keysWith } from './keys.ts';
 import { logsWith } from './logs.ts';
 import { membersWith } from './members.ts';
 import { organizationsWith } from './organizations.ts';
+import { type Facts, overviewsWith } from './overview.ts';
 import { vaultReadsWith } from './read.ts';
 import { resourcesWith } from './resources.ts';
 import { secretsWith } from './secrets.ts';
@@ -26,11 +27,12 @@ export interface DomainParts {
   readonly keyring: Keyring;
   readonly now: () => number;
   readonly newId: NewId;
+  readonly facts: Facts;
 }
 
 export type Domain = ReturnType<typeof domainWith>;
 
-export function domainWith({ store, keyring, now, newId }: DomainParts) {
+export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
   const ledger = new Ledger({ store, keyring, now, newId });
   const stamps = stampsWith(keyring);
   const parts = { store, keyring, stamps, guard: guardWith(ledger), now, newId };
@@ -42,12 +44,14 @@ export function domainWith({ store, keyring, now, newId }: DomainParts) {
   const certificates = certificatesWith(parts, shelf);
   const authenticate = authenticatorWith({ store, keyring, stamps, attempts, now });
   const answers = answersWith(parts, shelf);
+  const organizations = organizationsWith(parts);
   return {
     ledger,
     attempts,
     authenticate,
     vaultReads: vaultReadsWith({ ...parts, ledger, authenticate, answers }),
-    organizations: organizationsWith(parts),
+    organizations,
+    overviews: overviewsWith({ ...parts, organizations, hourCounts: ledger.hourCounts, facts }),
     members: membersWith(parts),
     accounts: accountsWith(parts, attempts),
     vaults,
