@@ -2,6 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
 import { readConfig, serveOptions } from '../src/config.ts';
 import { type Running, serve } from '../src/serve.ts';
 import { type Answer, Clock, callService, type EngineName } from './harness.ts';
@@ -155,4 +157,23 @@ export async function invite(
   const answer = await browser.post('/auth/invitation/accept', { token: member.token, password });
   if (answer.status !== 200) throw new Error(answer.text);
   return { browser, id: member.id };
+}
+
+/** Speaks to the database behind the service's back, as somebody who can write to it would. */
+export async function tamper(service: EmptyService, statement: string): Promise<Record<string, unknown>[]> {
+  if (service.databaseUrl === null) {
+    const db = new DatabaseSync(join(service.data, 'strongroom.db'));
+    try {
+      return db.prepare(statement).all() as Record<string, unknown>[];
+    } finally {
+      db.close();
+    }
+  }
+  const client = new pg.Client(service.databaseUrl);
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
 }

@@ -6,8 +6,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Origin } from '../access/caller.ts';
 import * as auth from '../contract/auth.ts';
-import { Failure } from '../contract/errors.ts';
+import { Failure, statusOf } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
+import type { Accounts } from '../vault/accounts/accounts.ts';
 import type { Site } from '../vault/accounts/passkeys.ts';
 import { longestSession, type SignedInAs } from '../vault/accounts/sessions.ts';
 import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
@@ -30,38 +31,70 @@ interface Call<Body> {
   readonly origin: Origin;
   readonly site: Site;
   readonly token: string | null;
+  /** Null on routes that are for everyone. */
+  readonly as: SignedInAs | null;
 }
 
 interface AuthRoute {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly path: string;
   readonly body: z.ZodType | null;
+  /** Only for whoever is signed in, to what is his own. */
+  readonly own?: true;
   handle(call: Call<never>, reply: FastifyReply): Promise<unknown>;
 }
 
 const signOnLifetime = 10 * 60_000;
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    signedInAs: SignedInAs | null;
+  }
+}
+
 export function mountAuth(app: FastifyInstance, parts: AppParts): void {
-  const { domain, addressOf, siteOf, singleSignOn } = parts;
   const routes = [...signInRoutes(parts), ...joinRoutes(parts), ...ownRoutes(parts)];
   app.register(async scope => {
-    // Before the body is read: is it one of our pages, and does this address still have attempts.
-    scope.addHook('onRequest', async request => {
-      const token = cookieOf(request.raw, sessionCookie);
-      checkOwnPage(request.raw, siteOf(request.raw), token !== null);
-      if (request.method !== 'GET' && token === null) {
-        domain.accounts.checkAddress(originOf(request.raw, request.id, addressOf));
-      }
-    });
+    scope.decorateRequest('signedInAs', null);
     for (const route of routes) {
       scope.route({
         method: route.method,
         url: route.path.replace('{id}', ':id'),
+        onRequest: (request, reply) => admit(parts, route, request, reply),
         handler: (request, reply) => run(parts, route, request, reply),
       });
     }
-    if (singleSignOn !== null) mountSignOn(scope, parts, singleSignOn);
+    if (parts.singleSignOn !== null) mountSignOn(scope, parts, parts.singleSignOn);
   });
+}
+
+/** Before the body is read: does it come from our pages, and may its sender go on at all. */
+async function admit(
+  parts: AppParts,
+  route: AuthRoute,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const { origin, site, token } = callOf(parts, request);
+  checkOwnPage(request.raw, site, token !== null);
+  const { accounts } = parts.domain;
+  if (route.own) request.signedInAs = await signedIn(accounts, token, origin, reply);
+  else if (request.method !== 'GET') accounts.checkAddress(origin);
+}
+
+/** A cookie that is good for nothing is taken away. */
+async function signedIn(
+  { sessions }: Accounts,
+  token: string | null,
+  origin: Origin,
+  reply: FastifyReply,
+): Promise<SignedInAs> {
+  try {
+    return await sessions.require(token, origin);
+  } catch (error) {
+    if (token !== null) reply.header('set-cookie', clearedSession);
+    throw error;
+  }
 }
 
 function callOf({ addressOf, siteOf }: AppParts, request: FastifyRequest): Call<undefined> {
@@ -73,6 +106,7 @@ function callOf({ addressOf, siteOf }: AppParts, request: FastifyRequest): Call<
     origin: originOf(request.raw, request.id, addressOf),
     site: siteOf(request.raw),
     token: cookieOf(request.raw, sessionCookie),
+    as: request.signedInAs,
   };
 }
 
@@ -80,16 +114,6 @@ async function run(parts: AppParts, route: AuthRoute, request: FastifyRequest, r
   const call = callOf(parts, request);
   const body = route.body === null ? undefined : check(route.body, request.body ?? {});
   return route.handle({ ...call, body: body as never }, reply);
-}
-
-/** Who is signed in, for what he does to his own account. A cookie that is good for nothing is taken away. */
-async function signedIn(parts: AppParts, call: Call<unknown>, reply: FastifyReply): Promise<SignedInAs> {
-  try {
-    return await parts.domain.accounts.sessions.require(call.token, call.origin);
-  } catch (error) {
-    if (call.token !== null) reply.header('set-cookie', clearedSession);
-    throw error;
-  }
 }
 
 async function stateOf(parts: AppParts, call: Call<unknown>, as: SignedInAs | null): Promise<auth.AuthState> {
@@ -201,7 +225,6 @@ function joinRoutes(parts: AppParts): AuthRoute[] {
   ];
 }
 
-/** Each asks first who is signed in. */
 function ownRoutes(parts: AppParts): AuthRoute[] {
   const { factors, sessions } = parts.domain.accounts;
   const own = <Body>(
@@ -213,7 +236,8 @@ function ownRoutes(parts: AppParts): AuthRoute[] {
     method,
     path,
     body,
-    handle: async (call, reply) => handle(await signedIn(parts, call, reply), call as Call<Body>),
+    own: true,
+    handle: call => handle(call.as!, call as Call<Body>),
   });
   return [
     own('GET', '/auth/sessions', null, async as => ({ data: await sessions.list(as) })),
@@ -261,28 +285,34 @@ function ownRoutes(parts: AppParts): AuthRoute[] {
 /** The way to the issuer and back. Whatever goes wrong there ends on the sign-in page, which says so. */
 function mountSignOn(app: FastifyInstance, parts: AppParts, singleSignOn: SingleSignOn): void {
   const { accounts } = parts.domain;
+  const noCookie = setCookie(signOnCookie, '', 0, 'Lax');
+
+  function toSignIn(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    if (!(error instanceof Failure)) throw error;
+    if (statusOf[error.code] >= 500) parts.onError(error.cause ?? error, request.id);
+    return reply.header('set-cookie', noCookie).redirect(`/sign-in?error=${error.code}`);
+  }
+
   app.get('/auth/oidc/start', async (request, reply) => {
-    const { url, kept } = await singleSignOn.start(
-      `${callOf(parts, request).site.origin}/auth/oidc/callback`,
-    );
-    reply.header('set-cookie', setCookie(signOnCookie, kept, signOnLifetime, 'Lax'));
-    return reply.redirect(url);
+    try {
+      const callback = `${callOf(parts, request).site.origin}/auth/oidc/callback`;
+      const { url, kept } = await singleSignOn.start(callback);
+      return reply.header('set-cookie', setCookie(signOnCookie, kept, signOnLifetime, 'Lax')).redirect(url);
+    } catch (error) {
+      return toSignIn(error, request, reply);
+    }
   });
+
   app.get('/auth/oidc/callback', async (request, reply) => {
     const { site, origin } = callOf(parts, request);
-    const kept = cookieOf(request.raw, signOnCookie);
-    const cookies = [setCookie(signOnCookie, '', 0, 'Lax')];
     try {
-      const email = await singleSignOn.finish(new URL(request.url, site.origin), kept);
+      const returned = new URL(request.url, site.origin);
+      const email = await singleSignOn.finish(returned, cookieOf(request.raw, signOnCookie));
       const token = await accounts.signIn.byVerifiedEmail(email, origin);
-      cookies.push(setCookie(sessionCookie, token, longestSession, 'Strict'));
-      return reply.header('set-cookie', cookies).redirect('/');
+      const session = setCookie(sessionCookie, token, longestSession, 'Strict');
+      return reply.header('set-cookie', [noCookie, session]).redirect('/');
     } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      if (error.code === 'INTERNAL_ERROR' || error.code === 'UNAVAILABLE') {
-        parts.onError(error.cause ?? error, request.id);
-      }
-      return reply.header('set-cookie', cookies).redirect(`/sign-in?error=${error.code}`);
+      return toSignIn(error, request, reply);
     }
   });
 }

@@ -112,6 +112,9 @@ export function accounts({ db, commit }: Engine) {
         expect: 1,
       }),
 
+    /** Whether or not somebody else was faster. */
+    dropSession: ({ id }: SessionRow): Statement => statement(db.deleteFrom('sessions').where('id', '=', id)),
+
     removeSessionsOf: (memberId: string): Statement =>
       statement(db.deleteFrom('sessions').where('member_id', '=', memberId)),
 

@@ -27,6 +27,7 @@ export interface People {
 }
 
 const mostKept = 5_000;
+const nobody = '00000000-0000-7000-8000-000000000000';
 
 export function peopleWith(store: Store, stamps: Stamps): People {
   const kept = new Kept<Person>(store, mostKept);
@@ -53,6 +54,7 @@ export function peopleWith(store: Store, stamps: Stamps): People {
 
     byEmail: async emailKey => {
       const members = await store.accounts.membersByEmail(emailKey);
+      if (members.length === 0) await store.accounts.accountOf(nobody); // As long as for one who is known.
       const people = members.map(member => withAccount(stamps.member.believe(member)));
       return (await Promise.all(people)).filter(person => person !== undefined);
     },

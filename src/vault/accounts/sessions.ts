@@ -148,7 +148,7 @@ export function sessionsWith(
         statements: [
           ...statements,
           store.accounts.removeSessionsBefore(now() - longestSession),
-          ...old.map(store.accounts.removeSession),
+          ...old.map(store.accounts.dropSession),
           store.accounts.insertSession(row),
         ],
         touches: [...touches, ...old.map(session => session.id)],
