@@ -104,3 +104,4 @@ try {
   await browser.close();
   await service.stop();
 }
+process.exit();

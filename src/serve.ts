@@ -1,13 +1,16 @@
 /** The composition root: open, wire, listen, drain, close. */
-import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
+import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { buildApp } from './http/app.ts';
 import { siteReader } from './http/browser.ts';
 import { addressReader } from './http/request.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
+import { pruneStep } from './logs/retention.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { lockFolder } from './store/sqlite.ts';
 import { openTls, type Tls } from './tls.ts';
@@ -28,6 +31,7 @@ export interface ServeParts {
 }
 
 const noteUsesEvery = 10_000;
+const houseworkEvery = 60_000;
 
 export async function serve(config: ServeConfig, { now = Date.now, report }: ServeParts): Promise<Running> {
   checkListener(config);
@@ -66,10 +70,9 @@ async function listen(
     file: config['checkpoint-file'] ?? inData(config, 'checkpoint.json'),
     onError,
   });
-  const noteUses = setInterval(() => {
-    strongroom.domain.authenticate.noteUses().catch(onError);
-    strongroom.domain.ledger.hourCounts.write().catch(onError);
-  }, noteUsesEvery).unref();
+  const chores = startChores(strongroom, config, onError);
+  await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
+  await writeFile(inData(config, 'log-public-key.pem'), strongroom.keyring.logPublicKey);
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   checkpointer.start();
@@ -80,7 +83,7 @@ async function listen(
     setupUrl: setupToken === null ? null : `${url}/setup#${setupToken}`,
     stop: async () => {
       draining = true;
-      clearInterval(noteUses);
+      await chores.stop();
       tls?.close();
       await app.close();
       await strongroom.domain.authenticate.noteUses().catch(onError);
@@ -102,11 +105,23 @@ function signOnOf(config: ServeConfig, { keyring, now }: Strongroom): SingleSign
   return singleSignOnWith({ issuer, clientId, clientSecret, name: name ?? 'Single sign-on' }, keyring, now);
 }
 
+/** What runs beside the requests, in small steps. */
+function startChores(strongroom: Strongroom, config: ServeConfig, onError: (error: unknown) => void): Chores {
+  const { domain } = strongroom;
+  const retention = { ...strongroom, ledger: domain.ledger, days: config['log-retention-days'] };
+  return new Chores(onError)
+    .every(noteUsesEvery, async () => {
+      await domain.authenticate.noteUses();
+      await domain.ledger.hourCounts.write();
+      return false;
+    })
+    .every(houseworkEvery, () => pruneStep(retention))
+    .every(houseworkEvery, () => domain.housekeeping.step());
+}
+
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
-  await app.ready();
-  app.server.listen({ host, port });
-  await once(app.server, 'listening').catch(error => {
-    const code = (error as NodeJS.ErrnoException).code;
+  await app.listen({ host, port }).catch(error => {
+    const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(
       code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
     );

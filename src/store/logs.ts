@@ -210,12 +210,9 @@ export function logs({ db, insertMany }: Engine) {
     removeCheckpoints: (before: number): Statement =>
       statement(db.deleteFrom('checkpoints').where('number', '<', before)),
 
-    removeRequests: (from: number, through: number, expect: number): Statement =>
-      statement(
-        db.deleteFrom('request_logs').where('position', '>=', from).where('position', '<=', through),
-        {
-          expect,
-        },
-      ),
+    removeRequests: (through: number, beforeId: string, expect: number): Statement =>
+      statement(db.deleteFrom('request_logs').where('position', '<=', through).where('id', '<', beforeId), {
+        expect,
+      }),
   };
 }

@@ -1,6 +1,4 @@
 /** The shapes that the pages work with: the service's own contract, and what the sign-in answers. */
-import type { Plan } from '../../../src/contract/access.ts';
-
 export type {
   AccessKey,
   ApiKey,
@@ -12,6 +10,7 @@ export type {
 export type { AuthState, PasskeyRecord, Session, SignedIn } from '../../../src/contract/auth.ts';
 export type { List } from '../../../src/contract/common.ts';
 export type { AuditLog, RequestLog } from '../../../src/contract/logs.ts';
+export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
 export type {
   BulkAnswer,
   Certificate,
@@ -27,36 +26,6 @@ export type {
 
 export const roles = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
-
-interface Counted {
-  readonly id: string;
-  readonly name: string;
-  readonly reads: number;
-}
-
-export interface Overview {
-  readonly reads: readonly { readonly at: string; readonly success: number; readonly failure: number }[];
-  readonly busiest_vaults: readonly Counted[];
-  readonly busiest_keys: readonly (Counted & { readonly vault_id: string })[];
-  readonly failed_addresses: readonly { readonly ip_address: string; readonly failures: number }[];
-  readonly expiring: readonly {
-    readonly id: string;
-    readonly type: 'secret' | 'key' | 'certificate';
-    readonly name: string;
-    readonly vault_id: string;
-    readonly expires_at: string;
-  }[];
-  readonly unused_keys: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly type: string;
-    readonly vault_id: string | null;
-    readonly last_used_at: string | null;
-  }[];
-  readonly webhooks: { readonly total: number; readonly failing: number; readonly disabled: number };
-  readonly counts: Readonly<Record<string, number>>;
-  readonly plan: { readonly name: Plan; readonly limit: number | null; readonly used: number };
-}
 
 export const eventKinds = [
   'resource.created',

@@ -16,7 +16,11 @@ export function useAuthState() {
 export function useRefreshState() {
   const client = useQueryClient();
   return async () => {
-    await client.fetchQuery({ queryKey: ['auth-state'], queryFn: () => get<AuthState>('/auth/state'), staleTime: 0 });
+    await client.fetchQuery({
+      queryKey: ['auth-state'],
+      queryFn: () => get<AuthState>('/auth/state'),
+      staleTime: 0,
+    });
   };
 }
 

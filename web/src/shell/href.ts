@@ -1,8 +1,12 @@
 /** Where a resource is shown. Addresses hold ids alone: names and values stay out of them. */
-import type { GenericResource } from '../api/types.ts';
 
-const tabs = { secret: 'secrets', key: 'keys', certificate: 'certificates' } as const;
+interface Placed {
+  readonly id: string;
+  readonly type: string;
+  readonly vault_id: string | null;
+}
 
-export function hrefOf({ id, type, vault_id }: Pick<GenericResource, 'id' | 'type' | 'vault_id'>): string {
-  return type === 'vault' ? `/vaults/${id}` : `/vaults/${vault_id}/${tabs[type]}/${id}`;
+/** A certificate among certificates, a key among keys; a vault by itself. */
+export function hrefOf({ id, type, vault_id }: Placed): string {
+  return type === 'vault' ? `/vaults/${id}` : `/vaults/${vault_id}/${type}s/${id}`;
 }

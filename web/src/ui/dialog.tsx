@@ -1,7 +1,7 @@
 /** A window over the page, and a panel at its side. Both keep the focus, close on Escape and give it back. */
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { buttonClass } from './button.tsx';
 
 interface DialogProps {
@@ -15,6 +15,9 @@ interface DialogProps {
   readonly keep?: boolean;
 }
 
+/** Where one begins: the first field that can be filled in, rather than the button that closes. */
+const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
+
 const backdrop = 'enter fixed inset-0 z-40 bg-shade';
 
 export function Dialog({
@@ -26,12 +29,15 @@ export function Dialog({
   wide = false,
   keep = true,
 }: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={keep}>
       <Base.Portal>
         <Base.Backdrop className={backdrop} />
         <Base.Viewport className="fixed inset-0 z-50 grid overflow-y-auto p-4 sm:place-items-center">
           <Base.Popup
+            ref={popup}
+            initialFocus={() => popup.current?.querySelector<HTMLElement>(firstToFill) ?? true}
             className={`popup enter my-auto w-full ${wide ? 'max-w-3xl' : 'max-w-lg'} justify-self-center data-starting-style:scale-98`}
           >
             <Head title={title} description={description} />

@@ -18,7 +18,7 @@ export function ago(moment: string, now = Date.now()): string {
   const unit = units.find(([, length]) => Math.abs(seconds) >= length);
   if (unit === undefined)
     return Math.abs(seconds) < 10 ? 'just now' : relative.format(Math.round(seconds), 'second');
-  return relative.format(Math.trunc(seconds / unit[1]), unit[0]);
+  return relative.format(Math.round(seconds / unit[1]), unit[0]);
 }
 
 export function Ago({ at, none = 'never' }: { at: string | null; none?: string }) {

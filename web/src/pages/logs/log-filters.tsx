@@ -40,7 +40,7 @@ export function TextFilter({ address, name, label }: FilterProps) {
   return (
     <Labelled label={label}>
       <input
-        className="control w-44"
+        className="control w-36"
         value={text}
         onChange={event => setText(event.target.value)}
         onBlur={apply}
@@ -78,7 +78,7 @@ export function MomentFilter({ address, name, label }: FilterProps) {
     <Labelled label={label}>
       <input
         type="datetime-local"
-        className="control w-auto"
+        className="control w-46"
         value={localOf(address.get(name))}
         onChange={event =>
           address.set({ [name]: event.target.value === '' ? '' : new Date(event.target.value).toISOString() })

@@ -7,7 +7,7 @@ const figures = new Intl.NumberFormat('en');
 
 export function Counts({ facts: { counts, webhooks, plan } }: { facts: Overview }) {
   const may = useMay();
-  const of = (name: string) => figures.format(counts[name] ?? 0);
+  const of = (name: keyof Overview['counts']) => figures.format(counts[name]);
   const troubled = webhooks.failing + webhooks.disabled;
   return (
     <div className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6">

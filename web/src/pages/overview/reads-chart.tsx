@@ -1,10 +1,11 @@
 /** Reads over time as stacked bars. The same figures stand in a table for those who don't see the bars. */
+import { useSyncExternalStore } from 'react';
 import type { Overview } from '../../api/types.ts';
 
 type Reads = Overview['reads'];
 
 const height = 160;
-const width = 960;
+const narrowScreen = window.matchMedia('(max-width: 640px)');
 const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const figures = new Intl.NumberFormat('en');
 
@@ -30,11 +31,24 @@ export function ReadsChart({ reads }: { reads: Reads }) {
   );
 }
 
+/** A phone gets fewer units of width, so that the letters stay as large as elsewhere. */
+function useWidth(): number {
+  const isNarrow = useSyncExternalStore(
+    changed => {
+      narrowScreen.addEventListener('change', changed);
+      return () => narrowScreen.removeEventListener('change', changed);
+    },
+    () => narrowScreen.matches,
+  );
+  return isNarrow ? 330 : 960;
+}
+
 function Bars({ reads }: { reads: Reads }) {
+  const width = useWidth();
   const most = niceCeiling(Math.max(...reads.map(({ success, failure }) => success + failure)));
   const step = width / reads.length;
   const scale = (value: number) => (value / most) * height;
-  const every = Math.ceil(reads.length / 8);
+  const every = Math.ceil(reads.length / (width / 110));
   return (
     <svg viewBox={`-34 -8 ${width + 34} ${height + 30}`} className="w-full" aria-hidden>
       {[0, 0.5, 1].map(part => (

@@ -1,7 +1,7 @@
 /** The first run, up to the owner's first session: who owns this, and what the organization is called. */
 import { Fingerprint, KeyRound } from 'lucide-react';
 import { useState } from 'react';
-import { Redirect, useLocation } from 'wouter';
+import { Redirect } from 'wouter';
 import { post, reworded } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import type { AuthState } from '../../api/types.ts';
@@ -24,16 +24,16 @@ export default function SetUp({ state }: { state: AuthState }) {
   const form = useForm<Values>({ email: '', password: '', organization: '', token: takeHashToken() });
   const [byPasskey, setByPasskey] = useState(false);
   const [step, setStep] = useState(0);
-  const [, go] = useLocation();
+  const [finished, setFinished] = useState(false);
   const refresh = useRefreshState();
-  if (!state.setup_required) return <Redirect to={state.signed_in === null ? '/sign-in' : '/'} replace />;
+  if (!state.setup_required) return <Redirect to={finished ? '/welcome' : '/'} replace />;
 
   async function finish({ token, email, password, organization }: Values) {
     const proof = byPasskey ? await passkeyProof(token, email) : { password };
     if (proof === null) return;
     await post('/auth/setup', { token, email, organization, ...proof }).catch(linkRefused);
+    setFinished(true);
     await refresh();
-    go('/welcome');
   }
   if (step === 0) {
     return (

@@ -1,24 +1,16 @@
 /** What this service is and how it keeps its keys. */
+import type { AboutRecord } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
-import { CopyButton } from '../../ui/copy.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Section } from '../../ui/page.tsx';
-
-interface AboutFacts {
-  readonly version: string;
-  readonly engine: string;
-  readonly root_key_provider: string;
-  readonly keyring_term: number;
-  readonly deployment: string;
-  readonly log_public_key: string;
-}
 
 const engines: Readonly<Record<string, string>> = { sqlite: 'SQLite, embedded', postgres: 'PostgreSQL' };
 
 export default function About() {
   const { state } = useSession();
-  const { data } = useOptional<AboutFacts>('/v1/about');
+  const { data } = useOptional<AboutRecord>('/v1/about');
   return (
     <>
       <Section title="This service">
@@ -51,15 +43,10 @@ export default function About() {
             facts={[
               ['Root key', data.root_key_provider],
               ['Keyring term', data.keyring_term],
-              [
-                'Log key (public)',
-                <span key="log" className="flex items-start gap-1">
-                  <Mono>{data.log_public_key}</Mono>
-                  <CopyButton text={data.log_public_key} label="Copy the log’s public key" />
-                </span>,
-              ],
             ]}
           />
+          <h3 className="mt-5 mb-2 font-medium">The log’s public key</h3>
+          <CodeBlock text={data.log_public_key.trim()} label="public key of the log" />
           <p className="mt-3 text-[13px] text-muted">
             With the log key and a checkpoint anyone can verify the audit log offline.
           </p>

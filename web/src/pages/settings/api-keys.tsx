@@ -15,6 +15,7 @@ import { SearchBox } from '../../ui/search-box.tsx';
 import { type Column, DataTable } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { Who } from '../../ui/who.tsx';
 import { ApiKeyForm } from './api-key-form.tsx';
 
 const columns: readonly Column<ApiKey>[] = [
@@ -24,7 +25,9 @@ const columns: readonly Column<ApiKey>[] = [
     cell: ({ name, created_by }) => (
       <span>
         <span className="block font-medium break-words">{name}</span>
-        <span className="block text-[13px] leading-5 text-muted">made by {created_by}</span>
+        <span className="block text-[13px] leading-5 text-muted">
+          made by <Who id={created_by} />
+        </span>
       </span>
     ),
   },

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { get } from '../../api/client.ts';
 import type { List, Version } from '../../api/types.ts';
 import { Ago } from '../../ui/time.tsx';
+import { Who } from '../../ui/who.tsx';
 
 export function useVersions(
   collection: 'secrets' | 'keys',
@@ -31,7 +32,7 @@ export function VersionList({ list, actions }: VersionListProps) {
           <li key={version.version} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
             <span className="w-8 font-medium tabular-nums">v{version.version}</span>
             <span className="text-[13px] text-muted">
-              <Ago at={version.created_at} /> by {version.created_by}
+              <Ago at={version.created_at} /> by <Who id={version.created_by} />
             </span>
             <span className="ml-auto flex items-center gap-1">{actions?.(version)}</span>
           </li>
