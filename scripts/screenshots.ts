@@ -85,7 +85,7 @@ try {
   await setUp(page, service);
   await page.getByLabel('Value').fill('postgres://app:hunter2@db/app');
   await page.getByRole('button', { name: 'Store it' }).click();
-  await page.getByRole('button', { name: 'Try the curl line' }).click();
+  await page.getByRole('button', { name: 'Try it: curl line' }).click();
   await page.waitForTimeout(300);
   await page.screenshot({ path: join(folder, 'first-run-read.png'), fullPage: true });
   const demo = await furnish(page, service);

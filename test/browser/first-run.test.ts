@@ -25,7 +25,7 @@ test('the set-up link leads to a secret that curl reads, each line tried with on
 
   await page.getByLabel('Value').fill(value);
   await page.getByRole('button', { name: 'Store it' }).click();
-  await page.getByRole('button', { name: 'Try the curl line' }).click();
+  await page.getByRole('button', { name: 'Try it: curl line' }).click();
   await page.getByText('Read “production”: DATABASE_URL.').waitFor();
 
   const line = await page.getByRole('region', { name: 'curl line' }).innerText();

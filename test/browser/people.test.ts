@@ -80,7 +80,7 @@ test('a viewer sees no reveal button, and gets 403 when he asks anyway', async (
 test('a session that ends in the middle of an edit asks for sign-in and loses nothing', async () => {
   const { page } = owner;
   await page.goto(secretPage());
-  await page.getByRole('button', { name: 'Change' }).last().click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
   await page.getByLabel('New value').fill('typed before the session ended');
   const { body } = await ask(page, 'GET', '/auth/sessions');
   const current = body.data.find((session: { current: boolean }) => session.current);
@@ -99,11 +99,11 @@ test('a refused form keeps what was typed and names the field', async () => {
   const { page } = owner;
   await page.goto(`/vaults/${demo.vaultId}/secrets`);
   await page.getByRole('button', { name: 'New secret' }).click();
-  await page.getByLabel('Name').fill('SENTRY_DSN');
-  await page.getByLabel('Value').fill('kept');
+  await page.getByRole('textbox', { name: 'Name' }).fill('SENTRY_DSN');
+  await page.getByRole('textbox', { name: 'Value' }).fill('kept');
   await page.getByRole('button', { name: 'Store secret' }).click();
   await page.getByRole('alert').first().waitFor();
-  assert.equal(await page.getByLabel('Value').inputValue(), 'kept');
+  assert.equal(await page.getByRole('textbox', { name: 'Value' }).inputValue(), 'kept');
 });
 
 test('a passkey is added and signs in', async () => {

@@ -5,7 +5,8 @@ import type { AuthState } from './api/types.ts';
 import { RenewSession } from './session/renew-session.tsx';
 import { SessionProvider, useAuthState } from './session/session.tsx';
 import { Layout } from './shell/layout.tsx';
-import { Loading, Wrong } from './ui/page.tsx';
+import { ButtonLink } from './ui/button.tsx';
+import { Loading, Page, Wrong } from './ui/page.tsx';
 
 const SetUp = lazy(() => import('./pages/set-up/set-up.tsx'));
 const SignIn = lazy(() => import('./pages/sign-in/sign-in.tsx'));
@@ -85,7 +86,11 @@ function Pages() {
         </Route>
       ))}
       <Route>
-        <p className="p-8 text-muted">There is no such page.</p>
+        <Page title="There is no such page" intro="It may have been moved. The way around is on the left.">
+          <div>
+            <ButtonLink href="/">To the overview</ButtonLink>
+          </div>
+        </Page>
       </Route>
     </Switch>
   );

@@ -15,7 +15,6 @@ export function AccountMenu() {
   }
   return (
     <Menu
-      label={`Account of ${member.email}`}
       triggerClass="flex w-full items-center gap-3 rounded-lg px-2 py-1.5 text-left hover:bg-sunken"
       trigger={
         <>
@@ -26,6 +25,7 @@ export function AccountMenu() {
             {member.email.slice(0, 2)}
           </span>
           <span className="min-w-0 flex-1 leading-4">
+            <span className="sr-only">Account of </span>
             <span className="block truncate text-[13px] font-medium">{member.email}</span>
             <span className="block truncate text-xs text-muted">
               {organization.name} · {member.role}

@@ -5,7 +5,8 @@ import type { ReactNode } from 'react';
 import { buttonClass } from './button.tsx';
 
 interface MenuProps {
-  readonly label: string;
+  /** Where the trigger shows no words of its own. */
+  readonly label?: string;
   readonly trigger?: ReactNode;
   readonly triggerClass?: string;
   readonly children: ReactNode;

@@ -45,7 +45,7 @@ function Line({ title, label, text, attempt }: LineProps) {
       <div className="flex items-center justify-between gap-3">
         <h2 className="font-medium">{title}</h2>
         {attempt && (
-          <Button size="small" busy={busy} onClick={run} aria-label={`Try the ${label}`}>
+          <Button size="small" busy={busy} onClick={run} aria-label={`Try it: ${label}`}>
             <Play className="size-3.5" aria-hidden /> Try it
           </Button>
         )}

@@ -113,7 +113,7 @@ function Actions({ member }: { member: Member }) {
         look="quiet"
         size="small"
         label="New link"
-        name={`New invitation link for ${member.email}`}
+        name={`New link for ${member.email}`}
         title={`A new link for ${member.email}?`}
         text="Old links and sessions of this member end at once; the new link lets them set a password or passkey anew."
         action="Make a link"

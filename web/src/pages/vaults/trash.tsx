@@ -79,7 +79,7 @@ function TrashActions({ item }: { item: GenericResource }) {
         look="quiet"
         size="small"
         label="Delete for good"
-        name={`Delete ${item.name} for good`}
+        name={`Delete for good: ${item.name}`}
         title={`Delete ${item.name} for good?`}
         text="All of its versions are destroyed. Nothing brings them back."
         action="Delete for good"
