@@ -85,7 +85,7 @@ export function Rows<T extends { readonly id: string }>({
   const columnOf = (id: string) => columns.find(column => column.id === id)!;
   const cellClass = ({ from, end }: Column<T>) => `${from ? widths[from] : ''} ${end ? 'text-right' : ''}`;
   return (
-    <div className={`overflow-x-auto transition-opacity ${fading ? 'opacity-60' : ''}`}>
+    <div className={`relative overflow-x-auto transition-opacity ${fading ? 'opacity-60' : ''}`}>
       <table className="w-full border-collapse text-left" aria-label={label}>
         <thead>
           {table.getHeaderGroups().map(group => (

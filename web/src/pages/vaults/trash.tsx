@@ -71,7 +71,7 @@ function TrashActions({ item }: { item: GenericResource }) {
   }
   if (!may(`${collection}:write`)) return null;
   return (
-    <span className="flex justify-end gap-1">
+    <span className="flex flex-wrap justify-end gap-1">
       <Button size="small" onClick={restore} aria-label={`Restore ${item.name}`}>
         <RotateCcw className="size-4" aria-hidden /> Restore
       </Button>
