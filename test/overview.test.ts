@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { callService, engines, type Service, startService } from './harness.ts';
+import { tamper } from './people.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -125,6 +126,23 @@ for (const engine of engines) {
       assert.deepEqual(theirs.busiest_vaults, []);
       assert.equal(theirs.counts.vaults, 0);
       assert.deepEqual(theirs.expiring, []);
+    });
+
+    it('proves the logs, and finds an entry that was edited', async () => {
+      const whole = (await service.call('GET', '/v1/audit-logs/verification')).body;
+      assert.equal(whole.ok, true, JSON.stringify(whole));
+      assert.deepEqual(whole.findings, []);
+      assert.ok(whole.entries.request >= 5);
+      assert.equal(whole.entries.audit, (await service.call('GET', '/v1/audit-logs')).body.pagination.total);
+      const newest = `(SELECT id FROM audit_logs ORDER BY id DESC LIMIT 1)`;
+      await tamper(
+        service,
+        `UPDATE audit_logs SET entry = replace(entry, 'allowed', 'denied') WHERE id = ${newest}`,
+      );
+      service.clock.fixed! += 61_000;
+      const edited = (await service.call('GET', '/v1/audit-logs/verification')).body;
+      assert.equal(edited.ok, false);
+      assert.deepEqual(edited.findings[0], { what: 'edited', count: 1 });
     });
 
     it('says what runs here', async () => {

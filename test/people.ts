@@ -160,7 +160,10 @@ export async function invite(
 }
 
 /** Speaks to the database behind the service's back, as somebody who can write to it would. */
-export async function tamper(service: EmptyService, statement: string): Promise<Record<string, unknown>[]> {
+export async function tamper(
+  service: Pick<EmptyService, 'databaseUrl' | 'data'>,
+  statement: string,
+): Promise<Record<string, unknown>[]> {
   if (service.databaseUrl === null) {
     const db = new DatabaseSync(join(service.data, 'strongroom.db'));
     try {

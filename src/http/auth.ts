@@ -6,12 +6,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Origin } from '../access/caller.ts';
 import * as auth from '../contract/auth.ts';
-import { Failure, statusOf } from '../contract/errors.ts';
+import { Failure } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
 import type { Accounts } from '../vault/accounts/accounts.ts';
 import type { Site } from '../vault/accounts/passkeys.ts';
 import { longestSession, type SignedInAs } from '../vault/accounts/sessions.ts';
-import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
 import type { AppParts } from './app.ts';
 import {
   checkOwnPage,
@@ -19,11 +18,11 @@ import {
   cookieOf,
   sessionCookie,
   setCookie,
-  signOnCookie,
   takesPasskeys,
 } from './browser.ts';
 import { check } from './check.ts';
 import { originOf } from './request.ts';
+import { mountSignOn } from './sign-on.ts';
 
 interface Call<Body> {
   readonly body: Body;
@@ -43,8 +42,6 @@ interface AuthRoute {
   readonly own?: true;
   handle(call: Call<never>, reply: FastifyReply): Promise<unknown>;
 }
-
-const signOnLifetime = 10 * 60_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -280,39 +277,4 @@ function ownRoutes(parts: AppParts): AuthRoute[] {
       },
     ),
   ];
-}
-
-/** The way to the issuer and back. Whatever goes wrong there ends on the sign-in page, which says so. */
-function mountSignOn(app: FastifyInstance, parts: AppParts, singleSignOn: SingleSignOn): void {
-  const { accounts } = parts.domain;
-  const noCookie = setCookie(signOnCookie, '', 0, 'Lax');
-
-  function toSignIn(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    if (!(error instanceof Failure)) throw error;
-    if (statusOf[error.code] >= 500) parts.onError(error.cause ?? error, request.id);
-    return reply.header('set-cookie', noCookie).redirect(`/sign-in?error=${error.code}`);
-  }
-
-  app.get('/auth/oidc/start', async (request, reply) => {
-    try {
-      const callback = `${callOf(parts, request).site.origin}/auth/oidc/callback`;
-      const { url, kept } = await singleSignOn.start(callback);
-      return reply.header('set-cookie', setCookie(signOnCookie, kept, signOnLifetime, 'Lax')).redirect(url);
-    } catch (error) {
-      return toSignIn(error, request, reply);
-    }
-  });
-
-  app.get('/auth/oidc/callback', async (request, reply) => {
-    const { site, origin } = callOf(parts, request);
-    try {
-      const returned = new URL(request.url, site.origin);
-      const email = await singleSignOn.finish(returned, cookieOf(request.raw, signOnCookie));
-      const token = await accounts.signIn.byVerifiedEmail(email, origin);
-      const session = setCookie(sessionCookie, token, longestSession, 'Strict');
-      return reply.header('set-cookie', [noCookie, session]).redirect('/');
-    } catch (error) {
-      return toSignIn(error, request, reply);
-    }
-  });
 }

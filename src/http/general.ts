@@ -314,7 +314,7 @@ function overviewRoutes({ overviews }: Domain): Route[] {
   ];
 }
 
-function logRoutes({ logs: service }: Domain): Route[] {
+function logRoutes({ logs: service, logCheck }: Domain): Route[] {
   return [
     {
       method: 'GET',
@@ -358,6 +358,15 @@ function logRoutes({ logs: service }: Domain): Route[] {
       query: logs.auditLogQuery,
       answer: listOf(logs.auditLog),
       handle: ({ caller, query }) => service.audits(caller, query),
+    },
+    {
+      method: 'GET',
+      path: '/v1/audit-logs/verification',
+      tag: 'audit-logs',
+      summary: 'Prove that no entry of the logs was edited, removed or cut off',
+      needs: { all: ['logs:read'] },
+      answer: logs.logVerification,
+      handle: ({ caller }) => logCheck(caller),
     },
     {
       method: 'GET',

@@ -12,6 +12,7 @@ import { credentialsWith } from './credentials.ts';
 import { guardWith } from './guard.ts';
 import { housekeepingWith } from './housekeeping.ts';
 import { keysWith } from './keys.ts';
+import { logCheckWith } from './log-check.ts';
 import { logsWith } from './logs.ts';
 import { membersWith } from './members.ts';
 import { organizationsWith } from './organizations.ts';
@@ -67,6 +68,7 @@ export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
     }),
     ...credentialsWith(parts, shelf),
     logs: logsWith(parts),
+    logCheck: logCheckWith(parts),
     housekeeping: housekeepingWith(parts, shelf),
   };
 }

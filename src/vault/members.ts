@@ -6,7 +6,7 @@ import type { SearchQuery } from '../contract/common.ts';
 import { Failure } from '../contract/errors.ts';
 import { iso } from '../contract/text.ts';
 import type { MemberRow } from '../store/organizations.ts';
-import { inviteAgain, inviteNew, newMember } from './accounts/joining.ts';
+import { inviteAgain, inviteNew, newMember } from './accounts/invitations.ts';
 import { type Collection, listOf } from './collection.ts';
 import { retryingStale } from './guard.ts';
 import type { Parts } from './parts.ts';
