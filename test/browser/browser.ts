@@ -44,10 +44,13 @@ export interface Fresh extends Running {
 }
 
 /** A service that nobody has set up yet. */
-export async function startFresh(more: readonly string[] = []): Promise<Fresh> {
+export async function startFresh(
+  more: readonly string[] = [],
+  environment: Record<string, string> = {},
+): Promise<Fresh> {
   const data = await mkdtemp(join(tmpdir(), 'strongroom-browser-'));
   const clock = new Clock();
-  const config = readConfig(serveOptions, ['--data', data, '--port', '0', ...more], {});
+  const config = readConfig(serveOptions, ['--data', data, '--port', '0', ...more], environment);
   const running = await serve(config, { now: clock.now, report: () => undefined });
   const byName = (url: string) => url.replace('127.0.0.1', 'localhost');
   return {
