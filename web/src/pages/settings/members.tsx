@@ -97,7 +97,7 @@ function Actions({ member }: { member: Member }) {
   const { signedIn } = useSession();
   const [token, setToken] = useState('');
   async function inviteAgain() {
-    const { token: fresh = '' } = await post<Member>(`/v1/members/${member.id}/invite`);
+    const { token: fresh = '' } = await post<Member>(`/v1/members/${member.id}/invitation`);
     setToken(fresh);
     await refresh('members');
   }
