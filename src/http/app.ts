@@ -5,26 +5,29 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../access/caller.ts';
+import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
-import type { Store } from '../store/store.ts';
 import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
 import type { Domain } from '../vault/domain.ts';
 import { mountAuth } from './auth.ts';
-import { checkOwnPage, clearedSession, cookieOf, type SiteOf, sessionCookie } from './browser.ts';
+import { checkOwnPage, clearIfOver, cookieOf, type SiteOf, sessionCookie } from './browser.ts';
 import { dashboard } from './dashboard.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, securityHeaders, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
-import { mountHealth } from './health.ts';
+import { mountHealth, probes } from './health.ts';
 import { parseJson } from './json.ts';
-import { planLimit } from './plan-limit.ts';
+import { type CountRequests, planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
 import { registerRoutes } from './route.ts';
-import { type CertificatePair, createListener } from './server.ts';
+import { type CertificatePair, createListener, type Timeouts } from './server.ts';
+import { answerUnparsed } from './unparsed.ts';
 import { vaultReadHandler } from './vault-read.ts';
 
 export interface AppParts {
   readonly domain: Domain;
-  readonly store: Store;
+  readonly countRequests: CountRequests;
+  /** Whether the store answers right now, and hears what other replicas change. */
+  readonly storeReady: () => Promise<boolean>;
   readonly now: () => number;
   readonly newId: NewId;
   readonly addressOf: AddressOf;
@@ -33,6 +36,7 @@ export interface AppParts {
   readonly version: string;
   readonly tls: CertificatePair | null;
   readonly draining: () => boolean;
+  readonly timeouts?: Timeouts;
   /** For the operator's eyes: what went wrong inside. */
   readonly onError: (error: unknown, requestId: string) => void;
 }
@@ -45,15 +49,25 @@ export function buildApp(parts: AppParts): FastifyInstance {
     logger: false,
     bodyLimit: largestBody,
     genReqId: parts.newId,
+    return503OnClosing: false, // Our own hook answers, in the shape of our errors.
+    clientErrorHandler: answerUnparsed,
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      secure(request, reply);
+      answerFailure(parts, error, request, reply);
+    },
     exposeHeadRoutes: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 },
-    serverFactory: route => createListener(parts.tls, readVault, route as RequestListener),
+    serverFactory: route => createListener(parts, readVault, route as RequestListener),
   });
   hardenParsing(app);
   app.decorateRequest('caller', null);
   app.addHook('onRequest', (request, reply, done) => {
     secure(request, reply);
-    done(faultOf(request.raw) ?? undefined);
+    done(refusalOf(parts, request) ?? undefined);
+  });
+  app.addHook('onSend', (_request, reply, _body, done) => {
+    if (parts.draining()) reply.header('connection', 'close');
+    done();
   });
   app.setErrorHandler((error, request, reply) => answerFailure(parts, error, request, reply));
   app.setNotFoundHandler(dashboard());
@@ -63,12 +77,22 @@ export function buildApp(parts: AppParts): FastifyInstance {
   return app;
 }
 
+/** What can be said before anything of the request is looked up. */
+function refusalOf({ draining }: AppParts, request: FastifyRequest): Failure | null {
+  const fault = faultOf(request.raw);
+  if (fault !== null) return fault;
+  if (draining() && !probes.has(request.routeOptions.url ?? ''))
+    return new Failure('UNAVAILABLE', { retryAfter: 1 });
+  // Where nothing is, no body is read either.
+  return request.is404 && request.method !== 'GET' ? new Failure('NOT_FOUND') : null;
+}
+
 /** Only JSON is read, and only by our own parser. */
 function hardenParsing(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, body === '' ? undefined : parseJson(body as string));
+      done(null, body.length === 0 ? undefined : parseJson(body as Buffer));
     } catch (error) {
       done(error as Error);
     }
@@ -80,8 +104,8 @@ function secure(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 function mountGeneral(app: FastifyInstance, parts: AppParts): void {
-  const { domain, store, now, addressOf } = parts;
-  const take = planLimit({ store, now, limitOf: domain.organizations.limit });
+  const { domain, countRequests, now, addressOf } = parts;
+  const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
   app.register(async general => {
     general.addHook('onRequest', async (request, reply) => {
       const session =
@@ -107,13 +131,8 @@ async function memberOf(
 ): Promise<Caller> {
   checkOwnPage(request.raw, siteOf(request.raw), true);
   const origin = originOf(request.raw, request.id, addressOf);
-  return domain.accounts.sessions.require(session, origin).then(
-    ({ caller }) => caller,
-    error => {
-      reply.header('set-cookie', clearedSession);
-      throw error;
-    },
-  );
+  const { caller } = await clearIfOver(reply, domain.accounts.sessions.require(session, origin));
+  return caller;
 }
 
 function answerFailure(parts: AppParts, error: unknown, request: FastifyRequest, reply: FastifyReply): void {

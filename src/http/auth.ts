@@ -8,13 +8,13 @@ import type { Origin } from '../access/caller.ts';
 import * as auth from '../contract/auth.ts';
 import { Failure } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
-import type { Accounts } from '../vault/accounts/accounts.ts';
 import type { Site } from '../vault/accounts/passkeys.ts';
 import { longestSession, type SignedInAs } from '../vault/accounts/sessions.ts';
 import type { AppParts } from './app.ts';
 import {
   checkOwnPage,
   clearedSession,
+  clearIfOver,
   cookieOf,
   sessionCookie,
   setCookie,
@@ -75,23 +75,8 @@ async function admit(
   const { origin, site, token } = callOf(parts, request);
   checkOwnPage(request.raw, site, token !== null);
   const { accounts } = parts.domain;
-  if (route.own) request.signedInAs = await signedIn(accounts, token, origin, reply);
+  if (route.own) request.signedInAs = await clearIfOver(reply, accounts.sessions.require(token, origin));
   else if (request.method !== 'GET') accounts.checkAddress(origin);
-}
-
-/** A cookie that is good for nothing is taken away. */
-async function signedIn(
-  { sessions }: Accounts,
-  token: string | null,
-  origin: Origin,
-  reply: FastifyReply,
-): Promise<SignedInAs> {
-  try {
-    return await sessions.require(token, origin);
-  } catch (error) {
-    if (token !== null) reply.header('set-cookie', clearedSession);
-    throw error;
-  }
 }
 
 function callOf({ addressOf, siteOf }: AppParts, request: FastifyRequest): Call<undefined> {

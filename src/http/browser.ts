@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import type { FastifyReply } from 'fastify';
 import { addressSet, plainAddress } from '../access/address.ts';
 import { Failure } from '../contract/errors.ts';
 import type { Site } from '../vault/accounts/passkeys.ts';
@@ -56,6 +57,16 @@ export function setCookie(name: string, value: string, maxAge: number, sameSite:
 }
 
 export const clearedSession = setCookie(sessionCookie, '', 0, 'Strict');
+
+/** A cookie that is good for nothing is taken away; one that could not be looked up stays. */
+export async function clearIfOver<T>(reply: FastifyReply, session: Promise<T>): Promise<T> {
+  try {
+    return await session;
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'UNAUTHORIZED') reply.header('set-cookie', clearedSession);
+    throw error;
+  }
+}
 
 /** `strict`: the request carries a cookie, so a page other than ours might have made the browser send it. */
 export function checkOwnPage(request: IncomingMessage, site: Site, strict: boolean): void {
