@@ -1,5 +1,5 @@
 /** Organizations, their members, and the few values that belong to the deployment as a whole. */
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from './engine.ts';
 import { containing, offsetOf, type Page, type PageOf } from './page.ts';
 import type { MemberTable, OrganizationTable } from './schema.ts';
@@ -85,7 +85,8 @@ export function organizations({ db, commit }: Engine) {
 
     async memberPage(organizationId: string, page: Page, q?: string): Promise<PageOf<MemberRow & Audited>> {
       let found = members(organizationId);
-      if (q !== undefined) found = found.where('email_key', 'like', containing(q));
+      if (q !== undefined) found = found.where(sql<boolean>`email_key LIKE ${containing(q)} ESCAPE '\\'`);
+      if (page.asOf !== undefined) found = found.where('id', '<=', page.asOf);
       const { total } = await found
         .clearSelect()
         .select(({ fn }) => fn.countAll<number>().as('total'))

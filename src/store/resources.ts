@@ -34,6 +34,9 @@ export function resources({ db }: Engine) {
   const inLivingVault = sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
     WHERE vault.id = resources.vault_id AND vault.id <> resources.id AND vault.deleted_at IS NOT NULL)`;
 
+  const ofLivingVault = sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
+    WHERE vault.id = counts.vault_id AND vault.deleted_at IS NOT NULL)`;
+
   const audited = () =>
     db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision);
 
@@ -252,6 +255,7 @@ export function resources({ db }: Engine) {
       .where('organization_id', '=', organizationId)
       .where('vault_id', 'in', vaultIds === undefined ? [organizationId] : [...vaultIds]);
     if (type !== undefined) found = found.where('type', '=', type);
+    if (vaultIds !== undefined) found = found.where(ofLivingVault);
     const row = await found.select(({ fn }) => fn.sum<number>('living').as('total')).executeTakeFirst();
     return Number(row?.total ?? 0);
   }

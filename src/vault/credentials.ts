@@ -4,7 +4,7 @@
  */
 import { isCidr } from '../access/address.ts';
 import type { Caller, ResourceKind } from '../access/caller.ts';
-import { type Action, holds, mayGrant, type Role } from '../access/policy.ts';
+import { type Action, type Grant, holds, mayGrant, type Role } from '../access/policy.ts';
 import { mintToken } from '../access/token.ts';
 import type {
   AccessKey,
@@ -27,7 +27,7 @@ import { type Collection, listOf } from './collection.ts';
 import { type EventKind, eventRow } from './events.ts';
 import { retryingStale } from './guard.ts';
 import type { Parts } from './parts.ts';
-import type { Shelf } from './shelf.ts';
+import { notFoundAs, type Shelf } from './shelf.ts';
 
 type Kind = keyof typeof credentialKinds;
 type VaultQuery = SearchQuery & { vault_id?: string | undefined; key_id?: string | undefined };
@@ -64,10 +64,13 @@ export function credentialsWith(
 
   async function find(caller: Caller, kind: Kind, id: string): Promise<CredentialRow> {
     const row = await store.credentials.living(caller.organizationId, credentialKinds[kind], id);
-    if (row === undefined || (row.vault_id !== null && !guard.sees(caller, row.vault_id))) {
-      throw new Failure('NOT_FOUND');
-    }
+    if (row === undefined || !sees(caller, row)) throw new Failure('NOT_FOUND');
     return stamps.credential.believe(row);
+  }
+
+  /** API keys lie in no vault: whoever is given some vaults only sees none of them. */
+  function sees(caller: Caller, { vault_id }: CredentialRow): boolean {
+    return vault_id === null ? caller.vaultIds === null : guard.sees(caller, vault_id);
   }
 
   async function list<T>(caller: Caller, kind: Kind, query: VaultQuery, present: (row: CredentialRow) => T) {
@@ -86,7 +89,7 @@ export function credentialsWith(
   function filterOf(caller: Caller, kind: Kind, query: VaultQuery): CredentialFilter | null {
     const asked = query.vault_id === undefined ? caller.vaultIds : [query.vault_id];
     const vaultIds = asked?.filter(id => guard.sees(caller, id));
-    if (vaultIds?.length === 0) return null;
+    if (vaultIds?.length === 0 || (kind === 'api' && caller.vaultIds !== null)) return null;
     return {
       organizationId: caller.organizationId,
       kind: credentialKinds[kind],
@@ -108,7 +111,7 @@ export function credentialsWith(
       id,
       organization_id: caller.organizationId,
       kind: credentialKinds[kind],
-      name: wanted.name,
+      ...named(wanted.name),
       digest: keyring.tokenDigest(token),
       vault_id: wanted.vaultId ?? null,
       key_id: wanted.keyId ?? null,
@@ -208,10 +211,9 @@ export function credentialsWith(
 
     async create(caller, { name, role, scopes = null, vault_ids = null, expiration_date }) {
       await guard.admit(caller, 'api-keys:write');
-      if (!mayGrant(caller, { role, scopes, vaultIds: vault_ids })) {
-        throw new Failure('FORBIDDEN', { message: 'A key can be given no more than its maker has' });
-      }
-      for (const id of vault_ids ?? []) await shelf.find(caller, 'vault', id).catch(noSuchVault);
+      checkGrant(caller, { role, scopes, vaultIds: vault_ids });
+      const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'names no vault' });
+      for (const id of vault_ids ?? []) await shelf.find(caller, 'vault', id).catch(notFoundAs(missing));
       const narrowing = { scopes, vault_ids };
       const { row, token } = await mint(caller, 'api', {
         name,
@@ -223,7 +225,11 @@ export function credentialsWith(
     },
 
     async update(caller, id, { name, expiration_date }) {
-      return presentApiKey(await revise(caller, 'api', id, row => rename(row, name, expiration_date)));
+      const row = await revise(caller, 'api', id, before => {
+        checkGrant(caller, grantOf(before));
+        return rename(before, name, expiration_date);
+      });
+      return presentApiKey(row);
     },
 
     remove: (caller, id) => revoke(caller, 'api', id),
@@ -278,9 +284,8 @@ export function credentialsWith(
 
     async create(caller, { key_id, name, expiration_date }) {
       await guard.admit(caller, 'public-tokens:write');
-      const key = await shelf.find(caller, 'key', key_id).catch(() => {
-        throw new Failure('NOT_FOUND', { field: 'key_id', reason: 'names no key' });
-      });
+      const missing = new Failure('NOT_FOUND', { field: 'key_id', reason: 'names no key' });
+      const key = await shelf.find(caller, 'key', key_id).catch(notFoundAs(missing));
       const { row, token } = await mint(caller, 'pub', {
         name: name ?? key.name,
         keyId: key_id,
@@ -300,18 +305,29 @@ export function credentialsWith(
   return { apiKeys, accessKeys, publicTokens };
 }
 
-function noSuchVault(): never {
-  throw new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'names no vault' });
+function named(name: string): Pick<CredentialRow, 'name' | 'name_search'> {
+  return { name, name_search: name.toLowerCase() };
 }
 
 function rename(row: CredentialRow, name: string | undefined, expirationDate: number | null | undefined) {
   return {
-    name: name ?? row.name,
+    ...named(name ?? row.name),
     expiration_date: expirationDate === undefined ? row.expiration_date : expirationDate,
   };
 }
 
 type Narrowings = Pick<AccessKeyUpdate, 'kinds' | 'names' | 'names_only' | 'cidrs' | 'rate_limit'>;
+
+/** Giving a key a longer life is granting, as making it is. */
+function checkGrant(caller: Caller, wanted: Grant): void {
+  if (mayGrant(caller, wanted)) return;
+  throw new Failure('FORBIDDEN', { message: 'A key can be given no more than its maker has' });
+}
+
+function grantOf({ role, narrowing }: CredentialRow): Grant {
+  const { scopes = null, vault_ids = null } = JSON.parse(narrowing) as Narrowing;
+  return { role: role as Role, scopes, vaultIds: vault_ids };
+}
 
 /** What a body leaves out stays; what it sets to null narrows nothing any more. */
 function narrowed(before: Narrowing, body: Narrowings): Narrowing {

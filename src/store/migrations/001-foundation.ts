@@ -118,6 +118,7 @@ async function credentials(db: Kysely<unknown>, types: ColumnTypes): Promise<voi
     .addColumn('organization_id', types.id, col => col.notNull().references('organizations.id'))
     .addColumn('kind', 'text', col => col.notNull())
     .addColumn('name', 'text', col => col.notNull())
+    .addColumn('name_search', 'text', col => col.notNull())
     .addColumn('digest', types.bytes as never, col => col.notNull())
     .addColumn('vault_id', types.id)
     .addColumn('key_id', types.id)
