@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { operatorOf } from '../src/cli/operator.ts';
 import { readConfig, serveOptions } from '../src/config.ts';
 import type { Plan } from '../src/contract/access.ts';
-import { openStrongroom } from '../src/open.ts';
+import { openStrongroom, type Strongroom } from '../src/open.ts';
 import { type Running, serve } from '../src/serve.ts';
 import { freshDatabase } from './postgres.ts';
 
@@ -141,6 +141,19 @@ export async function callService(
     body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
   });
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  const isJson = /^application\/json(;|$)/.test(response.headers.get('content-type') ?? '');
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : text };
+}
+
+/** Runs something in this process over a service's data, as a command beside it would. */
+export async function beside<T>(
+  service: Pick<Service, 'place'>,
+  run: (strongroom: Strongroom) => Promise<T>,
+): Promise<T> {
+  const strongroom = await openStrongroom(readConfig(serveOptions, service.place, {}), false);
+  try {
+    return await run(strongroom);
+  } finally {
+    await strongroom.close();
+  }
 }

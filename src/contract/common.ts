@@ -2,8 +2,12 @@
 import { z } from 'zod';
 import { exampleId, id, line, queryInteger, timestamp } from './text.ts';
 
-export const pageNumber = queryInteger(1, 999_999_999).default(1).meta({ description: 'From 1.' });
-export const pageLimit = queryInteger(1, 100).default(20).meta({ description: 'Records a page.' });
+export const pageNumber = queryInteger(1, 999_999_999)
+  .default(1)
+  .meta({ description: 'From 1.', default: 1 });
+export const pageLimit = queryInteger(1, 100)
+  .default(20)
+  .meta({ description: 'Records a page.', default: 20 });
 
 export const pageQuery = z.strictObject({
   page: pageNumber,

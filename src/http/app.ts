@@ -4,17 +4,18 @@
  */
 import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { Failure } from '../contract/errors.ts';
+import { Failure, invalid } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Store } from '../store/store.ts';
 import type { Domain } from '../vault/domain.ts';
+import { mountDocs } from './docs.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
 import { mountHealth } from './health.ts';
 import { parseJson } from './json.ts';
 import { planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
-import { registerRoutes } from './route.ts';
+import { type Route, registerRoutes } from './route.ts';
 
 export interface AppParts {
   readonly domain: Domain;
@@ -25,6 +26,8 @@ export interface AppParts {
   readonly version: string;
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly draining: () => boolean;
+  /** Told of every route as it is registered. */
+  readonly onRoute?: (route: { readonly method: string | string[]; readonly url: string }) => void;
   /** For the operator's eyes: what went wrong inside. */
   readonly onError: (error: unknown, requestId: string) => void;
 }
@@ -39,11 +42,17 @@ export function buildApp(parts: AppParts): FastifyInstance {
     requestTimeout: 30_000,
     keepAliveTimeout: 72_000,
     exposeHeadRoutes: false,
+    // A path that can't be decoded reaches no hook, and must not be answered in the framework's own words.
+    frameworkErrors: (error, request, reply) => {
+      secure(request as FastifyRequest, reply as FastifyReply);
+      answerFailure(parts, error, request as FastifyRequest, reply as FastifyReply);
+    },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 },
     ...listener(parts),
   }) as unknown as FastifyInstance;
   hardenParsing(app);
   app.decorateRequest('caller', null);
+  if (parts.onRoute !== undefined) app.addHook('onRoute', parts.onRoute);
   app.addHook('onRequest', (request, reply, done) => {
     secure(request, reply);
     done(faultOf(request.raw) ?? undefined);
@@ -53,7 +62,9 @@ export function buildApp(parts: AppParts): FastifyInstance {
     throw new Failure('NOT_FOUND');
   });
   mountHealth(app, parts);
-  mountGeneral(app, parts);
+  const routes = generalRoutes(parts.domain);
+  mountDocs(app, routes, parts.version);
+  mountGeneral(app, parts, routes);
   return app;
 }
 
@@ -65,13 +76,24 @@ function listener({ tls }: AppParts) {
 /** Only JSON is read, and only by our own parser. */
 function hardenParsing(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, body === '' ? undefined : parseJson(body as string));
+      done(null, body.length === 0 ? undefined : parseJson(textOf(body as Buffer)));
     } catch (error) {
       done(error as Error);
     }
   });
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Bytes that are no text are refused, and not stored as something else. */
+function textOf(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw invalid('', 'the body must be UTF-8', cause);
+  }
 }
 
 function secure(request: FastifyRequest, reply: FastifyReply): void {
@@ -84,7 +106,7 @@ function secure(request: FastifyRequest, reply: FastifyReply): void {
   headers.setHeader('cache-control', 'no-store');
 }
 
-function mountGeneral(app: FastifyInstance, parts: AppParts): void {
+function mountGeneral(app: FastifyInstance, parts: AppParts, routes: readonly Route[]): void {
   const { domain, store, now, addressOf } = parts;
   const take = planLimit({ store, now, limitOf: domain.organizations.limit });
   app.register(async general => {
@@ -93,7 +115,7 @@ function mountGeneral(app: FastifyInstance, parts: AppParts): void {
       request.caller = await domain.authenticate.apiKey(bearerToken(request.headers.authorization), origin);
       await take(request.caller.organizationId, reply);
     });
-    registerRoutes(general, generalRoutes(domain));
+    registerRoutes(general, routes);
   });
 }
 
