@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
-import { buildApp } from './http/app.ts';
+import { type AppParts, buildApp } from './http/app.ts';
 import { addressReader } from './http/request.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
@@ -21,17 +21,19 @@ export interface ServeParts {
   readonly now?: () => number;
   /** One line for the operator: what happened, never what was sent. */
   readonly report: (line: string) => void;
+  /** Told of every route as it is registered. */
+  readonly onRoute?: AppParts['onRoute'];
 }
 
 const noteUsesEvery = 10_000;
 
-export async function serve(config: ServeConfig, { now = Date.now, report }: ServeParts): Promise<Running> {
+export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(config);
   const lock = lockData(config);
   try {
     const tls = await openTls(config);
-    const strongroom = await openStrongroom(config, true, now);
-    return await listen(config, strongroom, tls, report, () => lock?.release());
+    const strongroom = await openStrongroom(config, true, parts.now ?? Date.now);
+    return await listen(config, strongroom, tls, parts, () => lock?.release());
   } catch (error) {
     lock?.release();
     throw error;
@@ -42,7 +44,7 @@ async function listen(
   config: ServeConfig,
   strongroom: Strongroom,
   tls: Tls | null,
-  report: (line: string) => void,
+  { report, onRoute }: ServeParts,
   release: () => void,
 ): Promise<Running> {
   let draining = false;
@@ -53,6 +55,7 @@ async function listen(
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
+    ...(onRoute === undefined ? {} : { onRoute }),
     onError,
   });
   const checkpointer = new Checkpointer({

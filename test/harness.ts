@@ -6,7 +6,7 @@ import { operatorOf } from '../src/cli/operator.ts';
 import { readConfig, serveOptions } from '../src/config.ts';
 import type { Plan } from '../src/contract/access.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
-import { type Running, serve } from '../src/serve.ts';
+import { type Running, type ServeParts, serve } from '../src/serve.ts';
 import { freshDatabase } from './postgres.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;
@@ -33,6 +33,8 @@ export interface Service extends Made {
   readonly databaseUrl: string | null;
   /** What the operator was told. */
   readonly reports: string[];
+  /** Every route that was registered, as `GET /v1/vaults/:id`. */
+  readonly routes: ReadonlySet<string>;
   readonly clock: Clock;
   /** Calls with the owner's key, unless told otherwise; `null` sends none. */
   call(
@@ -68,9 +70,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
   const clock = new Clock();
   const reports: string[] = [];
+  const routes = new Set<string>();
   const start = () => {
     const config = readConfig(serveOptions, [...place, '--port', '0', ...(options.flags ?? [])], {});
-    return serve(config, { now: clock.now, report: line => reports.push(line) });
+    const onRoute: ServeParts['onRoute'] = ({ method, url }) => {
+      for (const one of [method].flat()) routes.add(`${one} ${url}`);
+    };
+    return serve(config, { now: clock.now, report: line => reports.push(line), onRoute });
   };
   const first = await makeOrganization(place, 'Test', options.plan ?? 'enterprise', options.limit ?? 0);
   let running = await start();
@@ -84,6 +90,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     data,
     databaseUrl,
     reports,
+    routes,
     clock,
     call: (method, path, body, key = first.key, headers = {}) =>
       callService(running.url, method, path, body, key, headers),

@@ -37,6 +37,8 @@ export interface Reader {
   readonly cidrs: readonly string[] | null;
   readonly rateLimit: number | null;
   readonly maxUses: number | null;
+  /** The same text for all keys that see the same things: answers are kept by it. */
+  readonly view: string;
 }
 
 export function readerSeesKind(reader: Reader, kind: ResourceKind): boolean {

@@ -28,6 +28,20 @@ const defaultMessages: Record<FailureCode, string> = {
   UNAVAILABLE: 'The service is unavailable',
 };
 
+/** The only table of codes and statuses. */
+export const statusOf: Readonly<Record<FailureCode, number>> = {
+  INVALID_REQUEST: 400,
+  CONFLICT: 400,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_ACTIVE: 403,
+  NOT_FOUND: 404,
+  EXPIRED: 410,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+  UNAVAILABLE: 503,
+};
+
 export interface FailureDetails {
   readonly message?: string;
   readonly field?: string;

@@ -16,6 +16,7 @@ import { parseJson } from './json.ts';
 import { planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
 import { type Route, registerRoutes } from './route.ts';
+import { mountVaultRead } from './vault-read.ts';
 
 export interface AppParts {
   readonly domain: Domain;
@@ -62,6 +63,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     throw new Failure('NOT_FOUND');
   });
   mountHealth(app, parts);
+  mountVaultRead(app, parts);
   const routes = generalRoutes(parts.domain);
   mountDocs(app, routes, parts.version);
   mountGeneral(app, parts, routes);

@@ -1,22 +1,9 @@
 /**
- * From failures to answers: the only table of codes and statuses. An answer never repeats what was sent and
+ * From failures to answers. An answer never repeats what was sent and
  * never says more of an inner error than that there was one; the cause goes to the operator's log.
  */
 import type { FastifyError } from 'fastify';
-import { Failure, type FailureCode, invalid } from '../contract/errors.ts';
-
-export const statusOf: Readonly<Record<FailureCode, number>> = {
-  INVALID_REQUEST: 400,
-  CONFLICT: 400,
-  UNAUTHORIZED: 401,
-  FORBIDDEN: 403,
-  NOT_ACTIVE: 403,
-  NOT_FOUND: 404,
-  EXPIRED: 410,
-  RATE_LIMITED: 429,
-  INTERNAL_ERROR: 500,
-  UNAVAILABLE: 503,
-};
+import { Failure, type FailureCode, invalid, statusOf } from '../contract/errors.ts';
 
 /** The framework's own refusals, which come before any of our code. */
 const frameworkRefusals: Readonly<Record<string, Failure>> = {
@@ -25,6 +12,8 @@ const frameworkRefusals: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: invalid('', 'the body must have 1 MiB at most'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalid('content-length', 'must be the length of the body'),
 };
+
+export { statusOf };
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;

@@ -77,22 +77,21 @@ export function resources({ db }: Engine) {
         .where('deleted_at', 'is', null)
         .executeTakeFirst(),
 
-    /** Everything living of one type in a vault, oldest first, with the sealed values. */
-    allWithValues: (vaultId: string, type: string): Promise<ResourceWithValue[]> =>
-      withValue()
+    /** What lives of one type in a vault, oldest first, with the sealed values: so many after an id. */
+    stretchWithValues: (
+      vaultId: string,
+      type: string,
+      afterId: string | undefined,
+      limit: number,
+    ): Promise<ResourceWithValue[]> => {
+      const found = withValue()
         .where('vault_id', '=', vaultId)
         .where('type', '=', type)
         .where('deleted_at', 'is', null)
         .orderBy('resources.id')
-        .execute(),
-
-    all: (vaultId: string, type: string): Promise<AuditedResource[]> =>
-      audited()
-        .where('vault_id', '=', vaultId)
-        .where('type', '=', type)
-        .where('deleted_at', 'is', null)
-        .orderBy('id')
-        .execute(),
+        .limit(limit);
+      return (afterId === undefined ? found : found.where('resources.id', '>', afterId)).execute();
+    },
 
     async page(filter: ResourceFilter, page: Page): Promise<PageOf<AuditedResource>> {
       const found = narrow(db.selectFrom('resources').where(inLivingVault), filter);

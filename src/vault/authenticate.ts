@@ -153,6 +153,10 @@ function callerOf({ row, narrowing }: Credential, origin: Origin): Caller {
   };
 }
 
+function viewOf({ kinds = null, names = null, names_only = false }: Narrowing): string {
+  return kinds === null && names === null && !names_only ? '' : JSON.stringify([kinds, names, names_only]);
+}
+
 function readerOf({ row, narrowing }: Credential): Reader {
   return {
     kind: 'access-key',
@@ -166,5 +170,6 @@ function readerOf({ row, narrowing }: Credential): Reader {
     cidrs: narrowing.cidrs ?? null,
     rateLimit: narrowing.rate_limit ?? null,
     maxUses: row.max_uses,
+    view: viewOf(narrowing),
   };
 }

@@ -3,6 +3,7 @@ import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
 import type { Store } from '../store/store.ts';
+import { answersWith } from './answers.ts';
 import { Attempts } from './attempts.ts';
 import { authenticatorWith } from './authenticate.ts';
 import { certificatesWith } from './certificates.ts';
@@ -12,6 +13,7 @@ import { keysWith } from './keys.ts';
 import { logsWith } from './logs.ts';
 import { membersWith } from './members.ts';
 import { organizationsWith } from './organizations.ts';
+import { vaultReadsWith } from './read.ts';
 import { resourcesWith } from './resources.ts';
 import { secretsWith } from './secrets.ts';
 import { shelfWith } from './shelf.ts';
@@ -37,10 +39,13 @@ export function domainWith({ store, keyring, now, newId }: DomainParts) {
   const secrets = secretsWith(parts, shelf);
   const keys = keysWith(parts, shelf);
   const certificates = certificatesWith(parts, shelf);
+  const authenticate = authenticatorWith({ store, keyring, stamps, attempts, now });
+  const answers = answersWith(parts, shelf);
   return {
     ledger,
     attempts,
-    authenticate: authenticatorWith({ store, keyring, stamps, attempts, now }),
+    authenticate,
+    vaultReads: vaultReadsWith({ ...parts, ledger, authenticate, answers }),
     organizations: organizationsWith(parts),
     members: membersWith(parts),
     vaults,

@@ -21,6 +21,8 @@ export interface Secrets extends Collection<Secret, SecretCreate, SecretUpdate, 
   reveal(caller: Caller, id: string, version: number | undefined): Promise<RevealedSecret>;
   versions(caller: Caller, id: string, query: PageQuery): Promise<List<Version>>;
   rollback(caller: Caller, id: string, version: number): Promise<Secret>;
+  /** Refuses whoever may change no secret at all. */
+  admitWrites(caller: Caller): Promise<void>;
 }
 
 const defaultContentType = 'text/plain';
@@ -33,6 +35,8 @@ export function secretsWith({ store, stamps, guard }: Parts, shelf: Shelf): Secr
   }
 
   return {
+    admitWrites: caller => guard.admit(caller, 'secrets:write'),
+
     async list(caller, query) {
       await guard.admit(caller, 'secrets:read');
       const { items, total } = await shelf.list(caller, 'secret', query);

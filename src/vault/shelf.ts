@@ -384,6 +384,7 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
   return {
     find,
     openVault,
+    openVaultRow,
     vaultOf,
     labelled,
     openLabels,

@@ -1,0 +1,176 @@
+/**
+ * The vault read: the one way to what a vault holds, for the vault endpoint and the tools alike. It says who
+ * is asking, counts the key's own limits, reads, and writes the request down; only when that entry is durable
+ * does it hand anything out. Refusals are written down like answers. Where the log can't be written, there
+ * is no answer at all.
+ */
+import type { Origin, Reader } from '../access/caller.ts';
+import { Failure, statusOf } from '../contract/errors.ts';
+import { isId } from '../contract/id.ts';
+import { logText, type RequestEntry } from '../logs/entries.ts';
+import type { Ledger } from '../logs/ledger.ts';
+import { UnitsRefused } from '../store/engine.ts';
+import { type Answers, requestedText, type Selection } from './answers.ts';
+import type { Authenticator } from './authenticate.ts';
+import { retryingStale, StaleChange } from './guard.ts';
+import type { Parts } from './parts.ts';
+import { type ReadyAnswer, ReadyAnswers } from './ready.ts';
+
+export interface VaultRequest {
+  readonly token: string | null;
+  /** The vault that is asked for; null where the access key alone says which. */
+  readonly vaultId: string | null;
+  readonly origin: Origin;
+  readonly route: string;
+  readonly method: string;
+  readonly tool: string | null;
+  readonly ifNoneMatch?: string | undefined;
+  /** What is asked for. It is checked after the credential, so a stranger learns nothing from it. */
+  readonly selection: () => Selection;
+}
+
+/** What may be handed out: its entry is in the log. */
+export type Outcome =
+  | { readonly status: 200; readonly answer: ReadyAnswer; readonly reader: Reader; readonly receipt: string }
+  | { readonly status: 304; readonly etag: string; readonly receipt: string }
+  | { readonly status: number; readonly failure: Failure; readonly receipt: string };
+
+export interface VaultReads {
+  request(asked: VaultRequest): Promise<Outcome>;
+}
+
+export interface VaultReadParts extends Parts {
+  readonly ledger: Ledger;
+  readonly authenticate: Authenticator;
+  readonly answers: Answers;
+}
+
+/** What is known of a request while it is served, for its entry. */
+interface Progress {
+  reader: Reader | null;
+  requested: string;
+  organizationId: string | null;
+  vaultId: string | null;
+}
+
+type Served = { answer: ReadyAnswer } | { etag: string } | { failure: Failure };
+
+const window = 60;
+
+export function vaultReadsWith(parts: VaultReadParts): VaultReads {
+  const { store, stamps, ledger, authenticate, answers, now } = parts;
+  const ready = new ReadyAnswers(store);
+
+  async function serve(asked: VaultRequest, progress: Progress): Promise<Served> {
+    const { token, vaultId, origin } = asked;
+    const reader = await (vaultId === null
+      ? authenticate.accessKeyAnywhere(token, origin)
+      : authenticate.accessKey(token, vaultId, origin));
+    Object.assign(progress, { reader, organizationId: reader.organizationId, vaultId: reader.vaultId });
+    if (reader.rateLimit !== null) await countRequest(reader.id, reader.rateLimit);
+    if (reader.maxUses !== null) await countUse(reader.id);
+    const selection = asked.selection();
+    progress.requested = requestedText(selection);
+    return find(reader, selection, asked.ifNoneMatch, progress);
+  }
+
+  async function find(
+    reader: Reader,
+    selection: Selection,
+    ifNoneMatch: string | undefined,
+    progress: Progress,
+  ): Promise<Served> {
+    const key = selectionKey(selection) + reader.view;
+    const kept = ready.peek(reader.vaultId, key, now());
+    if (kept !== undefined) {
+      progress.requested = kept.requested;
+      if (matches(ifNoneMatch, kept)) return { etag: kept.etag };
+      return { answer: { ...kept, body: ready.open(reader.vaultId, key, kept) } };
+    }
+    const answer = await ready.load(reader.vaultId, key, () => answers.make(reader, selection));
+    progress.requested = answer.requested;
+    return matches(ifNoneMatch, answer) ? { etag: answer.etag } : { answer };
+  }
+
+  async function countRequest(id: string, limit: number): Promise<void> {
+    const seconds = Math.floor(now() / 1000);
+    const start = seconds - (seconds % window);
+    const taken = await store.limits.take(id, start, 1);
+    if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: start + window - seconds });
+  }
+
+  /** A key that is used up is a bad key. */
+  async function countUse(id: string): Promise<void> {
+    await retryingStale(async () => {
+      const row = await store.credentials.byId(id);
+      if (row === undefined) throw new Failure('UNAUTHORIZED');
+      const { max_uses } = stamps.credential.believe(row);
+      const uses = stamps.believeUses(row);
+      if (max_uses !== null && uses >= max_uses) throw new Failure('UNAUTHORIZED');
+      const count = store.credentials.countUse(id, uses, stamps.stampUses(id, uses + 1));
+      await store.commit([{ statements: [count] }]).catch(error => {
+        throw error instanceof UnitsRefused ? new StaleChange() : error;
+      });
+    });
+  }
+
+  /** A refused request for a vault that exists belongs into the log of those whose vault it is. */
+  async function attribute({ vaultId }: VaultRequest, progress: Progress): Promise<void> {
+    if (vaultId === null || !isId(vaultId)) return;
+    const vault = await store.resources.vault(vaultId);
+    Object.assign(progress, { organizationId: vault?.organization_id ?? null, vaultId: vault?.id ?? null });
+  }
+
+  async function refusal(asked: VaultRequest, progress: Progress, error: unknown): Promise<Served> {
+    const failure = error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error });
+    if (failure.code === 'UNAUTHORIZED' && progress.reader === null) await attribute(asked, progress);
+    return { failure };
+  }
+
+  function entryOf(asked: VaultRequest, progress: Progress, status: number, started: number): RequestEntry {
+    const { reader, requested, organizationId, vaultId } = progress;
+    return {
+      organization_id: organizationId,
+      success: status < 400,
+      resource_type: 'vault',
+      ip_address: asked.origin.address,
+      route: asked.route,
+      method: asked.method,
+      status,
+      vault_id: vaultId,
+      access_key_id: reader?.id ?? null,
+      requested: logText(requested),
+      tool: asked.tool,
+      user_agent: logText(asked.origin.userAgent),
+      duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
+      request_id: asked.origin.requestId,
+    };
+  }
+
+  return {
+    async request(asked) {
+      const started = performance.now();
+      const progress: Progress = { reader: null, requested: '', organizationId: null, vaultId: null };
+      const served = await serve(asked, progress).catch(error => refusal(asked, progress, error));
+      const status = 'failure' in served ? statusOf[served.failure.code] : 'etag' in served ? 304 : 200;
+      const receipt = await ledger.record(entryOf(asked, progress, status, started));
+      if ('failure' in served) return { status, failure: served.failure, receipt };
+      if ('etag' in served) return { status: 304, etag: served.etag, receipt };
+      return { status: 200, answer: served.answer, reader: progress.reader!, receipt };
+    },
+  };
+}
+
+function selectionKey({ resource, namesOnly, keys, certificates }: Selection): string {
+  if (resource !== null) return `r${resource}`;
+  return `${namesOnly ? 'n' : 's'}${keys ? 'k' : ''}${certificates ? 'c' : ''}`;
+}
+
+/** Only JSON carries a tag; PEM is sent anew each time. */
+function matches(
+  ifNoneMatch: string | undefined,
+  { etag, contentType }: Pick<ReadyAnswer, 'etag' | 'contentType'>,
+): boolean {
+  if (ifNoneMatch === undefined || !contentType.startsWith('application/json')) return false;
+  return ifNoneMatch.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag);
+}
