@@ -1,7 +1,10 @@
 /** The OpenAPI document as the tests use it: its operations, validators for its schemas, and bodies from its examples. */
+import assert from 'node:assert/strict';
 import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { Service } from './harness.ts';
+import type { Answer, Service } from './harness.ts';
+
+export type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of every shape
 export type Json = any;
@@ -80,14 +83,39 @@ export interface World {
   readonly keyId: string;
 }
 
-export async function makeWorld(service: Service): Promise<World> {
-  const vault = await service.call('POST', '/v1/vaults', { name: unique('vault') });
-  const key = await service.call('POST', '/v1/keys', {
+export async function makeWorld(call: Call): Promise<World> {
+  const vault = await call('POST', '/v1/vaults', { name: unique('vault') });
+  const key = await call('POST', '/v1/keys', {
     vault_id: vault.body.id,
     name: unique('key'),
     generate: { key_type: 'EC', curve: 'P-256' },
   });
   return { vaultId: vault.body.id, keyId: key.body.id };
+}
+
+/** Reads the vault once, so that there is something in the request log. */
+export async function readVault(service: Service, call: Call, { vaultId }: World): Promise<void> {
+  const { body } = await call('POST', '/v1/access-keys', { vault_id: vaultId, name: unique('reader') });
+  const read = await service.call('GET', `/api/v1/vaults/${vaultId}`, undefined, body.token);
+  assert.equal(read.status, 200, read.text);
+}
+
+/** A path whose id names something that the operation can be done to. */
+export async function realPath(call: Call, document: Document, operation: Operation, world: World) {
+  const { path, method } = operation;
+  if (!path.includes('{id}')) return path;
+  const collection = path.split('/{id}')[0]!;
+  const make = document.operations().find(other => other.method === 'POST' && other.path === collection);
+  if (make === undefined) return path.replace('{id}', await newestOf(call, collection, world));
+  const made = await call('POST', collection, realBody(document.requestExample(make), world));
+  assert.equal(made.status, 200, made.text);
+  if (method === 'POST' && path.endsWith('/restore')) await call('DELETE', `${collection}/${made.body.id}`);
+  return path.replace('{id}', made.body.id);
+}
+
+async function newestOf(call: Call, collection: string, { vaultId }: World): Promise<string> {
+  const narrowed = collection === '/v1/request-logs' ? `?vault_id=${vaultId}` : '';
+  return (await call('GET', `${collection}${narrowed}`)).body.data[0].id;
 }
 
 let made = 0;

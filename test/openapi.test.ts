@@ -2,8 +2,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { Document, type Json, makeWorld, type Operation, realBody, type World } from './document.ts';
-import { beside, engines, type Service, startService } from './harness.ts';
+import {
+  Document,
+  type Json,
+  makeWorld,
+  type Operation,
+  readVault,
+  realBody,
+  realPath,
+  type World,
+} from './document.ts';
+import { engines, type Service, startService } from './harness.ts';
 
 for (const engine of engines) {
   describe(`the OpenAPI document on ${engine}`, () => {
@@ -14,8 +23,8 @@ for (const engine of engines) {
     before(async () => {
       service = await startService({ engine });
       document = await Document.of(service);
-      world = await makeWorld(service);
-      await recordRequest(service, world);
+      world = await makeWorld(service.call);
+      await readVault(service, service.call, world);
     });
     after(() => service.stop());
 
@@ -58,9 +67,8 @@ for (const engine of engines) {
     it('tells the truth of every operation: the real answers fit it', async () => {
       for (const operation of document.operations()) {
         const name = `${operation.method} ${operation.path}`;
-        const path = await realPath(service, document, operation, world);
-        const example = document.requestExample(operation);
-        const body = example === undefined ? undefined : realBody(example, world);
+        const path = await realPath(service.call, document, operation, world);
+        const body = realBody(document.requestExample(operation), world);
         const answer = await service.call(operation.method, path, body);
         assert.equal(answer.status, 200, `${name}: ${answer.text}`);
         const type = answer.headers.get('content-type') ?? '';
@@ -72,10 +80,9 @@ for (const engine of engines) {
       for (const operation of document.operations()) {
         for (const parameter of operation.value.parameters ?? []) {
           if (parameter.in !== 'query') continue;
-          const path = await realPath(service, document, operation, world);
+          const path = await realPath(service.call, document, operation, world);
           const value = encodeURIComponent(String(sampleOf(parameter.schema, world)));
-          const example = document.requestExample(operation);
-          const body = example === undefined ? undefined : realBody(example, world);
+          const body = realBody(document.requestExample(operation), world);
           const answer = await service.call(operation.method, `${path}?${parameter.name}=${value}`, body);
           assert.equal(answer.status, 200, `${operation.method} ${path}?${parameter.name}: ${answer.text}`);
         }
@@ -95,42 +102,4 @@ function sampleOf(schema: Json, world: World): unknown {
   if (schema.$ref?.endsWith('/Id')) return world.vaultId;
   if (schema.format === 'date-time') return '2026-01-31T00:00:00Z';
   return schema.examples?.[0] ?? schema.enum?.[0] ?? schema.minimum ?? '127.0.0.1';
-}
-
-/** A path whose id names something that the operation can be done to. */
-async function realPath(service: Service, document: Document, operation: Operation, world: World) {
-  const { path, method } = operation;
-  if (!path.includes('{id}')) return path;
-  const collection = path.split('/{id}')[0]!;
-  const make = document.operations().find(other => other.method === 'POST' && other.path === collection);
-  if (make === undefined) {
-    const list = await service.call('GET', collection);
-    return path.replace('{id}', list.body.data[0].id);
-  }
-  const made = await service.call('POST', collection, realBody(document.requestExample(make), world));
-  assert.equal(made.status, 200, made.text);
-  if (method === 'POST' && path.endsWith('/restore'))
-    await service.call('DELETE', `${collection}/${made.body.id}`);
-  return path.replace('{id}', made.body.id);
-}
-
-async function recordRequest(service: Service, { vaultId }: World): Promise<void> {
-  await beside(service, async ({ domain, newId }) => {
-    await domain.ledger.record({
-      organization_id: service.organizationId,
-      success: true,
-      resource_type: 'vault',
-      ip_address: '127.0.0.1',
-      route: '/api/v1/vaults/{vault_id}',
-      method: 'GET',
-      status: 200,
-      vault_id: vaultId,
-      access_key_id: null,
-      requested: 'secrets',
-      tool: null,
-      user_agent: 'test',
-      duration_ms: 1.5,
-      request_id: newId(),
-    });
-  });
 }

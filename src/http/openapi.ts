@@ -6,38 +6,9 @@
 import { z } from 'zod';
 import { errorBody, health } from '../contract/common.ts';
 import { errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './openapi-parts.ts';
-import { vaultOperation, vaultSchemas } from './openapi-vault.ts';
+import { Components, type Json, queryParameters } from './openapi-schemas.ts';
+import { vaultOperation } from './openapi-vault.ts';
 import type { Route } from './route.ts';
-
-type Json = Record<string, unknown>;
-
-/** Gathers the named schemas while the others are written in place. */
-class Components {
-  readonly schemas: Record<string, Json> = {};
-
-  schemaOf(schema: z.ZodType): Json {
-    const { properties, $defs = {} } = z.toJSONSchema(z.object({ it: schema }), {
-      io: 'input',
-      unrepresentable: 'any',
-      override: ({ jsonSchema }) => tidy(jsonSchema as Json),
-    }) as unknown as { properties: { it: Json }; $defs?: Record<string, Json> };
-    for (const [name, definition] of Object.entries($defs)) this.schemas[name] ??= rehomed(definition);
-    return rehomed(properties.it);
-  }
-}
-
-/** JSON Schema keeps examples in a list, and needs no telling which numbers a computer can hold. */
-function tidy(schema: Json): void {
-  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  if (!('example' in schema)) return;
-  schema.examples = [schema.example];
-  delete schema.example;
-}
-
-function rehomed(schema: Json): Json {
-  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Json;
-}
 
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const components = new Components();
@@ -46,7 +17,6 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = operation(route, components);
   }
-  const schemas = components.schemas;
   components.schemaOf(errorBody);
   return {
     openapi: '3.1.1',
@@ -63,10 +33,10 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     paths: {
       '/v1/health': { get: healthOperation(components) },
       ...paths,
-      '/api/v1/vaults/{vault_id}': { get: vaultOperation },
+      '/api/v1/vaults/{vault_id}': { get: vaultOperation(components) },
     },
     components: {
-      schemas: { ...schemas, ...vaultSchemas },
+      schemas: components.schemas,
       responses: errorAnswers,
       headers: limitHeaders,
       securitySchemes,
@@ -80,7 +50,7 @@ function operation(route: Route, components: Components): Json {
     tags: [route.tag],
     summary: route.summary,
     description: `Needs ${needed(route)}.`,
-    parameters: [...pathParameters(route), ...queryParameters(route, components)],
+    parameters: [...pathParameters(route), ...queryParameters(route.query, components)],
     ...requestBody(route, components),
     responses: { 200: success(route, components), ...refusals(route) },
   };
@@ -100,21 +70,6 @@ function needed({ needs }: Route): string {
 function pathParameters({ path }: Route): Json[] {
   if (!path.includes('{id}')) return [];
   return [{ name: 'id', in: 'path', required: true, schema: refersTo('schemas', 'Id') }];
-}
-
-function queryParameters({ query }: Route, components: Components): Json[] {
-  if (query === undefined) return [];
-  const { properties = {}, required = [] } = components.schemaOf(query) as {
-    properties?: Record<string, Json>;
-    required?: string[];
-  };
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    ...(description === undefined ? {} : { description }),
-    schema,
-  }));
 }
 
 function requestBody(route: Route, components: Components): Json {
