@@ -12,7 +12,7 @@ import {
 } from './resource-fields.ts';
 import { flag, id, name, oneOf, tags, timestamp } from './text.ts';
 
-const rsaSizes = [2048, 3072, 4096] as const;
+export const rsaSizes = [2048, 3072, 4096] as const;
 const generate = z
   .discriminatedUnion(
     'key_type',

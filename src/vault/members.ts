@@ -73,7 +73,8 @@ export function membersWith({ store, stamps, guard, now, newId }: Parts): Member
       await guard.admit(caller, 'members:write');
       return retryingStale(async () => {
         const before = await find(caller, id);
-        checkGrant(caller, role ?? (before.role as Role));
+        checkGrant(caller, before.role as Role);
+        if (role !== undefined) checkGrant(caller, role);
         const row = stamps.member.revise(before, { role: role ?? before.role }, now());
         await guard.change(caller, 'members:write', 'member.updated', {
           subjects: [subject(row)],
