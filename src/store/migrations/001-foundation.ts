@@ -76,6 +76,8 @@ async function resources(db: Kysely<unknown>, types: ColumnTypes): Promise<void>
   await sql`CREATE INDEX resources_of_vault ON resources (vault_id, type, id) WHERE deleted_at IS NULL`.execute(
     db,
   );
+  await sql`CREATE INDEX resources_maybe_inactive ON resources (organization_id, id) WHERE deleted_at IS NULL
+    AND (enabled = 0 OR activation_date IS NOT NULL OR expiration_date IS NOT NULL)`.execute(db);
   await sql`CREATE INDEX resources_expiring ON resources (expiration_date)
     WHERE deleted_at IS NULL AND expiration_date IS NOT NULL`.execute(db);
   await sql`CREATE INDEX resources_deleted ON resources (organization_id, deleted_at) WHERE deleted_at IS NOT NULL`.execute(
