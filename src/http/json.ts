@@ -4,8 +4,10 @@
  * of the objects that are open.
  */
 import { invalid } from '../contract/errors.ts';
+import { isSafeText } from '../contract/text.ts';
 
 const deepest = 32;
+const longestName = 128;
 const quote = 0x22;
 const backslash = 0x5c;
 
@@ -73,6 +75,6 @@ function noteKey(keys: Set<string> | null | undefined, literal: string): void {
     throw invalid('', 'the body must be valid JSON', cause);
   }
   if (key === '__proto__') throw invalid('__proto__', 'is not a member of this request');
-  if (keys.has(key)) throw invalid('', 'the body must not hold the same member twice');
+  if (keys.has(key)) throw invalid(isSafeText(key) ? key.slice(0, longestName) : '', 'must be given once');
   keys.add(key);
 }

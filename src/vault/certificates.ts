@@ -14,6 +14,7 @@ import { iso } from '../contract/text.ts';
 import {
   type CertificateFacts,
   certificateFitsKey,
+  checkNames,
   type ImportedCertificate,
   importCertificatePem,
   importPkcs12,
@@ -82,6 +83,7 @@ export function certificatesWith({ store, stamps, guard, now, newId }: Parts, sh
     if (body.pem !== undefined) return importCertificatePem(body.pem, body.passphrase);
     if (body.pkcs12 !== undefined) return importPkcs12(decodeBase64(body.pkcs12), body.passphrase);
     const { subject, sans = [], days } = body.self_signed!;
+    checkNames(subject, sans, 'self_signed.');
     const key = await keyIn(caller, body.vault_id, body.key_id!);
     const privatePem = await signingKey(caller, key, 'key.signed_certificate');
     const pem = await selfSign({ privatePem, subject, sans, notBefore: new Date(now()), days });
@@ -153,6 +155,7 @@ export function certificatesWith({ store, stamps, guard, now, newId }: Parts, sh
     async requestFor(caller, keyId, subject, sans) {
       await guard.admit(caller, 'certificates:write');
       const key = await shelf.find(caller, 'key', keyId);
+      checkNames(subject, sans);
       const privatePem = await signingKey(caller, key, 'key.signed_request');
       return { pem: await signingRequest({ privatePem, subject, sans }) };
     },
