@@ -174,10 +174,10 @@ class Values {
         return [name, fc.option(this.of(one, depth + 1), { nil: undefined, freq })];
       }),
     );
-    const extra = fc.option(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 1 }), {
-      nil: {},
-      freq: 1,
-    });
+    const extra = fc.oneof(
+      { weight: 20, arbitrary: fc.constant({}) },
+      { weight: 1, arbitrary: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 1 }) },
+    );
     return fc.tuple(fc.record(members), extra).map(([object, more]) => ({ ...more, ...object }));
   }
 }
