@@ -35,11 +35,16 @@ export async function fuzz(service: Service, { runs, seed }: FuzzOptions): Promi
   return statuses;
 }
 
-/** Ids of everything there is, so that a good part of the requests meets something. */
-async function pool(service: Service): Promise<string[]> {
+/** Ids of what there is, so that a good part of the requests meets something: by collection, and to be deleted. */
+interface Pool {
+  readonly kept: Readonly<Record<string, string>>;
+  readonly expendable: readonly string[];
+}
+
+async function pool(service: Service): Promise<Pool> {
   const world = await makeWorld(service.call);
   await readVault(service, service.call, world);
-  const ids = [world.vaultId, world.keyId];
+  const kept: Record<string, string> = { vaults: world.vaultId, resources: world.vaultId, keys: world.keyId };
   for (const [collection, body] of [
     ['secrets', { vault_id: world.vaultId, name: 'fuzzed', value: 'x' }],
     [
@@ -53,19 +58,26 @@ async function pool(service: Service): Promise<string[]> {
   ] as const) {
     const made = await service.call('POST', `/v1/${collection}`, body);
     assert.equal(made.status, 200, made.text);
-    ids.push(made.body.id);
+    kept[collection] = made.body.id;
   }
-  return ids;
+  const bodies = Array.from({ length: 50 }, (_, at) => ({
+    vault_id: world.vaultId,
+    name: `${at}`,
+    value: 'x',
+  }));
+  const { body } = await service.call('POST', '/v1/secrets/bulk', { items: bodies });
+  return { kept, expendable: body.results.map((result: Json) => result.secret.id) };
 }
 
-function requests(document: Document, ids: readonly string[]): Arbitrary<Fuzzed> {
-  const values = new Values(document, ids);
+function requests(document: Document, pool: Pool): Arbitrary<Fuzzed> {
+  const values = new Values(document, Object.values(pool.kept));
   return fc.oneof(
     ...document.operations().map(operation =>
       fc.record({
         operation: fc.constant(operation),
         id: fc.oneof(
-          { weight: 8, arbitrary: values.id },
+          { weight: 8, arbitrary: fittingId(operation, pool) },
+          { weight: 1, arbitrary: fc.uuid() },
           { weight: 1, arbitrary: fc.string({ minLength: 1 }) },
         ),
         query: values.query(operation),
@@ -73,6 +85,11 @@ function requests(document: Document, ids: readonly string[]): Arbitrary<Fuzzed>
       }),
     ),
   );
+}
+
+function fittingId({ method, path }: Operation, { kept, expendable }: Pool): Arbitrary<string> {
+  const id = kept[path.split('/')[2]!];
+  return method === 'DELETE' || id === undefined ? fc.constantFrom(...expendable) : fc.constant(id);
 }
 
 async function send(service: Service, document: Document, { operation, id, query, body }: Fuzzed) {
