@@ -14,6 +14,9 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   serve: () => import('./cli/serve.ts'),
   setup: () => import('./cli/setup.ts'),
   'organization set-plan': () => import('./cli/set-plan.ts'),
+  'audit verify': async () => ({ command: (await import('./cli/audit.ts')).verifyCommand }),
+  'audit export': async () => ({ command: (await import('./cli/audit.ts')).exportCommand }),
+  'audit public-key': async () => ({ command: (await import('./cli/audit.ts')).publicKeyCommand }),
 };
 
 async function main(args: readonly string[]): Promise<void> {

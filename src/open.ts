@@ -26,6 +26,14 @@ export interface Strongroom {
   close(): Promise<void>;
 }
 
+/** The store alone, for reading what is public by nature: the logs, which are proven without any key of ours. */
+export function openLogs(place: Place): Promise<Store> {
+  const url = place['database-url'];
+  if (url !== null) return openStore({ engine: 'postgres', url });
+  if (!existsSync(databasePath(place))) throw new UsageError('--data holds no database');
+  return openStore({ engine: 'sqlite', path: databasePath(place), serves: false });
+}
+
 const keyringName = 'keyring';
 
 export async function openStrongroom(

@@ -1,12 +1,15 @@
 /** The composition root: open, wire, listen, drain, close. */
-import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
+import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { type AppParts, buildApp } from './http/app.ts';
 import { addressReader } from './http/request.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
+import { pruneStep } from './logs/retention.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { lockFolder } from './store/sqlite.ts';
 import { openTls, type Tls } from './tls.ts';
@@ -26,6 +29,7 @@ export interface ServeParts {
 }
 
 const noteUsesEvery = 10_000;
+const houseworkEvery = 60_000;
 
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(config);
@@ -63,9 +67,9 @@ async function listen(
     file: config['checkpoint-file'] ?? inData(config, 'checkpoint.json'),
     onError,
   });
-  const noteUses = setInterval(() => {
-    strongroom.domain.authenticate.noteUses().catch(onError);
-  }, noteUsesEvery).unref();
+  const chores = startChores(strongroom, config, onError);
+  await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
+  await writeFile(inData(config, 'log-public-key.pem'), strongroom.keyring.logPublicKey);
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   checkpointer.start();
@@ -73,7 +77,7 @@ async function listen(
     url: urlOf(app, config, tls !== null),
     stop: async () => {
       draining = true;
-      clearInterval(noteUses);
+      await chores.stop();
       tls?.close();
       await app.close();
       await strongroom.domain.authenticate.noteUses().catch(onError);
@@ -85,11 +89,22 @@ async function listen(
   };
 }
 
+/** What runs beside the requests, in small steps. */
+function startChores(strongroom: Strongroom, config: ServeConfig, onError: (error: unknown) => void): Chores {
+  const { domain } = strongroom;
+  const retention = { ...strongroom, ledger: domain.ledger, days: config['log-retention-days'] };
+  return new Chores(onError)
+    .every(noteUsesEvery, async () => {
+      await domain.authenticate.noteUses();
+      return false;
+    })
+    .every(houseworkEvery, () => pruneStep(retention))
+    .every(houseworkEvery, () => domain.housekeeping.step());
+}
+
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
-  await app.ready();
-  app.server.listen({ host, port });
-  await once(app.server, 'listening').catch(error => {
-    const code = (error as NodeJS.ErrnoException).code;
+  await app.listen({ host, port }).catch(error => {
+    const { code } = error as NodeJS.ErrnoException;
     throw new UsageError(
       code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
     );

@@ -6,13 +6,9 @@ import { existsSync, unwatchFile, watchFile } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { inData, type ServeConfig, UsageError } from './config.ts';
+import type { CertificatePair } from './http/server.ts';
 import { issueServerCertificate, selfSign } from './material/certificate.ts';
 import { generateKey } from './material/key-material.ts';
-
-export interface CertificatePair {
-  readonly cert: string;
-  readonly key: string;
-}
 
 export interface Tls {
   readonly current: CertificatePair;

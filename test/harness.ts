@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { operatorOf } from '../src/cli/operator.ts';
 import { readConfig, serveOptions } from '../src/config.ts';
 import type { Plan } from '../src/contract/access.ts';
+import { pruneStep } from '../src/logs/retention.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import { type Running, type ServeParts, serve } from '../src/serve.ts';
 import { freshDatabase } from './postgres.ts';
@@ -47,6 +48,8 @@ export interface Service extends Made {
   organization(name: string, plan?: Plan, limit?: number): Promise<Made>;
   /** Another process over the same data (PostgreSQL only). */
   replica(): Promise<Running>;
+  /** One step of retention, as the service takes it once a minute. */
+  prune(days: number): Promise<void>;
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -99,6 +102,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       const replica = await start();
       replicas.push(replica);
       return replica;
+    },
+    prune: async days => {
+      const strongroom = await openStrongroom(readConfig(serveOptions, place, {}), false, clock.now);
+      await pruneStep({ ...strongroom, ledger: strongroom.domain.ledger, days });
+      await strongroom.close();
     },
     restart: async () => {
       await running.stop();

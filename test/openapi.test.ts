@@ -76,6 +76,33 @@ for (const engine of engines) {
       }
     });
 
+    it('tells the truth of the vault endpoint', async () => {
+      const [operation] = document.operations('/api/');
+      const { body } = await service.call('POST', '/v1/access-keys', {
+        vault_id: world.vaultId,
+        name: 'all',
+      });
+      const { data } = await service
+        .call('GET', `/v1/secrets?vault_id=${world.vaultId}`)
+        .then(one => one.body);
+      const cases: [query: string, token: string | null, status: number][] = [
+        ['', body.token, 200],
+        ['?secrets=names', body.token, 200],
+        ['?include=keys,certificates', body.token, 200],
+        [`?resource=${data[0].id}`, body.token, 200],
+        [`?resource=${world.keyId}`, body.token, 200],
+        ['?secrets=all', body.token, 400],
+        ['', null, 401],
+        [`?resource=${world.vaultId}`, body.token, 404],
+      ];
+      for (const [query, token, status] of cases) {
+        const answer = await service.call('GET', `/api/v1/vaults/${world.vaultId}${query}`, undefined, token);
+        assert.equal(answer.status, status, `${query}: ${answer.text}`);
+        const type = answer.headers.get('content-type') ?? '';
+        assert.deepEqual(document.answerFaults(operation!, status, type, answer.body), [], query);
+      }
+    });
+
     it('tells the truth of every parameter: each is taken', async () => {
       for (const operation of document.operations()) {
         for (const parameter of operation.value.parameters ?? []) {

@@ -96,7 +96,9 @@ describe('who may do what', () => {
     const registered = [...service.routes].map(route => route.replace(':id', '{id}'));
     const missing = registered.filter(route => !routeTable.has(route) && !withoutKey.has(route));
     assert.deepEqual(missing, []);
-    const gone = [...routeTable.keys(), ...withoutKey].filter(route => !registered.includes(route));
+    // The vault endpoint is answered ahead of the router, where no route is registered for it.
+    const routed = [...withoutKey].filter(route => !route.startsWith('GET /api/v1/vaults/'));
+    const gone = [...routeTable.keys(), ...routed].filter(route => !registered.includes(route));
     assert.deepEqual(gone, []);
     assert.deepEqual(everyOperation().map(nameOf).sort(), [...routeTable.keys()].sort());
   });

@@ -8,43 +8,55 @@ export type NewId = () => string;
 
 const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const counterEnd = 0x1000;
+const poolSize = 4096;
 
 export function isId(text: string): boolean {
   return pattern.test(text);
 }
 
 export function idGenerator(now: () => number, fill: (bytes: Buffer) => Buffer = randomFillSync): NewId {
-  const pool = Buffer.alloc(4096);
-  let used = pool.length;
-  let last = 0;
+  let pool = '';
+  let used = 0;
+  let last = -1;
+  let stamp = '';
   let counter = 0;
-  return () => {
+  const random = () => {
     if (used === pool.length) {
-      fill(pool);
+      pool = fill(Buffer.allocUnsafe(poolSize)).toString('hex');
       used = 0;
     }
-    const random = pool.toString('hex', used, used + 8);
-    used += 8;
+    used += 16;
+    return pool.slice(used - 16, used);
+  };
+  return () => {
+    const bits = random();
     const time = now();
     // The counter takes the 12 bits after the version; when a millisecond runs out of them, borrow from the next.
-    if (time > last) {
-      last = time;
-      counter = Number.parseInt(random.slice(0, 2), 16);
-    } else if (++counter === counterEnd) {
-      last += 1;
-      counter = 0;
+    if (time > last) counter = Number.parseInt(bits.slice(0, 2), 16);
+    else if (++counter === counterEnd) counter = 0;
+    if (time > last || counter === 0) {
+      last = Math.max(time, last + 1);
+      stamp = stampOf(last);
     }
-    return format(last, counter, random);
+    return format(stamp, counter, bits);
   };
 }
 
 /** The smallest id of a moment: ids made at or after it sort at or after this one. */
 export function firstIdAt(time: number): string {
-  return format(time, 0, '0000000000000000');
+  return format(stampOf(time), 0, '0'.repeat(16));
 }
 
-function format(time: number, counter: number, random: string): string {
-  const stamp = time.toString(16).padStart(12, '0');
-  const variant = '89ab'[Number.parseInt(random[2]!, 16) & 3];
-  return `${stamp.slice(0, 8)}-${stamp.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${variant}${random.slice(1, 4)}-${random.slice(4)}`;
+/** The 48 bits of time, and the version. */
+function stampOf(time: number): string {
+  const hex = time.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7`;
+}
+
+const variants = [...'89ab89ab89ab89ab'];
+
+function format(stamp: string, counter: number, bits: string): string {
+  const count = (counterEnd + counter).toString(16).slice(1);
+  const variant = variants[Number.parseInt(bits[0]!, 16)];
+  return `${stamp}${count}-${variant}${bits.slice(1, 4)}-${bits.slice(4)}`;
 }

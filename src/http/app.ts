@@ -2,21 +2,22 @@
  * The HTTP surface: the order of the hooks, and what is mounted where. A request passes, in this order: is it
  * sound; whose is it (general API); may the organization still ask; and only then is its body read.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { Failure, invalid } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Store } from '../store/store.ts';
 import type { Domain } from '../vault/domain.ts';
 import { mountDocs } from './docs.ts';
-import { errorBody, failureHeaders, failureOf, messageBody, statusOf } from './errors.ts';
+import { errorBody, failureHeaders, failureOf, messageBody, securityHeaders, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
 import { mountHealth } from './health.ts';
 import { parseJson } from './json.ts';
 import { planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
 import { type Route, registerRoutes } from './route.ts';
-import { mountVaultRead } from './vault-read.ts';
+import { type CertificatePair, createListener } from './server.ts';
+import { vaultReadHandler } from './vault-read.ts';
 
 export interface AppParts {
   readonly domain: Domain;
@@ -25,7 +26,7 @@ export interface AppParts {
   readonly newId: NewId;
   readonly addressOf: AddressOf;
   readonly version: string;
-  readonly tls: { readonly cert: string; readonly key: string } | null;
+  readonly tls: CertificatePair | null;
   readonly draining: () => boolean;
   /** Told of every route as it is registered. */
   readonly onRoute?: (route: { readonly method: string | string[]; readonly url: string }) => void;
@@ -36,12 +37,11 @@ export interface AppParts {
 const largestBody = 1024 * 1024;
 
 export function buildApp(parts: AppParts): FastifyInstance {
+  const readVault = vaultReadHandler(parts);
   const app = Fastify({
     logger: false,
     bodyLimit: largestBody,
     genReqId: parts.newId,
-    requestTimeout: 30_000,
-    keepAliveTimeout: 72_000,
     exposeHeadRoutes: false,
     // A path that can't be decoded reaches no hook, and must not be answered in the framework's own words.
     frameworkErrors: (error, request, reply) => {
@@ -49,8 +49,8 @@ export function buildApp(parts: AppParts): FastifyInstance {
       answerFailure(parts, error, request as FastifyRequest, reply as FastifyReply);
     },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 },
-    ...listener(parts),
-  }) as unknown as FastifyInstance;
+    serverFactory: route => createListener(parts.tls, readVault, route as RequestListener),
+  });
   hardenParsing(app);
   app.decorateRequest('caller', null);
   if (parts.onRoute !== undefined) app.addHook('onRoute', parts.onRoute);
@@ -63,16 +63,10 @@ export function buildApp(parts: AppParts): FastifyInstance {
     throw new Failure('NOT_FOUND');
   });
   mountHealth(app, parts);
-  mountVaultRead(app, parts);
   const routes = generalRoutes(parts.domain);
   mountDocs(app, routes, parts.version);
   mountGeneral(app, parts, routes);
   return app;
-}
-
-function listener({ tls }: AppParts) {
-  const server = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, maxHeaderSize: 16 * 1024 };
-  return tls === null ? { http: server } : { https: { ...server, ...tls, minVersion: 'TLSv1.2' as const } };
 }
 
 /** Only JSON is read, and only by our own parser. */
@@ -99,13 +93,7 @@ function textOf(bytes: Buffer): string {
 }
 
 function secure(request: FastifyRequest, reply: FastifyReply): void {
-  const headers = reply.raw;
-  headers.setHeader('x-request-id', request.id);
-  headers.setHeader('x-content-type-options', 'nosniff');
-  headers.setHeader('referrer-policy', 'no-referrer');
-  headers.setHeader('x-frame-options', 'DENY');
-  headers.setHeader('content-security-policy', "default-src 'none'; frame-ancestors 'none'");
-  headers.setHeader('cache-control', 'no-store');
+  reply.headers({ ...securityHeaders, 'x-request-id': request.id, 'cache-control': 'no-store' });
 }
 
 function mountGeneral(app: FastifyInstance, parts: AppParts, routes: readonly Route[]): void {

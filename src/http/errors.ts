@@ -5,6 +5,14 @@
 import type { FastifyError } from 'fastify';
 import { Failure, type FailureCode, invalid, statusOf } from '../contract/errors.ts';
 
+/** On every answer, whatever it is. */
+export const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+} as const;
+
 /** The framework's own refusals, which come before any of our code. */
 const frameworkRefusals: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: invalid('content-type', 'must be application/json'),

@@ -16,6 +16,7 @@ import {
   createPrivateKey,
   createPublicKey,
   createSecretKey,
+  hash as digest,
   generateKeyPairSync,
   type KeyObject,
   randomBytes,
@@ -68,6 +69,8 @@ interface KeyringContents {
 }
 
 const keySize = 32;
+/** A SHA-256 in base64url. */
+const linkLength = 43;
 const wrapContext = lengthPrefixed(['strongroom', 'keyring', '1']);
 
 export class Keyring {
@@ -79,7 +82,7 @@ export class Keyring {
   readonly #current: ParentKey;
   readonly #tokenKey: KeyObject;
   readonly #rowKey: KeyObject;
-  readonly #chainKey: KeyObject;
+  readonly #chainKey: string;
   readonly #logKey: KeyObject;
   readonly #random: Random;
 
@@ -92,7 +95,7 @@ export class Keyring {
     this.#current = terms.at(-1)!;
     this.#tokenKey = secretKey(contents.tokenKey);
     this.#rowKey = secretKey(contents.rowKey);
-    this.#chainKey = secretKey(contents.chainKey);
+    this.#chainKey = contents.chainKey;
     this.#logKey = createPrivateKey({
       key: Buffer.from(contents.logKey, 'base64'),
       format: 'der',
@@ -187,9 +190,13 @@ export class Keyring {
     return this.stamp('blind-index', [organization, text]).subarray(0, 16).toString('base64url');
   }
 
-  /** The keyed half of a link in the log's chain. */
-  chainMark(hash: Uint8Array): Buffer {
-    return createHmac('sha256', this.#chainKey).update(hash).digest();
+  /**
+   * The keyed half of a link in the log's chain. Written for every entry, so it is one hash over key and input
+   * instead of an HMAC's two: the input has one length, and so nothing can be appended to it.
+   */
+  chainMark(hash: string): string {
+    if (hash.length !== linkLength) throw new RangeError('a link has one length');
+    return digest('sha256', this.#chainKey + hash, 'base64url');
   }
 
   signCheckpoint(bytes: Uint8Array): Buffer {
@@ -228,13 +235,19 @@ export class Keyring {
 export class MemorySeal {
   readonly #key: ParentKey = { id: 0, key: createSecretKey(randomBytes(keySize)) };
 
-  seal(place: string, plain: Uint8Array): Sealed {
-    return sealDirect(this.#key, Buffer.from(place, 'utf8'), plain, randomBytes);
+  seal(place: Uint8Array, plain: Uint8Array): Sealed {
+    return sealDirect(this.#key, place, plain, randomBytes);
   }
 
-  open(place: string, bytes: Sealed): Buffer {
-    return openDirect(this.#key, Buffer.from(place, 'utf8'), bytes);
+  open(place: Uint8Array, bytes: Sealed): Buffer {
+    return openDirect(this.#key, place, bytes);
   }
+}
+
+/** A fast mark of a text for look-ups in this process's memory: without its key nobody can aim at an entry. */
+export function memoryDigest(): (text: string) => string {
+  const key = randomBytes(keySize).toString('base64');
+  return text => digest('sha256', key + text, 'base64url');
 }
 
 /** Constant in time for equal lengths; stored digests have one length, so another length is damage. */

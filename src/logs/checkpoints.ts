@@ -106,7 +106,7 @@ export function exportLine(body: string, signature: Uint8Array): string {
 }
 
 function signedHead({ writer, stream, seq, hash }: LogHeadRow): SignedHead {
-  return { writer, stream: stream as Stream, seq, hash: Buffer.from(hash).toString('hex') };
+  return { writer, stream: stream as Stream, seq, hash };
 }
 
 async function writeAside(file: string, text: string): Promise<void> {

@@ -7,6 +7,7 @@
  * out: the rest of its group is chained anew and submitted again. After any other failure nobody can say
  * what was kept, so the ledger starts new chains under a new writer's name rather than guess.
  */
+import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
 import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/engine.ts';
@@ -54,10 +55,11 @@ type Heads = Readonly<Record<Stream, Link>>;
 const noHeads: Heads = { request: chainStart, audit: chainStart };
 const largestGroup = 400;
 const longestQueue = 20_000;
+const longestGathering = 4;
 
 export interface LedgerParts {
   readonly store: Store;
-  readonly keyring: { chainMark(hash: Uint8Array): Buffer };
+  readonly keyring: { chainMark(hash: string): string };
   readonly now: () => number;
   readonly newId: NewId;
 }
@@ -101,10 +103,19 @@ export class Ledger {
 
   async #flush(): Promise<void> {
     while (this.#queue.length > 0) {
+      await this.#gather();
       const group = this.#queue.splice(0, largestGroup);
       await this.#commitGroup(group);
     }
     this.#flushing = null;
+  }
+
+  /** As long as each turn of the event loop brings more, the group grows: a sync costs the same for all of them. */
+  async #gather(): Promise<void> {
+    for (let turns = 0, before = 0; turns < longestGathering && this.#queue.length > before; turns++) {
+      before = this.#queue.length;
+      await turn();
+    }
   }
 
   async #commitGroup(group: readonly Pending[]): Promise<void> {

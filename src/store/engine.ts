@@ -10,12 +10,22 @@ import type { Schema } from './schema.ts';
 export interface Statement {
   readonly sql: string;
   readonly parameters: readonly unknown[];
-  /** The statement runs once for each of these, instead of for `parameters`. */
-  readonly many?: readonly (readonly unknown[])[];
+  /** The statement runs once for each row in here, instead of for `parameters`. */
+  readonly packed?: PackedRows;
   /** How many rows must change; another number refuses the unit as stale. */
   readonly expect?: number;
   /** Whether rows come back from it. */
   readonly returning?: boolean;
+}
+
+/**
+ * Rows of short texts and numbers as one text: handing many small values to another thread one by one costs
+ * more than storing them. No value may hold the two separators, which are control characters.
+ */
+export interface PackedRows {
+  readonly text: string;
+  /** For each column whether it is a number. */
+  readonly numbers: readonly boolean[];
 }
 
 export interface Unit {
@@ -50,7 +60,11 @@ export interface Engine {
   readonly db: Kysely<Schema>;
   /** Durable when it resolves. Throws `UnitsRefused`, or `Failure` UNAVAILABLE; then nothing was kept. */
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
-  insertMany<T extends keyof Schema>(table: T, columns: Columns<T>, rows: readonly Schema[T][]): Statement;
+  insertMany<T extends keyof Schema>(
+    table: T,
+    columns: Columns<T>,
+    rows: readonly Readonly<Record<string, unknown>>[],
+  ): Statement;
   /** Called after each commit here, and for those of other processes as soon as they are known. */
   onChange(listener: ChangeListener): void;
   /** Whether changes by others are being heard. While they are not, nothing kept may be trusted. */
@@ -60,8 +74,10 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** A table's columns in a fixed order, each with its type on PostgreSQL. */
-export type Columns<T extends keyof Schema> = Readonly<Record<keyof Schema[T] & string, string>>;
+/** A table's columns in a fixed order, each with its type on PostgreSQL; those that fill themselves are left out. */
+export type Columns<T extends keyof Schema> = Readonly<
+  Record<Exclude<keyof Schema[T] & string, 'position'>, string>
+>;
 
 export function statement(
   query: Compilable,

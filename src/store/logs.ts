@@ -4,8 +4,11 @@ import { type Columns, type Engine, type Statement, statement } from './engine.t
 import { offsetOf, type Page, type PageOf } from './page.ts';
 import type { AuditLogTable, CheckpointTable, LogHeadTable, RequestLogTable } from './schema.ts';
 
-export type RequestLogRow = Selectable<RequestLogTable>;
-export type AuditLogRow = Selectable<AuditLogTable>;
+export type RequestLogRow = Omit<Selectable<RequestLogTable>, 'position'>;
+export type AuditLogRow = Omit<Selectable<AuditLogTable>, 'position'>;
+export type PlacedRow = (Selectable<RequestLogTable> | Selectable<AuditLogTable>) & {
+  readonly position: number;
+};
 export type LogHeadRow = Selectable<LogHeadTable>;
 export type CheckpointRow = Selectable<CheckpointTable>;
 export type Stream = 'request' | 'audit';
@@ -33,8 +36,8 @@ const chained = {
 } as const;
 const requestColumns: Columns<'request_logs'> = {
   ...chained,
-  hash: 'bytea',
-  mark: 'bytea',
+  hash: 'text',
+  mark: 'text',
   vault_id: 'uuid',
   access_key_id: 'uuid',
   status: 'integer',
@@ -42,8 +45,8 @@ const requestColumns: Columns<'request_logs'> = {
 };
 const auditColumns: Columns<'audit_logs'> = {
   ...chained,
-  hash: 'bytea',
-  mark: 'bytea',
+  hash: 'text',
+  mark: 'text',
   action: 'text',
   subject_id: 'uuid',
   subject_revision: 'integer',
@@ -51,6 +54,25 @@ const auditColumns: Columns<'audit_logs'> = {
 
 export function logs({ db, insertMany }: Engine) {
   const tables = { request: 'request_logs', audit: 'audit_logs' } as const;
+  // These two go with every group of entries, so they are built once and only their parameters change.
+  const headSql = db
+    .insertInto('log_heads')
+    .values({ writer: '', stream: '', seq: 0, hash: '' })
+    .onConflict(on =>
+      on
+        .columns(['writer', 'stream'])
+        .doUpdateSet(eb => ({ seq: eb.ref('excluded.seq'), hash: eb.ref('excluded.hash') })),
+    )
+    .compile().sql;
+  const countSql = db
+    .insertInto('log_counts')
+    .values({ organization_id: '', stream: '', total: 0 })
+    .onConflict(on =>
+      on
+        .columns(['organization_id', 'stream'])
+        .doUpdateSet({ total: sql`log_counts.total + excluded.total` }),
+    )
+    .compile().sql;
 
   function requests(filter: LogFilter) {
     let found = db.selectFrom('request_logs').where('organization_id', '=', filter.organizationId);
@@ -93,25 +115,15 @@ export function logs({ db, insertMany }: Engine) {
 
     appendAudits: (rows: readonly AuditLogRow[]): Statement => insertMany('audit_logs', auditColumns, rows),
 
-    setHead: (head: LogHeadRow): Statement =>
-      statement(
-        db
-          .insertInto('log_heads')
-          .values(head)
-          .onConflict(on => on.columns(['writer', 'stream']).doUpdateSet({ seq: head.seq, hash: head.hash })),
-      ),
+    setHead: ({ writer, stream, seq, hash }: LogHeadRow): Statement => ({
+      sql: headSql,
+      parameters: [writer, stream, seq, hash],
+    }),
 
-    count: (organizationId: string, stream: Stream, change: number): Statement =>
-      statement(
-        db
-          .insertInto('log_counts')
-          .values({ organization_id: organizationId, stream, total: change })
-          .onConflict(on =>
-            on
-              .columns(['organization_id', 'stream'])
-              .doUpdateSet({ total: sql`log_counts.total + ${change}` }),
-          ),
-      ),
+    count: (organizationId: string, stream: Stream, change: number): Statement => ({
+      sql: countSql,
+      parameters: [organizationId, stream, change],
+    }),
 
     async requestPage(filter: LogFilter, page: Page): Promise<PageOf<RequestLogRow>> {
       const found = requests(filter);
@@ -159,15 +171,15 @@ export function logs({ db, insertMany }: Engine) {
         .where('organization_id', '=', organizationId)
         .executeTakeFirst(),
 
-    /** A stretch of a whole stream in the order of its ids, for export and verification. */
-    stretch: (stream: Stream, afterId: string, limit: number): Promise<(RequestLogRow | AuditLogRow)[]> =>
+    /** A stretch of a whole stream in the order in which it came, for export and verification. */
+    stretch: (stream: Stream, after: number, limit: number): Promise<PlacedRow[]> =>
       db
         .selectFrom(tables[stream])
         .selectAll()
-        .where('id', '>', afterId)
-        .orderBy('id')
+        .where('position', '>', after)
+        .orderBy('position')
         .limit(limit)
-        .execute() as Promise<(RequestLogRow | AuditLogRow)[]>,
+        .execute() as Promise<PlacedRow[]>,
 
     heads: (): Promise<LogHeadRow[]> => db.selectFrom('log_heads').selectAll().execute(),
 
@@ -185,20 +197,22 @@ export function logs({ db, insertMany }: Engine) {
 
     addCheckpoint: (row: CheckpointRow): Statement => statement(db.insertInto('checkpoints').values(row)),
 
-    /** The oldest request entries before an id, a few at a time. */
-    oldestRequests: (beforeId: string, limit: number): Promise<RequestLogRow[]> =>
+    /** The oldest request entries that are older than an id, a few at a time. */
+    oldestRequests: (beforeId: string, limit: number): Promise<PlacedRow[]> =>
       db
         .selectFrom('request_logs')
         .selectAll()
         .where('id', '<', beforeId)
-        .orderBy('id')
+        .orderBy('position')
         .limit(limit)
-        .execute(),
+        .execute() as Promise<PlacedRow[]>,
 
     removeCheckpoints: (before: number): Statement =>
       statement(db.deleteFrom('checkpoints').where('number', '<', before)),
 
-    removeRequests: (throughId: string, expect: number): Statement =>
-      statement(db.deleteFrom('request_logs').where('id', '<=', throughId), { expect }),
+    removeRequests: (through: number, beforeId: string, expect: number): Statement =>
+      statement(db.deleteFrom('request_logs').where('position', '<=', through).where('id', '<', beforeId), {
+        expect,
+      }),
   };
 }

@@ -66,7 +66,7 @@ export async function openPostgres(url: string): Promise<Engine> {
       const names = Object.keys(columns);
       const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
       const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`;
-      const column = (name: string) => rows.map(row => (row as unknown as Record<string, unknown>)[name]);
+      const column = (name: string) => rows.map(row => row[name]);
       return { sql, parameters: names.map(column) };
     },
     onChange: announcer.add,
@@ -134,14 +134,8 @@ async function runUnit(client: pg.PoolClient, unit: Unit, amongOthers: boolean):
 }
 
 async function runStatement(client: pg.PoolClient, statement: Statement): Promise<Record<string, unknown>[]> {
-  let changed = 0;
-  let rows: Record<string, unknown>[] = [];
-  for (const parameters of statement.many ?? [statement.parameters]) {
-    const result = await client.query(statement.sql, parameters as unknown[]);
-    changed += result.rowCount ?? 0;
-    rows = result.rows;
-  }
-  if (statement.expect !== undefined && changed !== statement.expect) throw new Stale();
+  const { rowCount, rows } = await client.query(statement.sql, [...statement.parameters]);
+  if (statement.expect !== undefined && rowCount !== statement.expect) throw new Stale();
   return rows;
 }
 

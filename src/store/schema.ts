@@ -4,7 +4,7 @@
  * A `stamp` is a keyed mark over the row's other columns that decide anything; a `revision` counts the
  * row's changes. Nothing in here is plaintext of a value, a private key, a tag or a credential.
  */
-import type { ColumnType } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 
 export type Flag = 0 | 1;
 type Bytes = Uint8Array;
@@ -115,14 +115,17 @@ export interface CredentialTable extends Stamped {
 }
 
 interface Chained {
+  /** The order in which entries came to this database; ids may be a little out of it between writers. */
+  position: Generated<number>;
   id: string;
   organization_id: string | null;
   writer: string;
   seq: number;
   /** The entry itself, in the very bytes that were hashed. */
   entry: string;
-  hash: Bytes;
-  mark: Bytes;
+  /** Base64url, like the mark. */
+  hash: string;
+  mark: string;
 }
 
 export interface RequestLogTable extends Chained {
@@ -143,7 +146,7 @@ export interface LogHeadTable {
   writer: string;
   stream: string;
   seq: number;
-  hash: Bytes;
+  hash: string;
 }
 
 export interface LogCountTable {

@@ -5,6 +5,7 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Refusal, Statement, Unit } from './engine.ts';
+import { unpackRows } from './packed-rows.ts';
 
 export interface Submission {
   readonly id: number;
@@ -46,12 +47,12 @@ port.on('message', (first: Submission | 'close') => {
 
 function commitGroup(group: readonly Submission[]): SubmissionResult[] {
   try {
-    db.exec('BEGIN IMMEDIATE');
+    command('BEGIN IMMEDIATE');
     const results = group.map(runSubmission);
-    db.exec('COMMIT');
+    command('COMMIT');
     return results;
   } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK');
+    if (db.isTransaction) command('ROLLBACK');
     return group.map(({ id }) => ({ id, failure: (error as Error).message }));
   }
 }
@@ -60,27 +61,27 @@ function commitGroup(group: readonly Submission[]): SubmissionResult[] {
 function runSubmission({ id, units }: Submission): SubmissionResult {
   const refusals = new Map<number, Refusal>();
   const rows: Record<string, unknown>[][][] = [];
-  db.exec('SAVEPOINT submission');
+  command('SAVEPOINT submission');
   for (const [index, unit] of units.entries()) {
     const outcome = runUnit(unit);
     if (typeof outcome === 'string') refusals.set(index, outcome);
     else rows.push(outcome);
   }
-  if (refusals.size > 0) db.exec('ROLLBACK TO submission');
-  db.exec('RELEASE submission');
+  if (refusals.size > 0) command('ROLLBACK TO submission');
+  command('RELEASE submission');
   return refusals.size > 0 ? { id, refusals } : { id, rows };
 }
 
 function runUnit(unit: Unit): Record<string, unknown>[][] | Refusal {
-  db.exec('SAVEPOINT unit');
+  command('SAVEPOINT unit');
   try {
     const rows = unit.statements.map(runStatement).filter(result => result !== null);
-    db.exec('RELEASE unit');
+    command('RELEASE unit');
     return rows;
   } catch (error) {
     const refusal = refusalOf(error);
-    db.exec('ROLLBACK TO unit');
-    db.exec('RELEASE unit');
+    command('ROLLBACK TO unit');
+    command('RELEASE unit');
     return refusal;
   }
 }
@@ -89,7 +90,7 @@ function runStatement(statement: Statement): Record<string, unknown>[] | null {
   const query = prepare(statement.sql);
   if (statement.returning) return query.all(...inputs(statement.parameters));
   let changed = 0;
-  for (const parameters of statement.many ?? [statement.parameters]) {
+  for (const parameters of statement.packed ? unpackRows(statement.packed) : [statement.parameters]) {
     changed += Number(query.run(...inputs(parameters)).changes);
   }
   if (statement.expect !== undefined && changed !== statement.expect) throw new Stale();
@@ -102,6 +103,10 @@ function refusalOf(error: unknown): Refusal {
   const code = (error as { errcode?: number }).errcode;
   if (code === constraintUnique || code === constraintPrimaryKey) return 'taken';
   throw error;
+}
+
+function command(sql: string): void {
+  prepare(sql).run();
 }
 
 function prepare(sql: string): StatementSync {

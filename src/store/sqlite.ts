@@ -19,6 +19,7 @@ import {
   UnitsRefused,
 } from './engine.ts';
 import { migrate } from './migrations/migrations.ts';
+import { packRows } from './packed-rows.ts';
 import type { Schema } from './schema.ts';
 import type { Submission, SubmissionResult } from './sqlite-writer.ts';
 
@@ -60,8 +61,7 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
     insertMany: (table, columns, rows) => {
       const names = Object.keys(columns);
       const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-      const many = rows.map(row => names.map(name => (row as unknown as Record<string, unknown>)[name]));
-      return { sql, parameters: [], many };
+      return { sql, parameters: [], packed: packRows(names, Object.values(columns), rows) };
     },
     onChange: announcer.add,
     hearsChanges: () => true, // Its own it knows at once, and the file can't go away like a connection.

@@ -6,9 +6,9 @@
 import { addressSet } from '../access/address.ts';
 import type { Caller, Origin, Reader, ResourceKind } from '../access/caller.ts';
 import type { Action, Role } from '../access/policy.ts';
-import { mintToken, parseToken, type TokenKind } from '../access/token.ts';
+import { mintToken, parseToken } from '../access/token.ts';
 import { Failure } from '../contract/errors.ts';
-import { equalBytes, type Keyring } from '../keyring/keyring.ts';
+import { equalBytes, type Keyring, memoryDigest } from '../keyring/keyring.ts';
 import type { CredentialRow } from '../store/credentials.ts';
 import type { Store } from '../store/store.ts';
 import type { Attempts } from './attempts.ts';
@@ -34,9 +34,18 @@ export interface Credential {
   readonly row: CredentialRow;
   readonly narrowing: Narrowing;
   readonly admits: (address: string) => boolean;
+  /** What an access key is to the vault endpoint; null for the other kinds. */
+  readonly reader: Reader | null;
 }
 
 export interface Authenticator {
+  /**
+   * The access key that this connection proved before, where it sends the same token again and nothing is to be
+   * counted. Null says nothing: ask `accessKey`.
+   */
+  remembered(connection: object, token: string | null, vaultId: string | null, origin: Origin): Reader | null;
+  /** Lets a connection skip the proof as long as the credential's record stays as it is. */
+  remember(connection: object, token: string | null, reader: Reader): void;
   apiKey(token: string | null, origin: Origin): Promise<Caller>;
   accessKey(token: string | null, vaultId: string, origin: Origin): Promise<Reader>;
   /** Which vault an access key opens, where the request names none. */
@@ -69,16 +78,16 @@ export function authenticatorWith({
 }: AuthenticatorParts): Authenticator {
   const kept = new Kept<Credential>(store, mostKept);
   const used = new Map<string, number>();
+  // Tokens that were proven before are known again by a mark of theirs; it stands as long as the record is kept.
+  const markOf = memoryDigest();
+  const proven = new Map<string, Credential>();
+  const memories = new WeakMap<object, { readonly token: string; readonly credential: Credential }>();
   // What an unknown id is compared with, so that it takes as long as a known one.
   const nobody = keyring.tokenDigest(mintToken('api', '00000000-0000-7000-8000-000000000000'));
 
   async function load(id: string): Promise<Credential | undefined> {
     const row = await store.credentials.byId(id);
-    if (row === undefined) return undefined;
-    stamps.credential.believe(row);
-    const narrowing = JSON.parse(row.narrowing) as Narrowing;
-    const admits = narrowing.cidrs ? addressSet(narrowing.cidrs) : () => true;
-    return { row, narrowing, admits };
+    return row && credentialOf(stamps.credential.believe(row));
   }
 
   async function find(id: string, origin: Origin): Promise<Credential | undefined> {
@@ -89,14 +98,24 @@ export function authenticatorWith({
     return kept.load(id, () => load(id));
   }
 
+  /** The credential whose token this is, or undefined. */
+  async function recognise(token: string, origin: Origin): Promise<Credential | undefined> {
+    const mark = markOf(token);
+    const before = proven.get(mark);
+    if (before !== undefined && kept.get(before.row.id) === before) return before;
+    const parsed = parseToken(token);
+    const credential = parsed === null ? undefined : await find(parsed.id, origin);
+    const isIts = equalBytes(keyring.tokenDigest(token), credential?.row.digest ?? nobody);
+    if (credential === undefined || !isIts) return undefined;
+    if (proven.size >= mostKept) proven.clear();
+    proven.set(mark, credential);
+    return credential;
+  }
+
   /** The credential that the token proves, of the kind that belongs here and able to be used now. */
   async function prove(kind: StoredKind, token: string | null, origin: Origin): Promise<Credential> {
-    const parsed = token === null ? null : parseToken(token);
-    const credential = parsed === null ? undefined : await find(parsed.id, origin);
-    const proven = equalBytes(keyring.tokenDigest(token ?? ''), credential?.row.digest ?? nobody);
-    if (credential === undefined || !proven) return refuse(origin);
-    if (parsed?.kind !== (kind as TokenKind) || credential.row.kind !== credentialKinds[kind])
-      return refuse(origin);
+    const credential = token?.startsWith(`sr_${kind}_`) ? await recognise(token, origin) : undefined;
+    if (credential === undefined || credential.row.kind !== credentialKinds[kind]) return refuse(origin);
     if (!usable(credential.row) || !credential.admits(origin.address)) return refuse(origin);
     used.set(credential.row.id, now());
     return credential;
@@ -113,10 +132,26 @@ export function authenticatorWith({
   }
 
   async function accessKeyAnywhere(token: string | null, origin: Origin): Promise<Reader> {
-    return readerOf(await prove('vault', token, origin));
+    return (await prove('vault', token, origin)).reader!;
   }
 
   return {
+    remembered: (connection, token, vaultId, { address }) => {
+      const memory = memories.get(connection);
+      if (memory === undefined || memory.token !== token) return null;
+      const { row, reader, admits } = memory.credential;
+      if (kept.get(row.id) !== memory.credential || !usable(row) || !admits(address)) return null;
+      if (reader === null || (vaultId !== null && reader.vaultId !== vaultId)) return null;
+      used.set(row.id, now());
+      return reader;
+    },
+
+    remember: (connection, token, reader) => {
+      const credential = kept.get(reader.id);
+      const counted = reader.rateLimit !== null || reader.maxUses !== null;
+      if (credential?.reader === reader && !counted) memories.set(connection, { token: token!, credential });
+    },
+
     apiKey: async (token, origin) => callerOf(await prove('api', token, origin), origin),
 
     accessKeyAnywhere,
@@ -157,7 +192,14 @@ function viewOf({ kinds = null, names = null, names_only = false }: Narrowing): 
   return kinds === null && names === null && !names_only ? '' : JSON.stringify([kinds, names, names_only]);
 }
 
-function readerOf({ row, narrowing }: Credential): Reader {
+function credentialOf(row: CredentialRow): Credential {
+  const narrowing = JSON.parse(row.narrowing) as Narrowing;
+  const admits = narrowing.cidrs ? addressSet(narrowing.cidrs) : () => true;
+  const reader = row.kind === credentialKinds.vault ? readerOf(row, narrowing) : null;
+  return { row, narrowing, admits, reader };
+}
+
+function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
   return {
     kind: 'access-key',
     id: row.id,

@@ -9,6 +9,7 @@ import { authenticatorWith } from './authenticate.ts';
 import { certificatesWith } from './certificates.ts';
 import { credentialsWith } from './credentials.ts';
 import { guardWith } from './guard.ts';
+import { housekeepingWith } from './housekeeping.ts';
 import { keysWith } from './keys.ts';
 import { logsWith } from './logs.ts';
 import { membersWith } from './members.ts';
@@ -60,5 +61,6 @@ export function domainWith({ store, keyring, now, newId }: DomainParts) {
     }),
     ...credentialsWith(parts, shelf),
     logs: logsWith(parts),
+    housekeeping: housekeepingWith(parts, shelf),
   };
 }

@@ -21,6 +21,8 @@ export interface VaultRequest {
   /** The vault that is asked for; null where the access key alone says which. */
   readonly vaultId: string | null;
   readonly origin: Origin;
+  /** What stands for the client's connection, where there is one: its credential is proven once. */
+  readonly connection?: object;
   readonly route: string;
   readonly method: string;
   readonly tool: string | null;
@@ -62,34 +64,46 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   const ready = new ReadyAnswers(store);
 
   async function serve(asked: VaultRequest, progress: Progress): Promise<Served> {
-    const { token, vaultId, origin } = asked;
+    const { token, vaultId, origin, connection } = asked;
     const reader = await (vaultId === null
       ? authenticate.accessKeyAnywhere(token, origin)
       : authenticate.accessKey(token, vaultId, origin));
-    Object.assign(progress, { reader, organizationId: reader.organizationId, vaultId: reader.vaultId });
+    if (connection !== undefined) authenticate.remember(connection, token, reader);
+    identify(progress, reader);
     if (reader.rateLimit !== null) await countRequest(reader.id, reader.rateLimit);
     if (reader.maxUses !== null) await countUse(reader.id);
-    const selection = asked.selection();
-    progress.requested = requestedText(selection);
-    return find(reader, selection, asked.ifNoneMatch, progress);
+    return find(reader, asked, progress);
   }
 
-  async function find(
-    reader: Reader,
-    selection: Selection,
-    ifNoneMatch: string | undefined,
-    progress: Progress,
-  ): Promise<Served> {
+  /** What needs no waiting: a known connection asks for an answer that is kept ready. */
+  function serveAtOnce(asked: VaultRequest, progress: Progress): Served | null {
+    const { connection, token, vaultId, origin } = asked;
+    if (connection === undefined) return null;
+    const reader = authenticate.remembered(connection, token, vaultId, origin);
+    if (reader === null) return null;
+    identify(progress, reader);
+    return findReady(reader, asked, progress);
+  }
+
+  async function find(reader: Reader, asked: VaultRequest, progress: Progress): Promise<Served> {
+    const served = findReady(reader, asked, progress);
+    if (served !== null) return served;
+    const selection = asked.selection();
     const key = selectionKey(selection) + reader.view;
-    const kept = ready.peek(reader.vaultId, key, now());
-    if (kept !== undefined) {
-      progress.requested = kept.requested;
-      if (matches(ifNoneMatch, kept)) return { etag: kept.etag };
-      return { answer: { ...kept, body: ready.open(reader.vaultId, key, kept) } };
-    }
     const answer = await ready.load(reader.vaultId, key, () => answers.make(reader, selection));
     progress.requested = answer.requested;
-    return matches(ifNoneMatch, answer) ? { etag: answer.etag } : { answer };
+    return matches(asked.ifNoneMatch, answer) ? { etag: answer.etag } : { answer };
+  }
+
+  function findReady(reader: Reader, asked: VaultRequest, progress: Progress): Served | null {
+    const selection = asked.selection();
+    progress.requested = requestedText(selection);
+    const kept = ready.peek(reader.vaultId, selectionKey(selection) + reader.view, now());
+    if (kept === undefined) return null;
+    progress.requested = kept.requested;
+    return matches(asked.ifNoneMatch, kept)
+      ? { etag: kept.etag }
+      : { answer: { ...kept, body: ready.open(kept) } };
   }
 
   async function countRequest(id: string, limit: number): Promise<void> {
@@ -127,6 +141,16 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     return { failure };
   }
 
+  function serving(asked: VaultRequest, progress: Progress): Served | Promise<Served> {
+    try {
+      const served = serveAtOnce(asked, progress);
+      if (served !== null) return served;
+    } catch (error) {
+      return refusal(asked, progress, error);
+    }
+    return serve(asked, progress).catch(error => refusal(asked, progress, error));
+  }
+
   function entryOf(asked: VaultRequest, progress: Progress, status: number, started: number): RequestEntry {
     const { reader, requested, organizationId, vaultId } = progress;
     return {
@@ -151,7 +175,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     async request(asked) {
       const started = performance.now();
       const progress: Progress = { reader: null, requested: '', organizationId: null, vaultId: null };
-      const served = await serve(asked, progress).catch(error => refusal(asked, progress, error));
+      const served = await serving(asked, progress);
       const status = 'failure' in served ? statusOf[served.failure.code] : 'etag' in served ? 304 : 200;
       const receipt = await ledger.record(entryOf(asked, progress, status, started));
       if ('failure' in served) return { status, failure: served.failure, receipt };
@@ -159,6 +183,12 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
       return { status: 200, answer: served.answer, reader: progress.reader!, receipt };
     },
   };
+}
+
+function identify(progress: Progress, reader: Reader): void {
+  progress.reader = reader;
+  progress.organizationId = reader.organizationId;
+  progress.vaultId = reader.vaultId;
 }
 
 function selectionKey({ resource, namesOnly, keys, certificates }: Selection): string {

@@ -19,7 +19,11 @@ export interface ReadyAnswer {
 }
 
 interface Entry extends Omit<ReadyAnswer, 'body'> {
+  /** Vault, selection and narrowing, bound into the blob. */
+  readonly place: Uint8Array;
   readonly sealed: Sealed;
+  /** Opened for the requests of this turn of the event loop; the next turn opens it again. */
+  opened: Buffer | null;
 }
 
 interface VaultEntries {
@@ -53,8 +57,13 @@ export class ReadyAnswers {
     return entry;
   }
 
-  open(vaultId: string, key: string, entry: Entry): Buffer {
-    return this.#seal.open(vaultId + key, entry.sealed);
+  open(entry: Entry): Buffer {
+    if (entry.opened !== null) return entry.opened;
+    entry.opened = this.#seal.open(entry.place, entry.sealed);
+    setImmediate(() => {
+      entry.opened = null;
+    });
+    return entry.opened;
   }
 
   load(vaultId: string, key: string, make: () => Promise<ReadyAnswer>): Promise<ReadyAnswer> {
@@ -86,8 +95,9 @@ export class ReadyAnswers {
     if (this.#vaults.get(vaultId) !== vault || !this.#changes.hearsChanges()) return;
     if (body.length > this.#most / 4) return;
     this.#remove(vault, key);
-    const sealed = this.#seal.seal(vaultId + key, body);
-    vault.entries.set(key, { ...answer, sealed });
+    const place = Buffer.from(`${vaultId} ${key}`, 'utf8');
+    const sealed = this.#seal.seal(place, body);
+    vault.entries.set(key, { ...answer, place, sealed, opened: null });
     this.#bytes += sealed.length + overhead;
     this.#makeRoom(vaultId);
   }

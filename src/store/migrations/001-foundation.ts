@@ -143,13 +143,14 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   const chained = (table: 'request_logs' | 'audit_logs') =>
     db.schema
       .createTable(table)
-      .addColumn('id', types.id, col => col.primaryKey())
+      .addColumn('position', types.serial as never, col => col.primaryKey())
+      .addColumn('id', types.id, col => col.notNull())
       .addColumn('organization_id', types.id)
       .addColumn('writer', types.id, col => col.notNull())
       .addColumn('seq', types.time, col => col.notNull())
       .addColumn('entry', 'text', col => col.notNull())
-      .addColumn('hash', types.bytes as never, col => col.notNull())
-      .addColumn('mark', types.bytes as never, col => col.notNull());
+      .addColumn('hash', 'text', col => col.notNull())
+      .addColumn('mark', 'text', col => col.notNull());
   await chained('request_logs')
     .addColumn('vault_id', types.id)
     .addColumn('access_key_id', types.id)
@@ -183,7 +184,7 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
     .addColumn('writer', types.id, col => col.notNull())
     .addColumn('stream', 'text', col => col.notNull())
     .addColumn('seq', types.time, col => col.notNull())
-    .addColumn('hash', types.bytes as never, col => col.notNull())
+    .addColumn('hash', 'text', col => col.notNull())
     .addPrimaryKeyConstraint('log_heads_key', ['writer', 'stream'])
     .execute();
   await db.schema

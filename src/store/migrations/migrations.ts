@@ -10,6 +10,8 @@ export interface ColumnTypes {
   readonly id: 'uuid' | 'text';
   readonly bytes: 'bytea' | 'blob';
   readonly time: 'bigint' | 'integer';
+  /** A number that counts up by itself. */
+  readonly serial: 'bigserial' | 'integer';
 }
 
 export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
@@ -17,8 +19,8 @@ export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 const steps: Readonly<Record<string, Step>> = { '001-foundation': foundation };
 
 const columnTypes: Record<EngineName, ColumnTypes> = {
-  sqlite: { id: 'text', bytes: 'blob', time: 'integer' },
-  postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint' },
+  sqlite: { id: 'text', bytes: 'blob', time: 'integer', serial: 'integer' },
+  postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint', serial: 'bigserial' },
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees schemas of the past, which have no types

@@ -1,0 +1,138 @@
+/** What the benchmarks share: processes on cores of their own, a service with data in it, and a table at the end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { operatorOf } from '../src/cli/operator.ts';
+import { placeOptions, readConfig } from '../src/config.ts';
+import { openStrongroom, type Strongroom } from '../src/open.ts';
+import type { LoadPlan, LoadResult } from './load.ts';
+
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const canPin = existsSync('/usr/bin/taskset') && cpus().length > 1;
+
+/** The server has the first core, the load the second. */
+function start(core: 0 | 1, args: readonly string[]): ChildProcess {
+  const [command, ...rest] = canPin
+    ? ['taskset', '-c', String(core), process.execPath, ...args]
+    : [process.execPath, ...args];
+  return spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  let text = '';
+  for await (const chunk of child.stdout!) {
+    text += String(chunk);
+    if (text.includes('\n')) return text.slice(0, text.indexOf('\n'));
+  }
+  throw new Error('the process ended without a word');
+}
+
+export async function load(plan: LoadPlan): Promise<LoadResult> {
+  const child = start(1, [here('load.ts'), JSON.stringify(plan)]);
+  const result = JSON.parse(await firstLine(child)) as LoadResult;
+  if (child.exitCode === null) await once(child, 'exit');
+  return result;
+}
+
+export interface Target {
+  readonly port: number;
+  /** Resident memory, in MB. */
+  memory(): number;
+  stop(): Promise<void>;
+}
+
+function target(child: ChildProcess, port: number): Target {
+  return {
+    port,
+    memory: () =>
+      Math.round(
+        Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
+      ),
+    stop: async () => {
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+    },
+  };
+}
+
+export async function startCeiling(sample: Response): Promise<Target> {
+  const skipped = new Set(['date', 'connection', 'keep-alive']);
+  const headers = [...sample.headers].filter(([name]) => !skipped.has(name)).flat();
+  const child = start(0, [here('ceiling.ts'), JSON.stringify({ headers, body: await sample.text() })]);
+  return target(child, Number(await firstLine(child)));
+}
+
+export async function startServer(place: readonly string[]): Promise<Target> {
+  const child = start(0, [here('../bin/strongroom.js'), 'serve', ...place, '--port', '0']);
+  return target(child, Number(/:(\d+)$/.exec((await firstLine(child)).trim())![1]));
+}
+
+export interface Filled {
+  readonly place: readonly string[];
+  readonly vaults: readonly {
+    readonly id: string;
+    readonly token: string;
+    readonly secretIds: readonly string[];
+  }[];
+  remove(): void;
+}
+
+export interface FillPlan {
+  readonly databaseUrl?: string;
+  /** How many secrets each vault gets. */
+  readonly vaults: readonly number[];
+}
+
+/** Fills a place through the domain, as the API would. */
+export async function fill({ databaseUrl, vaults }: FillPlan): Promise<Filled> {
+  const data = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
+  const place = ['--data', data, ...(databaseUrl === undefined ? [] : ['--database-url', databaseUrl])];
+  const strongroom = await openStrongroom(readConfig(placeOptions, place, {}), false);
+  const organization = await strongroom.domain.organizations.create(
+    id => operatorOf(id, strongroom.newId),
+    'Bench',
+    { plan: 'enterprise', enterpriseLimit: 0 },
+  );
+  const made: Filled['vaults'][number][] = [];
+  for (let at = 0; at < vaults.length; at += 100) {
+    const some = vaults.slice(at, at + 100);
+    made.push(
+      ...(await Promise.all(
+        some.map((secrets, index) => fillVault(strongroom, organization.id, at + index, secrets)),
+      )),
+    );
+  }
+  await strongroom.close();
+  return { place, vaults: made, remove: () => rmSync(data, { recursive: true, force: true }) };
+}
+
+async function fillVault(
+  { domain, newId }: Strongroom,
+  organizationId: string,
+  number: number,
+  secrets: number,
+) {
+  const caller = operatorOf(organizationId, newId);
+  const { id } = await domain.vaults.create(caller, { name: `vault ${number}` });
+  const secretIds: string[] = [];
+  for (let at = 0; at < secrets; at += 200) {
+    const batch = Array.from({ length: Math.min(200, secrets - at) }, (_, index) =>
+      domain.secrets.create(caller, { vault_id: id, name: `SECRET_${at + index}`, value: 'x'.repeat(40) }),
+    );
+    for (const secret of await Promise.all(batch)) secretIds.push(secret.id);
+  }
+  const { token } = await domain.accessKeys.create(caller, { vault_id: id, name: 'bench' });
+  return { id, token: token!, secretIds };
+}
+
+export function readRequest(vault: { id: string; token: string }, query = '', extra = ''): string {
+  return `GET /api/v1/vaults/${vault.id}${query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${vault.token}\r\nAccept: application/json\r\n${extra}\r\n`;
+}
+
+export function table(heads: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
+  return [line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,10 @@
+/** The ceiling: plain node:http sending the same bytes, headers included, and doing nothing else. */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+const { headers, body } = JSON.parse(process.argv[2]!) as { headers: string[]; body: string };
+const bytes = Buffer.from(body, 'utf8');
+const server = createServer((_request, response) => {
+  response.writeHead(200, headers).end(bytes);
+});
+server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`));

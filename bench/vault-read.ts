@@ -1,0 +1,227 @@
+/**
+ * What a vault read costs, as ratios of plain node:http sending the same bytes in the same run. Writes
+ * docs/performance.md. `--short` takes a tenth of the time and writes nothing.
+ */
+import { writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { startCluster } from '../test/postgres.ts';
+import {
+  type Filled,
+  fill,
+  load,
+  readRequest,
+  startCeiling,
+  startServer,
+  type Target,
+  table,
+} from './bench.ts';
+
+const short = process.argv.includes('--short');
+const seconds = short ? 1 : 5;
+const connections = 32;
+const logEntries = short ? 200_000 : 5_000_000;
+const manyVaults = short ? 2_000 : 100_000;
+
+type Row = (string | number)[];
+const heads = ['what', 'requests/s', 'of the ceiling', 'median ms', 'p99 ms', 'memory MB'];
+
+const percent = (part: number) => `${Math.round(part * 100)} %`;
+
+async function sampleOf(server: Target, vault: Filled['vaults'][number], query = ''): Promise<Response> {
+  return fetch(`http://127.0.0.1:${server.port}/api/v1/vaults/${vault.id}${query}`, {
+    headers: { authorization: `Bearer ${vault.token}` },
+  });
+}
+
+/** One case: ceiling and service take turns, so that both meet the same noise. */
+async function measure(
+  name: string,
+  server: Target,
+  vault: Filled['vaults'][number],
+  query = '',
+  extra = '',
+): Promise<Row> {
+  const ceiling = await startCeiling(await sampleOf(server, vault, query));
+  const plain = {
+    connections,
+    seconds,
+    port: ceiling.port,
+    requests: ['GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+  };
+  const real = { connections, seconds, port: server.port, requests: [readRequest(vault, query, extra)] };
+  await load({ ...real, seconds: 1 });
+  const before = await load(plain);
+  const result = await load(real);
+  const after = await load(plain);
+  await ceiling.stop();
+  const ratio = result.perSecond / ((before.perSecond + after.perSecond) / 2);
+  const row = [
+    name,
+    Math.round(result.perSecond),
+    percent(ratio),
+    result.p50.toFixed(2),
+    result.p99.toFixed(2),
+    server.memory(),
+  ];
+  console.log(row.join('  '), JSON.stringify(result.statuses));
+  return row;
+}
+
+async function readCases(title: string, databaseUrl?: string): Promise<string> {
+  const filled = await fill({ ...(databaseUrl === undefined ? {} : { databaseUrl }), vaults: [1, 50, 1000] });
+  const server = await startServer(filled.place);
+  const [one, fifty, thousand] = filled.vaults as [
+    Filled['vaults'][number],
+    Filled['vaults'][number],
+    Filled['vaults'][number],
+  ];
+  const etag = (await sampleOf(server, fifty)).headers.get('etag')!;
+  const rows = [
+    await measure('50 secrets', server, fifty),
+    await measure('1 secret', server, one),
+    await measure('1,000 secrets', server, thousand),
+    await measure('one secret by id', server, fifty, `?resource=${fifty.secretIds[0]}`),
+    await measure('names of 50 secrets', server, fifty, '?secrets=names'),
+    await measure('50 secrets, not modified (304)', server, fifty, '', `If-None-Match: ${etag}\r\n`),
+  ];
+  const alone = await load({ connections: 1, seconds, port: server.port, requests: [readRequest(fifty)] });
+  rows.push([
+    '50 secrets, one connection',
+    Math.round(alone.perSecond),
+    '',
+    alone.p50.toFixed(2),
+    alone.p99.toFixed(2),
+    server.memory(),
+  ]);
+  const half = await load({
+    connections,
+    seconds,
+    port: server.port,
+    requests: [readRequest(fifty)],
+    rate: Number(rows[0]![1]) / 2,
+  });
+  rows.push([
+    '50 secrets at half of the highest load',
+    Math.round(half.perSecond),
+    '',
+    half.p50.toFixed(2),
+    half.p99.toFixed(2),
+    server.memory(),
+  ]);
+  await server.stop();
+  filled.remove();
+  return `## ${title}\n\n${table(heads, rows)}\n`;
+}
+
+/** Each vault is read once: every answer is made anew from what is stored. */
+async function coldCase(): Promise<string> {
+  const filled = await fill({ vaults: Array.from({ length: short ? 100 : 1000 }, () => 50) });
+  const server = await startServer(filled.place);
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: 8 }, async (_, lane) => {
+      for (let at = lane; at < filled.vaults.length; at += 8)
+        await (await sampleOf(server, filled.vaults[at]!)).arrayBuffer();
+    }),
+  );
+  const perSecond = Math.round((filled.vaults.length * 1000) / (performance.now() - started));
+  const memory = server.memory();
+  await server.stop();
+  filled.remove();
+  return `## Cold\n\n${table(['what', 'requests/s', 'memory MB'], [[`${filled.vaults.length} vaults of 50 secrets, each read for the first time`, perSecond, memory]])}\n`;
+}
+
+async function perSecond(
+  filled: Filled,
+  vaults: Filled['vaults'],
+): Promise<{ rate: number; memory: number }> {
+  const server = await startServer(filled.place);
+  const requests = vaults.map(vault => readRequest(vault));
+  await load({ connections, seconds: 1, port: server.port, requests });
+  const { perSecond: rate } = await load({ connections, seconds, port: server.port, requests });
+  const memory = server.memory();
+  await server.stop();
+  return { rate, memory };
+}
+
+/** The log's tables as they are, with so many entries in them. */
+function fillLog(filled: Filled, entries: number): void {
+  const db = new DatabaseSync(join(filled.place[1]!, 'strongroom.db'));
+  db.exec('PRAGMA synchronous = OFF');
+  db.prepare(`
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+    INSERT INTO request_logs (id, organization_id, writer, seq, entry, hash, mark, vault_id, access_key_id, status, ip_address)
+    SELECT printf('%08x-0000-7000-8000-%012x', i / 1000, i), o.id, '00000000-0000-7000-8000-000000000000', i,
+      (SELECT entry FROM request_logs LIMIT 1), hex(randomblob(21)), hex(randomblob(21)), v.id, NULL, 200, '127.0.0.1'
+    FROM n, (SELECT id FROM organizations LIMIT 1) o, (SELECT id FROM resources WHERE type = 'vault' LIMIT 1) v
+  `).run(entries);
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  db.close();
+}
+
+async function growth(): Promise<string> {
+  const rows: Row[] = [];
+  const compare = (what: string, small: { rate: number }, large: { rate: number; memory: number }) => {
+    rows.push([
+      what,
+      Math.round(small.rate),
+      Math.round(large.rate),
+      percent(large.rate / small.rate),
+      large.memory,
+    ]);
+    console.log(rows.at(-1)!.join('  '));
+  };
+  const logged = await fill({ vaults: [50] });
+  const empty = await perSecond(logged, logged.vaults);
+  fillLog(logged, logEntries);
+  compare(
+    `${logEntries.toLocaleString('en')} log entries, against an empty log`,
+    empty,
+    await perSecond(logged, logged.vaults),
+  );
+  logged.remove();
+  const few = await fill({ vaults: Array.from({ length: 10 }, () => 5) });
+  const many = await fill({ vaults: Array.from({ length: manyVaults }, () => 5) });
+  const ten = await perSecond(few, few.vaults);
+  compare(
+    `${manyVaults.toLocaleString('en')} vaults, the same ten read, against ten vaults`,
+    ten,
+    await perSecond(many, many.vaults.slice(0, 10)),
+  );
+  const spread = many.vaults.filter((_, index) => index % Math.ceil(manyVaults / 1000) === 0);
+  compare(
+    `${manyVaults.toLocaleString('en')} vaults, 1,000 of them read, against ten vaults`,
+    ten,
+    await perSecond(many, spread),
+  );
+  few.remove();
+  many.remove();
+  const small = await fill({ vaults: [10] });
+  const large = await fill({ vaults: [short ? 1000 : 10_000] });
+  compare(
+    `${short ? '1,000' : '10,000'} secrets in the vault, against 10 (bytes grow alike)`,
+    await perSecond(small, small.vaults),
+    await perSecond(large, large.vaults),
+  );
+  small.remove();
+  large.remove();
+  return `## Growth\n\n${table(['what', 'requests/s before', 'requests/s after', 'kept', 'memory MB'], rows)}\n`;
+}
+
+const parts = [await readCases('Vault reads on SQLite')];
+const cluster = await startCluster();
+parts.push(await readCases('Vault reads on PostgreSQL', cluster.url));
+await cluster.stop();
+parts.push(await coldCase(), await growth());
+const intro = `# Performance
+
+Measured with \`npm run bench\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
+load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` sending the same bytes and doing nothing else,
+measured before and after each case. Machines differ and are noisy: the ratios are what to compare.
+Every read has its log entry synced to disk before its answer (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
+`;
+const text = `${[intro, ...parts].join('\n')}`;
+if (!short) writeFileSync(new URL('../docs/performance.md', import.meta.url), text);
+console.log(text);
