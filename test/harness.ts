@@ -172,3 +172,12 @@ export async function beside<T>(
     await strongroom.close();
   }
 }
+
+/** What takes effect within a second must; a machine under load is given a little more. */
+export async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 3_000;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error('it did not take effect in time');
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
