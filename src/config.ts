@@ -84,12 +84,7 @@ const cidrs = (help: string): Option<readonly string[]> => ({
 
 /** Where the data and its root key are: the same for every command that touches them. */
 export const placeOptions = {
-  data: {
-    value: 'DIR',
-    help: 'the data folder (default ./data)',
-    fallback: 'data',
-    parse: given => given,
-  } satisfies Option<string> as Option<string>,
+  data: { ...text('DIR', 'the data folder (default ./data)'), fallback: 'data' } as Option<string>,
   'database-url': {
     ...text('URL', 'a PostgreSQL database instead of the embedded one'),
     parse: given => {
@@ -186,7 +181,7 @@ function parseFlags(options: Options, args: readonly string[]): Record<string, s
     const { values } = parseArgs({ args: [...args], options: Object.fromEntries(entries), strict: true });
     return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
   } catch (error) {
-    throw new UsageError((error as Error).message.split('. ')[0]!);
+    throw new UsageError((error as Error).message.split(/\.\s/)[0]!);
   }
 }
 

@@ -1,6 +1,8 @@
 /** The command: picks one file of cli/, and turns every failure into one line and an exit code. */
+import packageJson from '../package.json' with { type: 'json' };
 import { UsageError } from './config.ts';
 import { RootKeyError } from './keyring/root-key/root-key.ts';
+import { describe } from './report.ts';
 
 export interface Command {
   readonly usage: string;
@@ -21,6 +23,10 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
 
 async function main(args: readonly string[]): Promise<void> {
   const name = Object.keys(commands).find(known => `${args.join(' ')} `.startsWith(`${known} `));
+  if (args[0] === '--version') {
+    process.stdout.write(`${packageJson.version}\n`);
+    return;
+  }
   if (name === undefined) {
     const asked = args[0] === undefined || args[0] === '--help' || args[0] === 'help';
     if (!asked) throw new UsageError(`there is no command ${JSON.stringify(args[0])}: see strongroom --help`);
@@ -42,6 +48,6 @@ async function overview(): Promise<string> {
 process.umask(0o077);
 main(process.argv.slice(2)).catch(error => {
   const expected = error instanceof UsageError || error instanceof RootKeyError;
-  process.stderr.write(`strongroom: ${expected ? error.message : (error as Error).stack}\n`);
+  process.stderr.write(`strongroom: ${expected ? error.message : describe(error)}\n`);
   process.exit(error instanceof UsageError ? 2 : 1);
 });

@@ -12,7 +12,7 @@ import { Keyring } from './keyring/keyring.ts';
 import { keyFile } from './keyring/root-key/key-file.ts';
 import { passphrase } from './keyring/root-key/passphrase.ts';
 import { RootKeyError, type RootKeySource } from './keyring/root-key/root-key.ts';
-import { openStore, type Store } from './store/store.ts';
+import { type Location, openStore, peekMeta, type Store } from './store/store.ts';
 import { type Domain, domainWith } from './vault/domain.ts';
 
 export interface Strongroom {
@@ -43,12 +43,13 @@ export async function openStrongroom(
 ): Promise<Strongroom> {
   const source = rootKeySource(place);
   refuseOrphan(place);
-  const url = place['database-url'];
-  const store = await openStore(
-    url === null ? { engine: 'sqlite', path: databasePath(place), serves } : { engine: 'postgres', url },
-  );
+  const location = locationOf(place, serves);
+  // The key is tried before anything is opened for writing, so that a wrong one changes nothing.
+  const stored = await peekMeta(location, keyringName);
+  const opened = stored === undefined ? null : await unwrap(stored, source);
+  const store = await openStore(location);
   try {
-    const keyring = await openKeyring(store, source);
+    const keyring = opened ?? (await createKeyring(store, source));
     const newId = idGenerator(now);
     const domain = domainWith({ store, keyring, now, newId });
     const close = async () => {
@@ -60,6 +61,11 @@ export async function openStrongroom(
     await store.close();
     throw error;
   }
+}
+
+function locationOf(place: Place, serves: boolean): Location {
+  const url = place['database-url'];
+  return url === null ? { engine: 'sqlite', path: databasePath(place), serves } : { engine: 'postgres', url };
 }
 
 function rootKeySource(place: Place): RootKeySource {
@@ -74,7 +80,7 @@ function noPassphraseFile(cause: unknown): never {
   throw new RootKeyError('--passphrase-file can’t be read', cause);
 }
 
-/** A root key without its database is a database mounted in the wrong place, more likely than a fresh start. */
+/** A log without its database is a database half moved: a fresh start beside it would hide what is missing. */
 function refuseOrphan(place: Place): void {
   if (place['database-url'] !== null || existsSync(databasePath(place))) return;
   if (existsSync(`${databasePath(place)}-wal`)) {
@@ -82,9 +88,10 @@ function refuseOrphan(place: Place): void {
   }
 }
 
-async function openKeyring(store: Store, source: RootKeySource): Promise<Keyring> {
-  const stored = await store.organizations.meta(keyringName);
-  if (stored !== undefined) return unwrap(stored, source);
+async function createKeyring(store: Store, source: RootKeySource): Promise<Keyring> {
+  if ((await store.organizations.all()).length > 0) {
+    throw new RootKeyError('this database holds data but no keyring: restore it from a backup');
+  }
   const keyring = Keyring.create(randomUUID());
   const wrapped = await keyring.wrap(await source.create());
   await store.organizations.setMetaOnce(keyringName, record(source.provider, wrapped));

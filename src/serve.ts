@@ -8,10 +8,13 @@ import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { type AppParts, buildApp } from './http/app.ts';
 import { addressReader } from './http/request.ts';
+import type { Timeouts } from './http/server.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
 import { pruneStep } from './logs/retention.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
+import { describe } from './report.ts';
 import { lockFolder } from './store/sqlite.ts';
+import type { Store } from './store/store.ts';
 import { openTls, type Tls } from './tls.ts';
 
 export interface Running {
@@ -26,18 +29,24 @@ export interface ServeParts {
   readonly report: (line: string) => void;
   /** Told of every route as it is registered. */
   readonly onRoute?: AppParts['onRoute'];
+  readonly timeouts?: Timeouts;
 }
 
 const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
+/** How long answers in flight may take once the service stops; then their connections are cut. */
+const longestDrain = 6_000;
 
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(config);
   const lock = lockData(config);
   try {
     const tls = await openTls(config);
-    const strongroom = await openStrongroom(config, true, parts.now ?? Date.now);
-    return await listen(config, strongroom, tls, parts, () => lock?.release());
+    const strongroom = await openStrongroom(config, true, parts.now);
+    return await listen(config, strongroom, tls, parts, () => lock?.release()).catch(async error => {
+      await strongroom.close();
+      throw error;
+    });
   } catch (error) {
     lock?.release();
     throw error;
@@ -48,13 +57,16 @@ async function listen(
   config: ServeConfig,
   strongroom: Strongroom,
   tls: Tls | null,
-  { report, onRoute }: ServeParts,
+  { report, onRoute, timeouts }: ServeParts,
   release: () => void,
 ): Promise<Running> {
   let draining = false;
   const onError = (error: unknown, requestId = '-') => report(`${requestId} ${describe(error)}`);
   const app = buildApp({
     ...strongroom,
+    ...(timeouts === undefined ? {} : { timeouts }),
+    countRequests: strongroom.store.limits.take,
+    storeReady: () => isReady(strongroom.store),
     addressOf: addressReader(config['behind-proxy']),
     version: packageJson.version,
     tls: tls?.current ?? null,
@@ -67,11 +79,11 @@ async function listen(
     file: config['checkpoint-file'] ?? inData(config, 'checkpoint.json'),
     onError,
   });
-  const chores = startChores(strongroom, config, onError);
   await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
   await writeFile(inData(config, 'log-public-key.pem'), strongroom.keyring.logPublicKey);
   await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
+  const chores = startChores(strongroom, config, onError);
   checkpointer.start();
   return {
     url: urlOf(app, config, tls !== null),
@@ -79,6 +91,7 @@ async function listen(
       draining = true;
       await chores.stop();
       tls?.close();
+      await closeListener(app.server);
       await app.close();
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
@@ -111,6 +124,16 @@ async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<
   });
 }
 
+/** Resolves when the last answer in flight is out, or when its time is over. */
+async function closeListener(server: FastifyInstance['server']): Promise<void> {
+  const cut = setTimeout(() => server.closeAllConnections(), longestDrain);
+  await new Promise(resolve => {
+    server.close(resolve);
+    server.closeIdleConnections();
+  });
+  clearTimeout(cut);
+}
+
 /** What goes over a network must be encrypted: by us, or by the proxy that the operator names. */
 function checkListener(config: ServeConfig): void {
   const { host } = config;
@@ -135,16 +158,10 @@ function urlOf(app: FastifyInstance, { host }: ServeConfig, encrypted: boolean):
   return `${encrypted ? 'https' : 'http'}://${shown}:${port}`;
 }
 
-/** Type, code and place of an error; its message only where it is our own, because others quote what they got. */
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  const { name, message, cause } = error;
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  const place =
-    error.stack
-      ?.split('\n')
-      .find(line => line.includes('    at '))
-      ?.trim() ?? '';
-  const inner = cause === undefined ? '' : ` <- ${describe(cause)}`;
-  return `${name} ${code} ${message.split('\n')[0]} ${place}${inner}`;
+async function isReady({ hearsChanges, ping }: Store): Promise<boolean> {
+  if (!hearsChanges()) return false;
+  return ping().then(
+    () => true,
+    () => false,
+  );
 }

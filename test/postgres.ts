@@ -9,6 +9,9 @@ import pg from 'pg';
 
 export interface Cluster {
   readonly url: string;
+  /** Goes away, and comes back with the same data at the same address. */
+  halt(): Promise<void>;
+  resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -35,7 +38,8 @@ export async function startCluster(port?: number): Promise<Cluster> {
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
-  return { url: `postgres://postgres:postgres@127.0.0.1:${chosen}/postgres`, stop };
+  const url = `postgres://postgres:postgres@127.0.0.1:${chosen}/postgres`;
+  return { url, stop, halt: () => server.stop(), resume: () => server.start() };
 }
 
 export async function freePort(): Promise<number> {
@@ -58,15 +62,10 @@ export async function globalTeardown(): Promise<void> {
   await running?.stop();
 }
 
-/** A new, empty database; a file that is run by itself starts a server of its own. */
+/** A new, empty database. */
 export async function freshDatabase(): Promise<string> {
-  if (process.env[variable] === undefined) {
-    running = await startCluster();
-    process.env[variable] = running.url;
-    const { after } = await import('node:test');
-    after(globalTeardown);
-  }
-  const url = process.env[variable]!;
+  const url = process.env[variable];
+  if (url === undefined) throw new Error('run with node --test --test-global-setup=test/postgres.ts');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   const client = new pg.Client(url);
   await client.connect();

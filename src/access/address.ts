@@ -19,7 +19,11 @@ export function addressSet(cidrs: readonly string[]): (address: string) => boole
   const list = new BlockList();
   for (const cidr of cidrs) {
     const [address = '', bits] = cidr.split('/');
-    list.addSubnet(plainAddress(address), Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+    const plain = plainAddress(address);
+    // Of an IPv4 range written as IPv6 the first 96 bits only say that it is one.
+    const asIPv4 = plain !== address && Number(bits) >= 96;
+    if (asIPv4) list.addSubnet(plain, Number(bits) - 96, 'ipv4');
+    else list.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
   }
   return address => {
     const plain = plainAddress(address);

@@ -53,7 +53,7 @@ export interface Grant {
 }
 
 export function roleAllows(role: Role, action: Action): boolean {
-  return grants[role].has(action);
+  return Object.hasOwn(grants, role) && grants[role].has(action);
 }
 
 /** Whether a grant holds the action at all, in whichever vault. */

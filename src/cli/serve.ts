@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { helpFor, readConfig, serveOptions } from '../config.ts';
 import type { Command } from '../main.ts';
+import { describe } from '../report.ts';
 import { serve } from '../serve.ts';
 
 const usage = 'serve [flags]';
@@ -16,8 +17,8 @@ export const command: Command = {
     hardenProcess();
     const report = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
     const running = await serve(readConfig(serveOptions, args, process.env), { report });
-    process.stdout.write(`Strongroom serves on ${running.url}\n`);
     stopOnSignals(running.stop, report);
+    process.stdout.write(`Strongroom serves on ${running.url}\n`);
   },
 };
 
@@ -40,7 +41,7 @@ function stopOnSignals(stop: () => Promise<void>, report: (line: string) => void
     stop().then(
       () => process.exit(0),
       error => {
-        report(`the stop failed: ${(error as Error).message}`);
+        report(`the stop failed: ${describe(error)}`);
         process.exit(1);
       },
     );

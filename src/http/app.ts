@@ -4,24 +4,26 @@
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { Failure, invalid } from '../contract/errors.ts';
+import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
-import type { Store } from '../store/store.ts';
 import type { Domain } from '../vault/domain.ts';
 import { mountDocs } from './docs.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, securityHeaders, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
-import { mountHealth } from './health.ts';
+import { mountHealth, probes } from './health.ts';
 import { parseJson } from './json.ts';
-import { planLimit } from './plan-limit.ts';
+import { type CountRequests, planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
 import { type Route, registerRoutes } from './route.ts';
-import { type CertificatePair, createListener } from './server.ts';
+import { type CertificatePair, createListener, type Timeouts } from './server.ts';
+import { answerUnparsed } from './unparsed.ts';
 import { vaultReadHandler } from './vault-read.ts';
 
 export interface AppParts {
   readonly domain: Domain;
-  readonly store: Store;
+  readonly countRequests: CountRequests;
+  /** Whether the store answers right now, and hears what other replicas change. */
+  readonly storeReady: () => Promise<boolean>;
   readonly now: () => number;
   readonly newId: NewId;
   readonly addressOf: AddressOf;
@@ -30,6 +32,7 @@ export interface AppParts {
   readonly draining: () => boolean;
   /** Told of every route as it is registered. */
   readonly onRoute?: (route: { readonly method: string | string[]; readonly url: string }) => void;
+  readonly timeouts?: Timeouts;
   /** For the operator's eyes: what went wrong inside. */
   readonly onError: (error: unknown, requestId: string) => void;
 }
@@ -42,21 +45,27 @@ export function buildApp(parts: AppParts): FastifyInstance {
     logger: false,
     bodyLimit: largestBody,
     genReqId: parts.newId,
-    exposeHeadRoutes: false,
+    return503OnClosing: false, // Our own hook answers, in the shape of our errors.
+    clientErrorHandler: answerUnparsed,
     // A path that can't be decoded reaches no hook, and must not be answered in the framework's own words.
-    frameworkErrors: (error, request, reply) => {
-      secure(request as FastifyRequest, reply as FastifyReply);
-      answerFailure(parts, error, request as FastifyRequest, reply as FastifyReply);
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      secure(request, reply);
+      answerFailure(parts, error, request, reply);
     },
+    exposeHeadRoutes: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 },
-    serverFactory: route => createListener(parts.tls, readVault, route as RequestListener),
+    serverFactory: route => createListener(parts, readVault, route as RequestListener),
   });
   hardenParsing(app);
   app.decorateRequest('caller', null);
   if (parts.onRoute !== undefined) app.addHook('onRoute', parts.onRoute);
   app.addHook('onRequest', (request, reply, done) => {
     secure(request, reply);
-    done(faultOf(request.raw) ?? undefined);
+    done(refusalOf(parts, request) ?? undefined);
+  });
+  app.addHook('onSend', (_request, reply, _body, done) => {
+    if (parts.draining()) reply.header('connection', 'close');
+    done();
   });
   app.setErrorHandler((error, request, reply) => answerFailure(parts, error, request, reply));
   app.setNotFoundHandler(() => {
@@ -69,27 +78,26 @@ export function buildApp(parts: AppParts): FastifyInstance {
   return app;
 }
 
+/** What can be said before anything of the request is looked up. */
+function refusalOf({ draining }: AppParts, request: FastifyRequest): Failure | null {
+  const fault = faultOf(request.raw);
+  if (fault !== null) return fault;
+  if (draining() && !probes.has(request.routeOptions.url ?? ''))
+    return new Failure('UNAVAILABLE', { retryAfter: 1 });
+  // Where nothing is, no body is read either.
+  return request.is404 && request.method !== 'GET' ? new Failure('NOT_FOUND') : null;
+}
+
 /** Only JSON is read, and only by our own parser. */
 function hardenParsing(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, body.length === 0 ? undefined : parseJson(textOf(body as Buffer)));
+      done(null, body.length === 0 ? undefined : parseJson(body as Buffer));
     } catch (error) {
       done(error as Error);
     }
   });
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-/** Bytes that are no text are refused, and not stored as something else. */
-function textOf(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes);
-  } catch (cause) {
-    throw invalid('', 'the body must be UTF-8', cause);
-  }
 }
 
 function secure(request: FastifyRequest, reply: FastifyReply): void {
@@ -97,8 +105,8 @@ function secure(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 function mountGeneral(app: FastifyInstance, parts: AppParts, routes: readonly Route[]): void {
-  const { domain, store, now, addressOf } = parts;
-  const take = planLimit({ store, now, limitOf: domain.organizations.limit });
+  const { domain, countRequests, now, addressOf } = parts;
+  const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
   app.register(async general => {
     general.addHook('onRequest', async (request, reply) => {
       const origin = originOf(request.raw, request.id, addressOf);

@@ -15,6 +15,7 @@ export const securityHeaders = {
 
 /** The framework's own refusals, which come before any of our code. */
 const frameworkRefusals: Readonly<Record<string, Failure>> = {
+  FST_ERR_MAX_PARAM_LENGTH: new Failure('NOT_FOUND'), // No id is that long.
   FST_ERR_CTP_INVALID_MEDIA_TYPE: invalid('content-type', 'must be application/json'),
   FST_ERR_CTP_EMPTY_JSON_BODY: invalid('', 'the body must not be empty'),
   FST_ERR_CTP_BODY_TOO_LARGE: invalid('', 'the body must have 1 MiB at most'),

@@ -2,14 +2,11 @@
 import type { FastifyInstance } from 'fastify';
 import type { AppParts } from './app.ts';
 
-export function mountHealth(app: FastifyInstance, { store, version, draining }: AppParts): void {
-  const ready = async (): Promise<boolean> =>
-    !draining() &&
-    store.hearsChanges() &&
-    (await store.ping().then(
-      () => true,
-      () => false,
-    ));
+/** Answered to whoever asks, even while the service stops. */
+export const probes: ReadonlySet<string> = new Set(['/v1/health', '/livez', '/readyz']);
+
+export function mountHealth(app: FastifyInstance, { storeReady, version, draining }: AppParts): void {
+  const ready = async (): Promise<boolean> => !draining() && (await storeReady());
 
   app.get('/v1/health', async () => ({ status: (await ready()) ? 'ok' : 'degraded', version }));
   app.get('/livez', async () => ({ status: 'ok' }));

@@ -3,6 +3,7 @@
  * nesting beyond reason, a member that stands twice, and `__proto__`. The pass allocates no more than the keys
  * of the objects that are open.
  */
+import { isUtf8 } from 'node:buffer';
 import { invalid } from '../contract/errors.ts';
 import { isSafeText } from '../contract/text.ts';
 
@@ -11,7 +12,10 @@ const longestName = 128;
 const quote = 0x22;
 const backslash = 0x5c;
 
-export function parseJson(text: string): unknown {
+/** Bytes that are not UTF-8 are refused: mended silently, a secret would not be what was sent. */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (!isUtf8(bytes)) throw invalid('', 'the body must be valid UTF-8');
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
   scan(text);
   try {
     return JSON.parse(text);

@@ -4,12 +4,14 @@
  */
 import type { FastifyReply } from 'fastify';
 import { Failure } from '../contract/errors.ts';
-import type { Store } from '../store/store.ts';
 
 const window = 60;
 
+/** Counts requests of a subject in a window that starts at a second, and says how many there are now. */
+export type CountRequests = (subjectId: string, windowStart: number, requests: number) => Promise<number>;
+
 export interface PlanLimitParts {
-  readonly store: Pick<Store, 'limits'>;
+  readonly count: CountRequests;
   /** Requests a minute, or null where unlimited. */
   readonly limitOf: (organizationId: string) => Promise<number | null>;
   readonly now: () => number;
@@ -17,13 +19,13 @@ export interface PlanLimitParts {
 
 export type TakeRequest = (organizationId: string, reply: FastifyReply) => Promise<void>;
 
-export function planLimit({ store, limitOf, now }: PlanLimitParts): TakeRequest {
+export function planLimit({ count, limitOf, now }: PlanLimitParts): TakeRequest {
   return async (organizationId, reply) => {
     const limit = await limitOf(organizationId);
     if (limit === null) return;
     const seconds = Math.floor(now() / 1000);
     const start = seconds - (seconds % window);
-    const taken = await store.limits.take(organizationId, start, 1);
+    const taken = await count(organizationId, start, 1);
     reply.header('x-ratelimit-limit', limit);
     reply.header('x-ratelimit-remaining', Math.max(0, limit - taken));
     reply.header('x-ratelimit-reset', start + window);

@@ -18,23 +18,49 @@ export interface CertificatePair {
   readonly key: string;
 }
 
-const options = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 72_000,
-  connectionsCheckingInterval: 2_000,
-  maxHeaderSize: 16 * 1024,
-};
+/** How long a sender may take, in milliseconds. */
+export interface Timeouts {
+  /** Until the headers are here. */
+  readonly headers: number;
+  /** Until the whole request is here. */
+  readonly request: number;
+  /** Without a byte in either direction. */
+  readonly silence: number;
+  /** How often the first two are looked after. */
+  readonly checkEvery: number;
+}
+
+export interface ListenerParts {
+  readonly tls: CertificatePair | null;
+  readonly timeouts?: Timeouts;
+}
+
+const patience: Timeouts = { headers: 10_000, request: 30_000, silence: 120_000, checkEvery: 2_000 };
+const mostConnections = 10_000;
 
 export function createListener(
-  tls: CertificatePair | null,
+  { tls, timeouts = patience }: ListenerParts,
   readVault: HandleVaultRead,
   route: RequestListener,
 ): Server {
   const listen = (request: IncomingMessage, response: ServerResponse) => {
     if (!readVault(request, response)) route(request as never, response as never);
   };
-  return tls === null
-    ? createServer(options, listen)
-    : createTlsServer({ ...options, ...tls, minVersion: 'TLSv1.2' }, listen);
+  const options = {
+    headersTimeout: timeouts.headers,
+    requestTimeout: timeouts.request,
+    connectionsCheckingInterval: timeouts.checkEvery,
+    keepAliveTimeout: 72_000,
+    maxHeaderSize: 16 * 1024,
+  };
+  const encrypted = {
+    ...options,
+    ...tls,
+    handshakeTimeout: timeouts.headers,
+    minVersion: 'TLSv1.2' as const,
+  };
+  const server = tls === null ? createServer(options, listen) : createTlsServer(encrypted, listen);
+  server.setTimeout(timeouts.silence);
+  server.maxConnections = mostConnections;
+  return server;
 }

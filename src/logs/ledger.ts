@@ -14,7 +14,7 @@ import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/
 import type { AuditLogRow, RequestLogRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
-import type { AuditEntry, Entry, RequestEntry } from './entries.ts';
+import { type AuditEntry, type Entry, entryText, type RequestEntry } from './entries.ts';
 
 /** What must be stored together with an audit entry. */
 export interface Change {
@@ -105,7 +105,8 @@ export class Ledger {
     while (this.#queue.length > 0) {
       await this.#gather();
       const group = this.#queue.splice(0, largestGroup);
-      await this.#commitGroup(group);
+      // Whatever goes wrong in here, nobody is left waiting.
+      await this.#commitGroup(group).catch(error => this.#startAnew(error, group));
     }
     this.#flushing = null;
   }
@@ -134,9 +135,7 @@ export class Ledger {
   async #afterFailure(error: unknown, group: readonly Pending[], changes: readonly Pending[]): Promise<void> {
     const refused = error instanceof UnitsRefused ? refusedChanges(error, changes) : new Map();
     if (refused.size === 0) {
-      this.#writer = this.#parts.newId();
-      this.#heads = noHeads;
-      for (const { reject } of group) reject(unavailable(error));
+      this.#startAnew(error, group);
       return;
     }
     const rest = group.filter(pending => !refused.has(pending.reject));
@@ -144,14 +143,20 @@ export class Ledger {
     await this.#commitGroup(rest);
   }
 
+  #startAnew(error: unknown, group: readonly Pending[]): void {
+    this.#writer = this.#parts.newId();
+    this.#heads = noHeads;
+    for (const { reject } of group) reject(unavailable(error));
+  }
+
   #chain(group: readonly Pending[]): { receipts: string[]; chained: Chained[]; heads: Heads } {
     const heads = { ...this.#heads };
-    const created_at = new Date(this.#parts.now()).toISOString();
+    const createdAt = new Date(this.#parts.now()).toISOString();
     const chained: Chained[] = [];
     const receipts = group.map(({ stream, entries }) => {
       const first = chained.length;
       for (const entry of entries) {
-        const link = this.#link(stream, heads[stream], entry, created_at);
+        const link = this.#link(stream, heads[stream], entry, createdAt);
         chained.push(link);
         heads[stream] = link.link;
       }
@@ -160,9 +165,9 @@ export class Ledger {
     return { receipts, chained, heads };
   }
 
-  #link(stream: Stream, before: Link, entry: Entry, created_at: string): Chained {
+  #link(stream: Stream, before: Link, entry: Entry, createdAt: string): Chained {
     const id = this.#parts.newId();
-    const text = JSON.stringify({ id, created_at, ...entry });
+    const text = entryText(id, createdAt, entry);
     const hash = linkHash(stream, this.#writer, before, id, text);
     const link = { seq: before.seq + 1, hash, mark: this.#parts.keyring.chainMark(hash) };
     return { stream, entry, id, text, link };
@@ -221,13 +226,14 @@ function refusedChanges(error: UnitsRefused, changes: readonly Pending[]): Map<P
   return refused;
 }
 
-function countByOrganization(entries: readonly Chained[]): Map<string, number> {
+/** In the order of ids, so that two replicas never wait for each other. */
+function countByOrganization(entries: readonly Chained[]): [id: string, count: number][] {
   const counts = new Map<string, number>();
   for (const { entry } of entries) {
     const id = entry.organization_id;
     if (id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
   }
-  return counts;
+  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function unavailable(cause: unknown): Failure {

@@ -60,8 +60,8 @@ export function credentials({ db, commit }: Engine) {
 
     insert: (row: CredentialRow): Statement => statement(db.insertInto('credentials').values(row)),
 
-    /** Uses are counted beside the row's changes, so an update leaves them alone. */
-    update: ({ uses, uses_stamp, last_used_at, ...row }: CredentialRow): Statement =>
+    /** When it was last used is noted beside the row's changes, so an update leaves that alone. */
+    update: ({ last_used_at, ...row }: CredentialRow): Statement =>
       statement(
         db
           .updateTable('credentials')
@@ -71,19 +71,10 @@ export function credentials({ db, commit }: Engine) {
         { expect: 1 },
       ),
 
-    /** Counts one use, unless someone else counted meanwhile. */
-    countUse: (id: string, before: number, stamp: Uint8Array): Statement =>
-      statement(
-        db
-          .updateTable('credentials')
-          .set({ uses: before + 1, uses_stamp: stamp })
-          .where('id', '=', id)
-          .where('uses', '=', before),
-        { expect: 1 },
-      ),
-
     async noteUse(used: ReadonlyMap<string, number>): Promise<void> {
-      const statements = [...used].map(([id, last_used_at]) =>
+      // In the order of ids, so that two replicas never wait for each other.
+      const inOrder = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
+      const statements = inOrder.map(([id, last_used_at]) =>
         statement(db.updateTable('credentials').set({ last_used_at }).where('id', '=', id)),
       );
       await commit([{ statements }]);

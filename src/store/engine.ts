@@ -5,6 +5,7 @@
  * statement depends on what is stored, it says so (`expect`), and the unit is refused when it isn't so.
  */
 import type { Compilable, Kysely } from 'kysely';
+import { invalid } from '../contract/errors.ts';
 import type { Schema } from './schema.ts';
 
 export interface Statement {
@@ -84,6 +85,7 @@ export function statement(
   options: { readonly expect?: number; readonly returning?: boolean } = {},
 ): Statement {
   const { sql, parameters } = query.compile();
+  refuseNul(parameters);
   return { sql, parameters, ...options };
 }
 
@@ -103,4 +105,14 @@ export class Announcer {
 
 export function touchedBy(units: readonly Unit[]): string[] {
   return [...new Set(units.flatMap(unit => unit.touches ?? []))];
+}
+
+/** PostgreSQL can't keep the character NUL in a text, SQLite can: neither is asked to, so that both are alike. */
+export function refuseNul(parameters: readonly unknown[]): void {
+  for (const parameter of parameters) {
+    if (typeof parameter === 'string' && parameter.includes('\0')) {
+      throw invalid('', 'text must not hold the character NUL');
+    }
+    if (Array.isArray(parameter)) refuseNul(parameter);
+  }
 }

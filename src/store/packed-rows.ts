@@ -16,10 +16,12 @@ export function packRows(
 }
 
 export function unpackRows({ text, numbers }: PackedRows): Value[][] {
-  return text.split(betweenRows).map(row =>
-    row.split(betweenValues).map((value, column) => {
+  return text.split(betweenRows).map(row => {
+    const values = row.split(betweenValues);
+    if (values.length !== numbers.length) throw new Error('a packed value holds a separator');
+    return values.map((value, column) => {
       if (value === '') return null;
       return numbers[column] ? Number(value) : value;
-    }),
-  );
+    });
+  });
 }

@@ -3,6 +3,7 @@
  * A server that is away means UNAVAILABLE within seconds, never a hang, and the pool finds it again by
  * itself. Commits by other replicas are heard by LISTEN; while that ear is deaf, `hearsChanges` says so.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { Failure } from '../contract/errors.ts';
@@ -10,6 +11,7 @@ import {
   Announcer,
   type Engine,
   type Refusal,
+  refuseNul,
   type Statement,
   touchedBy,
   type Unit,
@@ -17,7 +19,7 @@ import {
   UnitsRefused,
 } from './engine.ts';
 import { migrate } from './migrations/migrations.ts';
-import { ChangeEar } from './postgres-ear.ts';
+import { ChangeEar, cut } from './postgres-ear.ts';
 import type { Schema } from './schema.ts';
 
 export const channel = 'strongroom_changes';
@@ -27,7 +29,10 @@ const uniqueViolation = '23505';
 const bigint = 20;
 /** Deadlock and serialization failure: the same submission may succeed at once. */
 const transient = new Set(['40P01', '40001']);
-const attempts = 4;
+const attempts = 6;
+const longestGoodbye = 2_000;
+/** Held for the length of a submission of several units: replicas that change rows in different orders take turns. */
+const changesLock = 7_231_984_310;
 
 class Stale extends Error {}
 
@@ -45,14 +50,23 @@ export async function openPostgres(url: string): Promise<Engine> {
     types: { getTypeParser },
   };
   const pool = new pg.Pool({ ...settings, max: 10 });
-  pool.on('error', () => {}); // An idle connection that breaks is replaced; there is nobody to tell.
+  // A connection that breaks is replaced, and its query fails: there is nobody else to tell. Without a listener
+  // of its own on each, one that breaks in use would end the process.
+  pool.on('error', () => {});
+  const clients = new Set<pg.PoolClient>();
+  pool.on('connect', client => {
+    client.on('error', () => {});
+    clients.add(client);
+  });
+  pool.on('remove', client => clients.delete(client));
+  const cutAll = () => clients.forEach(cut);
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: guardedPool(pool) }) });
   await migrate(db, 'postgres').catch(async error => {
     await db.destroy();
     throw error;
   });
   const announcer = new Announcer();
-  const ear = new ChangeEar(settings, channel, touched => announcer.announce(touched));
+  const ear = new ChangeEar(settings, channel, touched => announcer.announce(touched), cutAll);
   await ear.start();
   return {
     name: 'postgres',
@@ -67,16 +81,40 @@ export async function openPostgres(url: string): Promise<Engine> {
       const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
       const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`;
       const column = (name: string) => rows.map(row => row[name]);
-      return { sql, parameters: names.map(column) };
+      const parameters = names.map(column);
+      refuseNul(parameters);
+      return { sql, parameters };
     },
     onChange: announcer.add,
     hearsChanges: () => ear.hears,
     ping: async () => void (await pool.query('SELECT 1').catch(fail)),
     close: async () => {
       await ear.stop();
+      const silent = setTimeout(cutAll, longestGoodbye);
       await db.destroy();
+      clearTimeout(silent);
     },
   };
+}
+
+/** A value of `meta`, or undefined where there is no such table yet. Changes nothing. */
+export async function peekPostgres(url: string, key: string): Promise<Uint8Array | undefined> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
+  });
+  client.on('error', () => {});
+  await client.connect().catch(fail);
+  try {
+    const table = await client.query("SELECT to_regclass('meta') AS name");
+    if (table.rows[0].name === null) return undefined;
+    return (await client.query('SELECT value FROM meta WHERE key = $1', [key])).rows[0]?.value;
+  } catch (error) {
+    return fail(error);
+  } finally {
+    await client.end();
+  }
 }
 
 const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format: 'text' | 'binary') =>
@@ -87,6 +125,7 @@ async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promi
   let broken: Error | undefined;
   try {
     await client.query('BEGIN');
+    if (units.length > 1) await client.query('SELECT pg_advisory_xact_lock($1)', [changesLock]);
     const rows = await runUnits(client, units);
     await client.query('COMMIT');
     return rows;
@@ -99,6 +138,7 @@ async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promi
   } finally {
     client.release(broken);
   }
+  await sleep(Math.random() * 50 * attempt); // Two that met in a deadlock should not meet again.
   return commit(pool, units, attempt + 1);
 }
 
@@ -167,8 +207,10 @@ function guardedPool(pool: pg.Pool): pg.Pool {
     connect: async () => {
       const client = await pool.connect().catch(fail);
       return {
-        query: (...input: Parameters<pg.PoolClient['query']>) =>
-          (client.query(...input) as unknown as Promise<unknown>).catch(fail),
+        query: async (sql: string, parameters: readonly unknown[] = []) => {
+          refuseNul(parameters);
+          return client.query(sql, [...parameters]).catch(fail);
+        },
         release: () => client.release(),
       };
     },

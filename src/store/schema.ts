@@ -107,9 +107,8 @@ export interface CredentialTable extends Stamped {
   max_uses: number | null;
   created_by: string;
   revoked_at: number | null;
-  /** Counted apart from the row, and stamped apart. */
+  /** Of a key that has `max_uses`; each use is a revision of the row. */
   uses: number;
-  uses_stamp: Bytes | null;
   /** For people to look at; decides nothing. */
   last_used_at: number | null;
 }

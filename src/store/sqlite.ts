@@ -3,15 +3,18 @@
  * can't write; writes go to the one writer thread, so that a sync never stops the event loop. All that is
  * peculiar to SQLite is in this file and in the writer's.
  */
-import { mkdirSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import { Failure } from '../contract/errors.ts';
 import {
   Announcer,
   type Engine,
+  refuseNul,
   type Statement,
   touchedBy,
   type Unit,
@@ -35,6 +38,7 @@ const workerFile = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './s
 
 /** How often the serving process looks whether a command beside it changed something. */
 const outsideInterval = 400;
+const longestMigration = 600_000;
 const noteOutsideChange: Statement = {
   sql: `INSERT INTO meta (key, value) VALUES ('outside_changes', randomblob(8))
     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
@@ -61,26 +65,49 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
     insertMany: (table, columns, rows) => {
       const names = Object.keys(columns);
       const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-      return { sql, parameters: [], packed: packRows(names, Object.values(columns), rows) };
+      const packed = packRows(names, Object.values(columns), rows);
+      refuseNul([packed.text]);
+      return { sql, parameters: [], packed };
     },
     onChange: announcer.add,
     hearsChanges: () => true, // Its own it knows at once, and the file can't go away like a connection.
     ping: async () => void reader.prepare('SELECT 1').get(),
     close: async () => {
       clearInterval(ear ?? undefined);
-      await writer.close();
       await db.destroy();
+      await writer.close(); // Last, so that it leaves one file behind, with all of the log in it.
     },
   };
+}
+
+/** A value of `meta`, or undefined where there is no such file or table yet. Changes nothing. */
+export function peekSqlite(path: string, key: string): Uint8Array | undefined {
+  if (!existsSync(path)) return undefined;
+  const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    const table = reader.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'meta'").get();
+    const row = table && reader.prepare('SELECT value FROM meta WHERE key = ?').get(key);
+    return row?.value as Uint8Array | undefined;
+  } finally {
+    reader.close();
+  }
 }
 
 function hearOutsideChanges(reader: DatabaseSync, announcer: Announcer): NodeJS.Timeout {
   const query = reader.prepare("SELECT hex(value) AS mark FROM meta WHERE key = 'outside_changes'");
   let known = query.get()?.mark;
   const look = () => {
-    const mark = query.get()?.mark;
+    const mark = markNow();
     if (mark !== known) announcer.announce('all');
     known = mark;
+  };
+  // What can't be read may have changed.
+  const markNow = () => {
+    try {
+      return query.get()?.mark;
+    } catch {
+      return randomUUID();
+    }
   };
   return setInterval(look, outsideInterval).unref();
 }
@@ -98,7 +125,23 @@ export function lockFolder(path: string): { release(): void } | null {
   }
 }
 
+/** One process at a time: the builder's own lock does nothing here. The others wait, and find all done. */
 async function migrateFile(path: string): Promise<void> {
+  const giveUp = Date.now() + longestMigration;
+  let lock = lockFolder(`${path}-migration`);
+  while (lock === null && Date.now() < giveUp) {
+    await sleep(20);
+    lock = lockFolder(`${path}-migration`);
+  }
+  if (lock === null) throw unavailable(new Error('another process migrates the database, and does not end'));
+  try {
+    await migrateLocked(path);
+  } finally {
+    lock.release();
+  }
+}
+
+async function migrateLocked(path: string): Promise<void> {
   const connection = new DatabaseSync(path, { timeout: 10_000 });
   connection.exec(pragmas);
   const db = new Kysely<Schema>({ dialect: new TransactionalDdlDialect({ database: adapt(connection) }) });
@@ -141,7 +184,10 @@ function adaptStatement(query: StatementSync): SqliteStatement {
   const inputs = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
   return {
     reader: query.columns().length > 0,
-    all: parameters => guarded(() => query.all(...inputs(parameters))),
+    all: parameters => {
+      refuseNul(parameters);
+      return guarded(() => query.all(...inputs(parameters)));
+    },
     run: parameters => guarded(() => query.run(...inputs(parameters))),
     iterate: parameters => query.iterate(...inputs(parameters)) as IterableIterator<unknown>,
   };

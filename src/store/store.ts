@@ -10,7 +10,7 @@ import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { resources } from './resources.ts';
-import { openSqlite } from './sqlite.ts';
+import { openSqlite, peekSqlite } from './sqlite.ts';
 
 export interface Store {
   readonly engine: Engine['name'];
@@ -50,4 +50,10 @@ export async function openStore(location: Location): Promise<Store> {
     ping: engine.ping,
     close: engine.close,
   };
+}
+
+/** A value of the deployment as it is stored, read without changing anything. Undefined before the first start. */
+export async function peekMeta(location: Location, key: string): Promise<Uint8Array | undefined> {
+  if (location.engine === 'sqlite') return peekSqlite(location.path, key);
+  return (await import('./postgres.ts')).peekPostgres(location.url, key);
 }

@@ -133,7 +133,6 @@ export function credentialsWith(
       updated_at: time,
       revision: 1,
       uses: 0,
-      uses_stamp: null,
       last_used_at: null,
     });
     await change(caller, kind, 'created', row, [

@@ -7,14 +7,15 @@
 import type { Origin, Reader } from '../access/caller.ts';
 import { Failure, statusOf } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
-import { logText, type RequestEntry } from '../logs/entries.ts';
-import type { Ledger } from '../logs/ledger.ts';
-import { UnitsRefused } from '../store/engine.ts';
+import { type AuditEntry, logText, type RequestEntry } from '../logs/entries.ts';
+import { ChangeRefused, type Ledger } from '../logs/ledger.ts';
+import type { CredentialRow } from '../store/credentials.ts';
 import { type Answers, requestedText, type Selection } from './answers.ts';
 import type { Authenticator } from './authenticate.ts';
 import { retryingStale, StaleChange } from './guard.ts';
 import type { Parts } from './parts.ts';
 import { type ReadyAnswer, ReadyAnswers } from './ready.ts';
+import { Turns } from './turns.ts';
 
 export interface VaultRequest {
   readonly token: string | null;
@@ -62,6 +63,7 @@ const window = 60;
 export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   const { store, stamps, ledger, authenticate, answers, now } = parts;
   const ready = new ReadyAnswers(store);
+  const turns = new Turns();
 
   async function serve(asked: VaultRequest, progress: Progress): Promise<Served> {
     const { token, vaultId, origin, connection } = asked;
@@ -71,7 +73,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     if (connection !== undefined) authenticate.remember(connection, token, reader);
     identify(progress, reader);
     if (reader.rateLimit !== null) await countRequest(reader.id, reader.rateLimit);
-    if (reader.maxUses !== null) await countUse(reader.id);
+    if (reader.maxUses !== null) await countUse(reader, origin);
     return find(reader, asked, progress);
   }
 
@@ -113,19 +115,24 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: start + window - seconds });
   }
 
-  /** A key that is used up is a bad key. */
-  async function countUse(id: string): Promise<void> {
-    await retryingStale(async () => {
-      const row = await store.credentials.byId(id);
-      if (row === undefined) throw new Failure('UNAUTHORIZED');
-      const { max_uses } = stamps.credential.believe(row);
-      const uses = stamps.believeUses(row);
-      if (max_uses !== null && uses >= max_uses) throw new Failure('UNAUTHORIZED');
-      const count = store.credentials.countUse(id, uses, stamps.stampUses(id, uses + 1));
-      await store.commit([{ statements: [count] }]).catch(error => {
-        throw error instanceof UnitsRefused ? new StaleChange() : error;
+  /** A key that is used up is a bad key. A use is a revision of its record, so none can be taken back. */
+  function countUse(reader: Reader, origin: Origin): Promise<void> {
+    const count = async () => {
+      const found = await store.credentials.byId(reader.id);
+      if (found === undefined) throw new Failure('UNAUTHORIZED');
+      const before = stamps.credential.believe(found);
+      if (before.max_uses !== null && before.uses >= before.max_uses) throw new Failure('UNAUTHORIZED');
+      const row = stamps.credential.stamp({
+        ...before,
+        uses: before.uses + 1,
+        revision: before.revision + 1,
       });
-    });
+      const change = { statements: [store.credentials.update(row)], touches: [row.id] };
+      await ledger.commit([useEntry(reader, origin, row)], change).catch(error => {
+        throw error instanceof ChangeRefused ? new StaleChange() : error;
+      });
+    };
+    return turns.take(reader.id, () => retryingStale(count));
   }
 
   /** A refused request for a vault that exists belongs into the log of those whose vault it is. */
@@ -189,6 +196,24 @@ function identify(progress: Progress, reader: Reader): void {
   progress.reader = reader;
   progress.organizationId = reader.organizationId;
   progress.vaultId = reader.vaultId;
+}
+
+function useEntry(reader: Reader, origin: Origin, row: CredentialRow): AuditEntry {
+  const { id, kind } = reader;
+  const name = logText(reader.name);
+  return {
+    organization_id: reader.organizationId,
+    actor: { kind, id, name },
+    action: 'access-key.used',
+    outcome: 'allowed',
+    subject: { type: kind, id, name },
+    revision: row.revision,
+    vault_id: reader.vaultId,
+    ip_address: origin.address,
+    user_agent: logText(origin.userAgent),
+    request_id: origin.requestId,
+    details: { uses: row.uses },
+  };
 }
 
 function selectionKey({ resource, namesOnly, keys, certificates }: Selection): string {

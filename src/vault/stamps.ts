@@ -59,6 +59,7 @@ const credentialFields: FieldsOf<CredentialRow> = row => [
   row.narrowing,
   row.expiration_date,
   row.max_uses,
+  row.uses,
   row.created_by,
   row.revoked_at,
   row.created_at,
@@ -103,9 +104,6 @@ export interface Stamps {
   readonly member: Stamper<MemberRow>;
   stampVersion(row: Unstamped<VersionRow>): VersionRow;
   believeVersion(row: VersionRow): VersionRow;
-  /** The count of uses changes without a revision, so it has a stamp of its own. */
-  stampUses(credentialId: string, uses: number): Buffer;
-  believeUses(row: CredentialRow): number;
 }
 
 export function stampsWith(keyring: Keyring): Stamps {
@@ -127,7 +125,6 @@ export function stampsWith(keyring: Keyring): Stamps {
     };
   }
 
-  const stampUses = (id: string, uses: number) => keyring.stamp('uses', [id, uses]);
   return {
     resource: stamper<ResourceRow>('resource', resourceFields),
     credential: stamper<CredentialRow>('credential', credentialFields),
@@ -139,14 +136,6 @@ export function stampsWith(keyring: Keyring): Stamps {
         throw tampered('version: the stamp does not hold');
       }
       return row;
-    },
-    stampUses,
-    believeUses: ({ id, uses, uses_stamp }) => {
-      if (uses === 0 && uses_stamp === null) return 0;
-      if (uses_stamp === null || !keyring.stampHolds('uses', [id, uses], uses_stamp)) {
-        throw tampered('credential: the count of uses does not hold');
-      }
-      return uses;
     },
   };
 }

@@ -12,6 +12,7 @@ import { type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
 const provider = 'key-file';
 const label = 'strongroom-root-key-v1';
 const keySize = 32;
+const shape = new RegExp(`^${label}:([A-Za-z0-9+/]{43}=)\\s*$`);
 
 export function keyFile(path: string): RootKeySource {
   return {
@@ -65,12 +66,11 @@ async function readKey(path: string): Promise<Uint8Array> {
 }
 
 function parseKey(text: string, path: string): Uint8Array {
-  const [head, body = ''] = text.trim().split(':');
-  const bytes = Buffer.from(body, 'base64');
-  if (head !== label || bytes.length !== keySize) {
+  const [, body] = shape.exec(text) ?? [];
+  if (body === undefined) {
     throw new RootKeyError(`the root key file ${path} does not hold a Strongroom root key`);
   }
-  return bytes;
+  return Buffer.from(body, 'base64');
 }
 
 /** Writes aside, syncs, then links into place: a crash leaves no half key, and a second writer keeps the first's. */

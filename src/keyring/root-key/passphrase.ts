@@ -2,7 +2,7 @@
  * The root key derived from a passphrase with argon2id. Salt and costs travel with each wrapped keyring, so
  * they can be raised later; costs read back are bounded, so that an edited record can't exhaust the machine.
  */
-import { type Argon2Parameters, argon2, createSecretKey, randomBytes } from 'node:crypto';
+import crypto, { type Argon2Parameters, createSecretKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { openDirect, type ParentKey, sealDirect } from '../envelope.ts';
 import { type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
@@ -24,12 +24,16 @@ const defaultCosts: Costs = { memory: 128 * 1024, passes: 3, parallelism: 4 };
 const highestCosts: Costs = { memory: 2 * 1024 * 1024, passes: 64, parallelism: 64 };
 
 const derive = promisify((parameters: Argon2Parameters, done: (error: Error | null, key: Buffer) => void) =>
-  argon2('argon2id', parameters, done),
+  crypto.argon2('argon2id', parameters, done),
 );
 
 /** `read` gives the passphrase when it is needed: from a prompt, a file or the environment. */
 export function passphrase(read: () => Promise<string>, costs: Costs = defaultCosts): RootKeySource {
-  const open = async () => passphraseRootKey(normalise(await read()), costs);
+  const open = async () => {
+    // The first releases of the oldest runtime that we run on lack it; a key file needs none.
+    if (crypto.argon2 === undefined) throw new RootKeyError('a passphrase needs Node 24.7 or newer');
+    return passphraseRootKey(normalise(await read()), costs);
+  };
   return { provider, open, create: open };
 }
 

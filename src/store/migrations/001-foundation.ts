@@ -131,7 +131,6 @@ async function credentials(db: Kysely<unknown>, types: ColumnTypes): Promise<voi
     .addColumn('created_by', 'text', col => col.notNull())
     .addColumn('revoked_at', types.time)
     .addColumn('uses', 'integer', col => col.notNull())
-    .addColumn('uses_stamp', types.bytes as never)
     .addColumn('last_used_at', types.time)
     .execute();
   await sql`CREATE INDEX credentials_of_kind ON credentials (organization_id, kind, id)

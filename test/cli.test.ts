@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Result, run, setup, start, stop } from './command.ts';
+import { callService, engines } from './harness.ts';
+import { freshDatabase } from './postgres.ts';
+
+const folders: string[] = [];
+const folder = () => {
+  const path = mkdtempSync(join(tmpdir(), 'strongroom-cli-'));
+  folders.push(path);
+  return path;
+};
+after(() => Promise.all(folders.map(path => rm(path, { recursive: true, force: true }))));
+
+function failsWith({ code, stdout, stderr }: Result, expected: number, what: RegExp): void {
+  assert.equal(code, expected, stderr);
+  assert.match(stderr, what);
+  assert.match(stderr, /^strongroom: [^\n]+\n$/, 'one line');
+  assert.equal(stdout, '');
+}
+
+/** What lies in a data folder, byte for byte; locks, and what SQLite shares between processes, are no data. */
+function contentsOf(path: string): Record<string, string> {
+  const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile());
+  return Object.fromEntries(
+    files
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .filter(file => statSync(file).size > 0 && !/-shm$|serve\.lock/.test(file))
+      .map(file => [file, createHash('sha256').update(readFileSync(file)).digest('hex')]),
+  );
+}
+
+describe('the command', () => {
+  it('says what it can do: --help, for every command', async () => {
+    const overview = await run(['--help']);
+    assert.equal(overview.code, 0);
+    for (const command of ['serve', 'setup', 'organization set-plan']) {
+      assert.ok(overview.stdout.includes(command));
+      const help = await run([...command.split(' '), '--help']);
+      assert.equal(help.code, 0);
+      assert.match(help.stdout, new RegExp(`Usage: strongroom ${command}`));
+      assert.match(help.stdout, /--data DIR/);
+    }
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+    assert.equal((await run(['--version'])).stdout, `${version}\n`);
+  });
+
+  it('stops at an unknown command, flag or value with one line that names it, and exit code 2', async () => {
+    const [command, flag, value, twin, argument] = await Promise.all([
+      run(['sevre']),
+      run(['serve', '--prot', '1']),
+      run(['serve', '--port', 'x']),
+      run(['serve'], { env: { STRONGROOM_PORT: '70000' } }),
+      run(['setup', 'now']),
+    ]);
+    failsWith(command!, 2, /"sevre"/);
+    failsWith(flag!, 2, /--prot/);
+    failsWith(value!, 2, /--port must be a whole number/);
+    failsWith(twin!, 2, /STRONGROOM_PORT must be/);
+    failsWith(argument!, 2, /now/);
+  });
+
+  it('refuses to listen beyond loopback without TLS or a proxy, and half a certificate', async () => {
+    const place = ['--data', folder(), '--port', '0'];
+    failsWith(await run(['serve', ...place, '--host', '0.0.0.0']), 2, /--host is not loopback/);
+    failsWith(await run(['serve', ...place, '--tls-cert', '/x']), 2, /--tls-cert needs --tls-key/);
+    failsWith(await run(['serve', ...place, '--tls-cert', '/x', '--tls-key', '/y']), 2, /ENOENT/);
+  });
+
+  it('names a port that is taken, a folder that can’t be used and a database that isn’t there', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    failsWith(await run(['serve', '--data', folder(), '--port', String(port)]), 2, /--port \d+ is in use/);
+    await new Promise(resolve => server.close(resolve));
+    const file = join(folder(), 'file');
+    writeFileSync(file, 'x');
+    const unusable = await run(['serve', '--data', join(file, 'x'), '--port', '0']);
+    failsWith(unusable, 1, /ENOTDIR/);
+    const away = `postgres://nobody:sesame@127.0.0.1:${port}/x`;
+    const gone = await run(['serve', '--data', folder(), '--port', '0', '--database-url', away]);
+    failsWith(gone, 1, /ECONNREFUSED/);
+    assert.ok(!gone.stderr.includes('sesame'));
+  });
+});
+
+for (const engine of engines) {
+  describe(`setup on ${engine}`, () => {
+    it('prints the object of the contract, whose key opens the API, before serve and beside it', async () => {
+      const place = [
+        '--data',
+        folder(),
+        ...(engine === 'postgres' ? ['--database-url', await freshDatabase()] : []),
+      ];
+      const made = await run(['setup', ...place, '--json']);
+      assert.equal(made.code, 0, made.stderr);
+      const first = JSON.parse(made.stdout);
+      assert.deepEqual(Object.keys(first), ['organization', 'api_key']);
+      assert.deepEqual({ ...first.organization, id: '' }, { id: '', name: 'Default', plan: 'pro' });
+      assert.match(first.organization.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+      assert.match(first.api_key, /^sr_api_[0-9A-Za-z]{71}$/);
+
+      const service = start(['serve', ...place, '--port', '0']);
+      const url = await service.url;
+      const vaults = (key: string) => callService(url, 'GET', '/v1/vaults', undefined, key);
+      assert.equal((await vaults(first.api_key)).status, 200);
+      assert.equal((await vaults(first.api_key)).headers.get('x-ratelimit-limit'), '1000');
+
+      failsWith(await run(['setup', ...place, '--json']), 2, /--organization names one that exists already/);
+      failsWith(await run(['setup', ...place, '--organization', 'New', '--new-key']), 2, /--new-key needs/);
+      failsWith(await run(['setup', ...place, '--organization', 'a\u202eb']), 2, /--organization must not/);
+
+      const added = JSON.parse((await run(['setup', ...place, '--new-key', '--json'])).stdout);
+      assert.deepEqual(added.organization, first.organization);
+      assert.notEqual(added.api_key, first.api_key);
+      assert.equal((await vaults(added.api_key)).status, 200);
+
+      const args = [
+        'setup',
+        ...place,
+        '--organization',
+        'Other',
+        '--plan',
+        'enterprise',
+        '--enterprise-limit',
+        '7',
+        '--json',
+      ];
+      const other = JSON.parse((await run(args)).stdout);
+      assert.equal(other.organization.plan, 'enterprise');
+      assert.equal((await vaults(other.api_key)).headers.get('x-ratelimit-limit'), '7');
+
+      const changed = await run([
+        'organization',
+        'set-plan',
+        ...place,
+        '--organization',
+        'Other',
+        '--plan',
+        'free',
+      ]);
+      assert.equal(changed.code, 0, changed.stderr);
+      await sleep(1_000);
+      assert.equal((await vaults(other.api_key)).headers.get('x-ratelimit-limit'), '100');
+      failsWith(await run(['organization', 'set-plan', ...place, '--plan', 'free']), 2, /--organization/);
+      failsWith(await run(['organization', 'set-plan', ...place]), 2, /--plan/);
+      assert.equal((await stop(service)).code, 0);
+    });
+  });
+}
+
+describe('the root key at the start', () => {
+  it('wrong, missing, readable by others, or replaced by a passphrase: one line, exit 1, data as it was', async () => {
+    const data = folder();
+    await setup(['--data', data]);
+    const key = join(data, 'root.key');
+    assert.equal(statSync(key).mode & 0o777, 0o400);
+    const other = folder();
+    await setup(['--data', other]);
+    const before = contentsOf(data);
+    const serve = (...more: string[]) => run(['serve', '--data', data, '--port', '0', ...more]);
+
+    failsWith(
+      await serve('--root-key-file', join(other, 'root.key')),
+      1,
+      /is not the one that protects this data/,
+    );
+    failsWith(await serve('--root-key-file', join(other, 'none.key')), 1, /can't be opened/);
+    failsWith(
+      await run(['setup', '--data', data, '--new-key', '--root-key-file', join(other, 'root.key')]),
+      1,
+      /is not the one/,
+    );
+    const phrase = join(other, 'phrase');
+    writeFileSync(phrase, 'correct horse battery staple\n');
+    failsWith(
+      await serve('--passphrase-file', phrase),
+      1,
+      /protected by a key-file, but a passphrase was given/,
+    );
+    assert.deepEqual(contentsOf(data), before);
+
+    renameSync(key, `${key}.away`);
+    failsWith(await serve(), 1, /can't be opened/);
+    assert.ok(!existsSync(key), 'no new key is made over data that has one');
+    renameSync(`${key}.away`, key);
+    chmodSync(key, 0o444);
+    failsWith(await serve(), 1, /chmod 400/);
+    chmodSync(key, 0o400);
+    assert.deepEqual(contentsOf(data), before);
+    const service = start(['serve', '--data', data, '--port', '0']);
+    await service.url;
+    assert.equal((await stop(service)).code, 0);
+  });
+
+  it('after a crash, too, a wrong key leaves the database and its log as they were', async () => {
+    const data = folder();
+    const key = await setup(['--data', data]);
+    const service = start(['serve', '--data', data, '--port', '0']);
+    await callService(await service.url, 'POST', '/v1/vaults', { name: 'v' }, key);
+    service.child.kill('SIGKILL');
+    await service.ended;
+    const before = contentsOf(data);
+    assert.ok(Object.keys(before).some(file => file.endsWith('-wal')));
+    const other = folder();
+    await setup(['--data', other]);
+    failsWith(
+      await run(['serve', '--data', data, '--root-key-file', join(other, 'root.key')]),
+      1,
+      /is not the one/,
+    );
+    assert.deepEqual(contentsOf(data), before);
+    const again = start(['serve', '--data', data, '--port', '0']);
+    assert.equal(
+      (await callService(await again.url, 'GET', '/v1/vaults', undefined, key)).body.pagination.total,
+      1,
+    );
+    await stop(again);
+  });
+
+  it('a passphrase, from a file or the environment, protects the same; a wrong or short one is refused', async () => {
+    const data = folder();
+    const phrase = join(folder(), 'phrase');
+    writeFileSync(phrase, 'correct horse battery staple\n');
+    const place = ['--data', data, '--passphrase-file', phrase];
+    await setup(place);
+    assert.ok(!existsSync(join(data, 'root.key')));
+    const before = contentsOf(data);
+    const env = (STRONGROOM_PASSPHRASE: string) => ({ env: { STRONGROOM_PASSPHRASE } });
+    const serve = ['serve', '--data', data, '--port', '0'];
+    failsWith(await run(serve, env('correct horse battery stapler')), 1, /the passphrase is not the one/);
+    failsWith(await run(serve, env('short')), 1, /too short/);
+    failsWith(await run(serve), 1, /protected by a passphrase, but a key-file was given/);
+    failsWith(
+      await run([...serve, '--passphrase-file', `${phrase}.none`]),
+      1,
+      /--passphrase-file can’t be read/,
+    );
+    failsWith(await run([...serve, '--passphrase-prompt']), 1, /needs a terminal/);
+    assert.deepEqual(contentsOf(data), before);
+    const service = start(serve, env('correct horse battery staple'));
+    await service.url;
+    assert.equal((await stop(service)).code, 0);
+  });
+
+  it('a database without its keyring, or a log without its database, is not mistaken for a fresh start', async () => {
+    const data = folder();
+    await setup(['--data', data]);
+    const { DatabaseSync } = await import('node:sqlite');
+    const database = new DatabaseSync(join(data, 'strongroom.db'));
+    database.exec("DELETE FROM meta WHERE key = 'keyring'");
+    database.close();
+    failsWith(await run(['serve', '--data', data, '--port', '0']), 1, /holds data but no keyring/);
+    const half = folder();
+    writeFileSync(join(half, 'strongroom.db-wal'), 'x');
+    failsWith(await run(['serve', '--data', half, '--port', '0']), 2, /--data holds the log of a database/);
+  });
+});
+
+describe('the serving process', () => {
+  it('two on one folder: the second is refused, and the first serves on; a killed one leaves no lock', async () => {
+    const data = folder();
+    const first = start(['serve', '--data', data, '--port', '0']);
+    const url = await first.url;
+    failsWith(
+      await run(['serve', '--data', data, '--port', '0']),
+      2,
+      /--data is served by another process already/,
+    );
+    assert.equal((await fetch(`${url}/livez`)).status, 200);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const next = start(['serve', '--data', data, '--port', '0']);
+    await next.url;
+    await stop(next);
+  });
+
+  it('SIGTERM: requests in flight finish, new ones are turned away, and it ends with 0 in time', async () => {
+    const data = folder();
+    const key = await setup(['--data', data]);
+    const service = start(['serve', '--data', data, '--port', '0']);
+    const { hostname, port } = new URL(await service.url);
+    const body = JSON.stringify({ name: 'in flight' });
+    const socket = connect(Number(port), hostname);
+    let answer = '';
+    socket.on('data', chunk => {
+      answer += chunk;
+    });
+    socket.write(
+      `POST /v1/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    await sleep(300);
+    const started = performance.now();
+    service.child.kill('SIGTERM');
+    await sleep(300);
+    socket.write(body);
+    const { code, stderr } = await service.ended;
+    assert.equal(code, 0, stderr);
+    assert.ok(performance.now() - started < 10_000);
+    assert.match(answer, /^HTTP\/1\.1 200 /);
+    assert.match(answer, /in flight/);
+  });
+
+  it('SIGTERM: a sender that never ends does not hold the end up', async () => {
+    const service = start(['serve', '--data', folder(), '--port', '0']);
+    const { hostname, port } = new URL(await service.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => {});
+    socket.write('POST /v1/vaults HTTP/1.1\r\nHost: x\r\nContent-Le');
+    await sleep(200);
+    const started = performance.now();
+    const { code } = await stop(service);
+    assert.equal(code, 0);
+    assert.ok(performance.now() - started < 10_000);
+  });
+
+  it('SIGUSR1 opens no inspector, and a core file would hold no memory', async () => {
+    const service = start(['serve', '--data', folder(), '--port', '0']);
+    const url = await service.url;
+    const pid = service.child.pid!;
+    if (process.platform === 'linux') {
+      assert.equal(readFileSync(`/proc/${pid}/coredump_filter`, 'utf8').trim(), '00000000');
+    }
+    service.child.kill('SIGUSR1');
+    await sleep(500);
+    assert.equal((await fetch(`${url}/livez`)).status, 200);
+    assert.equal(await opens(9229), false);
+    const { stderr } = await stop(service);
+    assert.ok(!stderr.includes('Debugger'));
+  });
+
+  it('is ready soon after its start on an empty folder, and small while idle', async test => {
+    await run(['--help']);
+    let fastest = Number.POSITIVE_INFINITY;
+    let resident = 0;
+    for (let turn = 0; turn < 3; turn++) {
+      const started = performance.now();
+      const service = start(['serve', '--data', folder(), '--port', '0']);
+      assert.equal((await fetch(`${await service.url}/readyz`)).status, 200);
+      fastest = Math.min(fastest, performance.now() - started);
+      await sleep(500);
+      if (process.platform === 'linux') {
+        const status = readFileSync(`/proc/${service.child.pid}/status`, 'utf8');
+        resident = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) / 1024;
+      }
+      await stop(service);
+    }
+    test.diagnostic(`ready after ${Math.round(fastest)} ms, ${Math.round(resident)} MB resident`);
+    assert.ok(fastest < 1_500, `${fastest} ms`);
+    assert.ok(resident < 150, `${resident} MB`);
+  });
+});
+
+function opens(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,76 @@
+/** The command as its users run it: real processes, real exit codes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const command = fileURLToPath(new URL('../bin/strongroom.js', import.meta.url));
+
+export interface Result {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  /** Where it serves. Rejects with what it said where it ended instead. */
+  readonly url: Promise<string>;
+  readonly ended: Promise<Result>;
+}
+
+export interface CommandOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** A program to run it under, such as strace. */
+  readonly under?: readonly string[];
+}
+
+export function start(args: readonly string[], { env = {}, cwd, under = [] }: CommandOptions = {}): Started {
+  const [program = '', ...rest] = [...under, process.execPath, command, ...args];
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(STRONGROOM_|NODE_TEST|NODE_OPTIONS)/.test(name),
+  );
+  const child = spawn(program, rest, {
+    env: { ...Object.fromEntries(inherited), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', chunk => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', chunk => {
+    stderr += chunk;
+  });
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, stdout, stderr }) as Result);
+  const served = new Promise<string>(resolve => {
+    child.stdout.on('data', () => {
+      const [, url] = /^Strongroom serves on (\S+)$/m.exec(stdout) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const url = Promise.race([
+    served,
+    ended.then(({ code, stderr }) => Promise.reject(new Error(`it ended with ${code}: ${stderr}`))),
+  ]);
+  url.catch(() => {});
+  return { child, url, ended };
+}
+
+export function run(args: readonly string[], options: CommandOptions = {}): Promise<Result> {
+  return start(args, options).ended;
+}
+
+/** The owner's key of a new organization in a data folder. */
+export async function setup(place: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await run(['setup', ...place, '--plan', 'enterprise', '--json']);
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout).api_key;
+}
+
+export async function stop({ child, ended }: Started): Promise<Result> {
+  child.kill('SIGTERM');
+  return ended;
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readConfig, serveOptions } from '../src/config.ts';
+import { type Running, serve } from '../src/serve.ts';
+import { type Answer, callService, makeOrganization } from './harness.ts';
+import { type Cluster, freePort, startCluster } from './postgres.ts';
+
+/** Lets bytes through to the database until it is told to fall silent: the connections stay, and nothing moves. */
+async function wire(target: number) {
+  const sockets = new Set<Socket>();
+  let silent = false;
+  const server = createServer(near => {
+    const far = connect(target, '127.0.0.1');
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', chunk => silent || to.write(chunk));
+      from.on('close', () => to.destroy());
+      from.on('error', () => {});
+    }
+  }).listen(0, '127.0.0.1');
+  await new Promise(resolve => server.once('listening', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    silence: () => {
+      silent = true;
+    },
+    speak: () => {
+      silent = false;
+      for (const socket of sockets) socket.destroy();
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+describe('while PostgreSQL is away', () => {
+  let cluster: Cluster;
+  let link: Awaited<ReturnType<typeof wire>>;
+  let running: Running;
+  let key: string;
+  let vaultId: string;
+  let access: string;
+  const data = mkdtempSync(join(tmpdir(), 'strongroom-away-'));
+
+  before(async () => {
+    const port = await freePort();
+    cluster = await startCluster(port);
+    link = await wire(port);
+    const place = ['--data', data, '--database-url', cluster.url.replace(`:${port}/`, `:${link.port}/`)];
+    ({ key } = await makeOrganization(place, 'Away', 'enterprise', 0));
+    running = await serve(readConfig(serveOptions, [...place, '--port', '0'], {}), { report: () => {} });
+    vaultId = (await call('POST', '/v1/vaults', { name: 'v' })).body.id;
+    await call('POST', '/v1/secrets', { vault_id: vaultId, name: 's', value: 'CANARY' });
+    access = (await call('POST', '/v1/access-keys', { vault_id: vaultId, name: 'a' })).body.token;
+  });
+  after(async () => {
+    await running.stop();
+    link.close();
+    await cluster.stop();
+    await rm(data, { recursive: true, force: true });
+  });
+
+  const call = (method: string, path: string, body?: unknown, token = key) =>
+    callService(running.url, method, path, body, token);
+  const readVault = () => call('GET', `/api/v1/vaults/${vaultId}`, undefined, access);
+  const within = async (longest: number, asked: Promise<Answer>) => {
+    const answer = await Promise.race([
+      asked,
+      sleep(longest).then(() => assert.fail(`no answer within ${longest} ms`)),
+    ]);
+    return answer;
+  };
+  async function everythingIsRefused(): Promise<void> {
+    const answers = await Promise.all([
+      within(10_000, call('GET', '/v1/vaults')),
+      within(10_000, call('POST', '/v1/vaults', { name: 'lost' })),
+      within(10_000, readVault()),
+    ]);
+    for (const answer of answers) {
+      assert.equal(answer.status, 503, answer.text);
+      assert.ok(Number(answer.headers.get('retry-after')) > 0);
+      assert.ok(!answer.text.includes('CANARY'), 'no secret leaves without its entry in the log');
+    }
+    assert.equal((await within(3_000, call('GET', '/v1/health'))).body.status, 'degraded');
+    assert.equal((await within(3_000, call('GET', '/livez'))).status, 200);
+    assert.equal((await within(3_000, call('GET', '/readyz'))).status, 503);
+  }
+  async function comesBack(): Promise<void> {
+    let ready = 0;
+    for (let turn = 0; turn < 100 && ready !== 200; turn++) {
+      await sleep(100);
+      ready = (await call('GET', '/readyz')).status;
+    }
+    assert.equal(ready, 200);
+    assert.equal((await call('GET', '/v1/vaults')).body.pagination.total, 1);
+    assert.match((await readVault()).text, /CANARY/);
+    assert.equal((await call('GET', '/v1/health')).body.status, 'ok');
+  }
+
+  it('requests get 503, not a hang, when it is stopped; and all is well again by itself when it is back', async () => {
+    assert.match((await readVault()).text, /CANARY/);
+    await cluster.halt();
+    await everythingIsRefused();
+    await cluster.resume();
+    await comesBack();
+  });
+
+  it('the same when it falls silent without closing a connection', async () => {
+    link.silence();
+    await everythingIsRefused();
+    link.speak();
+    await comesBack();
+  });
+});

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Failure } from '../src/contract/errors.ts';
+import { idGenerator } from '../src/contract/id.ts';
+import { chainStart, linkHash, receiptOf } from '../src/logs/chain.ts';
+import type { AuditEntry, RequestEntry } from '../src/logs/entries.ts';
+import { ChangeRefused, Ledger } from '../src/logs/ledger.ts';
+import type { Statement, Unit } from '../src/store/engine.ts';
+import type { Stream } from '../src/store/logs.ts';
+import { openStore, type Store } from '../src/store/store.ts';
+import { engines } from './harness.ts';
+import { freshDatabase } from './postgres.ts';
+
+const newId = idGenerator(Date.now);
+const organizationId = newId();
+const keyring = { chainMark: (hash: string) => createHmac('sha256', 'k').update(hash).digest('base64url') };
+
+const request = (requested: string): RequestEntry => ({
+  organization_id: organizationId,
+  success: true,
+  resource_type: 'vault',
+  ip_address: '127.0.0.1',
+  route: '/api/v1/vaults/{vault_id}',
+  method: 'GET',
+  status: 200,
+  vault_id: null,
+  access_key_id: null,
+  requested,
+  tool: null,
+  user_agent: '',
+  duration_ms: 1,
+  request_id: '',
+});
+
+const audit = (action: string): AuditEntry => ({
+  organization_id: organizationId,
+  actor: { kind: 'operator', id: 'x', name: 'x' },
+  action,
+  outcome: 'allowed',
+  subject: null,
+  revision: null,
+  vault_id: null,
+  ip_address: '',
+  user_agent: '',
+  request_id: '',
+  details: {},
+});
+
+/** The real store, with every submission counted, and failing when told to. */
+function watched(store: Store) {
+  const submissions: (readonly Unit[])[] = [];
+  const state = { fail: 0, hold: null as Promise<void> | null };
+  const commit: Store['commit'] = async units => {
+    submissions.push(units);
+    await state.hold;
+    if (state.fail > 0) {
+      state.fail--;
+      throw new Failure('UNAVAILABLE');
+    }
+    return store.commit(units);
+  };
+  return { store: { ...store, commit }, submissions, state };
+}
+
+for (const engine of engines) {
+  describe(`the ledger on ${engine}`, () => {
+    let store: Store;
+    let folder: string;
+
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'strongroom-ledger-'));
+      store = await openStore(
+        engine === 'sqlite'
+          ? { engine, path: join(folder, 'strongroom.db'), serves: true }
+          : { engine, url: await freshDatabase() },
+      );
+    });
+    after(async () => {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const ledgerOver = (over: Store) => new Ledger({ store: over, keyring, now: Date.now, newId });
+    const insert = (name: string): Statement =>
+      store.organizations.insert({
+        id: newId(),
+        name,
+        plan: 'pro',
+        enterprise_limit: 0,
+        created_at: 1,
+        updated_at: 1,
+        revision: 1,
+        stamp: Buffer.alloc(32),
+      });
+
+    /** Every chain of a stream, link by link, from its first entry to its head. */
+    async function checkChains(stream: Stream): Promise<Map<string, string[]>> {
+      const rows = (await store.logs.stretch(stream, 0, 100_000)).toSorted((a, b) => a.seq - b.seq);
+      const heads = new Map(
+        (await store.logs.heads()).filter(head => head.stream === stream).map(head => [head.writer, head]),
+      );
+      const chains = new Map<string, string[]>();
+      for (const writer of new Set(rows.map(row => row.writer))) {
+        let before = chainStart;
+        for (const row of rows.filter(one => one.writer === writer)) {
+          assert.equal(row.seq, before.seq + 1, 'no gap');
+          const hash = linkHash(stream, writer, before, row.id, row.entry);
+          assert.equal(hash, row.hash, 'the hash follows from the link before');
+          assert.equal(keyring.chainMark(hash), row.mark);
+          before = { seq: row.seq, hash, mark: row.mark };
+          const { action, requested } = JSON.parse(row.entry);
+          chains.set(writer, [...(chains.get(writer) ?? []), action ?? requested]);
+        }
+        assert.equal(heads.get(writer)?.seq, before.seq);
+        assert.equal(before.hash, heads.get(writer)?.hash, 'the head is the last link');
+      }
+      return chains;
+    }
+    const chainHolding = async (stream: Stream, text: string) =>
+      [...(await checkChains(stream)).values()].find(chain => chain.includes(text));
+
+    it('entries that arrive while one is synced share the next commit, in the order they came', async () => {
+      const { store: over, submissions } = watched(store);
+      const ledger = ledgerOver(over);
+      const names = Array.from({ length: 300 }, (_, index) => `together ${index}`);
+      const receipts = await Promise.all(names.map(name => ledger.record(request(name))));
+      assert.equal(new Set(receipts).size, 300);
+      assert.ok(submissions.length <= 3, `${submissions.length} commits for 300 entries`);
+      assert.deepEqual(await chainHolding('request', 'together 0'), names);
+    });
+
+    it('is durable when it resolves, and the receipt names the entry and its hash', async () => {
+      const receipt = await ledgerOver(store).record(request('receipt'));
+      const [id = ''] = receipt.split('.');
+      const row = (await store.logs.request(organizationId, id))!;
+      assert.equal(receiptOf(row.id, row.hash), receipt);
+      assert.equal(JSON.parse(row.entry).requested, 'receipt');
+      assert.equal(JSON.parse(row.entry).id, id);
+    });
+
+    it('the chain goes on from group to group, one for each stream', async () => {
+      const ledger = ledgerOver(store);
+      for (let index = 0; index < 5; index++) {
+        await Promise.all([ledger.record(request(`on ${index}`)), ledger.commit([audit(`on ${index}`)])]);
+      }
+      const expected = [0, 1, 2, 3, 4].map(index => `on ${index}`);
+      assert.deepEqual(await chainHolding('request', 'on 0'), expected);
+      assert.deepEqual(await chainHolding('audit', 'on 0'), expected);
+    });
+
+    it('a refused change leaves its entry out; the rest of its group is chained anew and kept', async () => {
+      const ledger = ledgerOver(store);
+      const commit = (name: string, taken: string) =>
+        ledger.commit([audit(name)], { statements: [insert(taken)], touches: [] });
+      const outcomes = await Promise.allSettled([
+        ledger.commit([audit('r first')]),
+        commit('r good 1', 'name 1'),
+        commit('r bad 1', 'name 1'),
+        commit('r good 2', 'name 2'),
+        commit('r bad 2', 'name 2'),
+        ledger.record(request('r request')),
+      ]);
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'],
+      );
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') {
+          assert.ok(outcome.reason instanceof ChangeRefused);
+          assert.equal(outcome.reason.refusal, 'taken');
+        }
+      }
+      assert.deepEqual(await chainHolding('audit', 'r first'), ['r first', 'r good 1', 'r good 2']);
+      assert.ok(await store.organizations.byName('name 2'));
+      await ledger.commit([audit('r after')]);
+      assert.deepEqual((await chainHolding('audit', 'r first'))?.at(-1), 'r after');
+    });
+
+    it('after any other failure nothing is acknowledged, and a new writer starts a chain of its own', async () => {
+      const { store: over, state } = watched(store);
+      const ledger = ledgerOver(over);
+      await ledger.commit([audit('f before')]);
+      state.fail = 1;
+      const failed = await Promise.allSettled([
+        ledger.commit([audit('f lost')], { statements: [insert('lost')], touches: [] }),
+        ledger.record(request('f lost')),
+      ]);
+      for (const outcome of failed) {
+        assert.ok(outcome.status === 'rejected' && (outcome.reason as Failure).code === 'UNAVAILABLE');
+      }
+      await ledger.commit([audit('f after')]);
+      assert.deepEqual(await chainHolding('audit', 'f before'), ['f before']);
+      assert.deepEqual(await chainHolding('audit', 'f after'), ['f after']);
+      assert.equal(await chainHolding('audit', 'f lost'), undefined);
+      assert.equal(await store.organizations.byName('lost'), undefined);
+    });
+
+    it('a mistake of ours while chaining fails its group, and leaves nobody waiting', async () => {
+      const ledger = ledgerOver(store);
+      await assert.rejects(ledger.commit([]), Failure);
+      await ledger.commit([audit('m after')]);
+      await ledger.drain();
+    });
+
+    it('the queue is bounded: past it, callers are told to come again', async () => {
+      const { store: over, state } = watched(store);
+      let release = () => {};
+      state.hold = new Promise(resolve => {
+        release = resolve;
+      });
+      const ledger = ledgerOver(over);
+      const settled = Array.from({ length: 20_500 }, (_, index) => ledger.record(request(`q ${index}`)));
+      const refusals = settled.slice(-10).map(promise => promise.catch((error: Failure) => error));
+      for (const refusal of await Promise.all(refusals)) {
+        assert.ok(refusal instanceof Failure);
+        assert.equal(refusal.code, 'UNAVAILABLE');
+        assert.equal(refusal.retryAfter, 1);
+      }
+      state.fail = 1_000; // What was queued need not be written for the rest of this test.
+      const rest = Promise.allSettled(settled);
+      release();
+      await rest;
+      await ledger.drain();
+      state.fail = 0;
+      await ledger.record(request('q after'));
+      assert.deepEqual(await chainHolding('request', 'q after'), ['q after']);
+    });
+
+    it('totals follow what was kept', async () => {
+      const { total } = await store.logs.auditPage({ organizationId }, { page: 1, limit: 1 });
+      const rows = await store.logs.stretch('audit', 0, 100_000);
+      assert.equal(total, rows.length);
+    });
+  });
+}

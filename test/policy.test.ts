@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { addressSet, isCidr, plainAddress } from '../src/access/address.ts';
+import {
+  type Caller,
+  type Reader,
+  readerSeesKind,
+  readerSeesName,
+  resourceKinds,
+} from '../src/access/caller.ts';
+import {
+  type Action,
+  actions,
+  allows,
+  type Grant,
+  holds,
+  mayGrant,
+  type Role,
+  roleAllows,
+  roles,
+} from '../src/access/policy.ts';
+
+const vaults = ['v1', 'v2', 'v3'];
+const grant: fc.Arbitrary<Grant> = fc.record({
+  role: fc.constantFrom(...roles),
+  scopes: fc.option(fc.subarray([...actions])),
+  vaultIds: fc.option(fc.subarray(vaults)),
+});
+const action = fc.constantFrom(...actions);
+const target = fc.record({
+  organizationId: fc.constantFrom('o1', 'o2'),
+  vaultId: fc.constantFrom('v1', 'v2', 'v3', 'v4', undefined),
+});
+const origin = { address: '127.0.0.1', requestId: '', userAgent: '' };
+const callerWith = (given: Grant): Caller => ({
+  ...given,
+  kind: 'api-key',
+  id: 'c',
+  name: 'c',
+  organizationId: 'o1',
+  origin,
+});
+const everywhere = [...vaults, 'v4', undefined].map(vaultId => ({ organizationId: 'o1', vaultId }));
+
+describe('policy', () => {
+  it('the table says what it says: managing is not reading, reading about is not revealing', () => {
+    assert.ok(actions.every(one => roleAllows('owner', one)));
+    assert.deepEqual(
+      actions.filter(one => !roleAllows('admin', one)),
+      ['secrets:reveal', 'keys:reveal'],
+    );
+    const can = (role: Role, ...wanted: Action[]) => wanted.every(one => roleAllows(role, one));
+    assert.ok(can('editor', 'secrets:write', 'secrets:reveal', 'access-keys:write'));
+    assert.ok(
+      !can('editor', 'api-keys:write') && !can('editor', 'members:write') && !can('editor', 'logs:read'),
+    );
+    assert.ok(actions.every(one => !roleAllows('viewer', one) || one.endsWith(':read')));
+    assert.ok(!can('viewer', 'logs:read'));
+    assert.deepEqual(
+      actions.filter(one => roleAllows('auditor', one)),
+      actions.filter(one => one.endsWith(':read')),
+    );
+  });
+
+  it('another organization is never allowed anything', () => {
+    fc.assert(
+      fc.property(grant, action, (given, action) => {
+        assert.ok(!allows(callerWith(given), action, { organizationId: 'o2', vaultId: 'v1' }));
+      }),
+    );
+  });
+
+  it('narrower never allows more: fewer scopes, fewer vaults', () => {
+    fc.assert(
+      fc.property(
+        grant,
+        fc.subarray([...actions]),
+        fc.subarray(vaults),
+        action,
+        target,
+        (given, scopes, vaultIds, action, target) => {
+          const narrower = callerWith({
+            ...given,
+            scopes: (given.scopes ?? [...actions]).filter(scope => scopes.includes(scope)),
+            vaultIds: (given.vaultIds ?? vaults).filter(id => vaultIds.includes(id)),
+          });
+          if (allows(narrower, action, target)) assert.ok(allows(callerWith(given), action, target));
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('whoever is given vaults reaches those, and nothing of the organization as a whole', () => {
+    fc.assert(
+      fc.property(grant, action, target, (given, action, target) => {
+        fc.pre(given.vaultIds !== null);
+        if (!allows(callerWith(given), action, target)) return;
+        assert.ok(target.vaultId !== undefined && given.vaultIds!.includes(target.vaultId));
+      }),
+    );
+  });
+
+  it('nobody grants more than he has: every action of what is granted is the maker’s, wherever it is aimed', () => {
+    let granted = 0;
+    fc.assert(
+      fc.property(grant, grant, (maker, wanted) => {
+        if (!mayGrant(maker, wanted)) return;
+        granted++;
+        for (const action of actions) {
+          for (const target of everywhere) {
+            if (allows(callerWith(wanted), action, target))
+              assert.ok(allows(callerWith(maker), action, target));
+          }
+        }
+      }),
+      { numRuns: 2000 },
+    );
+    assert.ok(granted > 20, 'the property was tried on grants that pass');
+  });
+
+  it('grants chain: what a grantee may grant, his maker may too', () => {
+    fc.assert(
+      fc.property(grant, grant, grant, (first, second, third) => {
+        if (mayGrant(first, second) && mayGrant(second, third)) assert.ok(mayGrant(first, third));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('an owner may grant everything; an admin can grant no reveal, not even through an owner', () => {
+    const all = (role: Role): Grant => ({ role, scopes: null, vaultIds: null });
+    for (const role of roles) assert.ok(mayGrant(all('owner'), all(role)));
+    assert.ok(!mayGrant(all('admin'), all('owner')) && !mayGrant(all('admin'), all('editor')));
+    assert.ok(mayGrant(all('admin'), { role: 'owner', scopes: ['secrets:read'], vaultIds: null }));
+    assert.ok(!mayGrant({ ...all('owner'), vaultIds: ['v1'] }, all('viewer')));
+    assert.ok(!mayGrant({ ...all('owner'), vaultIds: ['v1'] }, { ...all('viewer'), vaultIds: ['v1', 'v2'] }));
+  });
+
+  it('a role or scope in another case, with spaces, or from the prototype, allows nothing', () => {
+    for (const name of [
+      'Owner',
+      'OWNER',
+      'owner ',
+      ' owner',
+      'oWner',
+      'constructor',
+      '__proto__',
+      'toString',
+      '',
+    ]) {
+      const caller = callerWith({ role: name as Role, scopes: null, vaultIds: null });
+      for (const action of actions) {
+        assert.ok(!allows(caller, action, { organizationId: 'o1' }), `${name} ${action}`);
+        assert.ok(
+          !holds({ role: 'owner', scopes: [action.toUpperCase() as Action], vaultIds: null }, action),
+        );
+      }
+    }
+    for (const name of ['Secrets:read', 'secrets:READ', 'secrets:*', '*', 'secrets:read ', 'constructor']) {
+      assert.ok(!holds({ role: 'owner', scopes: null, vaultIds: null }, name as Action));
+    }
+  });
+});
+
+describe('an access key’s narrowings', () => {
+  const reader = (names: string[] | null): Reader => ({ kinds: null, names }) as unknown as Reader;
+  const sees = (pattern: string, name: string) => readerSeesName(reader([pattern]), name);
+
+  it('a pattern is a name with stars, and nothing else', () => {
+    assert.ok(sees('DB_*', 'DB_URL') && sees('DB_*', 'DB_') && sees('*', '') && sees('*_KEY', 'A_KEY'));
+    assert.ok(sees('a*b*c', 'aXbYc') && sees('a*b*c', 'abc') && !sees('a*b*c', 'acb'));
+    assert.ok(!sees('DB_*', 'db_url') && !sees('DB', 'DB_URL') && !sees('a*a', 'a') && sees('a*a', 'aa'));
+    assert.ok(!sees('ab*ba', 'aba'));
+  });
+
+  it('characters that mean something elsewhere mean themselves: . + ? / [ ] ( ) ^ $ % _ \\', () => {
+    for (const sign of [
+      '.',
+      '+',
+      '?',
+      '/',
+      '[a]',
+      '(a)',
+      '^',
+      '$',
+      '%',
+      '_',
+      '\\',
+      '{1}',
+      '|',
+      '**'.slice(2),
+    ]) {
+      const pattern = `a${sign}b`;
+      assert.ok(sees(pattern, pattern));
+      for (const other of ['aXb', 'ab', 'aab', 'aXXb', 'a/b/c', '']) {
+        if (other !== pattern) assert.ok(!sees(pattern, other), `${pattern} saw ${other}`);
+      }
+    }
+  });
+
+  it('*, + and / in a resource’s name never widen what a key sees', () => {
+    for (const name of ['*', 'DB_*', '+', 'a/b', '/', 'DB_/../X']) {
+      assert.ok(!sees('OTHER', name));
+      assert.ok(!sees('OTHER_*', name));
+    }
+  });
+
+  it('agrees with a plain definition of matching', () => {
+    const letters = fc.string({ unit: fc.constantFrom('a', 'b', '*'), maxLength: 8 });
+    const plain = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 });
+    const matches = (pattern: string, name: string): boolean => {
+      if (pattern === '') return name === '';
+      if (pattern[0] !== '*') return name[0] === pattern[0] && matches(pattern.slice(1), name.slice(1));
+      return matches(pattern.slice(1), name) || (name !== '' && matches(pattern, name.slice(1)));
+    };
+    fc.assert(
+      fc.property(letters, plain, (pattern, name) =>
+        assert.equal(sees(pattern, name), matches(pattern, name)),
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('takes no time that a pattern’s author could make explode', () => {
+    const started = performance.now();
+    for (let turn = 0; turn < 200; turn++) assert.ok(!sees(`${'*a'.repeat(120)}*b`, 'a'.repeat(255)));
+    assert.ok(performance.now() - started < 1_000);
+  });
+
+  it('more patterns see more, null sees all, and kinds are what they say', () => {
+    assert.ok(readerSeesName(reader(null), 'x') && !readerSeesName(reader([]), 'x'));
+    for (const kind of resourceKinds) {
+      assert.ok(readerSeesKind({ kinds: [kind] } as unknown as Reader, kind));
+      assert.ok(
+        !readerSeesKind({ kinds: resourceKinds.filter(one => one !== kind) } as unknown as Reader, kind),
+      );
+      assert.ok(readerSeesKind({ kinds: null } as unknown as Reader, kind));
+    }
+  });
+});
+
+describe('addresses', () => {
+  it('an IPv4 address written as IPv6 is the IPv4 address', () => {
+    assert.equal(plainAddress('::ffff:10.0.0.1'), '10.0.0.1');
+    const inside = addressSet(['10.0.0.0/8', '2001:db8::/32']);
+    assert.ok(inside('10.1.2.3') && inside('::ffff:10.1.2.3') && inside('2001:db8::1'));
+    assert.ok(!inside('11.0.0.1') && !inside('2001:db9::1') && !inside('') && !inside('10.0.0.1, 1.2.3.4'));
+  });
+
+  it('a range is an address, a slash and a length', () => {
+    for (const good of ['10.0.0.0/8', '0.0.0.0/0', '::/0', '1.2.3.4/32', '2001:db8::/128'])
+      assert.ok(isCidr(good));
+    for (const bad of [
+      '',
+      '10.0.0.0',
+      '10.0.0.0/33',
+      '::/129',
+      '10.0.0/8',
+      '10.0.0.0/8/8',
+      'x/8',
+      '10.0.0.0/-1',
+      '10.0.0.0/ 8',
+    ]) {
+      assert.ok(!isCidr(bad), bad);
+    }
+  });
+
+  it('a range written as IPv4 in IPv6 holds the IPv4 addresses of it', () => {
+    const inside = addressSet(['::ffff:10.0.0.0/104']);
+    assert.ok(inside('10.1.2.3') && !inside('11.1.2.3'));
+  });
+});

@@ -1,0 +1,739 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Failure } from '../src/contract/errors.ts';
+import { idGenerator } from '../src/contract/id.ts';
+import type { CredentialRow } from '../src/store/credentials.ts';
+import { type Unit, UnitsRefused } from '../src/store/engine.ts';
+import type { AuditLogRow, RequestLogRow } from '../src/store/logs.ts';
+import type { MemberRow, OrganizationRow } from '../src/store/organizations.ts';
+import type { ResourceRow } from '../src/store/resources.ts';
+import { type Location, openStore, peekMeta, type Store } from '../src/store/store.ts';
+import { engines } from './harness.ts';
+import { freshDatabase } from './postgres.ts';
+
+const newId = idGenerator(Date.now);
+const stamp = Buffer.alloc(32, 7);
+const times = { created_at: 1_000, updated_at: 2_000, revision: 1, stamp };
+const one = (...statements: Unit['statements']): Unit[] => [{ statements }];
+
+const organizationRow = (name: string): OrganizationRow => ({
+  ...times,
+  id: newId(),
+  name,
+  plan: 'pro',
+  enterprise_limit: 0,
+});
+
+function resourceRow(organizationId: string, type: string, name: string, vaultId?: string): ResourceRow {
+  const id = newId();
+  return {
+    ...times,
+    id,
+    organization_id: organizationId,
+    vault_id: vaultId ?? id,
+    type,
+    name,
+    name_search: name.toLowerCase(),
+    enabled: 1,
+    activation_date: null,
+    expiration_date: null,
+    content_type: null,
+    attributes: '{}',
+    labels: null,
+    vault_key: null,
+    version: type === 'vault' ? 0 : 1,
+    deleted_at: null,
+  };
+}
+
+const credentialRow = (
+  organizationId: string,
+  name: string,
+  more: Partial<CredentialRow> = {},
+): CredentialRow => ({
+  ...times,
+  id: newId(),
+  organization_id: organizationId,
+  kind: 'access-key',
+  name,
+  name_search: name.toLowerCase(),
+  digest: randomBytes(32),
+  vault_id: null,
+  key_id: null,
+  role: null,
+  narrowing: '{}',
+  expiration_date: null,
+  max_uses: null,
+  created_by: 'test',
+  revoked_at: null,
+  uses: 0,
+  last_used_at: null,
+  ...more,
+});
+
+const memberRow = (organizationId: string, email: string): MemberRow => ({
+  ...times,
+  id: newId(),
+  organization_id: organizationId,
+  email,
+  email_key: email.toLowerCase(),
+  role: 'viewer',
+  state: 'active',
+});
+
+const chained = (organization_id: string | null) => ({
+  id: newId(),
+  organization_id,
+  writer: newId(),
+  seq: 1,
+  entry: '{"x":"ü\\u0000"}',
+  hash: 'A'.repeat(43),
+  mark: 'B'.repeat(43),
+});
+const auditRow = (
+  organizationId: string,
+  subject_id: string | null,
+  revision: number | null,
+): AuditLogRow => ({
+  ...chained(organizationId),
+  action: 'thing.changed',
+  subject_id,
+  subject_revision: revision,
+});
+const requestRow = (organizationId: string | null, vault_id: string | null, status = 200): RequestLogRow => ({
+  ...chained(organizationId),
+  vault_id,
+  access_key_id: null,
+  status,
+  ip_address: '10.0.0.1',
+});
+
+const refusedAs =
+  (...expected: [number, string][]) =>
+  (error: unknown) => {
+    assert.ok(error instanceof UnitsRefused, String(error));
+    assert.deepEqual([...error.refusals].sort(), expected);
+    return true;
+  };
+
+for (const engine of engines) {
+  describe(`the store on ${engine}`, () => {
+    let store: Store;
+    let location: Location;
+    let folder: string;
+    let organization: OrganizationRow;
+
+    before(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'strongroom-store-'));
+      location =
+        engine === 'sqlite'
+          ? { engine, path: join(folder, 'strongroom.db'), serves: true }
+          : { engine, url: await freshDatabase() };
+      assert.equal(await peekMeta(location, 'x'), undefined);
+      store = await openStore(location);
+      organization = organizationRow('Acme');
+      await store.commit(one(store.organizations.insert(organization), ...audited(organization.id, 1)));
+    });
+    after(async () => {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const audited = (subjectId: string, revision: number) => [
+      store.logs.appendAudits([auditRow(organization.id, subjectId, revision)]),
+    ];
+    const vaultOf = async (name: string) => {
+      const row = resourceRow(organization.id, 'vault', name);
+      await store.commit(
+        one(
+          store.resources.insert(row),
+          ...audited(row.id, 1),
+          ...store.resources.countVault(organization.id, row.id, 1),
+        ),
+      );
+      return row;
+    };
+    const put = async (vault: ResourceRow, name: string, more: Partial<ResourceRow> = {}, value = 'v') => {
+      const row = { ...resourceRow(organization.id, 'secret', name, vault.id), ...more };
+      const version = {
+        ...times,
+        resource_id: row.id,
+        version: 1,
+        content_type: null,
+        attributes: '{}',
+        created_by: 'x',
+      };
+      const { updated_at, revision, ...columns } = version;
+      await store.commit(
+        one(
+          store.resources.insert(row),
+          store.resources.insertVersion({ ...columns, value: Buffer.from(value) }),
+          ...store.resources.count(organization.id, row.type, vault.id, 1),
+          ...audited(row.id, 1),
+        ),
+      );
+      return row;
+    };
+    const page = { page: 1, limit: 100 };
+    const total = async (filter: { type?: string; vaultIds?: string[] }) =>
+      (await store.resources.page({ organizationId: organization.id, now: 0, ...filter }, page)).total;
+
+    it('keeps the first of two values of the deployment, and replaces only what is still there', async () => {
+      await store.organizations.setMetaOnce('k', Buffer.from('1'));
+      await store.organizations.setMetaOnce('k', Buffer.from('2'));
+      assert.deepEqual(Buffer.from((await store.organizations.meta('k'))!), Buffer.from('1'));
+      assert.deepEqual(Buffer.from((await peekMeta(location, 'k'))!), Buffer.from('1'));
+      assert.equal(await store.organizations.meta('none'), undefined);
+      await store.organizations.replaceMeta('k', Buffer.from('1'), Buffer.from('3'));
+      await assert.rejects(
+        store.organizations.replaceMeta('k', Buffer.from('1'), Buffer.from('4')),
+        refusedAs([0, 'stale']),
+      );
+      assert.deepEqual(Buffer.from((await store.organizations.meta('k'))!), Buffer.from('3'));
+    });
+
+    it('finds organizations by id and name, with the newest audited revision', async () => {
+      const { audited_revision, ...row } = (await store.organizations.byId(organization.id))!;
+      assert.equal(audited_revision, 1);
+      assert.deepEqual({ ...row, stamp: Buffer.from(row.stamp) }, organization);
+      assert.equal((await store.organizations.byName('Acme'))?.id, organization.id);
+      assert.equal(await store.organizations.byName('acme'), undefined);
+      assert.equal(await store.organizations.byId(newId()), undefined);
+      assert.equal((await store.organizations.all()).length, 1);
+      await assert.rejects(
+        store.commit(one(store.organizations.insert(organizationRow('Acme')))),
+        refusedAs([0, 'taken']),
+      );
+    });
+
+    it('updates a row only where its revision is the one that was read', async () => {
+      const next = { ...organization, plan: 'free', revision: 2 };
+      await store.commit(one(store.organizations.update(next), ...audited(next.id, 2)));
+      await assert.rejects(store.commit(one(store.organizations.update(next))), refusedAs([0, 'stale']));
+      const row = await store.organizations.byId(organization.id);
+      assert.equal(row?.plan, 'free');
+      assert.equal(row?.audited_revision, 2);
+    });
+
+    it('members: inserted, found, listed, changed, removed; one address is one member', async () => {
+      const member = memberRow(organization.id, 'Bob_1@example.org');
+      await store.commit(one(store.organizations.insertMember(member)));
+      const twin = { ...memberRow(organization.id, 'x'), email_key: member.email_key };
+      await assert.rejects(
+        store.commit(one(store.organizations.insertMember(twin))),
+        refusedAs([0, 'taken']),
+      );
+      assert.equal((await store.organizations.member(organization.id, member.id))?.email, member.email);
+      assert.equal(await store.organizations.member(newId(), member.id), undefined);
+      const found = await store.organizations.memberPage(organization.id, page, 'bob');
+      assert.deepEqual([found.total, found.rows.length], [1, 1]);
+      for (const q of ['%', '_', '\\', 'bobx', 'b%b']) {
+        const none = await store.organizations.memberPage(organization.id, page, q);
+        assert.equal(none.total, q === '_' ? 1 : 0, q);
+      }
+      await store.commit(one(store.organizations.updateMember({ ...member, role: 'owner', revision: 2 })));
+      await assert.rejects(
+        store.commit(one(store.organizations.removeMember(member.id, 1))),
+        refusedAs([0, 'stale']),
+      );
+      await store.commit(one(store.organizations.removeMember(member.id, 2)));
+      assert.equal((await store.organizations.memberPage(organization.id, page)).total, 0);
+    });
+
+    it('a unit takes effect whole or not at all', async () => {
+      const vault = await vaultOf('whole');
+      const good = resourceRow(organization.id, 'secret', 'half', vault.id);
+      const clash = { ...resourceRow(organization.id, 'secret', 'half', vault.id) };
+      await assert.rejects(
+        store.commit(one(store.resources.insert(good), store.resources.insert(clash))),
+        refusedAs([0, 'taken']),
+      );
+      assert.equal(await store.resources.byId(organization.id, good.id), undefined);
+    });
+
+    it('a submission is refused whole, names every unit at fault, and the others pass when sent again', async () => {
+      const vault = await vaultOf('submission');
+      const taken = await put(vault, 'taken');
+      const units: Unit[] = [
+        { statements: [store.resources.insert(resourceRow(organization.id, 'secret', 'a', vault.id))] },
+        { statements: [store.resources.insert(resourceRow(organization.id, 'secret', 'taken', vault.id))] },
+        { statements: [store.resources.update({ ...taken, revision: 9 })] },
+        { statements: [store.resources.insert(resourceRow(organization.id, 'secret', 'b', vault.id))] },
+        { statements: [store.resources.insert(resourceRow(organization.id, 'secret', 'b', vault.id))] },
+      ];
+      await assert.rejects(store.commit(units), refusedAs([1, 'taken'], [2, 'stale'], [4, 'taken']));
+      assert.equal(await store.resources.byName(vault.id, 'secret', 'a'), undefined);
+      await store.commit([units[0]!, units[3]!]);
+      assert.ok(await store.resources.byName(vault.id, 'secret', 'a'));
+      assert.ok(await store.resources.byName(vault.id, 'secret', 'b'));
+    });
+
+    it('of many writers that change one row at once exactly one wins, and nobody hangs', async () => {
+      const vault = await vaultOf('contended');
+      const row = await put(vault, 'row');
+      const writers = Array.from({ length: 24 }, (_, index) =>
+        store.commit(one(store.resources.update({ ...row, revision: 2, attributes: `{"by":${index}}` }))),
+      );
+      const outcomes = await Promise.allSettled(writers);
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+      for (const outcome of outcomes) {
+        if (outcome.status === 'rejected') refusedAs([0, 'stale'])(outcome.reason);
+      }
+      assert.equal((await store.resources.byId(organization.id, row.id))?.revision, 2);
+    });
+
+    it('of many writers that take one name at once exactly one gets it; counters lose nothing', async () => {
+      const vault = await vaultOf('names');
+      const makers = Array.from({ length: 16 }, () => put(vault, 'same'));
+      const outcomes = await Promise.allSettled(makers);
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+      await Promise.all(Array.from({ length: 40 }, (_, index) => put(vault, `n${index}`)));
+      assert.equal(await total({ type: 'secret', vaultIds: [vault.id] }), 41);
+    });
+
+    it('rows that cross each other in two orders end, without a deadlock that anybody sees', async () => {
+      const vault = await vaultOf('crossing');
+      const [a, b] = [await put(vault, 'a'), await put(vault, 'b')];
+      const touch = (row: ResourceRow) => ({
+        ...store.resources.count(organization.id, 'secret', row.id, 1)[1]!,
+      });
+      await Promise.all(
+        Array.from({ length: 30 }, (_, turn) =>
+          store.commit([...one(touch(turn % 2 === 0 ? a : b)), ...one(touch(turn % 2 === 0 ? b : a))]),
+        ),
+      );
+    });
+
+    it('names in any script come back as they went in, and are compared by their characters', async () => {
+      const vault = await vaultOf('unicode');
+      const names = [
+        'ü',
+        'ﬁ',
+        '日本語',
+        '🔑 key',
+        'a\tb',
+        "o'brien",
+        '"quoted"',
+        '%',
+        '_',
+        '\\',
+        'İ',
+        '‮x',
+        'x'.repeat(255),
+      ];
+      for (const name of names) await put(vault, name);
+      for (const name of names) {
+        assert.equal((await store.resources.byName(vault.id, 'secret', name))?.name, name);
+      }
+      assert.equal(await store.resources.byName(vault.id, 'secret', 'u'), undefined);
+      const search = async (q: string) =>
+        (
+          await store.resources.page(
+            { organizationId: organization.id, vaultIds: [vault.id], q, type: 'secret', now: 0 },
+            page,
+          )
+        ).rows.map(({ name }) => name);
+      assert.deepEqual(await search('%'), ['%']);
+      assert.deepEqual(await search('_'), ['_']);
+      assert.deepEqual(await search('\\'), ['\\']);
+      assert.deepEqual(await search('KEY'), ['🔑 key']);
+      assert.deepEqual(await search('本'), ['日本語']);
+    });
+
+    it('NUL in a text is refused before anything is stored, in writes and in reads', async () => {
+      const vault = await vaultOf('nul');
+      const bad = (error: unknown) => error instanceof Failure && error.code === 'INVALID_REQUEST';
+      await assert.rejects(put(vault, 'a\0b'), bad);
+      await assert.rejects(
+        async () => store.logs.appendAudits([{ ...auditRow(organization.id, null, null), action: '\0' }]),
+        bad,
+      );
+      await assert.rejects(async () => store.resources.byName(vault.id, 'secret', 'a\0b'), bad);
+      assert.equal(await total({ type: 'secret', vaultIds: [vault.id] }), 0);
+      await put(vault, 'fine', {}, 'a value \0 with NUL, as bytes');
+    });
+
+    it('bytes come back as they went in, up to 64 KiB and beyond', async () => {
+      const vault = await vaultOf('big');
+      for (const size of [0, 1, 65_536, 300_000]) {
+        const bytes = randomBytes(size);
+        const row = await put(vault, `b${size}`);
+        const next = { ...row, revision: 2, version: 2, labels: bytes };
+        const version = {
+          resource_id: row.id,
+          version: 2,
+          content_type: 'x',
+          attributes: '{}',
+          created_at: 5,
+          created_by: 'y',
+          stamp,
+        };
+        await store.commit(
+          one(store.resources.update(next), store.resources.insertVersion({ ...version, value: bytes })),
+        );
+        const read = await store.resources.withValue(vault.id, row.id);
+        assert.ok(bytes.equals(read!.value) && bytes.equals(read!.labels!));
+        const stored = (await store.resources.version(row.id, 2))!;
+        assert.deepEqual(
+          { ...stored, value: Buffer.from(stored.value), stamp: Buffer.from(stored.stamp) },
+          { ...version, value: bytes },
+        );
+        const { rows, total } = await store.resources.versionPage(row.id, { page: 1, limit: 1 });
+        assert.deepEqual([rows.map(({ version }) => version), total], [[2], 2]);
+      }
+    });
+
+    it('another organization’s resource is not found, nor one of another vault', async () => {
+      const vault = await vaultOf('mine');
+      const row = await put(vault, 'x');
+      assert.equal(await store.resources.byId(newId(), row.id), undefined);
+      assert.equal(await store.resources.withValue(newId(), row.id), undefined);
+      assert.equal(await store.resources.vault(row.id), undefined);
+      assert.equal((await store.resources.vault(vault.id))?.id, vault.id);
+    });
+
+    it('pages are newest first, and stable while others add to the list', async () => {
+      const vault = await vaultOf('pages');
+      const made: string[] = [];
+      for (let index = 0; index < 25; index++) made.unshift((await put(vault, `p${index}`)).id);
+      const filter = { organizationId: organization.id, type: 'secret', vaultIds: [vault.id], now: 0 };
+      const asOf = made[0]!;
+      const seen: string[] = [];
+      for (let number = 1; number <= 3; number++) {
+        const { rows, total } = await store.resources.page(filter, { page: number, limit: 10, asOf });
+        assert.equal(total, 25);
+        seen.push(...rows.map(({ id }) => id));
+        for (let more = 0; more < 7; more++) await put(vault, `later ${number} ${more}`);
+      }
+      assert.deepEqual(seen, made);
+      assert.equal((await store.resources.page(filter, { page: 99, limit: 10 })).rows.length, 0);
+    });
+
+    it('filters by state, tag and vault, and counts what it lists', async () => {
+      const vault = await vaultOf('filters');
+      const now = 10_000;
+      const rows = {
+        plain: await put(vault, 'plain'),
+        off: await put(vault, 'off', { enabled: 0 }),
+        later: await put(vault, 'later', { activation_date: now + 1 }),
+        past: await put(vault, 'past', { expiration_date: now }),
+        gone: await put(vault, 'gone', { deleted_at: 5 }),
+      };
+      const names = async (more: object) => {
+        const filter = {
+          organizationId: organization.id,
+          vaultIds: [vault.id],
+          type: 'secret',
+          now,
+          ...more,
+        };
+        const { rows, total } = await store.resources.page(filter, page);
+        if ('state' in more || 'tagIndex' in more) assert.equal(total, rows.length);
+        return rows.map(({ name }) => name).sort();
+      };
+      assert.deepEqual(await names({ state: 'active' }), ['plain']);
+      assert.deepEqual(await names({ state: 'disabled' }), ['off']);
+      assert.deepEqual(await names({ state: 'inactive' }), ['later']);
+      assert.deepEqual(await names({ state: 'expired' }), ['past']);
+      assert.deepEqual(await names({ state: 'deleted' }), ['gone']);
+      assert.deepEqual(await names({}), ['later', 'off', 'past', 'plain']);
+      await store.commit(one(...store.resources.setTags(organization.id, rows.plain.id, ['t1', 't2'])));
+      await store.commit(one(...store.resources.setTags(organization.id, rows.off.id, ['t2'])));
+      assert.deepEqual(await names({ tagIndex: 't2' }), ['off', 'plain']);
+      await store.commit(one(...store.resources.setTags(organization.id, rows.plain.id, [])));
+      assert.deepEqual(await names({ tagIndex: 't2' }), ['off']);
+      assert.equal(await names({ tagIndex: 't1' }).then(list => list.length), 0);
+      const due = await store.resources.deletedBefore(6, 100);
+      assert.ok(due.some(({ id }) => id === rows.gone.id));
+      assert.equal((await store.resources.deletedBefore(5, 100)).length, 0);
+    });
+
+    it('reads a vault with its values a stretch at a time', async () => {
+      const vault = await vaultOf('stretches');
+      const ids: string[] = [];
+      for (let index = 0; index < 7; index++)
+        ids.push((await put(vault, `s${index}`, {}, `value ${index}`)).id);
+      const read: string[] = [];
+      let after: string | undefined;
+      for (;;) {
+        const rows = await store.resources.stretchWithValues(vault.id, 'secret', after, 3);
+        read.push(...rows.map(({ id }) => id));
+        if (rows.length < 3) break;
+        after = rows.at(-1)!.id;
+      }
+      assert.deepEqual(read, ids);
+    });
+
+    it('counts stay right through create, delete, restore, purge and the end of a vault', async () => {
+      const secretsBefore = await total({ type: 'secret' });
+      const allBefore = await total({});
+      const vault = await vaultOf('counted');
+      const [a, b] = [await put(vault, 'a'), await put(vault, 'b')];
+      const counts = async () => [
+        (await total({ type: 'secret' })) - secretsBefore,
+        (await total({})) - allBefore,
+        await total({ type: 'secret', vaultIds: [vault.id] }),
+      ];
+      assert.deepEqual(await counts(), [2, 3, 2]);
+      const remove = (row: ResourceRow, deleted_at: number | null, revision: number, change: 1 | -1) =>
+        store.commit(
+          one(
+            store.resources.update({ ...row, deleted_at, revision }),
+            ...store.resources.count(organization.id, 'secret', vault.id, change),
+          ),
+        );
+      await remove(a, 5, 2, -1);
+      assert.deepEqual(await counts(), [1, 2, 1]);
+      await remove(a, null, 3, 1);
+      assert.deepEqual(await counts(), [2, 3, 2]);
+      await store.commit(
+        one(
+          store.resources.purge(a.id, 3),
+          ...store.resources.count(organization.id, 'secret', vault.id, -1),
+        ),
+      );
+      assert.deepEqual(await counts(), [1, 2, 1]);
+      assert.equal(await store.resources.version(a.id, 1), undefined);
+      await store.commit(
+        one(
+          store.resources.update({ ...vault, deleted_at: 5, revision: 2 }),
+          ...store.resources.countVault(organization.id, vault.id, -1),
+        ),
+      );
+      assert.deepEqual((await counts()).slice(0, 2), [0, 0]);
+      assert.equal(await store.resources.byId(organization.id, b.id), undefined);
+      await store.commit(
+        one(
+          store.resources.update({ ...vault, deleted_at: null, revision: 3 }),
+          ...store.resources.countVault(organization.id, vault.id, 1),
+        ),
+      );
+      assert.deepEqual(await counts(), [1, 2, 1]);
+      await store.commit(
+        one(
+          ...store.resources.countVault(organization.id, vault.id, -1),
+          ...store.resources.purgeContents(vault.id),
+          store.resources.purge(vault.id, 3),
+        ),
+      );
+      assert.deepEqual(await counts(), [0, 0, 0]);
+      assert.equal(await store.resources.byId(organization.id, b.id), undefined);
+    });
+
+    it('credentials: inserted, found, listed, changed, revoked; uses are counted once each', async () => {
+      const vault = await vaultOf('credentials');
+      const row = credentialRow(organization.id, 'Deploy', { vault_id: vault.id });
+      const other = credentialRow(organization.id, 'other', { kind: 'public-token', key_id: vault.id });
+      await store.commit(
+        one(store.credentials.insert(row), store.credentials.insert(other), ...audited(row.id, 1)),
+      );
+      const read = (await store.credentials.byId(row.id))!;
+      assert.deepEqual(
+        { ...read, stamp: Buffer.from(read.stamp), digest: Buffer.from(read.digest) },
+        { ...row, audited_revision: 1 },
+      );
+      assert.ok(await store.credentials.living(organization.id, 'access-key', row.id));
+      assert.equal(await store.credentials.living(organization.id, 'api-key', row.id), undefined);
+      assert.equal(await store.credentials.living(newId(), 'access-key', row.id), undefined);
+      const list = async (more: object) => {
+        const filter = { organizationId: organization.id, kind: 'access-key', ...more };
+        return (await store.credentials.page(filter, page)).rows.map(({ name }) => name);
+      };
+      assert.deepEqual(await list({ vaultIds: [vault.id], q: 'DEP' }), ['Deploy']);
+      assert.deepEqual(await list({ vaultIds: [vault.id], q: '%' }), []);
+      assert.deepEqual(await list({ kind: 'public-token', keyId: vault.id }), ['other']);
+      const used = { ...row, uses: 1, revision: 2 };
+      await store.commit(one(store.credentials.update(used)));
+      await assert.rejects(store.commit(one(store.credentials.update(used))), refusedAs([0, 'stale']));
+      await store.credentials.noteUse(new Map([[row.id, 77]]));
+      await store.commit(one(store.credentials.update({ ...used, revoked_at: 9, revision: 3 })));
+      const revoked = (await store.credentials.byId(row.id))!;
+      assert.deepEqual([revoked.revoked_at, revoked.uses, revoked.last_used_at], [9, 1, 77]);
+      assert.equal(await store.credentials.living(organization.id, 'access-key', row.id), undefined);
+      assert.deepEqual(await list({ vaultIds: [vault.id] }), []);
+    });
+
+    it('logs: appended in bulk, counted, filtered, read in stretches; heads and checkpoints', async () => {
+      const mine = newId();
+      const vaultId = newId();
+      const rows = Array.from({ length: 30 }, (_, index) =>
+        requestRow(mine, vaultId, index % 3 === 0 ? 401 : 200),
+      );
+      const stranger = requestRow(null, null, 401);
+      await store.commit(
+        one(store.logs.appendRequests([...rows, stranger]), store.logs.count(mine, 'request', 30)),
+      );
+      const read = (await store.logs.request(mine, rows[0]!.id))!;
+      const { position, ...columns } = read as typeof read & { position: number };
+      assert.deepEqual(columns, rows[0]);
+      assert.equal(await store.logs.request(newId(), rows[0]!.id), undefined);
+      const listed = await store.logs.requestPage({ organizationId: mine }, { page: 2, limit: 20 });
+      assert.deepEqual([listed.rows.length, listed.total], [10, 30]);
+      assert.deepEqual(
+        listed.rows.map(({ id }) => id),
+        rows
+          .slice(0, 10)
+          .map(({ id }) => id)
+          .reverse(),
+      );
+      const narrowed = { organizationId: mine, status: 401, vaultIds: [vaultId], address: '10.0.0.1' };
+      assert.equal((await store.logs.requestPage(narrowed, page)).total, 10);
+      const between = { organizationId: mine, fromId: rows[5]!.id, beforeId: rows[10]!.id };
+      assert.equal((await store.logs.requestPage(between, page)).total, 5);
+      assert.equal((await store.logs.requestsBefore(between, 3)).length, 3);
+      assert.equal((await store.logs.requestPage({ organizationId: mine, vaultId: newId() }, page)).total, 0);
+      assert.equal(
+        (await store.logs.requestPage({ organizationId: mine, accessKeyId: newId() }, page)).total,
+        0,
+      );
+      assert.deepEqual(
+        (await store.logs.stretch('request', position + 27, 2)).map(({ id }) => id),
+        [rows[28]!.id, rows[29]!.id],
+      );
+      const oldest = await store.logs.oldestRequests(rows[3]!.id, 100);
+      assert.deepEqual(
+        oldest.slice(-3).map(({ id }) => id),
+        rows.slice(0, 3).map(({ id }) => id),
+      );
+      await assert.rejects(
+        store.commit(one(store.logs.removeRequests(position + 2, rows[3]!.id, oldest.length + 1))),
+        refusedAs([0, 'stale']),
+      );
+      await store.commit(
+        one(
+          store.logs.removeRequests(position + 2, rows[3]!.id, oldest.length),
+          store.logs.count(mine, 'request', -3),
+        ),
+      );
+      assert.equal((await store.logs.requestPage({ organizationId: mine }, page)).total, 27);
+
+      const subject = newId();
+      const entry = { ...auditRow(mine, subject, 3), action: 'a.b' };
+      await store.commit(one(store.logs.appendAudits([entry]), store.logs.count(mine, 'audit', 1)));
+      assert.equal((await store.logs.auditPage({ organizationId: mine }, page)).total, 1);
+      assert.equal(
+        (await store.logs.auditPage({ organizationId: mine, action: 'a.b', subjectId: subject }, page)).total,
+        1,
+      );
+      assert.equal((await store.logs.auditPage({ organizationId: mine, action: 'a.c' }, page)).total, 0);
+      assert.equal((await store.logs.audit(mine, entry.id))?.entry, entry.entry);
+
+      const writer = newId();
+      for (const seq of [1, 5_000_000_000]) {
+        await store.commit(one(store.logs.setHead({ writer, stream: 'audit', seq, hash: 'C'.repeat(43) })));
+      }
+      const heads = (await store.logs.heads()).filter(head => head.writer === writer);
+      assert.deepEqual(
+        heads.map(({ seq }) => seq),
+        [5_000_000_000],
+      );
+      for (const number of [1, 2, 3]) {
+        await store.commit(one(store.logs.addCheckpoint({ number, body: `b${number}`, signature: stamp })));
+      }
+      await assert.rejects(
+        store.commit(one(store.logs.addCheckpoint({ number: 3, body: 'x', signature: stamp }))),
+        refusedAs([0, 'taken']),
+      );
+      assert.equal((await store.logs.lastCheckpoint())?.number, 3);
+      await store.commit(one(store.logs.removeCheckpoints(3)));
+      assert.deepEqual(
+        (await store.logs.checkpoints(0, 10)).map(({ number }) => number),
+        [3],
+      );
+    });
+
+    it('requests in a window are counted exactly, however many come at once', async () => {
+      const subject = newId();
+      const taken = await Promise.all(Array.from({ length: 50 }, () => store.limits.take(subject, 60, 1)));
+      assert.deepEqual(
+        taken.sort((a, b) => a - b),
+        Array.from({ length: 50 }, (_, index) => index + 1),
+      );
+      assert.equal(await store.limits.take(subject, 120, 3), 3);
+      await store.limits.forget(120);
+      assert.equal(await store.limits.take(subject, 60, 1), 1);
+      assert.equal(await store.limits.take(subject, 120, 1), 4);
+    });
+
+    it('events are stored with the change', async () => {
+      const event = {
+        id: newId(),
+        organization_id: organization.id,
+        vault_id: null,
+        resource_id: newId(),
+        type: 'x',
+        payload: '{}',
+        created_at: 1,
+      };
+      await store.commit(one(store.outbox.add(event)));
+      await assert.rejects(store.commit(one(store.outbox.add(event))), refusedAs([0, 'taken']));
+    });
+
+    it('tells who listens what was touched, after it is committed, and nothing of what was refused', async () => {
+      const heard: (readonly string[] | 'all')[] = [];
+      store.onChange(touched => heard.push(touched));
+      const id = newId();
+      await store.commit([{ statements: [], touches: [id] }]);
+      assert.deepEqual(heard.flat().filter(one => one === id).length > 0, true);
+      const refused = newId();
+      const stale = store.organizations.update({ ...organization, revision: 99 });
+      await assert.rejects(store.commit([{ statements: [stale], touches: [refused] }]));
+      await sleep(50);
+      assert.ok(!heard.flat().includes(refused));
+    });
+
+    it('another process’s changes are heard within a second', async () => {
+      const beside = await openStore(
+        engine === 'sqlite' ? ({ ...location, serves: false } as Location) : location,
+      );
+      const id = newId();
+      const heard = new Promise<void>(resolve =>
+        store.onChange(touched => {
+          if (touched === 'all' || touched.includes(id)) resolve();
+        }),
+      );
+      try {
+        await sleep(20); // What opening announces is not what we wait for.
+        const row = { ...organizationRow(`beside ${id}`), id };
+        await beside.commit([{ statements: [beside.organizations.insert(row)], touches: [id] }]);
+        const started = performance.now();
+        await Promise.race([heard, sleep(1_000).then(() => assert.fail('not heard within a second'))]);
+        assert.ok(performance.now() - started < 1_000);
+        assert.ok(await store.organizations.byId(id));
+      } finally {
+        await beside.close();
+      }
+    });
+
+    it('opening migrates once, however often and however many at once', async () => {
+      const place: Location =
+        engine === 'sqlite'
+          ? { engine, path: join(folder, 'many', 'strongroom.db'), serves: false }
+          : { engine, url: await freshDatabase() };
+      const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(place)));
+      await stores[0]!.commit(one(stores[0]!.organizations.insert(organizationRow('once'))));
+      for (const each of stores) assert.equal((await each.organizations.all()).length, 1);
+      await Promise.all(stores.map(each => each.close()));
+      const again = await openStore(place);
+      assert.equal((await again.organizations.all()).length, 1);
+      await again.close();
+    });
+
+    it('a closed store refuses, and says that it is not there', async () => {
+      const place: Location =
+        engine === 'sqlite'
+          ? { engine, path: join(folder, 'closed', 'strongroom.db'), serves: false }
+          : { engine, url: await freshDatabase() };
+      const closed = await openStore(place);
+      await closed.ping();
+      await closed.close();
+      await assert.rejects(closed.commit(one(closed.organizations.insert(organizationRow('x')))));
+    });
+  });
+}
