@@ -17,6 +17,7 @@ export async function bulkSecrets(
   caller: Caller,
   items: readonly unknown[],
 ): Promise<BulkAnswer> {
+  await secrets.admitWrites(caller);
   const results = items.map(async (item, index): Promise<Result> => {
     try {
       return { index, status: 200, secret: await one(secrets, caller, item) };
