@@ -1,0 +1,43 @@
+/** Checks what was sent against a contract schema, and turns the first fault into a failure that names it. */
+import type { z } from 'zod';
+import { type Failure, invalid } from './errors.ts';
+import { isSafeText } from './text.ts';
+
+const longestField = 128;
+
+export function check<Schema extends z.ZodType>(schema: Schema, sent: unknown): z.output<Schema> {
+  const result = schema.safeParse(sent);
+  if (result.success) return result.data;
+  throw firstFault(result.error.issues[0]!, sent);
+}
+
+function firstFault(issue: z.core.$ZodIssue, sent: unknown): Failure {
+  if (issue.code === 'unrecognized_keys') {
+    const field = fieldName([...issue.path, issue.keys[0]!]);
+    return invalid(field, 'is not a member of this request');
+  }
+  if (issue.code === 'invalid_union' && issue.errors.length > 0 && issue.path.length === 0) {
+    const inner = issue.errors.find(issues => issues.length > 0)?.[0];
+    if (inner !== undefined) return firstFault(inner, sent);
+  }
+  if (issue.path.length === 0 && typeof sent !== 'object') return invalid('', 'the body must be an object');
+  const missing = issue.code === 'invalid_type' && valueAt(sent, issue.path) === undefined;
+  return invalid(fieldName(issue.path), missing ? 'is required' : plain(issue.message));
+}
+
+/** A member's name may be anything; what can't be shown safely is not shown. */
+function fieldName(path: readonly PropertyKey[]): string {
+  const name = path.map(String).join('.').slice(0, longestField);
+  return isSafeText(name) ? name : '';
+}
+
+function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
+  let value = sent;
+  for (const key of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key];
+  return value;
+}
+
+/** The schemas' own words are ours; the library's general ones begin differently. */
+function plain(message: string): string {
+  return message.startsWith('Invalid') || message.startsWith('Too') ? 'is not valid' : message;
+}
