@@ -145,6 +145,7 @@ export const serveOptions = {
     'FILE',
     'where the newest signed log checkpoint is kept (default in the data folder)',
   ),
+  'allow-private-webhooks': cidrs('inner ranges that webhooks may be sent to, there also by plain http'),
   'log-retention-days': whole(
     'N',
     'days that request logs are kept (default 90; 0 keeps them)',

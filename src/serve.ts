@@ -6,7 +6,8 @@ import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
-import { buildApp } from './http/app.ts';
+import { startEvents } from './events/events.ts';
+import { type AppParts, buildApp } from './http/app.ts';
 import { siteReader } from './http/browser.ts';
 import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
@@ -32,6 +33,8 @@ export interface ServeParts {
   readonly now?: () => number;
   /** One line for the operator: what happened, never what was sent. */
   readonly report: (line: string) => void;
+  /** Told of every route as it is registered. */
+  readonly onRoute?: AppParts['onRoute'];
   readonly timeouts?: Timeouts;
 }
 
@@ -61,7 +64,7 @@ async function listen(
   config: ServeConfig,
   strongroom: Strongroom,
   tls: Tls | null,
-  { report, timeouts }: ServeParts,
+  { report, onRoute, timeouts }: ServeParts,
   release: () => void,
 ): Promise<Running> {
   let draining = false;
@@ -78,6 +81,7 @@ async function listen(
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
+    ...(onRoute === undefined ? {} : { onRoute }),
     onError,
   });
   const checkpointer = new Checkpointer({
@@ -91,6 +95,8 @@ async function listen(
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   const chores = startChores(strongroom, config, onError);
   checkpointer.start();
+  const privateWebhooks = config['allow-private-webhooks'];
+  const events = await startEvents({ ...strongroom, privateWebhooks, onError });
   const url = urlOf(app, config, tls !== null);
   const setupToken = await strongroom.domain.accounts.joining.setupToken();
   return {
@@ -100,8 +106,10 @@ async function listen(
       draining = true;
       await chores.stop();
       tls?.close();
-      await closeListener(app.server);
+      const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
       await app.close();
+      clearTimeout(cut);
+      await events.stop();
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
       await strongroom.domain.ledger.hourCounts.write().catch(onError);
@@ -150,16 +158,6 @@ async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<
       code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
     );
   });
-}
-
-/** Resolves when the last answer in flight is out, or when its time is over. */
-async function closeListener(server: FastifyInstance['server']): Promise<void> {
-  const cut = setTimeout(() => server.closeAllConnections(), longestDrain);
-  await new Promise(resolve => {
-    server.close(resolve);
-    server.closeIdleConnections();
-  });
-  clearTimeout(cut);
 }
 
 /** What goes over a network must be encrypted: by us, or by the proxy that the operator names. */

@@ -62,6 +62,7 @@ const credentialRow = (
   organization_id: organizationId,
   kind: 'access-key',
   name,
+  name_search: name.toLowerCase(),
   digest: randomBytes(32),
   vault_id: null,
   key_id: null,
@@ -668,7 +669,9 @@ for (const engine of engines) {
         resource_id: newId(),
         type: 'x',
         payload: '{}',
+        fanned: 0 as const,
         created_at: 1,
+        stamp: Buffer.alloc(32),
       };
       await store.commit(one(store.outbox.add(event)));
       await assert.rejects(store.commit(one(store.outbox.add(event))), refusedAs([0, 'taken']));

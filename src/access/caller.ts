@@ -11,9 +11,9 @@ export interface Origin {
   readonly userAgent: string;
 }
 
-/** A caller of the general API: a key, a signed-in member, or the operator at the command line. */
+/** A caller of the general API: a key, a signed-in member, the operator at the command line, or the service itself. */
 export interface Caller extends Grant {
-  readonly kind: 'api-key' | 'member' | 'operator';
+  readonly kind: 'api-key' | 'member' | 'operator' | 'service';
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;

@@ -1,4 +1,5 @@
 /** The whole domain, put together: what the surfaces are handed. */
+import { egressInto } from '../access/egress.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
@@ -26,6 +27,9 @@ import { toolSessionsWith } from './sessions.ts';
 import { shelfWith } from './shelf.ts';
 import { stampsWith } from './stamps.ts';
 import { vaultsWith } from './vaults.ts';
+import { webhookDeliveriesWith } from './webhook-deliveries.ts';
+import { webhookTargetsWith } from './webhook-targets.ts';
+import { webhooksWith } from './webhooks.ts';
 
 export interface DomainParts {
   readonly store: Store;
@@ -33,11 +37,13 @@ export interface DomainParts {
   readonly now: () => number;
   readonly newId: NewId;
   readonly facts: Facts;
+  /** The inner ranges that webhooks may lead into. */
+  readonly privateWebhooks?: readonly string[] | undefined;
 }
 
 export type Domain = ReturnType<typeof domainWith>;
 
-export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
+export function domainWith({ store, keyring, now, newId, facts, privateWebhooks = [] }: DomainParts) {
   const ledger = new Ledger({ store, keyring, now, newId });
   const stamps = stampsWith(keyring);
   const parts = { store, keyring, stamps, guard: guardWith(ledger), now, newId };
@@ -52,6 +58,7 @@ export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
   const answers = answersWith(reading);
   const details = detailsWith(parts, shelf, reading);
   const organizations = organizationsWith(parts);
+  const webhooks = webhooksWith(parts, shelf, egressInto(privateWebhooks));
   return {
     ledger,
     attempts,
@@ -73,6 +80,11 @@ export function domainWith({ store, keyring, now, newId, facts }: DomainParts) {
       certificate: certificates,
     }),
     ...credentialsWith(parts, shelf),
+    webhooks,
+    webhookDeliveries: webhookDeliveriesWith(parts, webhooks),
+    /** For the delivery of events alone; no surface is handed this. */
+    webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
+    stamps,
     logs: logsWith(parts),
     logCheck: logCheckWith(parts),
     housekeeping: housekeepingWith(parts, shelf),

@@ -11,7 +11,7 @@ import type { Tags } from '../contract/text.ts';
 import type { Box } from '../keyring/keyring.ts';
 import type { Statement } from '../store/engine.ts';
 import type { ResourceFilter, ResourceRow } from '../store/resources.ts';
-import { type EventKind, eventRow } from './events.ts';
+import { type EventKind, eventOf, resourceSubject } from './events.ts';
 import { retryingStale, type SubjectChange } from './guard.ts';
 import type { Parts } from './parts.ts';
 
@@ -57,6 +57,9 @@ export interface Labelled {
   readonly row: ResourceRow;
   readonly labels: Labels;
 }
+
+/** For how long a delete can be undone. */
+export const trashKept = 30 * 24 * 60 * 60 * 1000;
 
 const noLabels: Labels = { tags: {}, description: '' };
 
@@ -146,15 +149,7 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
   }
 
   function eventStatement(kind: EventKind, row: ResourceRow): Statement {
-    const subject = {
-      id: row.id,
-      type: row.type,
-      name: row.name,
-      organizationId: row.organization_id,
-      vaultId: row.vault_id,
-      version: row.version,
-    };
-    return store.outbox.add(eventRow(kind, subject, row.updated_at, newId));
+    return store.outbox.add(stamps.stampEvent(eventOf(kind, resourceSubject(row), row.updated_at, newId)));
   }
 
   /** The row and the statements that put a new resource into a vault. */
@@ -282,8 +277,9 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
       await guard.change(caller, action, `${row.type}.${purge ? 'purged' : 'deleted'}`, {
         subjects: [subjectOf(row)],
         statements: [
-          ...(purge ? purging(before) : [store.resources.update(row)]),
+          // What a vault holds is taken out of the totals by its counts, which a purge then removes.
           ...(before.deleted_at === null ? counting(row, -1) : []),
+          ...(purge ? purging(before) : [store.resources.update(row)]),
           ...(before.deleted_at === null ? [eventStatement('resource.deleted', row)] : []),
         ],
         touches: [row.vault_id],
@@ -316,6 +312,7 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
   function restore(caller: Caller, id: string): Promise<Labelled> {
     return retryingStale(async () => {
       const before = await find(caller, null, id, true);
+      if (before.deleted_at! + trashKept <= now()) throw new Failure('NOT_FOUND');
       const action = actionOn(before.type as ResourceType, 'write');
       await guard.admit(caller, action);
       const row = stamps.resource.revise(before, { deleted_at: null }, now());
@@ -390,6 +387,13 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
     remove,
     restore,
     list,
+  };
+}
+
+/** For an id in a body: what it names is missing, which is the body's fault. Other failures stay what they are. */
+export function notFoundAs(failure: Failure): (error: unknown) => never {
+  return error => {
+    throw error instanceof Failure && error.code === 'NOT_FOUND' ? failure : error;
   };
 }
 

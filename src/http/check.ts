@@ -1,1 +1,0 @@
-export { check } from '../contract/check.ts';
