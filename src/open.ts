@@ -38,7 +38,7 @@ export function openLogs(place: Place): Promise<Store> {
 const keyringName = 'keyring';
 
 export async function openStrongroom(
-  place: Place,
+  place: Place & { readonly 'allow-private-webhooks'?: readonly string[] },
   serves: boolean,
   now: () => number = Date.now,
 ): Promise<Strongroom> {
@@ -57,6 +57,7 @@ export async function openStrongroom(
       keyring,
       now,
       newId,
+      privateWebhooks: place['allow-private-webhooks'],
       facts: { version: packageJson.version, rootKeyProvider: source.provider },
     });
     const close = async () => {

@@ -48,7 +48,8 @@ export interface Service extends Made {
   replica(): Promise<Running>;
   /** One step of retention, as the service takes it once a minute. */
   prune(days: number): Promise<void>;
-  restart(): Promise<void>;
+  /** With other flags, where some are given. */
+  restart(flags?: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -71,8 +72,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
   const clock = new Clock();
   const reports: string[] = [];
-  const start = () => {
-    const config = readConfig(serveOptions, [...place, '--port', '0', ...(options.flags ?? [])], {});
+  const start = (flags = options.flags ?? []) => {
+    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], {});
     return serve(config, { now: clock.now, report: line => reports.push(line) });
   };
   const first = await makeOrganization(place, 'Test', options.plan ?? 'enterprise', options.limit ?? 0);
@@ -101,9 +102,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       await pruneStep({ ...strongroom, ledger: strongroom.domain.ledger, days });
       await strongroom.close();
     },
-    restart: async () => {
+    restart: async flags => {
       await running.stop();
-      running = await start();
+      running = await start(flags);
     },
     stop: async () => {
       await Promise.all([running, ...replicas].map(one => one.stop()));

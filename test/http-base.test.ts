@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
@@ -390,9 +390,25 @@ describe('TLS', () => {
       oldest.on('error', () => resolve());
       oldest.on('secureConnect', () => reject(new Error('TLS 1.1 was accepted')));
     });
+    const served = await servedName(service.url, ca);
     await service.restart();
     assert.equal(authority(), ca);
+    assert.equal(await servedName(service.url, ca), served, 'the certificate lasts');
+    // One that nears its end, as if a year had passed: the authority issues another.
+    const at = (name: string) => join(service.data, 'tls', name);
+    const aged = await issueServerCertificate({
+      authorityPem: ca,
+      authorityPrivatePem: readFileSync(at('authority-key.pem'), 'utf8'),
+      publicPem: (await generateKey({ key_type: 'EC', curve: 'P-256' })).publicPem,
+      names: ['localhost', '127.0.0.1', '::1'],
+      notBefore: new Date(Date.now() - 60_000),
+      days: 20,
+    });
+    writeFileSync(at('server.pem'), aged);
+    await service.restart();
+    assert.notEqual(await servedName(service.url, ca), served);
     assert.equal(await trusting(service.url, ca, '/v1/health'), 200);
+    assert.equal(statSync(at('authority-key.pem')).mode & 0o777, 0o400);
     await service.stop();
   });
 

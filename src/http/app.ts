@@ -7,6 +7,8 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Caller } from '../access/caller.ts';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
+import type { AddressSettings } from '../mcp/addresses.ts';
+import { mountMcp } from '../mcp/endpoint.ts';
 import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
 import type { Domain } from '../vault/domain.ts';
 import { mountAuth } from './auth.ts';
@@ -33,6 +35,8 @@ export interface AppParts {
   readonly addressOf: AddressOf;
   readonly siteOf: SiteOf;
   readonly singleSignOn: SingleSignOn | null;
+  /** Under which addresses this service is known. */
+  readonly addresses: AddressSettings;
   readonly version: string;
   readonly tls: CertificatePair | null;
   readonly draining: () => boolean;
@@ -73,6 +77,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.setNotFoundHandler(dashboard());
   mountHealth(app, parts);
   mountAuth(app, parts);
+  mountMcp(app, parts);
   mountGeneral(app, parts);
   return app;
 }

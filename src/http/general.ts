@@ -12,6 +12,7 @@ import { check } from './check.ts';
 import { collectionRoutes } from './collection.ts';
 import { exportRequestLog } from './log-export.ts';
 import type { Route } from './route.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 
 const resourceReads = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'] as const;
 const resourceWrites = ['vaults:write', 'secrets:write', 'keys:write', 'certificates:write'] as const;
@@ -42,6 +43,7 @@ export function generalRoutes(domain: Domain): Route[] {
     ...keyRoutes(domain),
     ...certificateRoutes(domain),
     ...accessRoutes(domain),
+    ...webhookRoutes(domain),
     ...logRoutes(domain),
     ...overviewRoutes(domain),
   ];

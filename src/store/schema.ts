@@ -160,13 +160,82 @@ export interface CheckpointTable {
 }
 
 export interface EventTable {
+  /** Grows in the order in which the events of one resource were stored. */
+  position: Generated<number>;
   id: string;
   organization_id: string;
   vault_id: string | null;
   resource_id: string;
   type: string;
   payload: string;
+  /** Whether its deliveries were made. */
+  fanned: Flag;
   created_at: number;
+  stamp: Bytes;
+}
+
+export interface WebhookTable extends Stamped {
+  id: string;
+  organization_id: string;
+  name: string;
+  url: string;
+  /** The kinds that it asks for. */
+  events: string;
+  /** Only what happens in these vaults; null for all. */
+  vault_ids: string | null;
+  enabled: Flag;
+  disabled_reason: string | null;
+  /** Signing secrets, sealed: the current one, and the one before it for as long as both are used. */
+  secret: Bytes;
+  secret_version: number;
+  previous_secret: Bytes | null;
+  previous_until: number | null;
+}
+
+/** Who works on a webhook's deliveries, and when there is something to do. Bookkeeping that no caller did. */
+export interface WebhookQueueTable {
+  webhook_id: string;
+  /** The position of the last event before the webhook was made: it is told of later ones. */
+  begins_after: number;
+  /** When the next delivery is due; null where none waits. */
+  due_at: number | null;
+  /** The receiver asked to be left alone until then. */
+  resume_at: number | null;
+  /** Since when nothing arrived. */
+  failing_since: number | null;
+  /** Counts what was added, so that nobody leaves the queue while something arrives. */
+  arrivals: number;
+  leased_by: string | null;
+  /** By the database's own clock. */
+  leased_until: number | null;
+}
+
+export interface DeliveryTable {
+  id: string;
+  organization_id: string;
+  webhook_id: string;
+  event_id: string;
+  event_position: number;
+  event: string;
+  vault_id: string | null;
+  resource_id: string;
+  state: string;
+  /** Since it was last begun: by its event, or again by hand. */
+  tries: number;
+  attempts: string;
+  /** 0 where it was never tried: those go first, in their order. Null once it is finished. */
+  next_attempt_at: number | null;
+  finished_at: number | null;
+  created_at: number;
+}
+
+/** What was told about an expiry. The row decides which replica tells it. */
+export interface ExpiryNoticeTable {
+  resource_id: string;
+  version: number;
+  expiration_date: number;
+  /** 30, 7 or 1 days ahead; 0 once it is expired. */
+  days: number;
 }
 
 export interface RateWindowTable {
@@ -270,6 +339,10 @@ export interface Schema {
   log_counts: LogCountTable;
   checkpoints: CheckpointTable;
   events: EventTable;
+  webhooks: WebhookTable;
+  webhook_queues: WebhookQueueTable;
+  deliveries: DeliveryTable;
+  expiry_notices: ExpiryNoticeTable;
   rate_windows: RateWindowTable;
   mcp_sessions: McpSessionTable;
   accounts: AccountTable;

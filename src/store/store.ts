@@ -5,6 +5,7 @@
  */
 import { accounts } from './accounts.ts';
 import { credentials } from './credentials.ts';
+import { deliveries } from './deliveries.ts';
 import type { ChangeListener, Engine, Unit, UnitRows } from './engine.ts';
 import { limits } from './limits.ts';
 import { logs } from './logs.ts';
@@ -12,7 +13,9 @@ import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
 import { resources } from './resources.ts';
+import { sessions } from './sessions.ts';
 import { openSqlite, peekSqlite } from './sqlite.ts';
+import { webhooks } from './webhooks.ts';
 
 export interface Store {
   readonly engine: Engine['name'];
@@ -21,9 +24,12 @@ export interface Store {
   readonly credentials: ReturnType<typeof credentials>;
   readonly logs: ReturnType<typeof logs>;
   readonly outbox: ReturnType<typeof outbox>;
+  readonly webhooks: ReturnType<typeof webhooks>;
+  readonly deliveries: ReturnType<typeof deliveries>;
   readonly limits: ReturnType<typeof limits>;
   readonly accounts: ReturnType<typeof accounts>;
   readonly overview: ReturnType<typeof overview>;
+  readonly sessions: ReturnType<typeof sessions>;
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
   onChange(listener: ChangeListener): void;
   hearsChanges(): boolean;
@@ -47,9 +53,12 @@ export async function openStore(location: Location): Promise<Store> {
     credentials: credentials(engine),
     logs: logs(engine),
     outbox: outbox(engine),
+    webhooks: webhooks(engine),
+    deliveries: deliveries(engine),
     limits: limits(engine),
     accounts: accounts(engine),
     overview: overview(engine),
+    sessions: sessions(engine),
     commit: engine.commit,
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,

@@ -24,7 +24,7 @@ import type { CredentialFilter, CredentialRow } from '../store/credentials.ts';
 import type { Statement } from '../store/engine.ts';
 import { credentialKinds, type Narrowing } from './authenticate.ts';
 import { type Collection, listOf } from './collection.ts';
-import { type EventKind, eventRow } from './events.ts';
+import { type EventKind, eventOf } from './events.ts';
 import { retryingStale } from './guard.ts';
 import type { Parts } from './parts.ts';
 import type { Shelf } from './shelf.ts';
@@ -183,7 +183,7 @@ export function credentialsWith(
       organizationId: row.organization_id,
       vaultId: row.vault_id,
     };
-    return [store.outbox.add(eventRow(event, subject, row.updated_at, newId))];
+    return [store.outbox.add(stamps.stampEvent(eventOf(event, subject, row.updated_at, newId)))];
   }
 
   /** An access key gives values away, so its maker must be allowed to see those that it can give. */

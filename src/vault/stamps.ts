@@ -8,7 +8,9 @@ import type { Keyring, StampField } from '../keyring/keyring.ts';
 import type { AccountRow, PasskeyRow, SessionRow } from '../store/accounts.ts';
 import type { AuditedCredential, CredentialRow } from '../store/credentials.ts';
 import type { Audited, MemberRow, OrganizationRow } from '../store/organizations.ts';
+import type { EventRow } from '../store/outbox.ts';
 import type { AuditedResource, ResourceRow, VersionRow } from '../store/resources.ts';
+import type { WebhookRow } from '../store/webhooks.ts';
 
 type Unstamped<Row> = Omit<Row, 'stamp'>;
 type FieldsOf<Row> = (row: Unstamped<Row>) => StampField[];
@@ -135,6 +137,37 @@ const sessionFields: FieldsOf<SessionRow> = row => [
   row.revision,
 ];
 
+const webhookFields: FieldsOf<WebhookRow> = row => [
+  row.id,
+  row.organization_id,
+  row.name,
+  row.url,
+  row.events,
+  row.vault_ids,
+  row.enabled,
+  row.disabled_reason,
+  row.secret,
+  row.secret_version,
+  row.previous_secret,
+  row.previous_until,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+/** What an event says and to whom it may be said; not whether that was done. */
+export type EventFacts = Omit<EventRow, 'fanned' | 'stamp'>;
+
+const eventFields = (event: EventFacts): StampField[] => [
+  event.id,
+  event.organization_id,
+  event.vault_id,
+  event.resource_id,
+  event.type,
+  event.payload,
+  event.created_at,
+];
+
 /** A kind of row that is stamped when written and believed when read. */
 export interface Stamper<Row> {
   stamp(row: Unstamped<Row>): Row;
@@ -151,6 +184,9 @@ export interface Stamps {
   readonly account: Stamper<AccountRow>;
   readonly passkey: Stamper<PasskeyRow>;
   readonly session: Stamper<SessionRow>;
+  readonly webhook: Stamper<WebhookRow>;
+  stampEvent(event: EventFacts): EventRow;
+  believeEvent<E extends EventFacts & { readonly stamp: Uint8Array }>(event: E): E;
   stampVersion(row: Unstamped<VersionRow>): VersionRow;
   believeVersion(row: VersionRow): VersionRow;
 }
@@ -182,6 +218,12 @@ export function stampsWith(keyring: Keyring): Stamps {
     account: stamper<AccountRow>('account', accountFields),
     passkey: stamper<PasskeyRow>('passkey', passkeyFields),
     session: stamper<SessionRow>('session', sessionFields),
+    webhook: stamper<WebhookRow>('webhook', webhookFields),
+    stampEvent: event => ({ ...event, fanned: 0, stamp: keyring.stamp('event', eventFields(event)) }),
+    believeEvent: event => {
+      if (keyring.stampHolds('event', eventFields(event), event.stamp)) return event;
+      throw tampered('event: the stamp does not hold');
+    },
     stampVersion: row => ({ ...row, stamp: keyring.stamp('version', versionFields(row)) }),
     believeVersion: row => {
       if (!keyring.stampHolds('version', versionFields(row), row.stamp)) {
