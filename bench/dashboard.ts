@@ -48,6 +48,7 @@ async function seed(place: readonly string[]): Promise<Seeded> {
   for (let written = 0; written < entries; written += batch) {
     time = start - 30 * day * (1 - written / entries);
     await write(strongroom, id, vault.id, accessKey.id);
+    await domain.ledger.hourCounts.write();
   }
   time = start;
   const { token } = await domain.members.create(operator(id), { email: 'owner@example.com', role: 'owner' });
@@ -114,7 +115,7 @@ const paths = [
   '/vaults',
   `${inside}/secrets`,
   `${inside}/secrets?q=SECRET_99`,
-  `${inside}/secrets?page=400`,
+  `${inside}/secrets?page=${Math.ceil(secrets / 25)}`,
   `${inside}/secrets/${secretId}`,
   `${inside}/access`,
   '/access/keys',

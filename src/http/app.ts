@@ -82,7 +82,13 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.setNotFoundHandler(dashboard());
   mountHealth(app, parts);
   mountAuth(app, parts);
-  mountMcp(app, parts);
+  mountMcp(app, {
+    ...parts,
+    originOf: (request, id) => originOf(request, id, parts.addressOf),
+    tokenOf: request => bearerToken(request.headers.authorization),
+    failureOf,
+    headersOf: failureHeaders,
+  });
   const routes = generalRoutes(parts.domain);
   mountDocs(app, routes, parts.version);
   mountGeneral(app, parts, routes);

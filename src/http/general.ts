@@ -1,6 +1,7 @@
 /** The route table of the general API. */
 import { z } from 'zod';
 import * as access from '../contract/access.ts';
+import { check } from '../contract/check.ts';
 import type { PageQuery } from '../contract/common.ts';
 import { listOf, searchQuery } from '../contract/common.ts';
 import * as logs from '../contract/logs.ts';
@@ -8,7 +9,6 @@ import * as overview from '../contract/overview.ts';
 import * as resource from '../contract/resources.ts';
 import type { Domain } from '../vault/domain.ts';
 import { bulkSecrets } from './bulk.ts';
-import { check } from './check.ts';
 import { collectionRoutes } from './collection.ts';
 import { exportRequestLog } from './log-export.ts';
 import type { Route } from './route.ts';

@@ -6,6 +6,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { type ColumnDef, type RowData, tableFeatures, useTable } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
 import type { List } from '../api/types.ts';
+import { Button } from './button.tsx';
 import { Loading, Wrong } from './page.tsx';
 import { Pager } from './pager.tsx';
 
@@ -46,6 +47,7 @@ export function DataTable<T extends { readonly id: string }>(props: DataTablePro
   if (list.error && !list.data) return <Wrong error={list.error} retry={() => void list.refetch()} />;
   const { data = none, pagination } = list.data!;
   if (data.length === 0 && page === 1) return empty;
+  if (data.length === 0) return <PastTheEnd onFirst={() => onPage(1)} />;
   return (
     <>
       <Rows label={label} columns={props.columns} rows={data} fading={list.isPlaceholderData} />
@@ -53,6 +55,18 @@ export function DataTable<T extends { readonly id: string }>(props: DataTablePro
         {foot}
       </Pager>
     </>
+  );
+}
+
+/** An address from before something was deleted may name a page that is no longer there. */
+function PastTheEnd({ onFirst }: { onFirst: () => void }) {
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-3 px-5 py-6">
+      <p className="text-muted">There is nothing on this page any more.</p>
+      <Button size="small" onClick={onFirst}>
+        To the first page
+      </Button>
+    </div>
   );
 }
 
