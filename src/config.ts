@@ -82,6 +82,22 @@ const cidrs = (help: string): Option<readonly string[]> => ({
   },
 });
 
+const urls = (help: string): Option<readonly string[]> => ({
+  value: 'URL[,URL]',
+  help,
+  fallback: [],
+  parse: given => {
+    const list = given.split(',').map(part => part.trim());
+    if (!list.every(isHttpUrl)) throw new Error('must be addresses such as https://vault.example.com');
+    return list;
+  },
+});
+
+function isHttpUrl(given: string): boolean {
+  const url = URL.parse(given);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}
+
 /** Where the data and its root key are: the same for every command that touches them. */
 export const placeOptions = {
   data: { ...text('DIR', 'the data folder (default ./data)'), fallback: 'data' } as Option<string>,
@@ -123,6 +139,8 @@ export const serveOptions = {
   } satisfies Option<string | null> as Option<string | null>,
   'oidc-client-id': text('ID', 'who we are to that issuer; its secret is STRONGROOM_OIDC_CLIENT_SECRET'),
   'oidc-name': text('NAME', 'what the button says (default: Single sign-on)'),
+  'public-url': urls('where clients reach the service; the tool endpoint refuses other Host headers'),
+  'mcp-base-url': urls('what else a tool call may name as its baseUrl; compared, never fetched'),
   'checkpoint-file': text(
     'FILE',
     'where the newest signed log checkpoint is kept (default in the data folder)',
@@ -165,7 +183,33 @@ export const setPlanOptions = {
 export interface EnvironmentSecrets {
   readonly passphrase: string | null;
   readonly oidcClientSecret: string | null;
+  /** A vault access key, for commands that call a remote service. */
+  readonly accessKey: string | null;
 }
+
+const serviceUrl: Option<string | null> = {
+  value: 'URL',
+  help: 'the address of the service',
+  fallback: null,
+  parse: given => {
+    if (!isHttpUrl(given)) throw new Error('must be an address such as https://vault.example.com');
+    const { protocol, hostname } = new URL(given);
+    if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
+      throw new Error('must begin with https://, for a key is sent there');
+    }
+    return given.replace(/\/+$/, '').replace(/\/mcp$/, '');
+  },
+};
+
+export const mcpOptions = {
+  url: serviceUrl,
+  names: choice('how tools are named (default dotted)', ['dotted', 'underscore'] as const),
+};
+
+export const mcpConfigOptions = {
+  client: choice('which client', ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'inspector'] as const),
+  url: { ...serviceUrl, help: 'the address of the service (default http://127.0.0.1:8420)' },
+};
 
 export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
 export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
@@ -190,6 +234,7 @@ export function readConfig<O extends Options>(
   const secrets: EnvironmentSecrets = {
     passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
     oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
+    accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
   };
   return Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
 }

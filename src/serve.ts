@@ -7,12 +7,13 @@ import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { startEvents } from './events/events.ts';
-import { buildApp } from './http/app.ts';
+import { type AppParts, buildApp } from './http/app.ts';
 import { siteReader } from './http/browser.ts';
 import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
 import { pruneStep } from './logs/retention.ts';
+import type { AddressSettings } from './mcp/addresses.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { describe } from './report.ts';
 import { lockFolder } from './store/sqlite.ts';
@@ -32,6 +33,8 @@ export interface ServeParts {
   readonly now?: () => number;
   /** One line for the operator: what happened, never what was sent. */
   readonly report: (line: string) => void;
+  /** Told of every route as it is registered. */
+  readonly onRoute?: AppParts['onRoute'];
   readonly timeouts?: Timeouts;
 }
 
@@ -39,6 +42,7 @@ const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
 /** How long answers in flight may take once the service stops; then their connections are cut. */
 const longestDrain = 6_000;
+const forgetSessionsEvery = 600_000;
 
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(config);
@@ -60,7 +64,7 @@ async function listen(
   config: ServeConfig,
   strongroom: Strongroom,
   tls: Tls | null,
-  { report, timeouts }: ServeParts,
+  { report, onRoute, timeouts }: ServeParts,
   release: () => void,
 ): Promise<Running> {
   let draining = false;
@@ -73,9 +77,11 @@ async function listen(
     addressOf: addressReader(config['behind-proxy']),
     siteOf: siteReader(tls !== null, config['behind-proxy']),
     singleSignOn: signOnOf(config, strongroom),
+    addresses: addressesOf(config),
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
+    ...(onRoute === undefined ? {} : { onRoute }),
     onError,
   });
   const checkpointer = new Checkpointer({
@@ -100,8 +106,9 @@ async function listen(
       draining = true;
       await chores.stop();
       tls?.close();
-      await closeListener(app.server);
+      const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
       await app.close();
+      clearTimeout(cut);
       await events.stop();
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
@@ -122,6 +129,10 @@ function signOnOf(config: ServeConfig, { keyring, now }: Strongroom): SingleSign
   return singleSignOnWith({ issuer, clientId, clientSecret, name: name ?? 'Single sign-on' }, keyring, now);
 }
 
+function addressesOf(config: ServeConfig): AddressSettings {
+  return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
+}
+
 /** What runs beside the requests, in small steps. */
 function startChores(strongroom: Strongroom, config: ServeConfig, onError: (error: unknown) => void): Chores {
   const { domain } = strongroom;
@@ -133,7 +144,11 @@ function startChores(strongroom: Strongroom, config: ServeConfig, onError: (erro
       return false;
     })
     .every(houseworkEvery, () => pruneStep(retention))
-    .every(houseworkEvery, () => domain.housekeeping.step());
+    .every(houseworkEvery, () => domain.housekeeping.step())
+    .every(forgetSessionsEvery, async () => {
+      await domain.toolSessions.forget();
+      return false;
+    });
 }
 
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
@@ -143,16 +158,6 @@ async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<
       code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
     );
   });
-}
-
-/** Resolves when the last answer in flight is out, or when its time is over. */
-async function closeListener(server: FastifyInstance['server']): Promise<void> {
-  const cut = setTimeout(() => server.closeAllConnections(), longestDrain);
-  await new Promise(resolve => {
-    server.close(resolve);
-    server.closeIdleConnections();
-  });
-  clearTimeout(cut);
 }
 
 /** What goes over a network must be encrypted: by us, or by the proxy that the operator names. */

@@ -26,7 +26,8 @@ describe('the dashboard’s pages', () => {
     await rm(folder, { recursive: true });
   });
 
-  const get = (url: string, headers: Record<string, string> = {}) =>
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+  const get = (url: string, headers: Record<string, string> = browser) =>
     app.inject({ method: 'GET', url, headers });
 
   it('every address that a person may have shows the page, never kept', async () => {
@@ -45,6 +46,13 @@ describe('the dashboard’s pages', () => {
       assert.equal(page.headers['cache-control'], 'no-store');
       assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
     }
+  });
+
+  it('a program that asks for such an address finds nothing there', async () => {
+    for (const url of ['/setup', '/vaults/0199']) {
+      assert.notEqual((await get(url, { accept: '*/*' })).statusCode, 200, url);
+    }
+    assert.equal((await get('/', { accept: '*/*' })).statusCode, 200);
   });
 
   it('nothing on it comes from another host, and no other page frames it', async () => {

@@ -62,6 +62,7 @@ const credentialRow = (
   organization_id: organizationId,
   kind: 'access-key',
   name,
+  name_search: name.toLowerCase(),
   digest: randomBytes(32),
   vault_id: null,
   key_id: null,

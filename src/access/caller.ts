@@ -37,6 +37,7 @@ export interface Reader {
   readonly cidrs: readonly string[] | null;
   readonly rateLimit: number | null;
   readonly maxUses: number | null;
+  readonly expirationDate: number | null;
   /** The same text for all keys that see the same things: answers are kept by it. */
   readonly view: string;
 }

@@ -1,7 +1,7 @@
 /**
  * The dashboard's pages, as the build left them. They are read once and only what was found then is served, so
  * no path leads anywhere else. Any other path that a person may have in the address bar shows the same page,
- * which finds its way from there. Nothing of it may come from another host.
+ * which finds its way from there; a program that asks for such a path is told that nothing is there. Nothing of it may come from another host.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
@@ -27,7 +27,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 const compressed = new Set(['.html', '.js', '.css', '.svg', '.json', '.webmanifest', '.txt']);
-const programs = /^\/(v1|api|auth|mcp|docs|metrics|livez|readyz)(\/|$)/;
+const programs = /^\/(v1|api|auth|mcp|docs|metrics|livez|readyz)(\/|$)/i;
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -70,11 +70,15 @@ export function dashboard(from = folder): ServePage {
       throw new Failure('NOT_FOUND');
     }
     const page = pages.get(path);
-    // A file that isn't there is no page: a script that got the page instead would fail in riddles.
-    if (page === undefined && extname(path) !== '') throw new Failure('NOT_FOUND');
+    if (page === undefined && !isPage(path, request)) throw new Failure('NOT_FOUND');
     reply.header('cache-control', cacheFor(path, page));
     return send(page ?? index, request, reply);
   };
+}
+
+/** A file that isn't there is no page: a script that got the page instead would fail in riddles. */
+function isPage(path: string, { headers }: FastifyRequest): boolean {
+  return path === '/' || (extname(path) === '' && String(headers.accept).includes('text/html'));
 }
 
 /** Names below /assets hold a hash of what is in them. */

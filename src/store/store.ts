@@ -13,6 +13,7 @@ import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
 import { resources } from './resources.ts';
+import { sessions } from './sessions.ts';
 import { openSqlite, peekSqlite } from './sqlite.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -28,6 +29,7 @@ export interface Store {
   readonly limits: ReturnType<typeof limits>;
   readonly accounts: ReturnType<typeof accounts>;
   readonly overview: ReturnType<typeof overview>;
+  readonly sessions: ReturnType<typeof sessions>;
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
   onChange(listener: ChangeListener): void;
   hearsChanges(): boolean;
@@ -56,6 +58,7 @@ export async function openStore(location: Location): Promise<Store> {
     limits: limits(engine),
     accounts: accounts(engine),
     overview: overview(engine),
+    sessions: sessions(engine),
     commit: engine.commit,
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,

@@ -10,6 +10,7 @@ import { Attempts } from './attempts.ts';
 import { authenticatorWith } from './authenticate.ts';
 import { certificatesWith } from './certificates.ts';
 import { credentialsWith } from './credentials.ts';
+import { detailsWith } from './details.ts';
 import { guardWith } from './guard.ts';
 import { housekeepingWith } from './housekeeping.ts';
 import { keysWith } from './keys.ts';
@@ -19,8 +20,10 @@ import { membersWith } from './members.ts';
 import { organizationsWith } from './organizations.ts';
 import { type Facts, overviewsWith } from './overview.ts';
 import { vaultReadsWith } from './read.ts';
+import { readingWith } from './reading.ts';
 import { resourcesWith } from './resources.ts';
 import { secretsWith } from './secrets.ts';
+import { toolSessionsWith } from './sessions.ts';
 import { shelfWith } from './shelf.ts';
 import { stampsWith } from './stamps.ts';
 import { vaultsWith } from './vaults.ts';
@@ -51,14 +54,17 @@ export function domainWith({ store, keyring, now, newId, facts, privateWebhooks 
   const keys = keysWith(parts, shelf);
   const certificates = certificatesWith(parts, shelf);
   const authenticate = authenticatorWith({ store, keyring, stamps, attempts, now });
-  const answers = answersWith(parts, shelf);
+  const reading = readingWith(parts, shelf);
+  const answers = answersWith(reading);
+  const details = detailsWith(parts, shelf, reading);
   const organizations = organizationsWith(parts);
   const webhooks = webhooksWith(parts, shelf, egressInto(privateWebhooks));
   return {
     ledger,
     attempts,
     authenticate,
-    vaultReads: vaultReadsWith({ ...parts, ledger, authenticate, answers }),
+    vaultReads: vaultReadsWith({ ...parts, ledger, authenticate, answers, details }),
+    toolSessions: toolSessionsWith({ store, keyring, attempts, now, newId }),
     organizations,
     overviews: overviewsWith({ ...parts, organizations, hourCounts: ledger.hourCounts, facts }),
     members: membersWith(parts),

@@ -6,7 +6,7 @@
  */
 import type { Caller, Origin } from '../access/caller.ts';
 import { type Action, allows, holds } from '../access/policy.ts';
-import { Failure, invalid } from '../contract/errors.ts';
+import { Failure } from '../contract/errors.ts';
 import { type AuditEntry, logText } from '../logs/entries.ts';
 import { ChangeRefused, type Ledger } from '../logs/ledger.ts';
 import type { Statement } from '../store/engine.ts';
@@ -31,6 +31,8 @@ export interface GuardedChange {
   readonly subjects: readonly [SubjectChange, ...SubjectChange[]];
   readonly statements: readonly Statement[];
   readonly touches?: readonly string[];
+  /** The member that must be unique, where it is not the name. */
+  readonly unique?: string;
 }
 
 export interface Guard {
@@ -64,14 +66,14 @@ export function guardWith(ledger: Ledger): Guard {
   }
 
   async function store(caller: Caller, verb: string, change: GuardedChange): Promise<string> {
-    const { subjects, statements, touches = [] } = change;
+    const { subjects, statements, touches = [], unique = 'name' } = change;
     const entries = subjects.map(subject =>
       entryOf(caller, subject.verb ?? verb, 'allowed', subject, subject.revision, subject.details ?? {}),
     );
     try {
       return await ledger.commit(entries, { statements, touches });
     } catch (error) {
-      throw error instanceof ChangeRefused ? conflict(error) : error;
+      throw error instanceof ChangeRefused ? conflict(error, unique) : error;
     }
   }
 
@@ -124,10 +126,9 @@ export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
   }
 }
 
-function conflict({ refusal }: ChangeRefused): Failure {
+function conflict({ refusal }: ChangeRefused, field: string): Failure {
   if (refusal === 'stale') return new StaleChange();
-  const { field, reason } = invalid('name', 'is already in use');
-  return new Failure('CONFLICT', { field, reason });
+  return new Failure('CONFLICT', { field, reason: 'is already in use' });
 }
 
 function entryOf(
