@@ -115,8 +115,12 @@ export class Ledger {
     this.#flushing = null;
   }
 
-  /** As long as each turn of the event loop brings more, the group grows: a sync costs the same for all of them. */
+  /**
+   * As long as each turn of the event loop brings more, the group grows: a sync costs the same for all of them. The
+   * first turn only ends the one in which we were called; whoever was just answered is heard in the next.
+   */
   async #gather(): Promise<void> {
+    await turn();
     for (let turns = 0, before = 0; turns < longestGathering && this.#queue.length > before; turns++) {
       before = this.#queue.length;
       await turn();
