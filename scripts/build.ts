@@ -1,9 +1,13 @@
-/** Compiles to plain JavaScript and types under dist/, for the package. */
+/** Compiles to plain JavaScript and types under dist/, with the dashboard's pages beside them, for the package. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
+import { buildWeb } from './build-web.ts';
 
 rmSync('dist', { recursive: true, force: true });
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+await buildWeb();
+// From dist/src the pages are looked for where they lie from src: two folders up.
+cpSync('web/dist', 'dist/web/dist', { recursive: true });
 
 // The viewer of /docs, with its licence and without the rest of its package.
 for (const file of [

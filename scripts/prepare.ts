@@ -1,10 +1,16 @@
-/** Runs after an install: starts the service once in an empty folder, so that its first real start finds all compiled. */
+/**
+ * Runs after an install: builds the dashboard, and starts the service once in an empty folder, so that its first
+ * real start finds all compiled.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildWeb } from './build-web.ts';
+
+await buildWeb();
 
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-prepare-'));
 const command = fileURLToPath(new URL('../bin/strongroom.js', import.meta.url));

@@ -82,6 +82,22 @@ const cidrs = (help: string): Option<readonly string[]> => ({
   },
 });
 
+const urls = (help: string): Option<readonly string[]> => ({
+  value: 'URL[,URL]',
+  help,
+  fallback: [],
+  parse: given => {
+    const list = given.split(',').map(part => part.trim());
+    if (!list.every(isHttpUrl)) throw new Error('must be addresses such as https://vault.example.com');
+    return list;
+  },
+});
+
+function isHttpUrl(given: string): boolean {
+  const url = URL.parse(given);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}
+
 /** Where the data and its root key are: the same for every command that touches them. */
 export const placeOptions = {
   data: { ...text('DIR', 'the data folder (default ./data)'), fallback: 'data' } as Option<string>,
@@ -111,10 +127,25 @@ export const serveOptions = {
   'tls-key': text('FILE', 'the certificate’s private key'),
   tls: choice('make a local authority and a certificate in the data folder', ['auto'] as const),
   'behind-proxy': cidrs('the proxies that end TLS; forwarded headers are believed from them alone'),
+  'oidc-issuer': {
+    ...text('URL', 'sign in by this OpenID Connect issuer, too'),
+    parse: given => {
+      const local = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(given);
+      if (!URL.canParse(given) || !(local || given.startsWith('https://'))) {
+        throw new Error('must be a URL that begins with https://');
+      }
+      return given;
+    },
+  } satisfies Option<string | null> as Option<string | null>,
+  'oidc-client-id': text('ID', 'who we are to that issuer; its secret is STRONGROOM_OIDC_CLIENT_SECRET'),
+  'oidc-name': text('NAME', 'what the button says (default: Single sign-on)'),
+  'public-url': urls('where clients reach the service; the tool endpoint refuses other Host headers'),
+  'mcp-base-url': urls('what else a tool call may name as its baseUrl; compared, never fetched'),
   'checkpoint-file': text(
     'FILE',
     'where the newest signed log checkpoint is kept (default in the data folder)',
   ),
+  'allow-private-webhooks': cidrs('inner ranges that webhooks may be sent to, there also by plain http'),
   'log-retention-days': whole(
     'N',
     'days that request logs are kept (default 90; 0 keeps them)',
@@ -148,19 +179,50 @@ export const setPlanOptions = {
   'enterprise-limit': setupOptions['enterprise-limit'],
 };
 
-export type Place = ValuesOf<typeof placeOptions> & { readonly passphrase: string | null };
+/** What is secret has no flag: a command line is for everyone to see. */
+export interface EnvironmentSecrets {
+  readonly passphrase: string | null;
+  readonly oidcClientSecret: string | null;
+  /** A vault access key, for commands that call a remote service. */
+  readonly accessKey: string | null;
+}
+
+const serviceUrl: Option<string | null> = {
+  value: 'URL',
+  help: 'the address of the service',
+  fallback: null,
+  parse: given => {
+    if (!isHttpUrl(given)) throw new Error('must be an address such as https://vault.example.com');
+    const { protocol, hostname } = new URL(given);
+    if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
+      throw new Error('must begin with https://, for a key is sent there');
+    }
+    return given.replace(/\/+$/, '').replace(/\/mcp$/, '');
+  },
+};
+
+export const mcpOptions = {
+  url: serviceUrl,
+  names: choice('how tools are named (default dotted)', ['dotted', 'underscore'] as const),
+};
+
+export const mcpConfigOptions = {
+  client: choice('which client', ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'inspector'] as const),
+  url: { ...serviceUrl, help: 'the address of the service (default http://127.0.0.1:8420)' },
+};
+
+export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
 export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
 
 export interface Environment {
   readonly [name: string]: string | undefined;
 }
 
-/** A passphrase in the environment has no flag: a command line is for everyone to see. */
 export function readConfig<O extends Options>(
   options: O,
   args: readonly string[],
   environment: Environment,
-): ValuesOf<O> & { readonly passphrase: string | null } {
+): ValuesOf<O> & EnvironmentSecrets {
   const given = parseFlags(options, args);
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
@@ -169,8 +231,12 @@ export function readConfig<O extends Options>(
       given[name] === undefined ? [twin, environment[twin]] : [`--${name}`, given[name]];
     values[name] = value === undefined ? option.fallback : parseValue(option, source, value);
   }
-  const passphrase = environment.STRONGROOM_PASSPHRASE ?? null;
-  return Object.freeze({ ...values, passphrase }) as ValuesOf<O> & { passphrase: string | null };
+  const secrets: EnvironmentSecrets = {
+    passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
+    oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
+    accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
+  };
+  return Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
 }
 
 function parseFlags(options: Options, args: readonly string[]): Record<string, string | undefined> {

@@ -19,6 +19,8 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   'audit verify': async () => ({ command: (await import('./cli/audit.ts')).verifyCommand }),
   'audit export': async () => ({ command: (await import('./cli/audit.ts')).exportCommand }),
   'audit public-key': async () => ({ command: (await import('./cli/audit.ts')).publicKeyCommand }),
+  'mcp config': () => import('./cli/mcp-config.ts'),
+  mcp: () => import('./cli/mcp.ts'),
 };
 
 async function main(args: readonly string[]): Promise<void> {

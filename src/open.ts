@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
+import packageJson from '../package.json' with { type: 'json' };
 import { databasePath, inData, type Place, UsageError } from './config.ts';
 import { idGenerator, type NewId } from './contract/id.ts';
 import { Keyring } from './keyring/keyring.ts';
@@ -37,7 +38,7 @@ export function openLogs(place: Place): Promise<Store> {
 const keyringName = 'keyring';
 
 export async function openStrongroom(
-  place: Place,
+  place: Place & { readonly 'allow-private-webhooks'?: readonly string[] },
   serves: boolean,
   now: () => number = Date.now,
 ): Promise<Strongroom> {
@@ -51,7 +52,14 @@ export async function openStrongroom(
   try {
     const keyring = opened ?? (await createKeyring(store, source));
     const newId = idGenerator(now);
-    const domain = domainWith({ store, keyring, now, newId });
+    const domain = domainWith({
+      store,
+      keyring,
+      now,
+      newId,
+      privateWebhooks: place['allow-private-webhooks'],
+      facts: { version: packageJson.version, rootKeyProvider: source.provider },
+    });
     const close = async () => {
       await domain.ledger.drain();
       await store.close();

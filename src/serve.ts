@@ -6,19 +6,25 @@ import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
+import { startEvents } from './events/events.ts';
 import { type AppParts, buildApp } from './http/app.ts';
+import { siteReader } from './http/browser.ts';
 import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
 import { Checkpointer } from './logs/checkpoints.ts';
 import { pruneStep } from './logs/retention.ts';
+import type { AddressSettings } from './mcp/addresses.ts';
 import { openStrongroom, type Strongroom } from './open.ts';
 import { describe } from './report.ts';
 import { lockFolder } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 import { openTls, type Tls } from './tls.ts';
+import { type SingleSignOn, singleSignOnWith } from './vault/accounts/single-sign-on.ts';
 
 export interface Running {
   readonly url: string;
+  /** The one-time link that sets it up; null where that is done. */
+  readonly setupUrl: string | null;
   /** Answers in flight finish, the log is flushed and signed, everything is closed. */
   stop(): Promise<void>;
 }
@@ -36,6 +42,7 @@ const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
 /** How long answers in flight may take once the service stops; then their connections are cut. */
 const longestDrain = 6_000;
+const forgetSessionsEvery = 600_000;
 
 export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(config);
@@ -68,6 +75,9 @@ async function listen(
     countRequests: strongroom.store.limits.take,
     storeReady: () => isReady(strongroom.store),
     addressOf: addressReader(config['behind-proxy']),
+    siteOf: siteReader(tls !== null, config['behind-proxy']),
+    singleSignOn: signOnOf(config, strongroom),
+    addresses: addressesOf(config),
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
@@ -85,21 +95,42 @@ async function listen(
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
   const chores = startChores(strongroom, config, onError);
   checkpointer.start();
+  const privateWebhooks = config['allow-private-webhooks'];
+  const events = await startEvents({ ...strongroom, privateWebhooks, onError });
+  const url = urlOf(app, config, tls !== null);
+  const setupToken = await strongroom.domain.accounts.joining.setupToken();
   return {
-    url: urlOf(app, config, tls !== null),
+    url,
+    setupUrl: setupToken === null ? null : `${url}/setup#${setupToken}`,
     stop: async () => {
       draining = true;
       await chores.stop();
       tls?.close();
-      await closeListener(app.server);
+      const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
       await app.close();
+      clearTimeout(cut);
+      await events.stop();
       await strongroom.domain.authenticate.noteUses().catch(onError);
       await strongroom.domain.ledger.drain();
+      await strongroom.domain.ledger.hourCounts.write().catch(onError);
       await checkpointer.stop();
       await strongroom.close();
       release();
     },
   };
+}
+
+function signOnOf(config: ServeConfig, { keyring, now }: Strongroom): SingleSignOn | null {
+  const { 'oidc-issuer': issuer, 'oidc-client-id': clientId, 'oidc-name': name } = config;
+  if (issuer === null && clientId === null) return null;
+  if (issuer === null || clientId === null)
+    throw new UsageError('--oidc-issuer and --oidc-client-id go together');
+  const clientSecret = config.oidcClientSecret;
+  return singleSignOnWith({ issuer, clientId, clientSecret, name: name ?? 'Single sign-on' }, keyring, now);
+}
+
+function addressesOf(config: ServeConfig): AddressSettings {
+  return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
 }
 
 /** What runs beside the requests, in small steps. */
@@ -109,10 +140,15 @@ function startChores(strongroom: Strongroom, config: ServeConfig, onError: (erro
   return new Chores(onError)
     .every(noteUsesEvery, async () => {
       await domain.authenticate.noteUses();
+      await domain.ledger.hourCounts.write();
       return false;
     })
     .every(houseworkEvery, () => pruneStep(retention))
-    .every(houseworkEvery, () => domain.housekeeping.step());
+    .every(houseworkEvery, () => domain.housekeeping.step())
+    .every(forgetSessionsEvery, async () => {
+      await domain.toolSessions.forget();
+      return false;
+    });
 }
 
 async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
@@ -122,16 +158,6 @@ async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<
       code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
     );
   });
-}
-
-/** Resolves when the last answer in flight is out, or when its time is over. */
-async function closeListener(server: FastifyInstance['server']): Promise<void> {
-  const cut = setTimeout(() => server.closeAllConnections(), longestDrain);
-  await new Promise(resolve => {
-    server.close(resolve);
-    server.closeIdleConnections();
-  });
-  clearTimeout(cut);
 }
 
 /** What goes over a network must be encrypted: by us, or by the proxy that the operator names. */

@@ -2,8 +2,10 @@
  * The certificate that we serve with: the operator's, read again when its files change, or one of our own
  * making, signed by a local authority in the data folder that clients can be told to trust.
  */
+import { X509Certificate } from 'node:crypto';
 import { existsSync, unwatchFile, watchFile } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { inData, type ServeConfig, UsageError } from './config.ts';
 import type { CertificatePair } from './http/server.ts';
@@ -18,6 +20,7 @@ export interface Tls {
 
 const authorityDays = 3650;
 const serverDays = 397;
+const renewBefore = 30 * 24 * 3_600_000;
 const lookEvery = 1_000;
 
 export async function openTls(config: ServeConfig): Promise<Tls | null> {
@@ -55,34 +58,64 @@ async function fromFiles(certFile: string, keyFile: string): Promise<Tls> {
   };
 }
 
+/** The authority is made once; the certificate again, where it nears its end or is for another address. */
 async function makeLocalFiles(config: ServeConfig): Promise<[cert: string, key: string]> {
   const at = (name: string) => inData(config, `tls/${name}`);
   const files: [string, string] = [at('server.pem'), at('server-key.pem')];
-  if (files.every(file => existsSync(file))) return files;
+  const names = [...new Set(['localhost', '127.0.0.1', '::1', config.host])].filter(
+    name => name !== '0.0.0.0' && name !== '::',
+  );
   await mkdir(inData(config, 'tls'), { recursive: true, mode: 0o700 });
-  const notBefore = new Date(Date.now() - 60_000);
-  const authority = await generateKey({ key_type: 'EC', curve: 'P-256' });
+  if (![at('authority.pem'), at('authority-key.pem')].every(file => existsSync(file))) {
+    await makeAuthority(at('authority.pem'), at('authority-key.pem'));
+  } else if (files.every(file => existsSync(file)) && lasts(await readFile(files[0], 'utf8'), names)) {
+    return files;
+  }
+  const authorityPem = await readFile(at('authority.pem'), 'utf8');
   const server = await generateKey({ key_type: 'EC', curve: 'P-256' });
-  const authorityPem = await selfSign({
-    privatePem: authority.pem,
-    subject: 'CN=Strongroom local authority',
+  const serverPem = await issueServerCertificate({
+    authorityPem,
+    authorityPrivatePem: await readFile(at('authority-key.pem'), 'utf8'),
+    publicPem: server.publicPem,
+    names,
+    notBefore: justNow(),
+    days: serverDays,
+  });
+  await replace(files[0], serverPem + authorityPem, 0o600);
+  await replace(files[1], server.pem, 0o400);
+  return files;
+}
+
+async function makeAuthority(certFile: string, keyFile: string): Promise<void> {
+  const { pem } = await generateKey({ key_type: 'EC', curve: 'P-256' });
+  const subject = 'CN=Strongroom local authority';
+  const notBefore = justNow();
+  const certificate = await selfSign({
+    privatePem: pem,
+    subject,
     sans: [],
     notBefore,
     days: authorityDays,
     isAuthority: true,
   });
-  const serverPem = await issueServerCertificate({
-    authorityPem,
-    authorityPrivatePem: authority.pem,
-    publicPem: server.publicPem,
-    names: [...new Set(['localhost', '127.0.0.1', '::1', config.host])].filter(
-      name => name !== '0.0.0.0' && name !== '::',
-    ),
-    notBefore,
-    days: serverDays,
-  });
-  await writeFile(at('authority.pem'), authorityPem);
-  await writeFile(at('server.pem'), serverPem + authorityPem, { mode: 0o600 });
-  await writeFile(at('server-key.pem'), server.pem, { mode: 0o400 });
-  return files;
+  await replace(keyFile, pem, 0o400);
+  await replace(certFile, certificate, 0o600);
+}
+
+function lasts(pem: string, names: readonly string[]): boolean {
+  const certificate = new X509Certificate(pem);
+  const covers = (name: string) =>
+    isIP(name) === 0 ? certificate.checkHost(name) !== undefined : certificate.checkIP(name) !== undefined;
+  return certificate.validToDate.getTime() - Date.now() > renewBefore && names.every(covers);
+}
+
+/** Clocks differ a little. */
+function justNow(): Date {
+  return new Date(Date.now() - 60_000);
+}
+
+async function replace(file: string, text: string, mode: number): Promise<void> {
+  await rm(`${file}.new`, { force: true });
+  await writeFile(`${file}.new`, text, { mode });
+  await rename(`${file}.new`, file);
 }

@@ -50,7 +50,8 @@ export interface Service extends Made {
   replica(): Promise<Running>;
   /** One step of retention, as the service takes it once a minute. */
   prune(days: number): Promise<void>;
-  restart(): Promise<void>;
+  /** With other flags, where some are given. */
+  restart(flags?: readonly string[]): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -74,8 +75,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const clock = new Clock();
   const reports: string[] = [];
   const routes = new Set<string>();
-  const start = () => {
-    const config = readConfig(serveOptions, [...place, '--port', '0', ...(options.flags ?? [])], {});
+  const start = (flags = options.flags ?? []) => {
+    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], {});
     const onRoute: ServeParts['onRoute'] = ({ method, url }) => {
       for (const one of [method].flat()) routes.add(`${one} ${url}`);
     };
@@ -108,9 +109,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       await pruneStep({ ...strongroom, ledger: strongroom.domain.ledger, days });
       await strongroom.close();
     },
-    restart: async () => {
+    restart: async flags => {
       await running.stop();
-      running = await start();
+      running = await start(flags);
     },
     stop: async () => {
       await Promise.all([running, ...replicas].map(one => one.stop()));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
@@ -107,7 +107,7 @@ describe('the HTTP base', () => {
   it('errors have one shape, and never repeat what was sent', async () => {
     const canary = 'CANARY-5e1f';
     const answers = [
-      await service.call('GET', `/${canary}`),
+      await service.call('GET', `/v1/${canary}`),
       await service.call('GET', `/v1/vaults/${canary}`),
       await service.call('GET', `/v1/vaults/%zz${canary}`),
       await service.call('GET', `/v1/vaults/${canary.repeat(40)}`),
@@ -174,7 +174,7 @@ describe('the HTTP base', () => {
     assert.equal((await service.call('GET', '/v1/health/')).status, 200);
     assert.equal((await service.call('GET', '/v1/vaults/', undefined, null)).status, 401);
     assert.equal((await service.call('GET', '/v1/vaults/')).status, 200);
-    assert.equal((await service.call('GET', '/V1/HEALTH')).status, 404);
+    assert.equal((await service.call('GET', '/v1/HEALTH')).status, 404);
   });
 
   it('a huge body without a credential is refused before it is read, and the connection ends', async () => {
@@ -390,9 +390,25 @@ describe('TLS', () => {
       oldest.on('error', () => resolve());
       oldest.on('secureConnect', () => reject(new Error('TLS 1.1 was accepted')));
     });
+    const served = await servedName(service.url, ca);
     await service.restart();
     assert.equal(authority(), ca);
+    assert.equal(await servedName(service.url, ca), served, 'the certificate lasts');
+    // One that nears its end, as if a year had passed: the authority issues another.
+    const at = (name: string) => join(service.data, 'tls', name);
+    const aged = await issueServerCertificate({
+      authorityPem: ca,
+      authorityPrivatePem: readFileSync(at('authority-key.pem'), 'utf8'),
+      publicPem: (await generateKey({ key_type: 'EC', curve: 'P-256' })).publicPem,
+      names: ['localhost', '127.0.0.1', '::1'],
+      notBefore: new Date(Date.now() - 60_000),
+      days: 20,
+    });
+    writeFileSync(at('server.pem'), aged);
+    await service.restart();
+    assert.notEqual(await servedName(service.url, ca), served);
     assert.equal(await trusting(service.url, ca, '/v1/health'), 200);
+    assert.equal(statSync(at('authority-key.pem')).mode & 0o777, 0o400);
     await service.stop();
   });
 

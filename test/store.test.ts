@@ -669,7 +669,9 @@ for (const engine of engines) {
         resource_id: newId(),
         type: 'x',
         payload: '{}',
+        fanned: 0 as const,
         created_at: 1,
+        stamp: Buffer.alloc(32),
       };
       await store.commit(one(store.outbox.add(event)));
       await assert.rejects(store.commit(one(store.outbox.add(event))), refusedAs([0, 'taken']));

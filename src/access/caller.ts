@@ -11,9 +11,9 @@ export interface Origin {
   readonly userAgent: string;
 }
 
-/** A caller of the general API: a key, a signed-in member, or the operator at the command line. */
+/** A caller of the general API: a key, a signed-in member, the operator at the command line, or the service itself. */
 export interface Caller extends Grant {
-  readonly kind: 'api-key' | 'member' | 'operator';
+  readonly kind: 'api-key' | 'member' | 'operator' | 'service';
   readonly id: string;
   readonly name: string;
   readonly organizationId: string;
@@ -37,6 +37,7 @@ export interface Reader {
   readonly cidrs: readonly string[] | null;
   readonly rateLimit: number | null;
   readonly maxUses: number | null;
+  readonly expirationDate: number | null;
   /** The same text for all keys that see the same things: answers are kept by it. */
   readonly view: string;
 }

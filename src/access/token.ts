@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-export const tokenKinds = ['api', 'vault', 'pub', 'mcp'] as const;
+export const tokenKinds = ['api', 'vault', 'pub', 'mcp', 'session', 'invite', 'setup'] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
 export interface ParsedToken {
@@ -21,7 +21,7 @@ const idLength = 22;
 const secretLength = 43;
 const checksumLength = 6;
 const bodyLength = idLength + secretLength + checksumLength;
-const shape = /^sr_(api|vault|pub|mcp)_([0-9A-Za-z]+)$/;
+const shape = new RegExp(`^sr_(${tokenKinds.join('|')})_([0-9A-Za-z]+)$`);
 
 export function mintToken(
   kind: TokenKind,

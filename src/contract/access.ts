@@ -204,6 +204,9 @@ export const member = z
     email: z.string(),
     role,
     state: z.enum(['invited', 'active']),
+    token: token.meta({
+      description: 'The invitation, in the answer that makes it and never again: {base_url}/invite#TOKEN.',
+    }),
     ...recordTimes,
   })
   .meta({

@@ -7,6 +7,7 @@ export type FailureCode =
   | 'INVALID_REQUEST'
   | 'CONFLICT'
   | 'UNAUTHORIZED'
+  | 'SECOND_FACTOR_REQUIRED'
   | 'FORBIDDEN'
   | 'NOT_ACTIVE'
   | 'NOT_FOUND'
@@ -19,6 +20,7 @@ const defaultMessages: Record<FailureCode, string> = {
   INVALID_REQUEST: 'The request is not valid',
   CONFLICT: 'The request conflicts with what is stored',
   UNAUTHORIZED: 'Unauthorized',
+  SECOND_FACTOR_REQUIRED: 'A one-time code is needed',
   FORBIDDEN: 'Forbidden',
   NOT_ACTIVE: 'Resource not active',
   NOT_FOUND: 'Resource not found',
@@ -33,6 +35,7 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   INVALID_REQUEST: 400,
   CONFLICT: 400,
   UNAUTHORIZED: 401,
+  SECOND_FACTOR_REQUIRED: 401,
   FORBIDDEN: 403,
   NOT_ACTIVE: 403,
   NOT_FOUND: 404,
@@ -70,4 +73,9 @@ export class Failure extends Error {
 /** A member of the request is at fault: name it, and say what would be right. */
 export function invalid(field: string, reason: string, cause?: unknown): Failure {
   return new Failure('INVALID_REQUEST', { field, reason, cause });
+}
+
+/** What a failure says where there is room for one sentence: for a bad request, which member is at fault. */
+export function sentenceOf({ message, field, reason }: Failure): string {
+  return field === '' ? message : `${field} ${reason}`;
 }

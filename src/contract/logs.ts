@@ -104,3 +104,17 @@ export const auditLog = z
     },
   });
 export type AuditLog = z.output<typeof auditLog>;
+
+export const logVerification = z
+  .object({
+    checked_at: timestamp.nullable().meta({ description: 'Null until a first run is done.' }),
+    running: z.boolean(),
+    ok: z.boolean().nullable(),
+    entries: z.object({ request: z.int(), audit: z.int() }).meta({ description: 'Of this organization.' }),
+    checkpoints: z.int(),
+    findings: z
+      .array(z.object({ what: z.string(), count: z.int() }))
+      .meta({ description: 'What is wrong; `strongroom audit verify` says where.' }),
+  })
+  .meta({ id: 'LogVerification' });
+export type LogVerification = z.output<typeof logVerification>;

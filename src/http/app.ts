@@ -4,9 +4,16 @@
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Caller } from '../access/caller.ts';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
+import type { AddressSettings } from '../mcp/addresses.ts';
+import { mountMcp } from '../mcp/endpoint.ts';
+import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
 import type { Domain } from '../vault/domain.ts';
+import { mountAuth } from './auth.ts';
+import { checkOwnPage, clearIfOver, cookieOf, type SiteOf, sessionCookie } from './browser.ts';
+import { dashboard } from './dashboard.ts';
 import { mountDocs } from './docs.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, securityHeaders, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
@@ -27,6 +34,10 @@ export interface AppParts {
   readonly now: () => number;
   readonly newId: NewId;
   readonly addressOf: AddressOf;
+  readonly siteOf: SiteOf;
+  readonly singleSignOn: SingleSignOn | null;
+  /** Under which addresses this service is known. */
+  readonly addresses: AddressSettings;
   readonly version: string;
   readonly tls: CertificatePair | null;
   readonly draining: () => boolean;
@@ -68,10 +79,16 @@ export function buildApp(parts: AppParts): FastifyInstance {
     done();
   });
   app.setErrorHandler((error, request, reply) => answerFailure(parts, error, request, reply));
-  app.setNotFoundHandler(() => {
-    throw new Failure('NOT_FOUND');
-  });
+  app.setNotFoundHandler(dashboard());
   mountHealth(app, parts);
+  mountAuth(app, parts);
+  mountMcp(app, {
+    ...parts,
+    originOf: (request, id) => originOf(request, id, parts.addressOf),
+    tokenOf: request => bearerToken(request.headers.authorization),
+    failureOf,
+    headersOf: failureHeaders,
+  });
   const routes = generalRoutes(parts.domain);
   mountDocs(app, routes, parts.version);
   mountGeneral(app, parts, routes);
@@ -109,12 +126,31 @@ function mountGeneral(app: FastifyInstance, parts: AppParts, routes: readonly Ro
   const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
   app.register(async general => {
     general.addHook('onRequest', async (request, reply) => {
+      const session =
+        request.headers.authorization === undefined ? cookieOf(request.raw, sessionCookie) : null;
+      if (session !== null) {
+        request.caller = await memberOf(parts, session, request, reply);
+        return;
+      }
       const origin = originOf(request.raw, request.id, addressOf);
       request.caller = await domain.authenticate.apiKey(bearerToken(request.headers.authorization), origin);
       await take(request.caller.organizationId, reply);
     });
     registerRoutes(general, routes);
   });
+}
+
+/** The dashboard asks as its member, from its own pages only, and is not counted against the plan. */
+async function memberOf(
+  { domain, addressOf, siteOf }: AppParts,
+  session: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller> {
+  checkOwnPage(request.raw, siteOf(request.raw), true);
+  const origin = originOf(request.raw, request.id, addressOf);
+  const { caller } = await clearIfOver(reply, domain.accounts.sessions.require(session, origin));
+  return caller;
 }
 
 function answerFailure(parts: AppParts, error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -1,16 +1,18 @@
 /** The route table of the general API. */
 import { z } from 'zod';
 import * as access from '../contract/access.ts';
+import { check } from '../contract/check.ts';
 import type { PageQuery } from '../contract/common.ts';
 import { listOf, searchQuery } from '../contract/common.ts';
 import * as logs from '../contract/logs.ts';
+import * as overview from '../contract/overview.ts';
 import * as resource from '../contract/resources.ts';
 import type { Domain } from '../vault/domain.ts';
 import { bulkSecrets } from './bulk.ts';
-import { check } from './check.ts';
 import { collectionRoutes } from './collection.ts';
 import { exportRequestLog } from './log-export.ts';
 import type { Route } from './route.ts';
+import { webhookRoutes } from './webhook-routes.ts';
 
 const resourceReads = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'] as const;
 const resourceWrites = ['vaults:write', 'secrets:write', 'keys:write', 'certificates:write'] as const;
@@ -41,7 +43,9 @@ export function generalRoutes(domain: Domain): Route[] {
     ...keyRoutes(domain),
     ...certificateRoutes(domain),
     ...accessRoutes(domain),
+    ...webhookRoutes(domain),
     ...logRoutes(domain),
+    ...overviewRoutes(domain),
   ];
 }
 
@@ -259,6 +263,15 @@ function accessRoutes({ accessKeys, publicTokens, apiKeys, members, organization
       service: members,
     }),
     {
+      method: 'POST',
+      path: '/v1/members/{id}/invitation',
+      tag: 'members',
+      summary: 'Make a new invitation; the member is signed out and proves himself anew by it',
+      needs: { all: ['members:write'] },
+      answer: access.member,
+      handle: ({ caller, id }) => members.invite(caller, id),
+    },
+    {
       method: 'GET',
       path: '/v1/organization',
       tag: 'organization',
@@ -280,7 +293,30 @@ function accessRoutes({ accessKeys, publicTokens, apiKeys, members, organization
   ];
 }
 
-function logRoutes({ logs: service }: Domain): Route[] {
+function overviewRoutes({ overviews }: Domain): Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/v1/overview',
+      tag: 'overview',
+      summary: 'What is read, what expires and what nobody uses, at a glance',
+      needs: { all: ['organization:read'] },
+      answer: overview.overview,
+      handle: ({ caller }) => overviews.overview(caller),
+    },
+    {
+      method: 'GET',
+      path: '/v1/about',
+      tag: 'overview',
+      summary: 'What runs here: version, engine, root key provider and the log’s public key',
+      needs: { all: ['organization:read'] },
+      answer: overview.about,
+      handle: ({ caller }) => overviews.about(caller),
+    },
+  ];
+}
+
+function logRoutes({ logs: service, logCheck }: Domain): Route[] {
   return [
     {
       method: 'GET',
@@ -324,6 +360,15 @@ function logRoutes({ logs: service }: Domain): Route[] {
       query: logs.auditLogQuery,
       answer: listOf(logs.auditLog),
       handle: ({ caller, query }) => service.audits(caller, query),
+    },
+    {
+      method: 'GET',
+      path: '/v1/audit-logs/verification',
+      tag: 'audit-logs',
+      summary: 'Prove that no entry of the logs was edited, removed or cut off',
+      needs: { all: ['logs:read'] },
+      answer: logs.logVerification,
+      handle: ({ caller }) => logCheck(caller),
     },
     {
       method: 'GET',

@@ -6,9 +6,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import type { Action } from '../access/policy.ts';
+import { check } from '../contract/check.ts';
 import { Failure } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
-import { check } from './check.ts';
 
 export interface Call {
   readonly caller: Caller;

@@ -15,6 +15,7 @@ import type { AuditLogRow, RequestLogRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type AuditEntry, type Entry, entryText, type RequestEntry } from './entries.ts';
+import { HourCounts } from './hours.ts';
 
 /** What must be stored together with an audit entry. */
 export interface Change {
@@ -66,6 +67,8 @@ export interface LedgerParts {
 
 export class Ledger {
   readonly #parts: LedgerParts;
+  /** Durable requests by the hour. */
+  readonly hourCounts: HourCounts;
   #writer: string;
   #heads: Heads = noHeads;
   #queue: Pending[] = [];
@@ -74,6 +77,7 @@ export class Ledger {
   constructor(parts: LedgerParts) {
     this.#parts = parts;
     this.#writer = parts.newId();
+    this.hourCounts = new HourCounts(parts.store, parts.now);
   }
 
   /** Resolves with the entry's receipt once it is durable. */
@@ -129,6 +133,8 @@ export class Ledger {
       return this.#afterFailure(error, group, changes);
     }
     this.#heads = heads;
+    for (const { stream, entry } of chained)
+      if (stream === 'request') this.hourCounts.note(entry as RequestEntry);
     for (const [index, { resolve }] of group.entries()) resolve(receipts[index]!);
   }
 

@@ -95,21 +95,27 @@ export function logs({ db, insertMany }: Engine) {
     return found;
   }
 
-  async function total(stream: Stream, filter: LogFilter, counted: () => Promise<number>): Promise<number> {
-    const narrowed = Object.entries(filter).some(
-      ([key, value]) => key !== 'organizationId' && value !== undefined,
-    );
-    if (narrowed) return counted();
+  async function totalOf(organizationId: string, stream: Stream): Promise<number> {
     const row = await db
       .selectFrom('log_counts')
       .select('total')
-      .where('organization_id', '=', filter.organizationId)
+      .where('organization_id', '=', organizationId)
       .where('stream', '=', stream)
       .executeTakeFirst();
     return row?.total ?? 0;
   }
 
+  async function total(stream: Stream, filter: LogFilter, counted: () => Promise<number>): Promise<number> {
+    const narrowed = Object.entries(filter).some(
+      ([key, value]) => key !== 'organizationId' && value !== undefined,
+    );
+    return narrowed ? counted() : totalOf(filter.organizationId, stream);
+  }
+
   return {
+    /** Entries of an organization that are kept. */
+    total: totalOf,
+
     appendRequests: (rows: readonly RequestLogRow[]): Statement =>
       insertMany('request_logs', requestColumns, rows),
 

@@ -161,13 +161,82 @@ export interface CheckpointTable {
 }
 
 export interface EventTable {
+  /** Grows in the order in which the events of one resource were stored. */
+  position: Generated<number>;
   id: string;
   organization_id: string;
   vault_id: string | null;
   resource_id: string;
   type: string;
   payload: string;
+  /** Whether its deliveries were made. */
+  fanned: Flag;
   created_at: number;
+  stamp: Bytes;
+}
+
+export interface WebhookTable extends Stamped {
+  id: string;
+  organization_id: string;
+  name: string;
+  url: string;
+  /** The kinds that it asks for. */
+  events: string;
+  /** Only what happens in these vaults; null for all. */
+  vault_ids: string | null;
+  enabled: Flag;
+  disabled_reason: string | null;
+  /** Signing secrets, sealed: the current one, and the one before it for as long as both are used. */
+  secret: Bytes;
+  secret_version: number;
+  previous_secret: Bytes | null;
+  previous_until: number | null;
+}
+
+/** Who works on a webhook's deliveries, and when there is something to do. Bookkeeping that no caller did. */
+export interface WebhookQueueTable {
+  webhook_id: string;
+  /** The position of the last event before the webhook was made: it is told of later ones. */
+  begins_after: number;
+  /** When the next delivery is due; null where none waits. */
+  due_at: number | null;
+  /** The receiver asked to be left alone until then. */
+  resume_at: number | null;
+  /** Since when nothing arrived. */
+  failing_since: number | null;
+  /** Counts what was added, so that nobody leaves the queue while something arrives. */
+  arrivals: number;
+  leased_by: string | null;
+  /** By the database's own clock. */
+  leased_until: number | null;
+}
+
+export interface DeliveryTable {
+  id: string;
+  organization_id: string;
+  webhook_id: string;
+  event_id: string;
+  event_position: number;
+  event: string;
+  vault_id: string | null;
+  resource_id: string;
+  state: string;
+  /** Since it was last begun: by its event, or again by hand. */
+  tries: number;
+  attempts: string;
+  /** 0 where it was never tried: those go first, in their order. Null once it is finished. */
+  next_attempt_at: number | null;
+  finished_at: number | null;
+  created_at: number;
+}
+
+/** What was told about an expiry. The row decides which replica tells it. */
+export interface ExpiryNoticeTable {
+  resource_id: string;
+  version: number;
+  expiration_date: number;
+  /** 30, 7 or 1 days ahead; 0 once it is expired. */
+  days: number;
 }
 
 export interface RateWindowTable {
@@ -188,6 +257,74 @@ export interface McpSessionTable {
   used_at: ColumnType<number, number, number>;
 }
 
+interface OfMember extends Stamped {
+  id: string;
+  organization_id: string;
+  member_id: string;
+}
+
+/** How a member proves who he is. One row a member, so that taking a second factor away takes the first too. */
+export interface AccountTable extends OfMember {
+  /** A keyed mark over what argon2id made of the password. */
+  password: Bytes | null;
+  /** The seed of one-time codes, sealed; `totp_pending` until a first code was right. */
+  totp: Bytes | null;
+  totp_pending: Bytes | null;
+  /** The newest step whose code was used; none up to it is taken again. */
+  totp_step: number;
+  /** Digests of the recovery codes that are left. */
+  recovery: string;
+  invitation: Bytes | null;
+  invitation_expires: number | null;
+  /** Sessions of an earlier epoch are dead. */
+  epoch: number;
+}
+
+export interface PasskeyTable extends OfMember {
+  name: string;
+  credential_id: string;
+  public_key: Bytes;
+  transports: string;
+  counter: number;
+  /** For people to look at; decides nothing. */
+  used_at: number | null;
+}
+
+export interface SessionTable extends OfMember {
+  digest: Bytes;
+  epoch: number;
+  method: string;
+  ip_address: string;
+  user_agent: string;
+  /** Changes without a revision: it can end a session early, and never lengthens its seven days. */
+  used_at: number;
+}
+
+/** Failed attempts to prove one thing, whatever the way. */
+export interface LockOutTable {
+  /** A keyed hash of an address of email. */
+  subject: string;
+  failures: number;
+  last_at: number;
+}
+
+export interface UsedChallengeTable {
+  challenge: string;
+  expires_at: number;
+}
+
+/** Vault requests counted by the hour, so that the overview is no scan of the log. */
+export interface LogHourTable {
+  organization_id: string;
+  /** The hour's start, in milliseconds since 1970. */
+  hour: number;
+  /** `all`, `vault`, `access-key` or `address`, which counts failures alone. */
+  kind: string;
+  subject: string;
+  successes: number;
+  failures: number;
+}
+
 export interface Schema {
   meta: MetaTable;
   organizations: OrganizationTable;
@@ -203,6 +340,16 @@ export interface Schema {
   log_counts: LogCountTable;
   checkpoints: CheckpointTable;
   events: EventTable;
+  webhooks: WebhookTable;
+  webhook_queues: WebhookQueueTable;
+  deliveries: DeliveryTable;
+  expiry_notices: ExpiryNoticeTable;
   rate_windows: RateWindowTable;
   mcp_sessions: McpSessionTable;
+  accounts: AccountTable;
+  passkeys: PasskeyTable;
+  sessions: SessionTable;
+  lock_outs: LockOutTable;
+  used_challenges: UsedChallengeTable;
+  log_hours: LogHourTable;
 }

@@ -3,14 +3,19 @@
  * plaintext, and it decides nothing: whether a row may be believed is for those who hold the keys.
  * Each noun offers reads, which run at once, and statements, which take effect in a unit.
  */
+import { accounts } from './accounts.ts';
 import { credentials } from './credentials.ts';
+import { deliveries } from './deliveries.ts';
 import type { ChangeListener, Engine, Unit, UnitRows } from './engine.ts';
 import { limits } from './limits.ts';
 import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
+import { overview } from './overview.ts';
 import { resources } from './resources.ts';
+import { sessions } from './sessions.ts';
 import { openSqlite, peekSqlite } from './sqlite.ts';
+import { webhooks } from './webhooks.ts';
 
 export interface Store {
   readonly engine: Engine['name'];
@@ -19,7 +24,12 @@ export interface Store {
   readonly credentials: ReturnType<typeof credentials>;
   readonly logs: ReturnType<typeof logs>;
   readonly outbox: ReturnType<typeof outbox>;
+  readonly webhooks: ReturnType<typeof webhooks>;
+  readonly deliveries: ReturnType<typeof deliveries>;
   readonly limits: ReturnType<typeof limits>;
+  readonly accounts: ReturnType<typeof accounts>;
+  readonly overview: ReturnType<typeof overview>;
+  readonly sessions: ReturnType<typeof sessions>;
   commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
   onChange(listener: ChangeListener): void;
   hearsChanges(): boolean;
@@ -43,7 +53,12 @@ export async function openStore(location: Location): Promise<Store> {
     credentials: credentials(engine),
     logs: logs(engine),
     outbox: outbox(engine),
+    webhooks: webhooks(engine),
+    deliveries: deliveries(engine),
     limits: limits(engine),
+    accounts: accounts(engine),
+    overview: overview(engine),
+    sessions: sessions(engine),
     commit: engine.commit,
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,

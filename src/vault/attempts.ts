@@ -12,17 +12,19 @@ const mostAddresses = 20_000;
 
 export class Attempts {
   readonly #now: () => number;
+  readonly #most: number;
   readonly #failures = new Map<string, number>();
   #windowStart = 0;
 
-  constructor(now: () => number) {
+  constructor(now: () => number, most = mostFailures) {
     this.#now = now;
+    this.#most = most;
   }
 
   /** Seconds to wait, or 0 where the address may try. */
   blockedFor(address: string): number {
     this.#turnWindow();
-    if ((this.#failures.get(network(address)) ?? 0) < mostFailures) return 0;
+    if ((this.#failures.get(network(address)) ?? 0) < this.#most) return 0;
     return Math.ceil((this.#windowStart + window - this.#now()) / 1000);
   }
 

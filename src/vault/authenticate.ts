@@ -212,6 +212,7 @@ function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
     cidrs: narrowing.cidrs ?? null,
     rateLimit: narrowing.rate_limit ?? null,
     maxUses: row.max_uses,
+    expirationDate: row.expiration_date,
     view: viewOf(narrowing),
   };
 }

@@ -32,7 +32,7 @@ import {
   presentPublicToken,
   rename,
 } from './credential-records.ts';
-import { type EventKind, eventRow } from './events.ts';
+import { type EventKind, eventOf } from './events.ts';
 import { retryingStale } from './guard.ts';
 import type { Parts } from './parts.ts';
 import { notFoundAs, type Shelf } from './shelf.ts';
@@ -194,7 +194,7 @@ export function credentialsWith(
       organizationId: row.organization_id,
       vaultId: row.vault_id,
     };
-    return [store.outbox.add(eventRow(event, subject, row.updated_at, newId))];
+    return [store.outbox.add(stamps.stampEvent(eventOf(event, subject, row.updated_at, newId)))];
   }
 
   /** An access key gives values away, so its maker must be allowed to see those that it can give. */

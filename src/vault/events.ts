@@ -1,16 +1,12 @@
 /** What is told to the outside about a change: which resource, never what is in it. */
 import type { NewId } from '../contract/id.ts';
 import { iso } from '../contract/text.ts';
-import type { EventRow } from '../store/outbox.ts';
+import type { EventKind as AskedFor, DisabledReason, testKind } from '../contract/webhooks.ts';
+import type { ResourceRow } from '../store/resources.ts';
+import type { WebhookRow } from '../store/webhooks.ts';
+import type { EventFacts } from './stamps.ts';
 
-export type EventKind =
-  | 'resource.created'
-  | 'resource.updated'
-  | 'resource.deleted'
-  | 'resource.near_expiry'
-  | 'resource.expired'
-  | 'access_key.created'
-  | 'access_key.revoked';
+export type EventKind = AskedFor | typeof testKind;
 
 export interface EventSubject {
   readonly id: string;
@@ -19,11 +15,22 @@ export interface EventSubject {
   readonly organizationId: string;
   readonly vaultId: string | null;
   readonly version?: number;
+  /** When it expires, in the events that tell of it. */
+  readonly expirationDate?: number;
+  readonly reason?: DisabledReason;
 }
 
-export function eventRow(kind: EventKind, subject: EventSubject, now: number, newId: NewId): EventRow {
-  const { id, type, name, vaultId, version } = subject;
-  const data = { id, type, name, vault_id: vaultId, ...(version ? { version } : {}) };
+export function eventOf(kind: EventKind, subject: EventSubject, now: number, newId: NewId): EventFacts {
+  const { id, type, name, vaultId, version, expirationDate, reason } = subject;
+  const data = {
+    id,
+    type,
+    name,
+    vault_id: vaultId,
+    ...(version ? { version } : {}),
+    ...(expirationDate === undefined ? {} : { expiration_date: iso(expirationDate) }),
+    ...(reason === undefined ? {} : { reason }),
+  };
   return {
     id: newId(),
     organization_id: subject.organizationId,
@@ -33,4 +40,19 @@ export function eventRow(kind: EventKind, subject: EventSubject, now: number, ne
     payload: JSON.stringify({ type: kind, timestamp: iso(now), data }),
     created_at: now,
   };
+}
+
+export function resourceSubject(row: ResourceRow): EventSubject {
+  return {
+    id: row.id,
+    type: row.type,
+    name: row.name,
+    organizationId: row.organization_id,
+    vaultId: row.vault_id,
+    version: row.version,
+  };
+}
+
+export function webhookSubject(row: WebhookRow): EventSubject {
+  return { id: row.id, type: 'webhook', name: row.name, organizationId: row.organization_id, vaultId: null };
 }

@@ -5,7 +5,7 @@
  * like what does not exist.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Caller } from '../access/caller.ts';
+import type { Caller, Origin } from '../access/caller.ts';
 import { type Action, allows, holds } from '../access/policy.ts';
 import { Failure } from '../contract/errors.ts';
 import { type AuditEntry, logText } from '../logs/entries.ts';
@@ -24,6 +24,8 @@ export interface SubjectChange extends Subject {
   /** The revision that its row has once this is done. */
   readonly revision: number;
   readonly details?: Readonly<Record<string, unknown>>;
+  /** Where it differs from what is done to the others. */
+  readonly verb?: string;
 }
 
 export interface GuardedChange {
@@ -40,8 +42,17 @@ export interface Guard {
   /** Whether the vault is among those that the caller is given. */
   sees(caller: Caller, vaultId: string): boolean;
   change(caller: Caller, action: Action, verb: string, change: GuardedChange): Promise<string>;
+  /** What a person does to his own account: who he is, is all the permission that it takes. */
+  own(caller: Caller, verb: string, change: GuardedChange): Promise<string>;
+  /** Somebody failed to prove who he is. Names the one whom he claimed to be, where there is such a one. */
+  unproven(origin: Origin, verb: string, claimed: Claimed | null): Promise<void>;
   /** `open` runs once the entry is durable. */
   reveal<T>(caller: Caller, action: Action, verb: string, subject: Subject, open: () => T): Promise<T>;
+}
+
+export interface Claimed {
+  readonly organizationId: string;
+  readonly subject: Subject;
 }
 
 export function guardWith(ledger: Ledger): Guard {
@@ -55,6 +66,18 @@ export function guardWith(ledger: Ledger): Guard {
     if (!allows(caller, action, target)) await deny(caller, action, subject);
   }
 
+  async function store(caller: Caller, verb: string, change: GuardedChange): Promise<string> {
+    const { subjects, statements, touches = [], unique = 'name' } = change;
+    const entries = subjects.map(subject =>
+      entryOf(caller, subject.verb ?? verb, 'allowed', subject, subject.revision, subject.details ?? {}),
+    );
+    try {
+      return await ledger.commit(entries, { statements, touches });
+    } catch (error) {
+      throw error instanceof ChangeRefused ? conflict(error, unique) : error;
+    }
+  }
+
   return {
     admit: async (caller, action) => {
       if (!holds(caller, action)) await deny(caller, action, null);
@@ -62,16 +85,19 @@ export function guardWith(ledger: Ledger): Guard {
 
     sees: (caller, vaultId) => caller.vaultIds === null || caller.vaultIds.includes(vaultId),
 
-    change: async (caller, action, verb, { subjects, statements, touches = [], unique = 'name' }) => {
-      for (const subject of subjects) await decide(caller, action, subject);
-      const entries = subjects.map(subject =>
-        entryOf(caller, verb, 'allowed', subject, subject.revision, subject.details ?? {}),
-      );
-      try {
-        return await ledger.commit(entries, { statements, touches });
-      } catch (error) {
-        throw error instanceof ChangeRefused ? conflict(error, unique) : error;
-      }
+    change: async (caller, action, verb, change) => {
+      for (const subject of change.subjects) await decide(caller, action, subject);
+      return store(caller, verb, change);
+    },
+
+    own: store,
+
+    unproven: async (origin, verb, claimed) => {
+      const nobody = { kind: 'nobody', id: 'nobody', name: '' } as const;
+      const organization_id = claimed?.organizationId ?? null;
+      const by = { ...nobody, organizationId: '', origin };
+      const entry = entryOf(by, verb, 'denied', claimed?.subject ?? null, null, {});
+      await ledger.commit([{ ...entry, organization_id }]);
     },
 
     reveal: async (caller, action, verb, subject, open) => {
@@ -110,7 +136,7 @@ function conflict({ refusal }: ChangeRefused, field: string): Failure {
 }
 
 function entryOf(
-  caller: Caller,
+  caller: Omit<Caller, 'kind' | 'role' | 'scopes' | 'vaultIds'> & { readonly kind: string },
   action: string,
   outcome: AuditEntry['outcome'],
   subject: Subject | null,

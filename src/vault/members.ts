@@ -6,13 +6,19 @@ import type { SearchQuery } from '../contract/common.ts';
 import { Failure } from '../contract/errors.ts';
 import { iso } from '../contract/text.ts';
 import type { MemberRow } from '../store/organizations.ts';
+import { inviteAgain, inviteNew, newMember } from './accounts/invitations.ts';
 import { type Collection, listOf } from './collection.ts';
 import { retryingStale } from './guard.ts';
 import type { Parts } from './parts.ts';
 
-export type Members = Collection<Member, MemberCreate, MemberUpdate, SearchQuery>;
+export interface Members extends Collection<Member, MemberCreate, MemberUpdate, SearchQuery> {
+  /** A new link for a member, who is signed out everywhere and proves himself anew by it. */
+  invite(caller: Caller, id: string): Promise<Member>;
+}
 
-export function membersWith({ store, stamps, guard, now, newId }: Parts): Members {
+export function membersWith(parts: Parts): Members {
+  const { store, stamps, guard, now, newId } = parts;
+
   async function find(caller: Caller, id: string): Promise<MemberRow> {
     const row = await store.organizations.member(caller.organizationId, id);
     if (row === undefined || caller.vaultIds !== null) throw new Failure('NOT_FOUND');
@@ -22,6 +28,13 @@ export function membersWith({ store, stamps, guard, now, newId }: Parts): Member
   function checkGrant(caller: Caller, role: Role): void {
     if (mayGrant(caller, { role, scopes: null, vaultIds: null })) return;
     throw new Failure('FORBIDDEN', { message: 'A member can be given no more than the one who invites has' });
+  }
+
+  /** An organization whose members include an owner keeps one: nobody else could put one back. */
+  async function keepAnOwner({ role, state, organization_id }: MemberRow): Promise<void> {
+    if (role !== 'owner' || state !== 'active') return;
+    if ((await store.accounts.activeOwners(organization_id)) > 1) return;
+    throw new Failure('CONFLICT', { message: 'The last owner stays an owner; make another one first' });
   }
 
   function subject(row: MemberRow) {
@@ -49,24 +62,31 @@ export function membersWith({ store, stamps, guard, now, newId }: Parts): Member
     async create(caller, { email, role }) {
       await guard.admit(caller, 'members:write');
       checkGrant(caller, role);
-      const time = now();
-      const row = stamps.member.stamp({
-        id: newId(),
-        organization_id: caller.organizationId,
-        email,
-        email_key: emailKey(email),
-        role,
-        state: 'invited',
-        created_at: time,
-        updated_at: time,
-        revision: 1,
-      });
+      const row = newMember(parts, { id: newId(), organizationId: caller.organizationId, email, role });
+      const { token, subjects, statements } = inviteNew(parts, row);
       await guard.change(caller, 'members:write', 'member.invited', {
-        subjects: [subject(row)],
-        statements: [store.organizations.insertMember(row)],
+        subjects: [subject(row), ...subjects],
+        statements: [store.organizations.insertMember(row), ...statements],
         unique: 'email',
       });
-      return presentMember(row);
+      return { ...presentMember(row), token };
+    },
+
+    async invite(caller, id) {
+      await guard.admit(caller, 'members:write');
+      return retryingStale(async () => {
+        const before = await find(caller, id);
+        checkGrant(caller, before.role as Role);
+        await keepAnOwner(before);
+        const row = stamps.member.revise(before, { state: 'invited' }, now());
+        const { token, subjects, statements } = await inviteAgain(parts, row);
+        await guard.change(caller, 'members:write', 'member.invited', {
+          subjects: [subject(row), ...subjects],
+          statements: [store.organizations.updateMember(row), ...statements],
+          touches: [id],
+        });
+        return { ...presentMember(row), token };
+      });
     },
 
     async update(caller, id, { role }) {
@@ -74,7 +94,8 @@ export function membersWith({ store, stamps, guard, now, newId }: Parts): Member
       return retryingStale(async () => {
         const before = await find(caller, id);
         checkGrant(caller, before.role as Role);
-        if (role !== undefined) checkGrant(caller, role);
+        checkGrant(caller, role ?? (before.role as Role));
+        if (role !== undefined && role !== 'owner') await keepAnOwner(before);
         const row = stamps.member.revise(before, { role: role ?? before.role }, now());
         await guard.change(caller, 'members:write', 'member.updated', {
           subjects: [subject(row)],
@@ -90,6 +111,7 @@ export function membersWith({ store, stamps, guard, now, newId }: Parts): Member
       await retryingStale(async () => {
         const before = await find(caller, id);
         checkGrant(caller, before.role as Role);
+        await keepAnOwner(before);
         await guard.change(caller, 'members:write', 'member.removed', {
           subjects: [{ ...subject(before), revision: before.revision + 1 }],
           statements: [store.organizations.removeMember(id, before.revision)],
@@ -98,11 +120,6 @@ export function membersWith({ store, stamps, guard, now, newId }: Parts): Member
       });
     },
   };
-}
-
-/** One key for every spelling of an address: case, width and surrounding space make no second account. */
-export function emailKey(email: string): string {
-  return email.normalize('NFKC').trim().toLowerCase();
 }
 
 function presentMember(row: MemberRow): Member {

@@ -12,6 +12,7 @@ import { ChangeRefused, type Ledger } from '../logs/ledger.ts';
 import type { CredentialRow } from '../store/credentials.ts';
 import { type Answers, requestedText, type Selection } from './answers.ts';
 import type { Authenticator } from './authenticate.ts';
+import { type Detail, type Details, detailKey, requestedDetail } from './details.ts';
 import { retryingStale, StaleChange } from './guard.ts';
 import type { Parts } from './parts.ts';
 import { type ReadyAnswer, ReadyAnswers } from './ready.ts';
@@ -29,12 +30,27 @@ export interface VaultRequest {
   readonly tool: string | null;
   readonly ifNoneMatch?: string | undefined;
   /** What is asked for. It is checked after the credential, so a stranger learns nothing from it. */
-  readonly selection: () => Selection;
+  readonly selection: () => Selection | Detail;
+  /** The shape in which the answer is kept and handed out, where it is not the domain's own. */
+  readonly form?: Form | undefined;
+  /** Asks for the public half of a key with a public token, in place of an access key. */
+  readonly publicToken?: { readonly code: string; readonly keyId: string | null } | undefined;
+  /** A surface's own condition on who may ask here. Throws where it isn't met. */
+  readonly admit?: ((reader: Reader) => void | Promise<void>) | undefined;
+  /** The id of the key that `admit` is known to let through. */
+  readonly admitted?: string | null | undefined;
+  /** What was wrong before it could be told who is asking. It is written down, and nothing is read. */
+  readonly fault?: Failure | undefined;
+}
+
+export interface Form {
+  readonly name: string;
+  readonly shape: (body: Buffer) => Buffer;
 }
 
 /** What may be handed out: its entry is in the log. */
 export type Outcome =
-  | { readonly status: 200; readonly answer: ReadyAnswer; readonly reader: Reader; readonly receipt: string }
+  | { readonly status: 200; readonly answer: ReadyAnswer; readonly receipt: string }
   | { readonly status: 304; readonly etag: string; readonly receipt: string }
   | { readonly status: number; readonly failure: Failure; readonly receipt: string };
 
@@ -46,11 +62,12 @@ export interface VaultReadParts extends Parts {
   readonly ledger: Ledger;
   readonly authenticate: Authenticator;
   readonly answers: Answers;
+  readonly details: Details;
 }
 
 /** What is known of a request while it is served, for its entry. */
 interface Progress {
-  reader: Reader | null;
+  credentialId: string | null;
   requested: string;
   organizationId: string | null;
   vaultId: string | null;
@@ -61,28 +78,47 @@ type Served = { answer: ReadyAnswer } | { etag: string } | { failure: Failure };
 const window = 60;
 
 export function vaultReadsWith(parts: VaultReadParts): VaultReads {
-  const { store, stamps, ledger, authenticate, answers, now } = parts;
+  const { store, stamps, ledger, authenticate, answers, details, now } = parts;
   const ready = new ReadyAnswers(store);
   const turns = new Turns();
 
   async function serve(asked: VaultRequest, progress: Progress): Promise<Served> {
+    if (asked.fault !== undefined) throw asked.fault;
+    if (asked.publicToken !== undefined) return servePublic(asked, asked.publicToken, progress);
     const { token, vaultId, origin, connection } = asked;
     const reader = await (vaultId === null
       ? authenticate.accessKeyAnywhere(token, origin)
       : authenticate.accessKey(token, vaultId, origin));
     if (connection !== undefined) authenticate.remember(connection, token, reader);
     identify(progress, reader);
+    if (asked.admit !== undefined) await asked.admit(reader);
     if (reader.rateLimit !== null) await countRequest(reader.id, reader.rateLimit);
     if (reader.maxUses !== null) await countUse(reader, origin);
     return find(reader, asked, progress);
   }
 
+  /** A token of another key is a bad token: it must not tell whether that key exists. */
+  async function servePublic(
+    { origin, form }: VaultRequest,
+    { code, keyId }: NonNullable<VaultRequest['publicToken']>,
+    progress: Progress,
+  ): Promise<Served> {
+    progress.requested = 'key';
+    const token = await authenticate.publicToken(code, origin);
+    progress.credentialId = token.id;
+    progress.organizationId = token.organizationId;
+    if (keyId !== null && keyId !== token.keyId) throw new Failure('UNAUTHORIZED');
+    const { vaultId, ...answer } = await details.publicHalf(token.organizationId, token.keyId);
+    Object.assign(progress, { vaultId, requested: answer.requested });
+    return { answer: shaped(answer, form) };
+  }
+
   /** What needs no waiting: a known connection asks for an answer that is kept ready. */
   function serveAtOnce(asked: VaultRequest, progress: Progress): Served | null {
     const { connection, token, vaultId, origin } = asked;
-    if (connection === undefined) return null;
+    if (connection === undefined || asked.fault !== undefined || asked.publicToken !== undefined) return null;
     const reader = authenticate.remembered(connection, token, vaultId, origin);
-    if (reader === null) return null;
+    if (reader === null || (asked.admit !== undefined && asked.admitted !== reader.id)) return null;
     identify(progress, reader);
     return findReady(reader, asked, progress);
   }
@@ -90,22 +126,29 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   async function find(reader: Reader, asked: VaultRequest, progress: Progress): Promise<Served> {
     const served = findReady(reader, asked, progress);
     if (served !== null) return served;
+    const { form } = asked;
     const selection = asked.selection();
-    const key = selectionKey(selection) + reader.view;
-    const answer = await ready.load(reader.vaultId, key, () => answers.make(reader, selection));
+    const made = async () => shaped(await make(reader, selection), form);
+    if (isOwn(selection)) return { answer: await made() };
+    const answer = await ready.load(reader.vaultId, keyOf(reader, selection, form), made);
     progress.requested = answer.requested;
     return matches(asked.ifNoneMatch, answer) ? { etag: answer.etag } : { answer };
   }
 
   function findReady(reader: Reader, asked: VaultRequest, progress: Progress): Served | null {
     const selection = asked.selection();
-    progress.requested = requestedText(selection);
-    const kept = ready.peek(reader.vaultId, selectionKey(selection) + reader.view, now());
+    progress.requested = 'what' in selection ? requestedDetail(selection) : requestedText(selection);
+    if (isOwn(selection)) return null;
+    const kept = ready.peek(reader.vaultId, keyOf(reader, selection, asked.form), now());
     if (kept === undefined) return null;
     progress.requested = kept.requested;
     return matches(asked.ifNoneMatch, kept)
       ? { etag: kept.etag }
       : { answer: { ...kept, body: ready.open(kept) } };
+  }
+
+  function make(reader: Reader, selection: Selection | Detail): Promise<ReadyAnswer> {
+    return 'what' in selection ? details.make(reader, selection) : answers.make(reader, selection);
   }
 
   async function countRequest(id: string, limit: number): Promise<void> {
@@ -144,7 +187,10 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
 
   async function refusal(asked: VaultRequest, progress: Progress, error: unknown): Promise<Served> {
     const failure = error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error });
-    if (failure.code === 'UNAUTHORIZED' && progress.reader === null) await attribute(asked, progress);
+    const isStranger = progress.credentialId === null;
+    if (isStranger && (failure.code === 'UNAUTHORIZED' || asked.fault !== undefined)) {
+      await attribute(asked, progress);
+    }
     return { failure };
   }
 
@@ -159,7 +205,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   }
 
   function entryOf(asked: VaultRequest, progress: Progress, status: number, started: number): RequestEntry {
-    const { reader, requested, organizationId, vaultId } = progress;
+    const { credentialId, requested, organizationId, vaultId } = progress;
     return {
       organization_id: organizationId,
       success: status < 400,
@@ -169,7 +215,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
       method: asked.method,
       status,
       vault_id: vaultId,
-      access_key_id: reader?.id ?? null,
+      access_key_id: credentialId,
       requested: logText(requested),
       tool: asked.tool,
       user_agent: logText(asked.origin.userAgent),
@@ -181,19 +227,19 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   return {
     async request(asked) {
       const started = performance.now();
-      const progress: Progress = { reader: null, requested: '', organizationId: null, vaultId: null };
+      const progress: Progress = { credentialId: null, requested: '', organizationId: null, vaultId: null };
       const served = await serving(asked, progress);
       const status = 'failure' in served ? statusOf[served.failure.code] : 'etag' in served ? 304 : 200;
       const receipt = await ledger.record(entryOf(asked, progress, status, started));
       if ('failure' in served) return { status, failure: served.failure, receipt };
       if ('etag' in served) return { status: 304, etag: served.etag, receipt };
-      return { status: 200, answer: served.answer, reader: progress.reader!, receipt };
+      return { status: 200, answer: served.answer, receipt };
     },
   };
 }
 
 function identify(progress: Progress, reader: Reader): void {
-  progress.reader = reader;
+  progress.credentialId = reader.id;
   progress.organizationId = reader.organizationId;
   progress.vaultId = reader.vaultId;
 }
@@ -214,6 +260,21 @@ function useEntry(reader: Reader, origin: Origin, row: CredentialRow): AuditEntr
     request_id: origin.requestId,
     details: { uses: row.uses },
   };
+}
+
+/** What a key may do is the key's own: it is made anew each time, and kept for nobody. */
+function isOwn(selection: Selection | Detail): boolean {
+  return 'what' in selection && selection.what === 'vault';
+}
+
+/** What was sent stands last, behind a line break that no view holds: no name can pass for another's view. */
+function keyOf({ view }: Reader, selection: Selection | Detail, form: Form | undefined): string {
+  if (!('what' in selection)) return selectionKey(selection) + view;
+  return `${view}\n${form?.name ?? ''} ${detailKey(selection)}`;
+}
+
+function shaped(answer: ReadyAnswer, form: Form | undefined): ReadyAnswer {
+  return form === undefined ? answer : { ...answer, body: form.shape(answer.body) };
 }
 
 function selectionKey({ resource, namesOnly, keys, certificates }: Selection): string {

@@ -11,7 +11,7 @@ import type { Tags } from '../contract/text.ts';
 import type { Box } from '../keyring/keyring.ts';
 import type { Statement } from '../store/engine.ts';
 import type { ResourceFilter, ResourceRow } from '../store/resources.ts';
-import { type EventKind, eventRow } from './events.ts';
+import { type EventKind, eventOf, resourceSubject } from './events.ts';
 import { retryingStale, type SubjectChange } from './guard.ts';
 import type { Parts } from './parts.ts';
 
@@ -149,15 +149,7 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
   }
 
   function eventStatement(kind: EventKind, row: ResourceRow): Statement {
-    const subject = {
-      id: row.id,
-      type: row.type,
-      name: row.name,
-      organizationId: row.organization_id,
-      vaultId: row.vault_id,
-      version: row.version,
-    };
-    return store.outbox.add(eventRow(kind, subject, row.updated_at, newId));
+    return store.outbox.add(stamps.stampEvent(eventOf(kind, resourceSubject(row), row.updated_at, newId)));
   }
 
   /** The row and the statements that put a new resource into a vault. */

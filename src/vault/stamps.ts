@@ -5,9 +5,12 @@
  */
 import { Failure } from '../contract/errors.ts';
 import type { Keyring, StampField } from '../keyring/keyring.ts';
+import type { AccountRow, PasskeyRow, SessionRow } from '../store/accounts.ts';
 import type { AuditedCredential, CredentialRow } from '../store/credentials.ts';
 import type { Audited, MemberRow, OrganizationRow } from '../store/organizations.ts';
+import type { EventRow } from '../store/outbox.ts';
 import type { AuditedResource, ResourceRow, VersionRow } from '../store/resources.ts';
+import type { WebhookRow } from '../store/webhooks.ts';
 
 type Unstamped<Row> = Omit<Row, 'stamp'>;
 type FieldsOf<Row> = (row: Unstamped<Row>) => StampField[];
@@ -89,6 +92,82 @@ const memberFields: FieldsOf<MemberRow> = row => [
   row.revision,
 ];
 
+const accountFields: FieldsOf<AccountRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.password,
+  row.totp,
+  row.totp_pending,
+  row.totp_step,
+  row.recovery,
+  row.invitation,
+  row.invitation_expires,
+  row.epoch,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const passkeyFields: FieldsOf<PasskeyRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.name,
+  row.credential_id,
+  row.public_key,
+  row.transports,
+  row.counter,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const sessionFields: FieldsOf<SessionRow> = row => [
+  row.id,
+  row.organization_id,
+  row.member_id,
+  row.digest,
+  row.epoch,
+  row.method,
+  row.ip_address,
+  row.user_agent,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+const webhookFields: FieldsOf<WebhookRow> = row => [
+  row.id,
+  row.organization_id,
+  row.name,
+  row.url,
+  row.events,
+  row.vault_ids,
+  row.enabled,
+  row.disabled_reason,
+  row.secret,
+  row.secret_version,
+  row.previous_secret,
+  row.previous_until,
+  row.created_at,
+  row.updated_at,
+  row.revision,
+];
+
+/** What an event says and to whom it may be said; not whether that was done. */
+export type EventFacts = Omit<EventRow, 'fanned' | 'stamp'>;
+
+const eventFields = (event: EventFacts): StampField[] => [
+  event.id,
+  event.organization_id,
+  event.vault_id,
+  event.resource_id,
+  event.type,
+  event.payload,
+  event.created_at,
+];
+
 /** A kind of row that is stamped when written and believed when read. */
 export interface Stamper<Row> {
   stamp(row: Unstamped<Row>): Row;
@@ -102,6 +181,12 @@ export interface Stamps {
   readonly credential: Stamper<CredentialRow>;
   readonly organization: Stamper<OrganizationRow>;
   readonly member: Stamper<MemberRow>;
+  readonly account: Stamper<AccountRow>;
+  readonly passkey: Stamper<PasskeyRow>;
+  readonly session: Stamper<SessionRow>;
+  readonly webhook: Stamper<WebhookRow>;
+  stampEvent(event: EventFacts): EventRow;
+  believeEvent<E extends EventFacts & { readonly stamp: Uint8Array }>(event: E): E;
   stampVersion(row: Unstamped<VersionRow>): VersionRow;
   believeVersion(row: VersionRow): VersionRow;
 }
@@ -130,6 +215,15 @@ export function stampsWith(keyring: Keyring): Stamps {
     credential: stamper<CredentialRow>('credential', credentialFields),
     organization: stamper<OrganizationRow>('organization', organizationFields),
     member: stamper<MemberRow>('member', memberFields),
+    account: stamper<AccountRow>('account', accountFields),
+    passkey: stamper<PasskeyRow>('passkey', passkeyFields),
+    session: stamper<SessionRow>('session', sessionFields),
+    webhook: stamper<WebhookRow>('webhook', webhookFields),
+    stampEvent: event => ({ ...event, fanned: 0, stamp: keyring.stamp('event', eventFields(event)) }),
+    believeEvent: event => {
+      if (keyring.stampHolds('event', eventFields(event), event.stamp)) return event;
+      throw tampered('event: the stamp does not hold');
+    },
     stampVersion: row => ({ ...row, stamp: keyring.stamp('version', versionFields(row)) }),
     believeVersion: row => {
       if (!keyring.stampHolds('version', versionFields(row), row.stamp)) {

@@ -10,7 +10,7 @@ export const foundation: Step = async (db, types) => {
   await bookkeeping(db, types);
 };
 
-function stamped<T extends string, C extends string>(
+export function stamped<T extends string, C extends string>(
   table: CreateTableBuilder<T, C>,
   types: ColumnTypes,
 ): CreateTableBuilder<T, C> {

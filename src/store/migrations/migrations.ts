@@ -2,6 +2,8 @@
 import { type Kysely, type Migration, Migrator } from 'kysely';
 import type { Engine } from '../engine.ts';
 import { foundation } from './001-foundation.ts';
+import { events } from './002-events.ts';
+import { accounts } from './003-accounts.ts';
 
 export type EngineName = Engine['name'];
 
@@ -16,7 +18,11 @@ export interface ColumnTypes {
 
 export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
-const steps: Readonly<Record<string, Step>> = { '001-foundation': foundation };
+const steps: Readonly<Record<string, Step>> = {
+  '001-foundation': foundation,
+  '002-events': events,
+  '003-accounts': accounts,
+};
 
 const columnTypes: Record<EngineName, ColumnTypes> = {
   sqlite: { id: 'text', bytes: 'blob', time: 'integer', serial: 'integer' },

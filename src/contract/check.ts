@@ -1,7 +1,7 @@
 /** Checks what was sent against a contract schema, and turns the first fault into a failure that names it. */
 import type { z } from 'zod';
-import { type Failure, invalid } from '../contract/errors.ts';
-import { isSafeText } from '../contract/text.ts';
+import { type Failure, invalid } from './errors.ts';
+import { isSafeText } from './text.ts';
 
 const longestField = 128;
 

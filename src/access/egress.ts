@@ -1,0 +1,78 @@
+/**
+ * Where the service may connect to on somebody's word. Only public addresses, unless the operator opened a
+ * range; without encryption only into such a range. Pure: names are judged by whoever resolves them, address
+ * by address. IPv6 is taken from the one block that is handed out, so every form that carries an IPv4
+ * address inside (mapped, NAT64, 6to4, Teredo) is refused with the rest.
+ */
+import { BlockList, isIP } from 'node:net';
+import { addressSet, plainAddress } from './address.ts';
+
+const innerIpv4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+];
+/** Within 2000::/3: special assignments with Teredo, documentation, 6to4. */
+const innerIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+const inner = addressSet([...innerIpv4, ...innerIpv6]);
+const handedOut = new BlockList();
+handedOut.addSubnet('2000::', 3, 'ipv6');
+
+export function isPublicAddress(address: string): boolean {
+  const plain = plainAddress(address);
+  if (isIP(plain) === 4) return !inner(plain);
+  return isIP(plain) === 6 && handedOut.check(plain, 'ipv6') && !inner(plain);
+}
+
+export interface Egress {
+  /** Whether a connection to this address may be made. */
+  permits(address: string, encrypted: boolean): boolean;
+  /** Why nothing may be sent to this URL, or null. A name is judged again when it is resolved. */
+  refusalOf(url: URL): string | null;
+}
+
+export function egressInto(opened: readonly string[]): Egress {
+  const isOpened = addressSet(opened);
+  const permits = (address: string, encrypted: boolean) =>
+    isOpened(address) || (encrypted && isPublicAddress(address));
+
+  return {
+    permits,
+    refusalOf: url => {
+      const encrypted = url.protocol === 'https:';
+      if (!encrypted && (url.protocol !== 'http:' || opened.length === 0)) return 'must begin with https://';
+      if (url.username !== '' || url.password !== '') return 'must not hold a user name or a password';
+      const reaches = addressesIn(hostOf(url));
+      if (reaches === null || reaches.some(address => permits(address, encrypted))) return null;
+      return 'must lead to a public address';
+    },
+  };
+}
+
+/** The host of a URL, without the brackets of an IPv6 address. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+/** The addresses that a host stands for by itself; null where that takes a look-up. */
+function addressesIn(host: string): readonly string[] | null {
+  if (isIP(host) !== 0) return [host];
+  return isLocalhost(host) ? ['127.0.0.1', '::1'] : null;
+}
+
+export function isLocalhost(host: string): boolean {
+  return /^(.*\.)?localhost\.?$/i.test(host);
+}

@@ -1,0 +1,55 @@
+/** What the dashboard shows at a glance, and what the service says of itself. */
+import { z } from 'zod';
+import { planNames } from './access.ts';
+import { id, timestamp } from './text.ts';
+
+const busy = z.object({ id, name: z.string(), reads: z.int() });
+
+export const overview = z
+  .object({
+    reads: z
+      .array(z.object({ at: timestamp, success: z.int(), failure: z.int() }))
+      .meta({ description: 'Vault requests of the last 24 hours, by the hour.' }),
+    busiest_vaults: z.array(busy),
+    busiest_keys: z.array(busy),
+    failed_addresses: z.array(z.object({ ip_address: z.string(), failures: z.int() })),
+    expiring: z
+      .array(
+        z.object({
+          id,
+          type: z.string(),
+          name: z.string(),
+          vault_id: id.nullable(),
+          expires_at: timestamp,
+        }),
+      )
+      .meta({ description: 'What expires in the next 90 days, soonest first, 50 at most.' }),
+    unused_keys: z
+      .array(
+        z.object({
+          id,
+          type: z.string(),
+          name: z.string(),
+          vault_id: id.nullable(),
+          last_used_at: timestamp.nullable(),
+        }),
+      )
+      .meta({ description: 'Keys that nobody used for 90 days.' }),
+    webhooks: z.object({ total: z.int(), failing: z.int(), disabled: z.int() }),
+    counts: z.object({ vaults: z.int(), secrets: z.int(), keys: z.int(), certificates: z.int() }),
+    plan: z.object({ name: z.enum(planNames), limit: z.int().nullable(), used: z.int() }),
+  })
+  .meta({ id: 'Overview', description: 'Parts that the key may not see are empty.' });
+export type Overview = z.output<typeof overview>;
+
+export const about = z
+  .object({
+    version: z.string(),
+    engine: z.enum(['sqlite', 'postgres']),
+    root_key_provider: z.string(),
+    keyring_term: z.int(),
+    deployment: z.string(),
+    log_public_key: z.string(),
+  })
+  .meta({ id: 'About' });
+export type About = z.output<typeof about>;

@@ -1,0 +1,131 @@
+/**
+ * The tools, as they are called and answered. The descriptions are read by a model: they say what a tool does,
+ * what it leaves out, and where a credential should not be put.
+ */
+import { z } from 'zod';
+import { keyTypes } from './resources.ts';
+import { isSafeText, line } from './text.ts';
+
+const text = (most: number, what: string) =>
+  z
+    .string({ error: 'must be a string' })
+    .min(1, { error: 'must not be empty' })
+    .max(most, { error: `must have ${most} characters at most` })
+    .meta({ description: what });
+
+const flag = (what: string) =>
+  z.boolean({ error: 'must be true or false' }).optional().meta({ description: what });
+
+const connection = {
+  vaultId: text(64, 'The vault’s id. Optional: the access key opens one vault only.').optional(),
+  accessKey: text(
+    512,
+    'A vault access key. Leave it out where the connection already carries one, which is safer.',
+  ).optional(),
+  baseUrl: text(2048, 'The address of the service. It must be this service; it is compared, never fetched.')
+    .refine(isSafeText, { error: 'must be a URL' })
+    .optional(),
+};
+
+/** How a tool reaches its vault, where the request's header does not say. */
+export const vaultConnection = z
+  .strictObject(
+    { id: text(64, 'The same as vaultId.').optional(), ...connection },
+    { error: 'must be an object' },
+  )
+  .optional()
+  .meta({ description: 'Which vault to read, and with which key. Usually not needed.' });
+export const credentialsConnection = z
+  .strictObject(connection, { error: 'must be an object' })
+  .optional()
+  .meta({ description: 'The same as vault, under another name.' });
+export type Connection = z.output<typeof vaultConnection> & {};
+
+const connections = { vault: vaultConnection, credentials: credentialsConnection };
+
+const resourceId = (what: string) => text(64, what).meta({ description: what, format: 'uuid' });
+const name = (what: string) => line(1, 255).meta({ description: what, type: 'string', minLength: 1 });
+
+export const listSecrets = z.strictObject({
+  namesOnly: flag('true (the default): ids and names only. false: values too, in plain text.'),
+  ...connections,
+});
+export const getSecret = z.strictObject({
+  name: name('The exact name of the secret.'),
+  includeValue: flag('true returns the value in plain text. Default false.'),
+  ...connections,
+});
+export const searchSecrets = z.strictObject({
+  name: name('Part of the name, in any case.').optional(),
+  tag: name('A tag’s name, or name=value, such as team=payments.').optional(),
+  ...connections,
+});
+export const getKey = z.strictObject({
+  id: resourceId('The id of the key, a UUID.').optional(),
+  preferPublic: flag('true returns the public half only. Prefer it where that is enough.'),
+  code: text(512, 'A public token of this key. It needs no vault, and gives the public half.').optional(),
+  ...connections,
+});
+export const getCertificate = z.strictObject({
+  id: resourceId('The id of the certificate, a UUID.'),
+  ...connections,
+});
+export const onlyConnections = z.strictObject(connections);
+
+// Answers. Open objects: a later release may tell more.
+
+const tags = z.record(z.string(), z.string());
+const vault = z.object({ id: z.string(), name: z.string() });
+const expired = z.object({ id: z.string(), message: z.literal('Resource expired') });
+const time = z.string().nullable();
+
+const secret = z.object({
+  id: z.string(),
+  name: z.string(),
+  value: z.string().optional(),
+  content_type: z.string().optional(),
+  tags: tags.optional(),
+});
+const key = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: z.enum(['private', 'public']).meta({ description: 'What the PEM holds.' }),
+  key_type: z.enum(keyTypes),
+  key_size: z.int(),
+  activation_date: time,
+  expiration_date: time,
+  tags: tags.optional(),
+});
+const certificate = z.object({
+  id: z.string(),
+  name: z.string(),
+  type: z.literal('x509'),
+  expires_at: z.string(),
+  tags,
+});
+
+export const secretList = z.object({ vault, secrets: z.array(secret) });
+export const oneSecret = secret;
+export const keyList = z.object({ vault, keys: z.array(z.union([key, expired])) });
+export const oneKey = key.extend({ pem: z.string() });
+export const certificateList = z.object({ vault, certificates: z.array(z.union([certificate, expired])) });
+export const oneCertificate = certificate.extend({ pem: z.string() });
+export const vaultDescription = z.object({
+  vault,
+  access_key: z.object({
+    id: z.string(),
+    name: z.string(),
+    kinds: z.array(z.enum(['secret', 'key', 'certificate'])),
+    names: z
+      .array(z.string())
+      .meta({ description: 'Patterns of the names it sees; * is any run of characters.' }),
+    names_only: z.boolean().meta({ description: 'Whether it sees names and no values.' }),
+    cidrs: z.array(z.string()).nullable(),
+    rate_limit: z.int().nullable().meta({ description: 'Requests a minute; null is unlimited.' }),
+    max_uses: z.int().nullable(),
+    expiration_date: time,
+  }),
+});
+
+/** In place of an answer, with `isError`. */
+export const refusal = z.object({ status: z.int(), message: z.string() });

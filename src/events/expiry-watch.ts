@@ -1,0 +1,94 @@
+/**
+ * Tells of what expires: 30, 7 and 1 days ahead, and when it has happened. Each is told once for a version and
+ * its date: the notice and the event are one unit, and the notice is unique, so the first replica tells it.
+ * What was missed while nothing ran is told at the next start; of several that were missed, the nearest.
+ */
+import type { NewId } from '../contract/id.ts';
+import { UnitsRefused } from '../store/engine.ts';
+import type { ExpiryWindow } from '../store/outbox.ts';
+import type { AuditedResource, ResourceRow } from '../store/resources.ts';
+import type { Store } from '../store/store.ts';
+import { eventOf, resourceSubject } from '../vault/events.ts';
+import { stateAt } from '../vault/lifecycle.ts';
+import type { Stamps } from '../vault/stamps.ts';
+
+export interface ExpiryWatchParts {
+  readonly store: Store;
+  readonly stamps: Stamps;
+  readonly now: () => number;
+  readonly newId: NewId;
+  readonly onError: (error: unknown) => void;
+  /** Told when an event was stored. */
+  readonly onEvent: () => void;
+}
+
+const day = 24 * 3_600_000;
+const daysAhead = [0, 1, 7, 30] as const;
+const farthest = 30 * day;
+const wholeEvery = 3_600_000;
+const batch = 200;
+
+export class ExpiryWatch {
+  readonly #parts: ExpiryWatchParts;
+  #lookedAt: number | null = null;
+  #lookedWholeAt = 0;
+
+  constructor(parts: ExpiryWatchParts) {
+    this.#parts = parts;
+  }
+
+  /** What came near since the last look; everything at the first one, and every hour. */
+  async look(): Promise<void> {
+    const time = this.#parts.now();
+    const last = this.#lookedAt;
+    if (last === null || time - this.#lookedWholeAt >= wholeEvery) {
+      await this.#lookThrough(-1, time + farthest);
+      this.#lookedWholeAt = time;
+    } else {
+      for (const days of daysAhead) await this.#lookThrough(last + days * day, time + days * day);
+    }
+    this.#lookedAt = time;
+  }
+
+  /** These were just made or changed, and may be near already. */
+  async lookAt(ids: readonly string[]): Promise<void> {
+    const { store } = this.#parts;
+    for (const row of await store.outbox.expiringAmong(ids)) await this.#consider(row);
+  }
+
+  async #lookThrough(after: number, to: number): Promise<void> {
+    let from: ExpiryWindow['from'] = null;
+    for (;;) {
+      const rows = await this.#parts.store.outbox.expiringIn({ after, to, from }, batch);
+      for (const row of rows) await this.#consider(row);
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < batch) return;
+      from = { expiration_date: last.expiration_date!, id: last.id };
+    }
+  }
+
+  async #consider(audited: AuditedResource): Promise<void> {
+    const { stamps, onError } = this.#parts;
+    try {
+      await this.#tell(stamps.resource.believe(audited));
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  async #tell(row: ResourceRow): Promise<void> {
+    const { store, stamps, now, newId, onEvent } = this.#parts;
+    const time = now();
+    const expirationDate = row.expiration_date!;
+    const days = daysAhead.find(ahead => expirationDate <= time + ahead * day);
+    if (days === undefined) return;
+    const notice = { resource_id: row.id, version: row.version, expiration_date: expirationDate, days };
+    if (await store.outbox.noticed(notice)) return;
+    const kind = stateAt(row, time) === 'expired' ? 'resource.expired' : 'resource.near_expiry';
+    const event = eventOf(kind, { ...resourceSubject(row), expirationDate }, time, newId);
+    const statements = [store.outbox.addNotice(notice), store.outbox.add(stamps.stampEvent(event))];
+    await store.commit([{ statements }]).then(onEvent, error => {
+      if (!(error instanceof UnitsRefused)) throw error; // Refused: another replica told it.
+    });
+  }
+}

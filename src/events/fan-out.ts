@@ -1,0 +1,52 @@
+/**
+ * From events to deliveries: one for each webhook that asks for the event. An event and its deliveries are
+ * marked and made in one unit, so each event is fanned out once, by whichever replica comes first.
+ */
+import type { NewId } from '../contract/id.ts';
+import { UnitsRefused } from '../store/engine.ts';
+import type { StoredEvent } from '../store/outbox.ts';
+import type { Store } from '../store/store.ts';
+import { newDelivery } from '../vault/webhook-deliveries.ts';
+import type { WebhookTargets } from '../vault/webhook-targets.ts';
+
+export interface FanOutParts {
+  readonly store: Store;
+  readonly targets: WebhookTargets;
+  readonly now: () => number;
+  readonly newId: NewId;
+}
+
+export interface FannedOut {
+  readonly events: readonly StoredEvent[];
+  /** The webhooks that something was made for. */
+  readonly webhookIds: readonly string[];
+  /** Whether there is more. */
+  readonly more: boolean;
+}
+
+const batch = 200;
+const none = { events: [], webhookIds: [] };
+
+export async function fanOut({ store, targets, now, newId }: FanOutParts): Promise<FannedOut> {
+  const events = await store.outbox.toFanOut(batch);
+  if (events.length === 0) return { ...none, more: false };
+  // Webhooks are read after the events: one that was there before an event is seen.
+  const wanting = await targets.wanting(events);
+  const time = now();
+  const deliveries = events.flatMap(event =>
+    wanting.get(event)!.map(webhookId => newDelivery(newId(), webhookId, event, time)),
+  );
+  const webhookIds = [...new Set(deliveries.map(delivery => delivery.webhook_id))].sort();
+  const statements = [
+    store.outbox.markFanned(events.map(event => event.id)),
+    ...(deliveries.length === 0 ? [] : [store.deliveries.addAll(deliveries)]),
+    ...webhookIds.map(id => store.webhooks.arrive(id, time)),
+  ];
+  try {
+    await store.commit([{ statements }]);
+  } catch (error) {
+    if (error instanceof UnitsRefused) return { ...none, more: true }; // Another replica was first.
+    throw error;
+  }
+  return { events, webhookIds, more: events.length === batch };
+}

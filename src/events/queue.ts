@@ -1,0 +1,268 @@
+/**
+ * The work on one webhook's queue, for as long as this process holds the lease on it. Its receiver can be
+ * slow or dead without anyone else waiting. Deliveries of one resource go one after another; others go side
+ * by side, fewer of them while the receiver fails. The queue is given back when nothing is due.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { testKind } from '../contract/webhooks.ts';
+import type { DueDelivery } from '../store/deliveries.ts';
+import type { Statement } from '../store/engine.ts';
+import type { Store } from '../store/store.ts';
+import type { WebhookTarget, WebhookTargets } from '../vault/webhook-targets.ts';
+import type { Courier } from './courier.ts';
+import type { GroupCommit } from './group-commit.ts';
+import { disablingReason, judge, refused, type Verdict } from './schedule.ts';
+
+export interface QueueParts {
+  readonly store: Store;
+  readonly targets: WebhookTargets;
+  readonly courier: Courier;
+  readonly outcomes: GroupCommit;
+  readonly now: () => number;
+  readonly random: () => number;
+  /** This process, as the leases name it. */
+  readonly holder: string;
+  readonly onError: (error: unknown) => void;
+}
+
+const sideBySide = 32;
+const sideBySideFailing = 4;
+const failuresToSlowDown = 8;
+const readAhead = 256;
+/** Sent, without a stored outcome: what a crash repeats at most. */
+const mostUnsettled = 256;
+const longestRest = 1_000;
+
+export class Queue {
+  readonly #parts: QueueParts;
+  readonly #webhookId: string;
+  /** Read, and not settled yet. */
+  readonly #held = new Set<string>();
+  /** Settled since the last read began, which may have seen them still waiting. */
+  readonly #settled = new Set<string>();
+  /** Resources with a delivery in line or under way; what comes next for each. */
+  readonly #lines = new Map<string, DueDelivery[]>();
+  readonly #ready: DueDelivery[] = [];
+  /** As it was at the last look. */
+  #target: WebhookTarget | null = null;
+  /** Being sent; and those together with what was sent, but is not stored yet. */
+  #underWay = 0;
+  #unsettled = 0;
+  /** In a row. */
+  #failures = 0;
+  #failing = false;
+  #drained = false;
+  #stopped = false;
+  #paused = false;
+  #wake: () => void = () => {};
+  #whenIdle: () => void = () => {};
+
+  constructor(webhookId: string, parts: QueueParts) {
+    this.#webhookId = webhookId;
+    this.#parts = parts;
+  }
+
+  /** Something may have arrived, or the webhook was changed. */
+  wake(): void {
+    this.#drained = false;
+    this.#wake();
+  }
+
+  /** Starts nothing more. What is under way is settled in its own time. */
+  stop(): void {
+    this.#stopped = true;
+    this.#wake();
+  }
+
+  /** Once nothing is under way any more, and all outcomes are stored. */
+  whenIdle(): Promise<void> {
+    if (this.#unsettled === 0) return Promise.resolve();
+    return new Promise(resolve => {
+      this.#whenIdle = resolve;
+    });
+  }
+
+  /** Ends when the queue was given back or taken away. */
+  async run(): Promise<void> {
+    let over = false;
+    while (!this.#stopped && !over) {
+      over = await this.#turn().catch(async error => {
+        this.#parts.onError(error);
+        await sleep(longestRest, undefined, { ref: false });
+        return false;
+      });
+    }
+  }
+
+  /** Whether the queue was given back. */
+  async #turn(): Promise<boolean> {
+    const { store } = this.#parts;
+    const queue = await store.webhooks.queue(this.#webhookId);
+    if (queue === undefined || queue.leased_by !== this.#parts.holder) return true;
+    this.#failing ||= queue.failing_since !== null;
+    this.#drained = true;
+    this.#target = await this.#parts.targets.target(this.#webhookId);
+    if (!this.#target?.enabled) this.#letGo();
+    const found = this.#paused ? 0 : await this.#readAhead();
+    if (this.#held.size === 0 && found === 0) return this.#giveBack(queue.arrivals);
+    if (found >= readAhead) this.#drained = false;
+    await this.#rest();
+    return false;
+  }
+
+  async #giveBack(arrivals: number): Promise<boolean> {
+    const { store, holder } = this.#parts;
+    const target = this.#target;
+    // A disabled webhook's deliveries wait until somebody enables it.
+    const dueAt = target?.enabled ? await store.deliveries.nextAttemptAt(this.#webhookId) : null;
+    return store.webhooks.release(this.#webhookId, holder, arrivals, dueAt);
+  }
+
+  /** Until there is room, something arrives, or a while has passed. */
+  async #rest(): Promise<void> {
+    if (this.#mayReadOn()) return;
+    const timer = new AbortController();
+    await Promise.race([
+      new Promise<void>(resolve => {
+        this.#wake = resolve;
+      }),
+      sleep(longestRest, undefined, { signal: timer.signal, ref: false }).catch(() => {}),
+    ]);
+    timer.abort();
+  }
+
+  #mayReadOn(): boolean {
+    return this.#held.size === 0 || (!this.#drained && this.#held.size - this.#unsettled < sideBySide * 2);
+  }
+
+  async #readAhead(): Promise<number> {
+    const { store, now } = this.#parts;
+    const target = this.#target;
+    if (target === null) return 0;
+    this.#settled.clear();
+    const rows = await store.deliveries.due(this.#webhookId, now(), this.#held.size + readAhead);
+    const fresh = rows.filter(
+      ({ id, event }) =>
+        !this.#held.has(id) && !this.#settled.has(id) && (target.enabled || event === testKind),
+    );
+    for (const delivery of fresh) this.#line(delivery);
+    return fresh.length;
+  }
+
+  #line(delivery: DueDelivery): void {
+    this.#held.add(delivery.id);
+    const line = this.#lines.get(delivery.resource_id);
+    if (line !== undefined) {
+      line.push(delivery);
+      return;
+    }
+    this.#lines.set(delivery.resource_id, []);
+    this.#ready.push(delivery);
+    this.#start();
+  }
+
+  #start(): void {
+    const target = this.#target;
+    if (target === null || this.#paused || this.#stopped) {
+      this.#letGo();
+      return;
+    }
+    const most = this.#failures >= failuresToSlowDown ? sideBySideFailing : sideBySide;
+    while (this.#underWay < most && this.#unsettled < mostUnsettled && this.#ready.length > 0) {
+      this.#underWay++;
+      this.#unsettled++;
+      this.#deliver(this.#ready.shift()!, target).catch(this.#parts.onError);
+    }
+  }
+
+  /** What was read but not begun stays where it is, for later or for another. */
+  #letGo(): void {
+    for (const { id, resource_id } of this.#ready.splice(0)) {
+      this.#held.delete(id);
+      for (const next of this.#lines.get(resource_id) ?? []) this.#held.delete(next.id);
+      this.#lines.delete(resource_id);
+    }
+  }
+
+  /** What comes next need not wait until the outcome is stored. */
+  async #deliver(delivery: DueDelivery, target: WebhookTarget): Promise<void> {
+    try {
+      const verdict = await this.#attempt(delivery, target);
+      this.#makeRoom(delivery);
+      const consequences = verdict === null ? [] : this.#consequences(delivery, verdict);
+      const outcome =
+        verdict?.outcome ?? refused(delivery, 'the webhook does not ask for this event', this.#parts.now());
+      await this.#settle([this.#parts.store.deliveries.settle(outcome), ...consequences]);
+      if (verdict?.arrived === false && delivery.event !== testKind) await this.#judgeReceiver(verdict.gone);
+    } finally {
+      this.#finish(delivery);
+    }
+  }
+
+  /** Null where the webhook must not be sent this. */
+  async #attempt(delivery: DueDelivery, target: WebhookTarget): Promise<Verdict | null> {
+    const { courier, now, random } = this.#parts;
+    if (!target.takes(delivery)) return null;
+    const startedAt = now();
+    const { url, secrets } = target;
+    const message = { id: delivery.event_id, url, body: delivery.payload, at: startedAt, secrets };
+    const result = await courier.send(message);
+    return judge(delivery, { result, startedAt, endedAt: now() }, random);
+  }
+
+  #makeRoom({ resource_id }: DueDelivery): void {
+    this.#underWay--;
+    const next = this.#lines.get(resource_id)!.shift();
+    if (next === undefined) this.#lines.delete(resource_id);
+    else this.#ready.push(next);
+    this.#start();
+  }
+
+  #finish({ id }: DueDelivery): void {
+    this.#unsettled--;
+    this.#held.delete(id);
+    this.#settled.add(id);
+    this.#start();
+    if (this.#unsettled === 0) this.#whenIdle();
+    if (this.#mayReadOn()) this.#wake();
+  }
+
+  /** An attempt whose outcome can't be stored is not repeated until it can: the receiver had it once. */
+  async #settle(statements: readonly Statement[]): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#parts.outcomes.add(statements);
+      } catch (error) {
+        if (this.#stopped) throw error;
+        this.#parts.onError(error);
+        await sleep(longestRest, undefined, { ref: false });
+      }
+    }
+  }
+
+  /** What an attempt says about the receiver as a whole. */
+  #consequences(delivery: DueDelivery, { arrived, pauseUntil }: Verdict): Statement[] {
+    const { webhooks } = this.#parts.store;
+    const failingBefore = this.#failing;
+    this.#failures = arrived ? 0 : this.#failures + 1;
+    if (arrived) {
+      this.#failing = false;
+      return failingBefore ? [webhooks.arrived(this.#webhookId)] : [];
+    }
+    if (delivery.event === testKind) return [];
+    this.#failing = true;
+    const failed = webhooks.failed(this.#webhookId, this.#parts.now());
+    if (pauseUntil === null) return [failed];
+    this.#paused = true;
+    return [failed, webhooks.pause(this.#webhookId, pauseUntil)];
+  }
+
+  async #judgeReceiver(gone: boolean): Promise<void> {
+    const { store, targets, now } = this.#parts;
+    const queue = await store.webhooks.queue(this.#webhookId);
+    const reason = disablingReason(gone, queue?.failing_since ?? null, now());
+    if (reason === null) return;
+    await targets.disable(this.#webhookId, reason);
+    this.#paused = true;
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * One attempt to hand a message to its receiver. Ten seconds for all of it; redirects are not followed; of the
+ * answer the first 4 KiB are kept, as they came. Whatever the receiver does, this ends with a result.
+ */
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as encryptedRequest } from 'node:https';
+import { type Egress, hostOf } from '../access/egress.ts';
+import { AddressRefused, type Agents, guardedAgents, type Resolve } from './egress.ts';
+import { signatureOf } from './signature.ts';
+
+/** What is sent, and to whom. */
+export interface Message {
+  /** The same in every attempt. */
+  readonly id: string;
+  readonly url: string;
+  readonly body: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly secrets: readonly string[];
+}
+
+export interface Result {
+  readonly status: number | null;
+  readonly durationMs: number;
+  readonly answer: string;
+  /** Why it did not arrive; null where an answer came, whatever its status. */
+  readonly error: string | null;
+  readonly retryAfter: string | null;
+}
+
+export interface Sender {
+  send(message: Message): Promise<Result>;
+  close(): void;
+}
+
+export interface SenderParts {
+  readonly egress: Egress;
+  readonly resolve: Resolve;
+  readonly patience?: number;
+}
+
+const defaultPatience = 10_000;
+const mostAnswer = 4 * 1024;
+
+export function senderWith({ egress, resolve, patience = defaultPatience }: SenderParts): Sender {
+  const agents = guardedAgents(egress, resolve);
+
+  async function send(message: Message): Promise<Result> {
+    const url = new URL(message.url);
+    const refusal = egress.refusalOf(url);
+    if (refusal !== null) return failed(refusal, 0);
+    const started = performance.now();
+    const deadline = AbortSignal.timeout(patience);
+    const first = await attempt(agents, url, message, deadline, started);
+    // The receiver closed a kept connection just when it was used: that says nothing about the receiver.
+    return first ?? (await attempt(agents, url, message, deadline, started)) ?? failed('ECONNRESET', started);
+  }
+
+  return {
+    send: message => send(message).catch(() => failed('the request could not be made', 0)),
+    close: () => {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** Null where a kept connection turned out to be closed before anything came back. */
+function attempt(
+  agents: Agents,
+  url: URL,
+  message: Message,
+  signal: AbortSignal,
+  started: number,
+): Promise<Result | null> {
+  return new Promise(resolve => {
+    const request = open(agents, url, message);
+    let answering: Answering | null = null;
+    const settle = (result: Result | null) => {
+      signal.removeEventListener('abort', onTimeout);
+      resolve(result);
+    };
+    const fail = (error: string) => settle(answering?.failed(error) ?? failed(error, started));
+    const onTimeout = () => {
+      fail('timed out');
+      request.destroy();
+    };
+    signal.addEventListener('abort', onTimeout);
+    if (signal.aborted) onTimeout();
+    request.on('response', response => {
+      answering = readAnswer(response, started, settle, fail);
+    });
+    request.on('error', error => {
+      if (answering === null && request.reusedSocket && codeOf(error) === 'ECONNRESET') settle(null);
+      else fail(reasonOf(error));
+    });
+    request.on('close', () => fail('the connection was closed'));
+    request.end(message.body);
+  });
+}
+
+function open(agents: Agents, url: URL, message: Message): ClientRequest {
+  const { id, body, at, secrets } = message;
+  const encrypted = url.protocol === 'https:';
+  return (encrypted ? encryptedRequest : plainRequest)({
+    method: 'POST',
+    hostname: hostOf(url),
+    port: url.port === '' ? (encrypted ? 443 : 80) : Number(url.port),
+    path: url.pathname + url.search,
+    agent: agents[url.protocol as keyof Agents],
+    maxHeaderSize: 16 * 1024,
+    headers: {
+      host: url.host,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'accept-encoding': 'identity',
+      'user-agent': 'Strongroom-Webhooks',
+      'webhook-id': id,
+      'webhook-timestamp': String(Math.floor(at / 1000)),
+      'webhook-signature': signatureOf(secrets, id, at, body),
+    },
+  });
+}
+
+interface Answering {
+  failed(error: string): Result;
+}
+
+function readAnswer(
+  response: IncomingMessage,
+  started: number,
+  settle: (result: Result) => void,
+  fail: (error: string) => void,
+): Answering {
+  const kept: Buffer[] = [];
+  let size = 0;
+  const result = (error: string | null): Result => ({
+    status: response.statusCode ?? null,
+    durationMs: since(started),
+    answer: Buffer.concat(kept).subarray(0, mostAnswer).toString('utf8'),
+    error,
+    retryAfter: response.headers['retry-after'] ?? null,
+  });
+  response.on('data', (chunk: Buffer) => {
+    kept.push(chunk);
+    size += chunk.length;
+    if (size < mostAnswer) return;
+    settle(result(null));
+    response.destroy();
+  });
+  response.on('end', () => settle(result(null)));
+  response.on('error', error => fail(reasonOf(error)));
+  return { failed: result };
+}
+
+function failed(error: string, started: number): Result {
+  const durationMs = started === 0 ? 0 : since(started);
+  return { status: null, durationMs, answer: '', error, retryAfter: null };
+}
+
+function since(started: number): number {
+  return Math.round(performance.now() - started);
+}
+
+function codeOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}
+
+/** A code where there is one: messages quote addresses and certificates. */
+function reasonOf(error: Error): string {
+  if (error instanceof AddressRefused) return error.message;
+  // Where several addresses were tried, the first one's failure stands for all.
+  const [first] = error instanceof AggregateError ? error.errors : [error];
+  if (first instanceof AddressRefused) return first.message;
+  return codeOf(first) || 'the connection failed';
+}

@@ -1,0 +1,101 @@
+/**
+ * Which addresses are this service's own. A request must name one of them in `Host`, and in `Origin` where it
+ * has one: a page that a browser was tricked into sending here names another. Nothing is looked up, so a name
+ * that merely resolves to us is foreign until the operator says otherwise (`--public-url`).
+ */
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import { plainAddress } from '../access/address.ts';
+
+export interface OwnAddresses {
+  /** Null where the request may be answered, or which of its headers names a stranger. */
+  foreignHeader(request: IncomingMessage): 'host' | 'origin' | null;
+  /** Whether a `baseUrl` names this service, or one that the operator allows. */
+  isOurs(url: string, request: IncomingMessage): boolean;
+}
+
+export interface AddressSettings {
+  readonly host: string;
+  /** Where clients reach the service, as the operator says. */
+  readonly publicUrls: readonly string[];
+  /** What else a `baseUrl` may name. */
+  readonly baseUrls: readonly string[];
+}
+
+const loopback = ['localhost', '127.0.0.1', '[::1]'];
+const mostKnown = 256;
+
+export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): OwnAddresses {
+  const named = new Set(publicUrls.map(url => new URL(url).origin));
+  const namedHosts = new Set(publicUrls.map(url => new URL(url).host));
+  const allowed = new Set(baseUrls.map(url => new URL(url).origin));
+  const byListener = new Map<string, ReadonlySet<string>>();
+  // A connection mostly repeats itself: what it said before need not be taken apart again.
+  const accepted = new WeakMap<object, { readonly host: string; readonly origin: string | undefined }>();
+
+  /** The origins under which the socket that took the request can be named. */
+  function boundOrigins(request: IncomingMessage): ReadonlySet<string> {
+    const { localAddress = '', localPort = 0, encrypted } = request.socket as Partial<TLSSocket>;
+    const key = `${encrypted ? 's' : ''} ${localAddress} ${localPort}`;
+    let origins = byListener.get(key);
+    if (origins === undefined) {
+      const scheme = encrypted ? 'https' : 'http';
+      const names = [...loopback, bracketed(host), bracketed(plainAddress(localAddress))];
+      origins = new Set(names.map(name => originOf(`${scheme}://${name}:${localPort}`)).filter(isText));
+      if (byListener.size >= mostKnown) byListener.clear();
+      byListener.set(key, origins);
+    }
+    return origins;
+  }
+
+  function isHost(header: string | undefined, request: IncomingMessage): boolean {
+    if (header === undefined) return false;
+    const origin = originOf(
+      `${(request.socket as Partial<TLSSocket>).encrypted ? 'https' : 'http'}://${header}`,
+    );
+    return namedHosts.has(header.toLowerCase()) || (origin !== null && boundOrigins(request).has(origin));
+  }
+
+  function isOrigin(header: string, request: IncomingMessage): boolean {
+    const origin = originOf(header);
+    return (
+      origin !== null &&
+      origin === header.toLowerCase() &&
+      (named.has(origin) || boundOrigins(request).has(origin))
+    );
+  }
+
+  return {
+    foreignHeader(request) {
+      const { host: named, origin } = request.headers;
+      const before = accepted.get(request.socket);
+      if (before !== undefined && before.host === named && before.origin === origin) return null;
+      if (!isHost(named, request)) return 'host';
+      if (origin !== undefined && !isOrigin(origin, request)) return 'origin';
+      accepted.set(request.socket, { host: named!, origin });
+      return null;
+    },
+
+    isOurs(url, request) {
+      const origin = originOf(url);
+      return (
+        origin !== null && (named.has(origin) || allowed.has(origin) || boundOrigins(request).has(origin))
+      );
+    },
+  };
+}
+
+/** The origin that a URL names, if it is a plain one: no user, http or https. */
+function originOf(url: string): string | null {
+  const parsed = URL.parse(url);
+  if (parsed === null || parsed.username !== '' || parsed.password !== '') return null;
+  return parsed.protocol === 'http:' || parsed.protocol === 'https:' ? parsed.origin : null;
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}
+
+function isText(value: string | null): value is string {
+  return value !== null;
+}

@@ -1,0 +1,193 @@
+/** What the overview shows: requests counted by the hour, what expires, and what nobody uses. */
+import { type Selectable, sql } from 'kysely';
+import { type Engine, type Statement, statement } from './engine.ts';
+import type { LogHourTable } from './schema.ts';
+
+export type LogHourRow = Selectable<LogHourTable>;
+
+export interface HourFilter {
+  readonly organizationId: string;
+  readonly kind: string;
+  readonly from: number;
+  readonly subjects?: readonly string[] | undefined;
+}
+
+export interface Busy {
+  readonly subject: string;
+  readonly name: string | null;
+  readonly successes: number;
+  readonly failures: number;
+}
+
+export interface Expiring {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+  readonly vault_id: string | null;
+  readonly expires_at: number;
+}
+
+export interface Unused {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+  readonly vault_id: string | null;
+  readonly last_used_at: number | null;
+}
+
+export function overview({ db, name: engine }: Engine) {
+  /** Ids are text among the counters, and of a type of their own elsewhere on PostgreSQL. */
+  const subjectId =
+    engine === 'postgres' ? sql<string>`log_hours.subject::uuid` : sql<string>`log_hours.subject`;
+
+  function hours({ organizationId, kind, from, subjects }: HourFilter) {
+    const found = db
+      .selectFrom('log_hours')
+      .where('log_hours.organization_id', '=', organizationId)
+      .where('log_hours.kind', '=', kind)
+      .where('hour', '>=', from);
+    return subjects === undefined ? found : found.where('subject', 'in', [...subjects]);
+  }
+  const sums = [
+    sql<number>`CAST(sum(successes) AS bigint)`.as('successes'),
+    sql<number>`CAST(sum(failures) AS bigint)`.as('failures'),
+  ] as const;
+
+  return {
+    /** Adds to the counters of an hour; no row stands in the list twice. */
+    countHours: (rows: readonly LogHourRow[]): Statement =>
+      statement(
+        db
+          .insertInto('log_hours')
+          .values(rows)
+          .onConflict(on =>
+            on.columns(['organization_id', 'kind', 'hour', 'subject']).doUpdateSet({
+              successes: sql`log_hours.successes + excluded.successes`,
+              failures: sql`log_hours.failures + excluded.failures`,
+            }),
+          ),
+      ),
+
+    forgetHours: (before: number): Statement =>
+      statement(db.deleteFrom('log_hours').where('hour', '<', before)),
+
+    byHour: (filter: HourFilter): Promise<{ hour: number; successes: number; failures: number }[]> =>
+      hours(filter).select('hour').select(sums).groupBy('hour').orderBy('hour').execute(),
+
+    /** The busiest first, by their names where they still live. */
+    busiest: (filter: HourFilter, table: 'resources' | 'credentials', limit: number): Promise<Busy[]> =>
+      hours(filter)
+        .select([
+          'subject',
+          sql<string | null>`(SELECT name FROM ${sql.table(table)} WHERE id = ${subjectId})`.as('name'),
+        ])
+        .select(sums)
+        .groupBy('subject')
+        .orderBy(sql`sum(successes) + sum(failures)`, 'desc')
+        .limit(limit)
+        .execute(),
+
+    mostFailures: (filter: HourFilter, limit: number): Promise<{ subject: string; failures: number }[]> =>
+      hours(filter)
+        .select(['subject', sums[1]])
+        .groupBy('subject')
+        .orderBy(sql`sum(failures)`, 'desc')
+        .limit(limit)
+        .execute(),
+
+    expiringResources: (
+      organizationId: string,
+      types: readonly string[],
+      vaultIds: readonly string[] | null,
+      period: { readonly from: number; readonly to: number },
+      limit: number,
+    ): Promise<Expiring[]> => {
+      let found = db
+        .selectFrom('resources')
+        .where('organization_id', '=', organizationId)
+        .where('type', 'in', [...types])
+        .where('deleted_at', 'is', null)
+        .where('expiration_date', '>', period.from)
+        .where('expiration_date', '<=', period.to)
+        .where(eb =>
+          eb.exists(
+            eb
+              .selectFrom('resources as vaults')
+              .select('vaults.id')
+              .whereRef('vaults.id', '=', 'resources.vault_id')
+              .where('vaults.deleted_at', 'is', null),
+          ),
+        );
+      if (vaultIds !== null) found = found.where('vault_id', 'in', [...vaultIds]);
+      return found
+        .select(['id', 'type', 'name', 'vault_id', 'expiration_date as expires_at'])
+        .orderBy('expiration_date')
+        .limit(limit)
+        .$narrowType<{ expires_at: number }>()
+        .execute();
+    },
+
+    expiringCredentials: (
+      organizationId: string,
+      kinds: readonly string[],
+      period: { readonly from: number; readonly to: number },
+      limit: number,
+    ): Promise<Expiring[]> =>
+      db
+        .selectFrom('credentials')
+        .where('organization_id', '=', organizationId)
+        .where('kind', 'in', [...kinds])
+        .where('revoked_at', 'is', null)
+        .where('expiration_date', '>', period.from)
+        .where('expiration_date', '<=', period.to)
+        .select(['id', 'kind as type', 'name', 'vault_id', 'expiration_date as expires_at'])
+        .orderBy('expiration_date')
+        .limit(limit)
+        .$narrowType<{ expires_at: number }>()
+        .execute(),
+
+    /** Made before that moment, and not used since. */
+    unusedSince: (
+      organizationId: string,
+      kinds: readonly string[],
+      moment: number,
+      limit: number,
+    ): Promise<Unused[]> =>
+      db
+        .selectFrom('credentials')
+        .where('organization_id', '=', organizationId)
+        .where('kind', 'in', [...kinds])
+        .where('revoked_at', 'is', null)
+        .where('created_at', '<', moment)
+        .where(eb => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment)]))
+        .select(['id', 'kind as type', 'name', 'vault_id', 'last_used_at'])
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+
+    async livingCounts(
+      organizationId: string,
+      vaultIds: readonly string[] | null,
+    ): Promise<Map<string, number>> {
+      const rows = await db
+        .selectFrom('counts')
+        .where('organization_id', '=', organizationId)
+        .where('vault_id', 'in', vaultIds === null ? [organizationId] : [...vaultIds])
+        .select(['type', sql<number>`CAST(sum(living) AS bigint)`.as('living')])
+        .groupBy('type')
+        .execute();
+      return new Map(rows.map(({ type, living }) => [type, Number(living)]));
+    },
+
+    /** Requests counted in the plan's window that starts then. */
+    async used(organizationId: string, windowStart: number): Promise<number> {
+      const row = await db
+        .selectFrom('rate_windows')
+        .select('count')
+        .where('subject_id', '=', organizationId)
+        .where('window_start', '=', windowStart)
+        .executeTakeFirst();
+      return row?.count ?? 0;
+    },
+  };
+}

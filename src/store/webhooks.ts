@@ -1,0 +1,193 @@
+/** Webhooks, and the lease on each one's queue: one process at a time works on a queue, and loses it when it dies. */
+import { type Selectable, sql } from 'kysely';
+import { type Engine, type Statement, statement } from './engine.ts';
+import type { Audited } from './organizations.ts';
+import { containing, offsetOf, type Page, type PageOf } from './page.ts';
+import type { WebhookQueueTable, WebhookTable } from './schema.ts';
+
+export type WebhookRow = Selectable<WebhookTable>;
+export type AuditedWebhook = WebhookRow & Audited;
+export type ListeningWebhook = AuditedWebhook & Pick<QueueRow, 'begins_after'>;
+export type QueueRow = Selectable<WebhookQueueTable>;
+
+export function webhooks({ db, commit, name: engine }: Engine) {
+  const postgres = engine === 'postgres';
+  /** Leases run by the database's clock, so that replicas whose clocks differ agree on them. */
+  const databaseNow = postgres
+    ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+    : sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
+
+  const audited = () =>
+    db
+      .selectFrom('webhooks')
+      .selectAll('webhooks')
+      .select(
+        sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
+          WHERE subject_id = webhooks.id AND subject_revision IS NOT NULL)`.as('audited_revision'),
+      );
+
+  const claimable = (now: number) =>
+    db
+      .selectFrom('webhook_queues')
+      .select('webhook_id')
+      .where('due_at', '<=', now)
+      .where(eb => eb.or([eb('resume_at', 'is', null), eb('resume_at', '<=', now)]))
+      .where(eb => eb.or([eb('leased_until', 'is', null), eb('leased_until', '<', databaseNow)]))
+      .orderBy('due_at');
+
+  return {
+    byId: (organizationId: string, id: string): Promise<AuditedWebhook | undefined> =>
+      audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
+
+    /** By id alone: for the delivery, which nobody asked for. */
+    anywhere: (id: string): Promise<AuditedWebhook | undefined> =>
+      audited().where('id', '=', id).executeTakeFirst(),
+
+    enabledOf: (organizationIds: readonly string[]): Promise<ListeningWebhook[]> =>
+      audited()
+        .innerJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')
+        .select('webhook_queues.begins_after')
+        .where('organization_id', 'in', [...organizationIds])
+        .where('enabled', '=', 1)
+        .orderBy('id')
+        .execute(),
+
+    async page(organizationId: string, page: Page, q?: string): Promise<PageOf<AuditedWebhook>> {
+      let found = audited().where('organization_id', '=', organizationId);
+      if (q !== undefined) {
+        found = found.where(sql<boolean>`lower(name) LIKE ${containing(q)} ESCAPE '\\'`);
+      }
+      if (page.asOf !== undefined) found = found.where('id', '<=', page.asOf);
+      const { total } = await found
+        .clearSelect()
+        .select(({ fn }) => fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      const rows = await found.orderBy('id', 'desc').limit(page.limit).offset(offsetOf(page)).execute();
+      return { rows, total };
+    },
+
+    insert: (row: WebhookRow): Statement[] => [
+      statement(db.insertInto('webhooks').values(row)),
+      statement(
+        db.insertInto('webhook_queues').values({
+          ...idleQueue,
+          webhook_id: row.id,
+          begins_after: sql<number>`(SELECT coalesce(max(position), 0) FROM events)`,
+        }),
+      ),
+    ],
+
+    update: (row: WebhookRow): Statement =>
+      statement(
+        db
+          .updateTable('webhooks')
+          .set(row)
+          .where('id', '=', row.id)
+          .where('revision', '=', row.revision - 1),
+        { expect: 1 },
+      ),
+
+    /** With its queue, and with what was still to be delivered. */
+    remove: (id: string, revision: number): Statement[] => [
+      statement(db.deleteFrom('deliveries').where('webhook_id', '=', id).where('state', '=', 'pending')),
+      statement(db.deleteFrom('webhooks').where('id', '=', id).where('revision', '=', revision), {
+        expect: 1,
+      }),
+    ],
+
+    /** Something waits in the queue from `at` on. */
+    arrive: (id: string, at: number): Statement =>
+      statement(
+        db
+          .updateTable('webhook_queues')
+          .set({
+            due_at: sql`CASE WHEN due_at IS NULL OR due_at > ${at} THEN ${at} ELSE due_at END`,
+            arrivals: sql`arrivals + 1`,
+          })
+          .where('webhook_id', '=', id),
+      ),
+
+    arrived: (id: string): Statement =>
+      statement(db.updateTable('webhook_queues').set({ failing_since: null }).where('webhook_id', '=', id)),
+
+    /** Forgets what was held against the receiver. */
+    forgive: (id: string): Statement =>
+      statement(
+        db
+          .updateTable('webhook_queues')
+          .set({ failing_since: null, resume_at: null })
+          .where('webhook_id', '=', id),
+      ),
+
+    pause: (id: string, until: number): Statement =>
+      statement(db.updateTable('webhook_queues').set({ resume_at: until }).where('webhook_id', '=', id)),
+
+    /** The first failure after a success counts; later ones change nothing. */
+    failed: (id: string, at: number): Statement =>
+      statement(
+        db
+          .updateTable('webhook_queues')
+          .set({ failing_since: at })
+          .where('webhook_id', '=', id)
+          .where('failing_since', 'is', null),
+      ),
+
+    queue: (id: string): Promise<QueueRow | undefined> =>
+      db.selectFrom('webhook_queues').selectAll().where('webhook_id', '=', id).executeTakeFirst(),
+
+    /** Takes queues in which something is due, each for one process alone. */
+    async claim(holder: string, now: number, lease: number, limit: number): Promise<string[]> {
+      const waiting = await claimable(now).limit(1).executeTakeFirst();
+      if (waiting === undefined) return [];
+      const free = claimable(now).limit(limit);
+      const claim = db
+        .updateTable('webhook_queues')
+        .set({ leased_by: holder, leased_until: sql`${databaseNow} + ${sql.lit(lease)}` })
+        .where('webhook_id', 'in', postgres ? free.forUpdate().skipLocked() : free)
+        .returning('webhook_id');
+      const [rows] = await commit([{ statements: [statement(claim, { returning: true })] }]);
+      return rows![0]!.map(row => String(row.webhook_id));
+    },
+
+    /** Prolongs what the holder has, and says which queues those are. */
+    async renew(holder: string, ids: readonly string[], lease: number): Promise<Set<string>> {
+      const renewal = db
+        .updateTable('webhook_queues')
+        .set({ leased_until: sql`${databaseNow} + ${sql.lit(lease)}` })
+        .where('leased_by', '=', holder)
+        .where('webhook_id', 'in', [...ids])
+        .returning('webhook_id');
+      const [rows] = await commit([{ statements: [statement(renewal, { returning: true })] }]);
+      return new Set(rows![0]!.map(row => String(row.webhook_id)));
+    },
+
+    /** Gives a queue back; false where something arrived since `arrivals` was read, or it was lost. */
+    async release(id: string, holder: string, arrivals: number, dueAt: number | null): Promise<boolean> {
+      const release = db
+        .updateTable('webhook_queues')
+        .set({ leased_by: null, leased_until: null, due_at: dueAt })
+        .where('webhook_id', '=', id)
+        .where('leased_by', '=', holder)
+        .where('arrivals', '=', arrivals)
+        .returning('webhook_id');
+      const [rows] = await commit([{ statements: [statement(release, { returning: true })] }]);
+      return rows![0]!.length === 1;
+    },
+
+    /** Gives everything back as it is: of one holder at its end, or of all where no other process can live. */
+    async abandon(holder: string | null): Promise<void> {
+      const all = db.updateTable('webhook_queues').set({ leased_by: null, leased_until: null });
+      const held = holder === null ? all : all.where('leased_by', '=', holder);
+      await commit([{ statements: [statement(held)] }]);
+    },
+  };
+}
+
+const idleQueue = {
+  due_at: null,
+  resume_at: null,
+  failing_since: null,
+  arrivals: 0,
+  leased_by: null,
+  leased_until: null,
+};

@@ -1,0 +1,63 @@
+/** The second factor of one account: its sealed seed, the newest code that was used, its recovery codes. */
+import type { Keyring } from '../../keyring/keyring.ts';
+import type { AccountRow } from '../../store/accounts.ts';
+import type { Stamps } from '../stamps.ts';
+import { looksLikeRecoveryCode, makeRecoveryCodes, seedSize, stepOf } from './one-time-codes.ts';
+
+export interface Codes {
+  /** The account after the code was used, or null where it is not right, or not any more. */
+  take(account: AccountRow, code: string): AccountRow | null;
+  /** A new seed, sealed for the account. */
+  newSeed(account: AccountRow): { readonly seed: Uint8Array; readonly sealed: Uint8Array };
+  openSeed(account: AccountRow, sealed: Uint8Array): Buffer;
+  newRecoveryCodes(account: AccountRow): { readonly codes: string[]; readonly digests: string };
+}
+
+export interface CodeParts {
+  readonly keyring: Keyring;
+  readonly stamps: Stamps;
+  readonly now: () => number;
+  readonly random: (size: number) => Uint8Array;
+}
+
+export function codesWith({ keyring, stamps, now, random }: CodeParts): Codes {
+  const place = (account: AccountRow) => ({
+    type: 'account',
+    resource: account.id,
+    field: 'totp',
+    version: 1,
+  });
+  const digestOf = (account: AccountRow, code: string) =>
+    keyring.tokenDigest(`recovery ${account.id} ${code}`).toString('base64url');
+
+  function openSeed(account: AccountRow, sealed: Uint8Array): Buffer {
+    return keyring.organizationBox(account.organization_id).open(place(account), sealed);
+  }
+
+  function takeRecovery(account: AccountRow, code: string): AccountRow | null {
+    const left = JSON.parse(account.recovery) as string[];
+    const rest = left.filter(digest => digest !== digestOf(account, code));
+    if (rest.length === left.length) return null;
+    return stamps.account.revise(account, { recovery: JSON.stringify(rest) }, now());
+  }
+
+  return {
+    openSeed,
+
+    take: (account, code) => {
+      if (looksLikeRecoveryCode(code)) return takeRecovery(account, code);
+      const step = stepOf(openSeed(account, account.totp!), code, now(), account.totp_step);
+      return step === null ? null : stamps.account.revise(account, { totp_step: step }, now());
+    },
+
+    newSeed: account => {
+      const seed = random(seedSize);
+      return { seed, sealed: keyring.organizationBox(account.organization_id).seal(place(account), seed) };
+    },
+
+    newRecoveryCodes: account => {
+      const codes = makeRecoveryCodes(random);
+      return { codes, digests: JSON.stringify(codes.map(code => digestOf(account, code))) };
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * Passkeys (WebAuthn), by a library that is loaded when it is first needed. A passkey is discoverable and
+ * verifies its user, so it is two factors by itself. It is good for one site: the host that it was made on.
+ */
+import type { PasskeyCredential } from '../../contract/auth.ts';
+import { invalid } from '../../contract/errors.ts';
+import type { PasskeyRow } from '../../store/accounts.ts';
+import type { Challenges } from './challenges.ts';
+
+/** Where the browser is: its origin, and the host that passkeys are bound to. */
+export interface Site {
+  readonly origin: string;
+  readonly host: string;
+}
+
+export interface NewPasskey {
+  readonly credentialId: string;
+  readonly publicKey: Uint8Array;
+  readonly transports: readonly string[];
+  readonly counter: number;
+  readonly challenge: string;
+}
+
+export interface Passkeys {
+  creationOptions(
+    site: Site,
+    purpose: string,
+    user: { readonly handle: string; readonly email: string },
+    existing: readonly PasskeyRow[],
+  ): Promise<object>;
+  requestOptions(site: Site): Promise<object>;
+  /** Throws where it proves nothing. */
+  verifyNew(site: Site, purpose: string, credential: PasskeyCredential): Promise<NewPasskey>;
+  /** The counter and the challenge of a proof that holds, or null. */
+  verify(
+    site: Site,
+    credential: PasskeyCredential,
+    row: PasskeyRow,
+  ): Promise<{ readonly counter: number; readonly challenge: string } | null>;
+}
+
+const signIn = 'sign-in';
+/** Ed25519, ES256 and RS256. */
+const algorithms = [-8, -7, -257];
+const load = () => import('@simplewebauthn/server');
+
+export function passkeysWith(challenges: Challenges): Passkeys {
+  /** Checks the challenge that a browser signed, and remembers it. */
+  function watch(purpose: string) {
+    const watched = {
+      challenge: '',
+      check: (sent: string): boolean => {
+        watched.challenge = sent;
+        return challenges.holds(purpose, sent);
+      },
+    };
+    return watched;
+  }
+
+  return {
+    creationOptions: async (site, purpose, { handle, email }, existing) => {
+      const { generateRegistrationOptions } = await load();
+      return generateRegistrationOptions({
+        rpName: 'Strongroom',
+        rpID: site.host,
+        userName: email,
+        userDisplayName: email,
+        userID: plainBytes(Buffer.from(handle, 'utf8')),
+        challenge: plainBytes(challenges.issue(purpose)),
+        attestationType: 'none',
+        supportedAlgorithmIDs: algorithms,
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+        excludeCredentials: existing.map(({ credential_id }) => ({ id: credential_id })),
+      });
+    },
+
+    requestOptions: async site => {
+      const { generateAuthenticationOptions } = await load();
+      return generateAuthenticationOptions({
+        rpID: site.host,
+        challenge: plainBytes(challenges.issue(signIn)),
+        userVerification: 'required',
+      });
+    },
+
+    verifyNew: async (site, purpose, credential) => {
+      const { verifyRegistrationResponse } = await load();
+      const watched = watch(purpose);
+      const result = await verifyRegistrationResponse({
+        response: credential as never,
+        expectedChallenge: watched.check,
+        expectedOrigin: site.origin,
+        expectedRPID: site.host,
+        requireUserVerification: true,
+        supportedAlgorithmIDs: algorithms,
+      }).catch(noProof);
+      if (!result.verified) return noProof();
+      const { id, publicKey, counter, transports = [] } = result.registrationInfo.credential;
+      return {
+        credentialId: id,
+        publicKey,
+        counter,
+        challenge: watched.challenge,
+        transports: transports.slice(0, 8),
+      };
+    },
+
+    verify: async (site, credential, row) => {
+      const { verifyAuthenticationResponse } = await load();
+      const watched = watch(signIn);
+      const result = await verifyAuthenticationResponse({
+        response: credential as never,
+        expectedChallenge: watched.check,
+        expectedOrigin: site.origin,
+        expectedRPID: site.host,
+        requireUserVerification: true,
+        credential: { id: row.credential_id, publicKey: plainBytes(row.public_key), counter: row.counter },
+      }).catch(() => null);
+      if (!result?.verified) return null;
+      return { counter: result.authenticationInfo.newCounter, challenge: watched.challenge };
+    },
+  };
+}
+
+function noProof(cause?: unknown): never {
+  throw invalid('credential', 'is not a passkey that was just made for this site', cause);
+}
+
+/** The library's types ask for bytes that share no memory. */
+function plainBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes);
+}

@@ -1,0 +1,85 @@
+/**
+ * The proof that the logs are whole, for people who look at them in the dashboard. It reads every entry, so it
+ * runs in short stretches beside everything else, one run at a time, and its result is kept for a while. The
+ * chains are all organizations' together: each is told whether they hold, and nothing of the others' entries.
+ */
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import type { Caller } from '../access/caller.ts';
+import type { LogVerification } from '../contract/logs.ts';
+import { iso } from '../contract/text.ts';
+import { databaseSource } from '../logs/source.ts';
+import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
+import type { Parts } from './parts.ts';
+
+/** A result this young is shown again instead of being worked out again. */
+const fresh = 60_000;
+/** Small logs are proven while one waits. */
+const patience = 1_000;
+const entriesPerTurn = 200;
+
+interface Result {
+  readonly at: number;
+  readonly report: VerifyReport;
+}
+
+export type LogCheck = (caller: Caller) => Promise<LogVerification>;
+
+export function logCheckWith({ store, keyring, guard, now }: Parts): LogCheck {
+  let last: Result | null = null;
+  let running: Promise<void> | null = null;
+
+  const verify = () => verifyLogs(unhurried(databaseSource(store)), { publicKey: keyring.logPublicKey });
+
+  async function run(): Promise<void> {
+    const at = now();
+    const report = await verify();
+    // Retention may have removed entries while they were being read: what is really wrong is so twice.
+    last = { at, report: report.ok ? report : await verify() };
+  }
+
+  function start(): Promise<void> {
+    if (running === null) {
+      running = run().finally(() => {
+        running = null;
+      });
+      running.catch(() => {}); // Whoever still waits is told; the next one starts it again.
+    }
+    return running;
+  }
+
+  return async caller => {
+    await guard.admit(caller, 'logs:read');
+    if (last === null || now() - last.at > fresh)
+      await Promise.race([start(), sleep(patience, undefined, { ref: false })]);
+    const total = (stream: 'request' | 'audit') => store.logs.total(caller.organizationId, stream);
+    const entries = { request: await total('request'), audit: await total('audit') };
+    return { ...present(last), running: running !== null, entries };
+  };
+}
+
+/** Lets other work in between; an embedded database answers without ever waiting. */
+function unhurried(source: LogSource): LogSource {
+  return {
+    ...source,
+    async *entries(stream) {
+      let count = 0;
+      for await (const entry of source.entries(stream)) {
+        yield entry;
+        if (++count % entriesPerTurn === 0) await turn();
+      }
+    },
+  };
+}
+
+function present(result: Result | null): Omit<LogVerification, 'running' | 'entries'> {
+  if (result === null) return { checked_at: null, ok: null, checkpoints: 0, findings: [] };
+  const { ok, checkpoints, findings } = result.report;
+  const counts = new Map<string, number>();
+  for (const { what } of findings) counts.set(what, (counts.get(what) ?? 0) + 1);
+  return {
+    checked_at: iso(result.at),
+    ok,
+    checkpoints,
+    findings: [...counts].map(([what, count]) => ({ what, count })),
+  };
+}

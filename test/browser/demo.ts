@@ -1,0 +1,123 @@
+/** A house with people living in it: vaults with contents, keys in use, refusals, things about to expire. */
+import type { Page } from 'playwright-core';
+import { ask, type Fresh } from './browser.ts';
+
+const day = 86_400_000;
+
+export interface Demo {
+  readonly vaultId: string;
+  readonly secretId: string;
+  readonly keyId: string;
+  readonly certificateId: string;
+  readonly accessKey: string;
+}
+
+export async function furnish(page: Page, service: Fresh): Promise<Demo> {
+  const make = async (collection: string, body: unknown) => {
+    const { status, body: made } = await ask(page, 'POST', `/v1/${collection}`, body);
+    if (status !== 200) throw new Error(`${collection}: ${JSON.stringify(made)}`);
+    return made;
+  };
+  const after = (days: number) => new Date(service.clock.now() + days * day).toISOString();
+  for (const [name, description] of vaults)
+    await make('vaults', { name, description, tags: { team: name.split('-')[0] } });
+  const vault = await make('vaults', {
+    name: 'payments-production',
+    description: 'Everything that the payment service needs at run time',
+    tags: { team: 'payments', stage: 'production' },
+  });
+  const vaultId: string = vault.id;
+  const secrets = [];
+  for (const [name, days, tags] of contents) {
+    const dates = days === null ? {} : { expiration_date: after(days) };
+    secrets.push(
+      await make('secrets', { vault_id: vaultId, name, value: `value-of-${name}`, tags, ...dates }),
+    );
+  }
+  const secretId: string = secrets.at(-1).id;
+  for (const value of [
+    'postgres://app:first@db.internal/payments\npool=10',
+    'postgres://app:second@db.internal/payments\npool=20',
+  ]) {
+    await ask(page, 'PUT', `/v1/secrets/${secretId}`, { value });
+  }
+  await ask(page, 'DELETE', `/v1/secrets/${secrets[0].id}`);
+  const key = await make('keys', {
+    vault_id: vaultId,
+    name: 'webhook-signing',
+    generate: { key_type: 'EC', curve: 'P-256' },
+    tags: { use: 'signing' },
+  });
+  await make('keys', {
+    vault_id: vaultId,
+    name: 'token-signing-2026',
+    generate: { key_type: 'OKP', curve: 'Ed25519' },
+    expiration_date: after(21),
+  });
+  await make('keys', {
+    vault_id: vaultId,
+    name: 'archive-encryption',
+    generate: { key_type: 'ML-KEM', key_size: 768 },
+  });
+  const certificate = await make('certificates', {
+    vault_id: vaultId,
+    name: 'payments.example.com',
+    key_id: key.id,
+    self_signed: { subject: 'CN=payments.example.com,O=Acme', sans: ['dns:payments.example.com'], days: 45 },
+  });
+  await make('public-tokens', { key_id: key.id, name: 'partner bank' });
+  await make('api-keys', {
+    name: 'deploy pipeline',
+    role: 'editor',
+    scopes: ['secrets:read', 'secrets:write'],
+  });
+  await make('members', { email: 'ada@example.com', role: 'admin' });
+  await make('members', { email: 'grace@example.com', role: 'auditor' });
+  await make('access-keys', {
+    vault_id: vaultId,
+    name: 'reporting job',
+    kinds: ['secret'],
+    names: ['REPORT_*'],
+    cidrs: ['10.0.0.0/8'],
+    rate_limit: 60,
+  });
+  const { token } = await make('access-keys', { vault_id: vaultId, name: 'payments-api' });
+  return { vaultId, secretId, keyId: key.id, certificateId: certificate.id, accessKey: token };
+}
+
+/** Reads through the vault's own door, spread over a day by the service's clock; some of them are refused. */
+export async function read(service: Fresh, { vaultId, accessKey }: Demo, hours = 24): Promise<void> {
+  for (let hour = hours; hour >= 0; hour--) {
+    service.clock.offset = -hour * 3_600_000;
+    const times = 4 + Math.round(10 * Math.abs(Math.sin(hour / 4)));
+    for (let time = 0; time < times; time++)
+      await readOnce(service, vaultId, time % 9 === 8 ? `${accessKey}x` : accessKey);
+  }
+  service.clock.offset = 0;
+}
+
+async function readOnce({ url }: Fresh, vaultId: string, key: string): Promise<void> {
+  const answer = await fetch(`${url}/api/v1/vaults/${vaultId}`, {
+    headers: { authorization: `Bearer ${key}`, accept: 'application/json', 'user-agent': 'payments-api/4.2' },
+  });
+  await answer.arrayBuffer();
+}
+
+const vaults = [
+  ['analytics-staging', 'Keys of the reporting stack, staging'],
+  ['website-production', 'Tokens of the public site'],
+  ['payments-staging', ''],
+  ['identity-production', 'Signing keys and provider credentials'],
+] as const;
+
+const contents = [
+  ['OLD_API_TOKEN', null, {}],
+  ['STRIPE_SECRET_KEY', 4, { provider: 'stripe' }],
+  ['STRIPE_WEBHOOK_SECRET', null, { provider: 'stripe' }],
+  ['SMTP_PASSWORD', 26, {}],
+  ['REDIS_URL', null, {}],
+  ['SENTRY_DSN', null, {}],
+  ['BANK_CLIENT_SECRET', 71, { provider: 'bank' }],
+  ['SESSION_KEY', 12, {}],
+  ['DATABASE_URL', null, { critical: 'yes' }],
+] as const;

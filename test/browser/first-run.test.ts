@@ -1,0 +1,63 @@
+/** From the one-time link to a secret read by a program, without a manual; and where no value may ever be. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+
+const value = 'postgres://app:never-in-a-url@db/app';
+let browser: Browser;
+let service: Fresh;
+
+before(async () => {
+  [browser, service] = await Promise.all([launch(), startFresh()]);
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+test('the set-up link leads to a secret that curl reads, each line tried with one click', async () => {
+  const { page, complaints, context } = await open(browser, service.site);
+  const addresses: string[] = [];
+  page.on('request', request => addresses.push(request.url()));
+  await setUp(page, service);
+  assert.equal(new URL(page.url()).hash, '', 'the token left the address bar');
+
+  await page.getByLabel('Value').fill(value);
+  await page.getByRole('button', { name: 'Store it' }).click();
+  await page.getByRole('button', { name: 'Try it: curl line' }).click();
+  await page.getByText('Read “production”: DATABASE_URL.').waitFor();
+
+  const line = await page.getByRole('region', { name: 'curl line' }).innerText();
+  const [, url] = /curl (\S+)/.exec(line)!;
+  const [, authorization] = /Authorization: ([^']+)/.exec(line)!;
+  const answer = await fetch(url!.replace('localhost', '127.0.0.1'), {
+    headers: { authorization: authorization!, accept: 'application/json' },
+  });
+  const read = (await answer.json()) as { secrets: { name: string; value: string }[] };
+  assert.deepEqual(
+    read.secrets.map(({ name, value: found }) => [name, found]),
+    [['DATABASE_URL', value]],
+  );
+
+  const configuration = JSON.parse(await page.getByRole('region', { name: 'MCP configuration' }).innerText());
+  assert.equal(configuration.mcpServers.strongroom.headers.Authorization, authorization);
+
+  const token = authorization!.replace('Bearer ', '');
+  assert.ok(!addresses.some(address => address.includes(token) || address.includes('never-in-a-url')));
+  const kept = await page.evaluate<string>(
+    'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+  );
+  assert.ok(!kept.includes(token) && !kept.includes('never-in-a-url') && !kept.includes('sr_session'));
+  const session = (await context.cookies()).find(({ name }) => name.includes('strongroom'))!;
+  assert.deepEqual([session.httpOnly, session.secure, session.sameSite], [true, true, 'Strict']);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('a set-up link is good once', async () => {
+  const { page, context } = await open(browser, service.site);
+  await page.goto(service.setupLink);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+  await context.close();
+});

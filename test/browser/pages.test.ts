@@ -1,0 +1,129 @@
+/** Every page, in light and in dark, on a phone too: axe finds nothing, and the page complains of nothing. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { type Demo, furnish, read } from './demo.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+let browser: Browser;
+let service: Fresh;
+let walk: Walk;
+let demo: Demo;
+
+before(async () => {
+  [browser, service] = await Promise.all([launch(), startFresh()]);
+  // Only axe itself needs the policy lifted; the other tests walk under it.
+  walk = await open(browser, service.site, { bypassCSP: true });
+  await setUp(walk.page, service);
+  demo = await furnish(walk.page, service);
+  await read(service, demo, 3);
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+type Visit = readonly [
+  name: string,
+  path: (demo: Demo) => string,
+  prepare?: (page: Page) => Promise<unknown>,
+];
+
+const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click();
+const inside = (tab: string) => (made: Demo) => `/vaults/${made.vaultId}/${tab}`;
+
+const visits: readonly Visit[] = [
+  ['overview', () => '/'],
+  ['vaults', () => '/vaults'],
+  ['a new vault', () => '/vaults?new=vault'],
+  ['secrets', inside('secrets')],
+  ['a new secret', inside('secrets'), press('New secret')],
+  ['the import', inside('secrets'), press('Import')],
+  ['a secret, revealed', made => inside(`secrets/${made.secretId}`)(made), press('Reveal value')],
+  ['two versions compared', made => inside(`secrets/${made.secretId}`)(made), press(/^Compare/)],
+  ['keys', inside('keys')],
+  ['a new key', inside('keys'), press('New key')],
+  ['a key', made => inside(`keys/${made.keyId}`)(made)],
+  ['certificates', inside('certificates')],
+  ['a certificate', made => inside(`certificates/${made.certificateId}`)(made)],
+  ['the access keys of a vault', inside('access')],
+  ['the trash', inside('trash')],
+  ['access keys', () => '/access/keys'],
+  ['a new access key', () => '/access/keys', press('New access key')],
+  ['public tokens', () => '/access/public-tokens'],
+  ['the request log', () => '/logs/requests'],
+  [
+    'an entry of the request log',
+    () => '/logs/requests',
+    page => page.locator('tbody button').first().click(),
+  ],
+  ['the audit log', () => '/logs/audit'],
+  ['API keys', () => '/settings/api-keys'],
+  ['a new API key', () => '/settings/api-keys', press('Generate New Key')],
+  ['members', () => '/settings/members'],
+  ['the organization', () => '/settings/organization'],
+  ['security', () => '/settings/security'],
+  ['about', () => '/settings/about'],
+  ['the command palette', () => '/vaults', page => page.keyboard.press('Control+k')],
+  ['no such page', () => '/nowhere'],
+];
+
+/** What runs in the page: the rules that are broken, and where. */
+const run = `(async tags => {
+  const { violations } = await axe.run(document, { runOnly: tags });
+  return violations.map(({ id, nodes }) => id + ': ' + nodes.map(node => node.html.slice(0, 160)).join(' | '));
+})(${JSON.stringify(rules)})`;
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate<string[]>(run);
+}
+
+async function look(page: Page, [, path, prepare]: Visit): Promise<string[]> {
+  await page.goto(path(demo));
+  await page.locator('h1, h2, p').first().waitFor();
+  await page.waitForLoadState('networkidle');
+  await prepare?.(page);
+  await page.waitForTimeout(100);
+  return violations(page);
+}
+
+for (const visit of visits) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    test(`${visit[0]}, in ${colorScheme}: axe finds nothing`, async () => {
+      await walk.page.emulateMedia({ colorScheme });
+      assert.deepEqual(await look(walk.page, visit), []);
+      assert.deepEqual(walk.complaints.splice(0), []);
+    });
+  }
+}
+
+test('no page is wider than a phone', async () => {
+  await walk.page.setViewportSize({ width: 360, height: 740 });
+  for (const visit of visits) {
+    assert.deepEqual(await look(walk.page, visit), [], visit[0]);
+    const [needed, given] = await walk.page.evaluate<number[]>(
+      '[document.documentElement.scrollWidth, innerWidth]',
+    );
+    assert.ok(needed! <= given!, `${visit[0]} needs ${needed}px of ${given}px`);
+  }
+  await walk.page.setViewportSize({ width: 1280, height: 800 });
+});
+
+test('the pages before the door: axe finds nothing', async () => {
+  const { page, context } = await open(browser, service.site, { bypassCSP: true });
+  for (const path of ['/sign-in', '/invite#wrong']) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.goto(path);
+      await page.locator('h1').waitFor();
+      assert.deepEqual(await violations(page), [], `${path} in ${colorScheme}`);
+    }
+  }
+  await context.close();
+});

@@ -1,0 +1,148 @@
+/** People at the door: a passkey, a viewer, an expired session in the middle of an edit, one-time codes. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { ask, type Fresh, launch, open, password, setUp, startFresh, type Walk } from './browser.ts';
+import { type Demo, furnish } from './demo.ts';
+
+let browser: Browser;
+let service: Fresh;
+let owner: Walk;
+let demo: Demo;
+
+before(async () => {
+  [browser, service] = await Promise.all([launch(), startFresh()]);
+  owner = await open(browser, service.site, { permissions: ['clipboard-read', 'clipboard-write'] });
+  await setUp(owner.page, service);
+  demo = await furnish(owner.page, service);
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+const secretPage = () => `/vaults/${demo.vaultId}/secrets/${demo.secretId}`;
+
+async function invite(email: string, role: string): Promise<Walk> {
+  const { body } = await ask(owner.page, 'POST', '/v1/members', { email, role });
+  const walk = await open(browser, service.site);
+  await walk.page.goto(`/invite#${body.token}`);
+  await walk.page.getByLabel('Choose a password').fill(password);
+  assert.equal(new URL(walk.page.url()).hash, '');
+  await walk.page.getByRole('button', { name: 'Join', exact: true }).click();
+  await walk.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  return walk;
+}
+
+async function signIn(page: Page): Promise<void> {
+  await page.getByLabel('Email').fill('owner@example.com');
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+test('a value is not in the page before it is revealed, and gone again after 30 seconds', async () => {
+  const { page } = owner;
+  await page.clock.install();
+  await page.goto(secretPage());
+  await page.getByRole('button', { name: 'Reveal value' }).waitFor();
+  assert.ok(!(await page.content()).includes('postgres://app:second'));
+  await page.getByRole('button', { name: 'Reveal value' }).click();
+  await page.getByText('postgres://app:second').waitFor();
+  await page.clock.runFor(29_000);
+  assert.ok((await page.content()).includes('postgres://app:second'));
+  await page.clock.runFor(2_000);
+  await page.getByRole('button', { name: 'Reveal value' }).waitFor();
+  assert.ok(!(await page.content()).includes('postgres://app:second'));
+});
+
+test('a value is copied without being shown', async () => {
+  const { page } = owner;
+  await page.goto(`/vaults/${demo.vaultId}/secrets`);
+  await page.getByRole('button', { name: 'Copy the value of DATABASE_URL without showing it' }).click();
+  await page.getByText('Copied').waitFor({ state: 'attached' });
+  assert.match(await page.evaluate<string>('navigator.clipboard.readText()'), /^postgres:\/\/app:second/);
+  assert.ok(!(await page.content()).includes('postgres://app:second'));
+});
+
+test('a viewer sees no reveal button, and gets 403 when he asks anyway', async () => {
+  const { page, complaints } = await invite('viewer@example.com', 'viewer');
+  await page.goto(secretPage());
+  await page.getByText('Your role may manage this, but not read it.').waitFor();
+  assert.equal(
+    await page.getByRole('button', { name: /reveal|copy value|compare|change|delete/i }).count(),
+    0,
+  );
+  const { status } = await ask(page, 'POST', `/v1/secrets/${demo.secretId}/reveal`, {});
+  assert.equal(status, 403);
+  assert.deepEqual(complaints, []);
+});
+
+test('a session that ends in the middle of an edit asks for sign-in and loses nothing', async () => {
+  const { page } = owner;
+  await page.goto(secretPage());
+  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
+  await page.getByLabel('New value').fill('typed before the session ended');
+  const { body } = await ask(page, 'GET', '/auth/sessions');
+  const current = body.data.find((session: { current: boolean }) => session.current);
+  await ask(page, 'DELETE', `/auth/sessions/${current.id}`);
+
+  await page.getByRole('button', { name: 'Save' }).click();
+  const window = page.getByRole('dialog', { name: 'Your session has ended' });
+  await window.getByLabel('Password').fill(password);
+  await window.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByText('Secret changed').first().waitFor();
+  const revealed = await ask(page, 'POST', `/v1/secrets/${demo.secretId}/reveal`, {});
+  assert.equal(revealed.body.value, 'typed before the session ended');
+});
+
+test('a refused form keeps what was typed and names the field', async () => {
+  const { page } = owner;
+  await page.goto(`/vaults/${demo.vaultId}/secrets`);
+  await page.getByRole('button', { name: 'New secret' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('SENTRY_DSN');
+  await page.getByRole('textbox', { name: 'Value' }).fill('kept');
+  await page.getByRole('button', { name: 'Store secret' }).click();
+  await page.getByRole('alert').first().waitFor();
+  assert.equal(await page.getByRole('textbox', { name: 'Value' }).inputValue(), 'kept');
+});
+
+test('a passkey is added and signs in', async () => {
+  const { page, context, complaints } = await open(browser, service.site);
+  const devices = await context.newCDPSession(page);
+  await devices.send('WebAuthn.enable');
+  await devices.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  await page.goto('/sign-in');
+  await signIn(page);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.goto('/settings/security');
+  await page.getByLabel('Name of the new passkey').fill('Laptop');
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByText('Passkey added').first().waitFor();
+
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('a wrong password says so, and keeps the email', async () => {
+  const { page, context } = await open(browser, service.site);
+  await page.goto('/sign-in');
+  await page.getByLabel('Email').fill('owner@example.com');
+  await page.getByLabel('Password').fill('not the right one');
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByText('Email or password is not right.').waitFor();
+  assert.equal(await page.getByLabel('Email').inputValue(), 'owner@example.com');
+  await context.close();
+});

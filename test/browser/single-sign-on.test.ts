@@ -1,0 +1,81 @@
+/** Single sign-on as a person walks it: our button, the issuer's real pages, and back inside. */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import { after, before, test } from 'node:test';
+import Provider from 'oidc-provider';
+import type { Browser, Page } from 'playwright-core';
+import { freePort } from '../postgres.ts';
+import { type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+
+const clientSecret = 'a-secret-between-the-two';
+let browser: Browser;
+let service: Fresh;
+let issuer: Server;
+
+before(async () => {
+  const issuerUrl = `http://localhost:${await freePort()}`;
+  const flags = ['--oidc-issuer', issuerUrl, '--oidc-client-id', 'strongroom', '--oidc-name', 'Acme ID'];
+  [browser, service] = await Promise.all([
+    launch(),
+    startFresh(flags, { STRONGROOM_OIDC_CLIENT_SECRET: clientSecret }),
+  ]);
+  issuer = await startIssuer(issuerUrl, `${service.site}/auth/oidc/callback`);
+  const { page, context } = await open(browser, service.site);
+  await setUp(page, service);
+  await context.close();
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+  issuer.closeAllConnections();
+  issuer.close();
+});
+
+async function startIssuer(url: string, redirectUri: string): Promise<Server> {
+  const provider = new Provider(url, {
+    clients: [
+      {
+        client_id: 'strongroom',
+        client_secret: clientSecret,
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: 'client_secret_post',
+      },
+    ],
+    findAccount: (_context, id) => ({
+      accountId: id,
+      claims: async () => ({ sub: id, email: id, email_verified: true }),
+    }),
+    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    pkce: { required: () => true },
+    cookies: { keys: ['only for tests'] },
+  });
+  const server = createServer(provider.callback());
+  await new Promise<void>(resolve => server.listen(Number(new URL(url).port), 'localhost', resolve));
+  return server;
+}
+
+/** The issuer's own forms: who one is, and that one agrees. */
+async function signInAtIssuer(page: Page, as: string): Promise<void> {
+  await page.goto('/sign-in');
+  await page.getByRole('link', { name: 'Sign in with Acme ID' }).click();
+  await page.locator('input[name=login]').fill(as);
+  await page.locator('input[name=password]').fill('x');
+  await page.locator('button[type=submit]').click();
+  await page.locator('button[type=submit]', { hasText: 'Continue' }).click();
+}
+
+test('a member signs in with the issuer and is inside', async () => {
+  const { page, context, complaints } = await open(browser, service.site);
+  await signInAtIssuer(page, 'owner@example.com');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.equal(new URL(page.url()).search, '', 'no code stays in the address');
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('somebody who is no member is told so on the sign-in page', async () => {
+  const { page, context } = await open(browser, service.site);
+  await signInAtIssuer(page, 'stranger@example.com');
+  await page.getByText('Single sign-on did not let you in.').waitFor();
+  await context.close();
+});

@@ -1,0 +1,42 @@
+/** What a first visit fetches stays small: scripts, styles, the letters and the page, as they travel. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+
+const most = 250_000;
+let browser: Browser;
+let service: Fresh;
+
+before(async () => {
+  [browser, service] = await Promise.all([launch(), startFresh()]);
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+async function weigh(page: Page, path: string, heading: string): Promise<number> {
+  const network = await page.context().newCDPSession(page);
+  await network.send('Network.enable');
+  await network.send('Network.setCacheDisabled', { cacheDisabled: true });
+  let bytes = 0;
+  network.on('Network.loadingFinished', ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await page.goto(path);
+  await page.getByRole('heading', { name: heading }).waitFor();
+  await page.waitForLoadState('networkidle');
+  return bytes;
+}
+
+test('the sign-in and the overview each load in under 250 KB', async t => {
+  const { page, context } = await open(browser, service.site);
+  await setUp(page, service);
+  const overview = await weigh(page, '/', 'Overview');
+  await context.clearCookies();
+  const signIn = await weigh(page, '/sign-in', 'Sign in to Strongroom');
+  t.diagnostic(`sign-in ${signIn} bytes, overview ${overview} bytes`);
+  assert.ok(signIn > 50_000 && signIn < most, `sign-in: ${signIn}`);
+  assert.ok(overview > 50_000 && overview < most, `overview: ${overview}`);
+});

@@ -1,0 +1,114 @@
+/** A day's work, by mouse and by keyboard: import, roll back, restore, generate a key, filter a log, find a thing. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { type Demo, furnish, read } from './demo.ts';
+
+let browser: Browser;
+let service: Fresh;
+let walk: Walk;
+let page: Page;
+let demo: Demo;
+
+before(async () => {
+  [browser, service] = await Promise.all([launch(), startFresh()]);
+  walk = await open(browser, service.site);
+  page = walk.page;
+  await setUp(page, service);
+  demo = await furnish(page, service);
+  await read(service, demo, 2);
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+const secretPage = () => `/vaults/${demo.vaultId}/secrets/${demo.secretId}`;
+const currentValue = async (id: string) =>
+  (await ask(page, 'POST', `/v1/secrets/${id}/reveal`, {})).body.value;
+
+test('an import shows what will change before it changes, and then changes it', async () => {
+  await page.goto(`/vaults/${demo.vaultId}/secrets`);
+  await page.getByRole('button', { name: 'Import' }).click();
+  await page
+    .getByLabel('Paste')
+    .fill('DATABASE_URL="imported"\n# a comment\nexport BRAND_NEW=one # and one more\nnonsense\n');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByText('new value, version 3 → 4').waitFor();
+  await page.getByText('1 line is not NAME=value, and left out.').waitFor();
+  assert.match(await currentValue(demo.secretId), /^postgres/, 'nothing has changed yet');
+  await page.getByRole('button', { name: 'Import 2 of 2' }).click();
+  await page.getByRole('link', { name: 'BRAND_NEW' }).waitFor();
+  assert.equal(await currentValue(demo.secretId), 'imported');
+});
+
+test('an earlier version is compared and made current again', async () => {
+  await page.goto(secretPage());
+  await page.getByRole('button', { name: 'Compare version 2 with the current one' }).click();
+  await page.getByText('added: imported').waitFor();
+  await page.getByRole('button', { name: 'Roll back to version 3' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll back', exact: true }).click();
+  await page.getByText('The value of version 3 is current again').first().waitFor();
+  assert.match(await currentValue(demo.secretId), /^postgres:\/\/app:second/);
+});
+
+test('what was deleted comes back from the trash', async () => {
+  await page.goto(`/vaults/${demo.vaultId}/trash`);
+  await page.getByRole('button', { name: 'Restore OLD_API_TOKEN' }).click();
+  await page.getByText('The trash is empty').waitFor();
+  await page.goto(`/vaults/${demo.vaultId}/secrets?q=OLD_API`);
+  await page.getByRole('link', { name: 'OLD_API_TOKEN' }).waitFor();
+});
+
+test('Settings, API Keys, Generate New Key: a key that the general API takes, shown once', async () => {
+  await page.goto('/');
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await page.getByRole('link', { name: 'API Keys' }).click();
+  await page.getByRole('button', { name: 'Generate New Key' }).click();
+  await page.getByLabel('Name').fill('first');
+  await page.getByRole('button', { name: 'Generate', exact: true }).click();
+  const key = await page.locator('[data-token]').innerText();
+  const answer = await fetch(`${service.url}/v1/vaults`, { headers: { authorization: `Bearer ${key}` } });
+  assert.equal(answer.status, 200);
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.reload();
+  await page.getByText('first').waitFor();
+  assert.ok(!(await page.content()).includes(key));
+});
+
+test('the filters of the request log live in the address', async () => {
+  await page.goto('/logs/requests');
+  await page.getByLabel('Status').selectOption('401');
+  await page.waitForURL(/status=401/);
+  await page.locator('tbody tr').first().waitFor();
+  await page.reload();
+  await page.locator('tbody tr').first().waitFor();
+  const shown = await page.locator('tbody tr td:nth-child(2)').allInnerTexts();
+  assert.ok(shown.length > 0 && shown.every(status => status === '401'), shown.join());
+});
+
+test('a read shows up in the request log while one looks', async () => {
+  await page.goto('/logs/requests');
+  await page.locator('tbody tr').first().waitFor();
+  const mark = `watcher/${Date.now()}`;
+  await fetch(`${service.url}/api/v1/vaults/${demo.vaultId}`, {
+    headers: { authorization: `Bearer ${demo.accessKey}`, 'user-agent': mark },
+  });
+  await page.getByText(mark).waitFor({ timeout: 10_000 });
+});
+
+test('the command palette finds a secret by name, by keyboard alone', async () => {
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('sentry');
+  await page.getByRole('option', { name: /SENTRY_DSN/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'SENTRY_DSN' }).waitFor();
+  assert.match(page.url(), /\/secrets\/[0-9a-f-]{36}$/);
+});
+
+test('under the strict policy the pages complain of nothing', () => {
+  assert.deepEqual(walk.complaints, []);
+});

@@ -1,0 +1,182 @@
+/** People at their browsers: a cookie jar, the headers that a browser sends by itself, and a fresh service to visit. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pg from 'pg';
+import { readConfig, serveOptions } from '../src/config.ts';
+import { type Running, serve } from '../src/serve.ts';
+import { type Answer, Clock, callService, type EngineName } from './harness.ts';
+import { freshDatabase } from './postgres.ts';
+
+export const cookieName = '__Host-strongroom';
+export const password = 'correct horse battery staple';
+
+/** Sends what a browser sends from a page of the service itself. */
+export class Browser {
+  readonly #url: () => string;
+  readonly cookies = new Map<string, string>();
+  /** The last `Set-Cookie` headers, as they were sent. */
+  setCookies: string[] = [];
+
+  constructor(url: string | (() => string)) {
+    this.#url = typeof url === 'string' ? () => url : url;
+  }
+
+  get url(): string {
+    return this.#url();
+  }
+
+  get cookie(): string | undefined {
+    return this.cookies.get(cookieName);
+  }
+
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+    key: string | null = null,
+  ): Promise<Answer> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const own = { origin: this.url, 'sec-fetch-site': 'same-origin' };
+    const answer = await callService(this.url, method, path, body, key, {
+      ...(method === 'GET' ? {} : own),
+      ...(cookie === '' ? {} : { cookie }),
+      ...headers,
+    });
+    this.setCookies = answer.headers.getSetCookie();
+    for (const line of this.setCookies) this.#keep(line);
+    return answer;
+  }
+
+  post(path: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.call('POST', path, body, headers);
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.call('GET', path);
+  }
+
+  signIn(email: string, secret = password, code?: string): Promise<Answer> {
+    return this.post('/auth/password', { email, password: secret, ...(code === undefined ? {} : { code }) });
+  }
+
+  #keep(line: string): void {
+    const [pair = ''] = line.split(';');
+    const [name = '', value = ''] = pair.split('=');
+    if (/max-age=0(;|$)/i.test(line)) this.cookies.delete(name);
+    else this.cookies.set(name, value);
+  }
+}
+
+export interface EmptyService {
+  readonly url: string;
+  readonly setupUrl: string | null;
+  readonly setupToken: string;
+  readonly clock: Clock;
+  readonly reports: string[];
+  readonly databaseUrl: string | null;
+  readonly data: string;
+  browser(): Browser;
+  replica(): Promise<Running>;
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A service that nobody has set up yet. */
+export async function startEmpty(
+  engine: EngineName,
+  flags: readonly string[] = [],
+  environment: Record<string, string> = {},
+): Promise<EmptyService> {
+  const data = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  const databaseUrl = engine === 'postgres' ? await freshDatabase() : null;
+  const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
+  const clock = new Clock();
+  const reports: string[] = [];
+  const start = () => {
+    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], environment);
+    return serve(config, { now: clock.now, report: line => reports.push(line) });
+  };
+  let running = await start();
+  const replicas: Running[] = [];
+  return {
+    get url() {
+      return running.url;
+    },
+    get setupUrl() {
+      return running.setupUrl;
+    },
+    get setupToken() {
+      return running.setupUrl!.split('#')[1]!;
+    },
+    clock,
+    reports,
+    databaseUrl,
+    data,
+    browser: () => new Browser(() => running.url),
+    replica: async () => {
+      const replica = await start();
+      replicas.push(replica);
+      return replica;
+    },
+    restart: async () => {
+      await running.stop();
+      running = await start();
+    },
+    stop: async () => {
+      await Promise.all([running, ...replicas].map(one => one.stop()));
+      await rm(data, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Sets the service up, with its owner signed in. */
+export async function setUp(service: EmptyService, email = 'owner@example.org'): Promise<Browser> {
+  const browser = service.browser();
+  const answer = await browser.post('/auth/setup', {
+    token: service.setupToken,
+    email,
+    password,
+    organization: 'Acme',
+  });
+  if (answer.status !== 200) throw new Error(answer.text);
+  return browser;
+}
+
+/** Invites somebody, who joins and is signed in. */
+export async function invite(
+  service: EmptyService,
+  owner: Browser,
+  email: string,
+  role: string,
+): Promise<{ browser: Browser; id: string }> {
+  const { body: member } = await owner.post('/v1/members', { email, role });
+  const browser = service.browser();
+  const answer = await browser.post('/auth/invitation/accept', { token: member.token, password });
+  if (answer.status !== 200) throw new Error(answer.text);
+  return { browser, id: member.id };
+}
+
+/** Speaks to the database behind the service's back, as somebody who can write to it would. */
+export async function tamper(
+  service: Pick<EmptyService, 'databaseUrl' | 'data'>,
+  statement: string,
+): Promise<Record<string, unknown>[]> {
+  if (service.databaseUrl === null) {
+    const db = new DatabaseSync(join(service.data, 'strongroom.db'));
+    try {
+      return db.prepare(statement).all() as Record<string, unknown>[];
+    } finally {
+      db.close();
+    }
+  }
+  const client = new pg.Client(service.databaseUrl);
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * A form's state. What was typed stays, whatever the service answers; the field that it names gets the reason,
+ * everything else is said above the buttons.
+ */
+import { type FormEvent, useState } from 'react';
+import { ApiError, sentence } from './client.ts';
+
+export interface Form<T> {
+  readonly values: T;
+  readonly busy: boolean;
+  /** What to say above the buttons; empty where a field says it. */
+  readonly problem: string;
+  set<K extends keyof T>(name: K, value: T[K]): void;
+  errorOf(name: string): string;
+  fail(error: unknown): void;
+  submit(action: (values: T) => Promise<unknown>): (event: FormEvent) => void;
+  reset(): void;
+}
+
+export function useForm<T extends object>(initial: T): Form<T> {
+  const [values, setValues] = useState(initial);
+  const [failure, setFailure] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const field = failure instanceof ApiError ? (failure.field.split('.')[0] ?? '') : '';
+  const isOurs = field !== '' && field in values;
+
+  async function run(action: (values: T) => Promise<unknown>) {
+    setBusy(true);
+    setFailure(null);
+    try {
+      await action(values);
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  return {
+    values,
+    busy,
+    problem: failure === null || isOurs ? '' : sentence(failure),
+    set: (name, value) => setValues(before => ({ ...before, [name]: value })),
+    errorOf: name => (isOurs && field === name ? (failure as ApiError).reason : ''),
+    fail: setFailure,
+    submit: action => event => {
+      event.preventDefault();
+      if (!busy) void run(action);
+    },
+    reset: () => {
+      setValues(initial);
+      setFailure(null);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * Makes items of what was pasted or dropped: `.env` lines, a JSON object, PEM blocks, a PKCS#12 file. What can't
+ * be read is said in a sentence, and never repeated.
+ */
+import { base64Of, type Dropped, isPkcs12, stemOf, textOf } from './files.ts';
+
+export type Item =
+  | { readonly kind: 'secret'; readonly name: string; readonly value: string }
+  | { readonly kind: 'key'; readonly name: string; readonly pem: string }
+  | { readonly kind: 'certificate'; readonly name: string; readonly pem: string }
+  | { readonly kind: 'pkcs12'; readonly name: string; readonly base64: string };
+
+export interface Parsed {
+  readonly items: readonly Item[];
+  readonly problems: readonly string[];
+}
+
+export function parseFile(file: Dropped): Parsed {
+  if (isPkcs12(file)) {
+    return {
+      items: [{ kind: 'pkcs12', name: stemOf(file.name), base64: base64Of(file.bytes) }],
+      problems: [],
+    };
+  }
+  return parseText(textOf(file), stemOf(file.name));
+}
+
+export function parseText(text: string, name = 'imported'): Parsed {
+  const trimmed = text.trim();
+  if (trimmed === '') return { items: [], problems: [] };
+  if (trimmed.includes('-----BEGIN ') && !/^\s*(export\s+)?[\w.-]+\s*=/.test(trimmed))
+    return parsePem(trimmed, name);
+  if (trimmed.startsWith('{') || trimmed.startsWith('[')) return parseJson(trimmed);
+  return parseEnvironment(text);
+}
+
+/** An object of names and values, or a list of `{name, value}`. What is no string is kept as JSON. */
+function parseJson(text: string): Parsed {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return { items: [], problems: ['This looks like JSON, but is not complete.'] };
+  }
+  const pairs: ([string, unknown] | null)[] = Array.isArray(parsed)
+    ? parsed.map(pairOf)
+    : Object.entries(parsed as object);
+  const items = pairs
+    .filter((pair): pair is [string, unknown] => pair !== null && pair[0] !== '')
+    .map(
+      ([name, value]): Item => ({
+        kind: 'secret',
+        name,
+        value: typeof value === 'string' ? value : JSON.stringify(value),
+      }),
+    );
+  const left = pairs.length - items.length;
+  return {
+    items,
+    problems: left === 0 ? [] : [`${left} of the list have no name and value, and are left out.`],
+  };
+}
+
+function pairOf(entry: unknown): [string, unknown] | null {
+  const { name, key, value } = (entry ?? {}) as { name?: unknown; key?: unknown; value?: unknown };
+  const found = name ?? key;
+  return typeof found === 'string' && value !== undefined ? [found, value] : null;
+}
+
+const assignment = /^\s*(?:export\s+)?([\w.-]+)\s*=[ \t]*("(?:\\[\s\S]|[^"\\])*"|'[^']*'|`[^`]*`|[^\r\n]*)/gm;
+
+/** The lines of a `.env` file: quotes may span lines, `#` begins a comment, `export` is allowed. */
+function parseEnvironment(text: string): Parsed {
+  const items: Item[] = [];
+  const rest = text.replace(assignment, (_, name: string, raw: string) => {
+    items.push({ kind: 'secret', name, value: unquote(raw) });
+    return '';
+  });
+  const unread = rest.split('\n').filter(line => line.trim() !== '' && !/^\s*#/.test(line)).length;
+  const problems =
+    unread === 0 ? [] : [`${unread} ${unread === 1 ? 'line is' : 'lines are'} not NAME=value, and left out.`];
+  return { items, problems };
+}
+
+const escapes: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
+
+function unquote(raw: string): string {
+  const text = raw.trim();
+  if (/^"[\s\S]*"$/.test(text))
+    return text.slice(1, -1).replace(/\\([nrt"\\$])/g, (_, letter: string) => escapes[letter]!);
+  if (/^(['`])[\s\S]*\1$/.test(text)) return text.slice(1, -1);
+  return text.replace(/\s+#.*$/, '').trim();
+}
+
+const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
+
+/** Certificates that stand together are one chain; each key is an item of its own. */
+function parsePem(text: string, name: string): Parsed {
+  const blocks = [...text.matchAll(block)].map(([pem, label = '']) => ({ pem, label }));
+  const chain = blocks.filter(({ label }) => label.endsWith('CERTIFICATE')).map(({ pem }) => pem);
+  const keys = blocks.filter(({ label }) => label.endsWith('KEY')).map(({ pem }) => pem);
+  const numbered = (index: number) => (keys.length > 1 ? `${name}-${index + 1}` : name);
+  const items: Item[] = keys.map((pem, index) => ({ kind: 'key', name: numbered(index), pem: `${pem}\n` }));
+  if (chain.length > 0) items.push({ kind: 'certificate', name, pem: `${chain.join('\n')}\n` });
+  const left = blocks.length - keys.length - chain.length;
+  const problems =
+    left === 0 ? [] : [`${left} PEM blocks hold neither a key nor a certificate, and are left out.`];
+  return { items, problems: blocks.length === 0 ? ['This PEM is not complete.'] : problems };
+}

@@ -1,0 +1,42 @@
+/** One entry of the audit log, whole. */
+import type { AuditLog } from '../../api/types.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { SidePanel } from '../../ui/dialog.tsx';
+import { Facts, Mono } from '../../ui/facts.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { VaultName } from '../access/vault-name.tsx';
+
+export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () => void }) {
+  const { actor, subject } = entry;
+  return (
+    <SidePanel open onClose={onClose} title={entry.action} description={<Exact at={entry.created_at} />}>
+      <div className="flex flex-col gap-6">
+        <Facts
+          facts={[
+            [
+              'Outcome',
+              <Badge key="outcome" tone={entry.outcome === 'allowed' ? 'good' : 'bad'}>
+                {entry.outcome}
+              </Badge>,
+            ],
+            ['Who', `${actor.name} (${actor.kind.replaceAll('_', ' ')})`],
+            ['Who, by id', <Mono key="actor">{actor.id}</Mono>],
+            ['What', subject === null ? '–' : `${subject.name} (${subject.type})`],
+            ['What, by id', <Mono key="subject">{subject?.id ?? '–'}</Mono>],
+            ['Revision', entry.revision ?? '–'],
+            ['Vault', <VaultName key="vault" id={entry.vault_id} />],
+            ['Address', <Mono key="address">{entry.ip_address}</Mono>],
+            ['Client', entry.user_agent || 'not said'],
+            ['Request id', <Mono key="request">{entry.request_id}</Mono>],
+            ['Entry id', <Mono key="id">{entry.id}</Mono>],
+            ['Receipt', <Mono key="receipt">{entry.receipt}</Mono>],
+          ]}
+        />
+        {Object.keys(entry.details).length > 0 && (
+          <CodeBlock text={JSON.stringify(entry.details, null, 2)} label="details" />
+        )}
+      </div>
+    </SidePanel>
+  );
+}

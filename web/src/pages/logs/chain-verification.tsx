@@ -1,0 +1,49 @@
+/** Whether the chains of the log are whole, as the service last found them. Left out where it does not say. */
+import { LoaderCircle, ShieldAlert, ShieldCheck } from 'lucide-react';
+import { useOptional } from '../../api/use.ts';
+import { Ago } from '../../ui/time.tsx';
+
+interface Verification {
+  readonly checked_at: string | null;
+  readonly running: boolean;
+  readonly ok: boolean | null;
+  readonly entries: number;
+  readonly findings: readonly unknown[];
+}
+
+const every = 10_000;
+const figures = new Intl.NumberFormat('en');
+const looks = {
+  whole: { icon: ShieldCheck, colour: 'bg-good-soft text-good', role: 'status' },
+  broken: { icon: ShieldAlert, colour: 'bg-bad-soft text-bad', role: 'alert' },
+  running: { icon: LoaderCircle, colour: 'bg-accent-soft text-accent-strong', role: 'status' },
+} as const;
+
+function stateOf({ ok }: Verification): keyof typeof looks {
+  if (ok === null) return 'running';
+  return ok ? 'whole' : 'broken';
+}
+
+function sentenceOf({ ok, findings }: Verification): string {
+  if (ok === null) return 'The chain is being verified…';
+  if (ok) return 'The chain is whole: nothing was edited, removed or cut off.';
+  const places = findings.length === 1 ? 'one place' : `${findings.length} places`;
+  return `The chain is broken in ${places}. Run “strongroom audit verify” for where.`;
+}
+
+export function ChainVerification() {
+  const { data } = useOptional<Verification>('/v1/audit-logs/verification', true, every);
+  if (!data) return null;
+  const { icon: Icon, colour, role } = looks[stateOf(data)];
+  return (
+    <div role={role} className={`flex flex-wrap items-center gap-x-3 gap-y-1 rounded-xl px-4 py-3 ${colour}`}>
+      <Icon className="size-5 shrink-0" aria-hidden />
+      <span className="font-medium">{sentenceOf(data)}</span>
+      {data.checked_at !== null && (
+        <span className="text-[13px]">
+          {figures.format(data.entries)} entries, checked <Ago at={data.checked_at} />
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+/** At a glance: who has been reading, what failed, what runs out, and what nobody uses any more. */
+
+import type { Overview as Facts } from '../../api/types.ts';
+import { useOptional } from '../../api/use.ts';
+import { useMay, useSession } from '../../session/session.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Loading, Page, Section, Wrong } from '../../ui/page.tsx';
+import { Counts } from './counts.tsx';
+import { ExpiryTimeline } from './expiry-timeline.tsx';
+import { BusiestKeys, BusiestVaults, FailedAddresses } from './rankings.tsx';
+import { ReadsChart } from './reads-chart.tsx';
+import { UnusedKeys } from './unused-keys.tsx';
+
+export default function Overview() {
+  const may = useMay();
+  const { organization } = useSession().signedIn;
+  const overview = useOptional<Facts>('/v1/overview', true, 15_000);
+  const actions = may('vaults:write') && (
+    <ButtonLink href="/vaults?new=vault" look="primary">
+      New vault
+    </ButtonLink>
+  );
+  return (
+    <Page title="Overview" above={organization.name} actions={actions}>
+      {overview.isPending && <Loading />}
+      {overview.error && !overview.data && (
+        <Wrong error={overview.error} retry={() => void overview.refetch()} />
+      )}
+      {overview.data === null && (
+        <p className="text-muted">Your role shows no overview. The vaults are on the left.</p>
+      )}
+      {overview.data && <Glance facts={overview.data} />}
+    </Page>
+  );
+}
+
+function Glance({ facts }: { facts: Facts }) {
+  const may = useMay();
+  const readsLogs = may('logs:read');
+  return (
+    <>
+      <Counts facts={facts} />
+      {readsLogs && (
+        <Section title="Reads" intro="Vault requests of the last 24 hours, by their outcome.">
+          <ReadsChart reads={facts.reads} />
+        </Section>
+      )}
+      <Section title="Expiring" intro="Secrets, keys and certificates that run out in the next 90 days.">
+        <ExpiryTimeline items={facts.expiring} />
+      </Section>
+      <div className="grid items-start gap-6 lg:grid-cols-2">
+        {readsLogs && <BusiestVaults vaults={facts.busiest_vaults} />}
+        {readsLogs && <BusiestKeys keys={facts.busiest_keys} />}
+        {readsLogs && <FailedAddresses addresses={facts.failed_addresses} />}
+        <UnusedKeys keys={facts.unused_keys} />
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+/** Reads over time as stacked bars. The same figures stand in a table for those who don't see the bars. */
+import { useSyncExternalStore } from 'react';
+import type { Overview } from '../../api/types.ts';
+
+type Reads = Overview['reads'];
+
+const height = 160;
+const narrowScreen = window.matchMedia('(max-width: 640px)');
+const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const figures = new Intl.NumberFormat('en');
+
+export function ReadsChart({ reads }: { reads: Reads }) {
+  const total = sum(reads, 'success');
+  const failed = sum(reads, 'failure');
+  if (total + failed === 0) {
+    return (
+      <p className="py-8 text-center text-muted">
+        Nobody has read a vault yet. Make an access key under Access, and its first read shows up here.
+      </p>
+    );
+  }
+  return (
+    <figure>
+      <figcaption className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-[13px]">
+        <Legend colour="bg-[var(--chart-good)]" text={`${figures.format(total)} answered`} />
+        <Legend colour="bg-[var(--chart-bad)]" text={`${figures.format(failed)} refused`} />
+      </figcaption>
+      <Bars reads={reads} />
+      <ChartTable reads={reads} />
+    </figure>
+  );
+}
+
+/** A phone gets fewer units of width, so that the letters stay as large as elsewhere. */
+function useWidth(): number {
+  const isNarrow = useSyncExternalStore(
+    changed => {
+      narrowScreen.addEventListener('change', changed);
+      return () => narrowScreen.removeEventListener('change', changed);
+    },
+    () => narrowScreen.matches,
+  );
+  return isNarrow ? 330 : 960;
+}
+
+function Bars({ reads }: { reads: Reads }) {
+  const width = useWidth();
+  const most = niceCeiling(Math.max(...reads.map(({ success, failure }) => success + failure)));
+  const step = width / reads.length;
+  const scale = (value: number) => (value / most) * height;
+  const every = Math.ceil(reads.length / (width / 110));
+  return (
+    <svg viewBox={`-34 -8 ${width + 34} ${height + 30}`} className="w-full" aria-hidden>
+      {[0, 0.5, 1].map(part => (
+        <g key={part}>
+          <line x1={0} x2={width} y1={height * (1 - part)} y2={height * (1 - part)} className="stroke-line" />
+          <text
+            x={-8}
+            y={height * (1 - part) + 4}
+            textAnchor="end"
+            className="fill-muted text-[11px] tabular-nums"
+          >
+            {figures.format(most * part)}
+          </text>
+        </g>
+      ))}
+      {reads.map(({ at, success, failure }, index) => (
+        <g key={at} transform={`translate(${index * step + step * 0.14} 0)`}>
+          <rect
+            width={step * 0.72}
+            y={height - scale(success)}
+            height={scale(success)}
+            rx={2}
+            className="fill-[var(--chart-good)]"
+          />
+          <rect
+            width={step * 0.72}
+            y={height - scale(success + failure) - (failure > 0 && success > 0 ? 1.5 : 0)}
+            height={scale(failure)}
+            rx={2}
+            className="fill-[var(--chart-bad)]"
+          />
+          <title>{`${hour.format(new Date(at))}: ${success} answered, ${failure} refused`}</title>
+          {index % every === 0 && (
+            <text
+              x={step * 0.36}
+              y={height + 18}
+              textAnchor="middle"
+              className="fill-muted text-[11px] tabular-nums"
+            >
+              {hour.format(new Date(at))}
+            </text>
+          )}
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+function ChartTable({ reads }: { reads: Reads }) {
+  return (
+    <table className="sr-only">
+      <caption>Reads by the hour</caption>
+      <thead>
+        <tr>
+          <th scope="col">Hour</th>
+          <th scope="col">Answered</th>
+          <th scope="col">Refused</th>
+        </tr>
+      </thead>
+      <tbody>
+        {reads.map(({ at, success, failure }) => (
+          <tr key={at}>
+            <th scope="row">{hour.format(new Date(at))}</th>
+            <td>{success}</td>
+            <td>{failure}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Legend({ colour, text }: { colour: string; text: string }) {
+  return (
+    <span className="flex items-center gap-2 text-muted">
+      <span aria-hidden className={`size-2.5 rounded-sm ${colour}`} />
+      <span className="tabular-nums">{text}</span>
+    </span>
+  );
+}
+
+function sum(reads: Reads, name: 'success' | 'failure'): number {
+  return reads.reduce((total, one) => total + one[name], 0);
+}
+
+/** The next round figure above: 1, 2 or 5 times a power of ten, and even, so that its half is whole. */
+function niceCeiling(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
+  const found = [1, 2, 4, 6, 8, 10].find(factor => factor * power >= value) ?? 10;
+  return Math.max(2, found * power);
+}

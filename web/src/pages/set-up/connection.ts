@@ -1,0 +1,76 @@
+/** How a program or an assistant reads a vault: the lines to paste, and the same requests made by this page. */
+
+export interface Connection {
+  readonly baseUrl: string;
+  readonly vaultId: string;
+  /** Only where it has just been made; otherwise a place-holder stands in the lines. */
+  readonly accessKey?: string;
+}
+
+const placeholder = '$VAULT_ACCESS_KEY';
+
+export function curlLine({ baseUrl, vaultId, accessKey = placeholder }: Connection): string {
+  return [
+    `curl ${baseUrl}/api/v1/vaults/${vaultId} \\`,
+    `  -H 'Authorization: Bearer ${accessKey}' \\`,
+    `  -H 'Accept: application/json'`,
+  ]
+    .join('\n')
+    .replace(`'Authorization: Bearer ${placeholder}'`, `"Authorization: Bearer ${placeholder}"`);
+}
+
+export function mcpConfiguration({ baseUrl, accessKey = placeholder }: Connection): string {
+  const strongroom = {
+    type: 'http',
+    url: `${baseUrl}/mcp`,
+    headers: { Authorization: `Bearer ${accessKey}` },
+  };
+  return JSON.stringify({ mcpServers: { strongroom } }, null, 2);
+}
+
+export interface Tried {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+/** Reads the vault as a program would: with the access key alone, without this page's session. */
+export async function tryCurl({ vaultId, accessKey = '' }: Connection): Promise<Tried> {
+  const answer = await fetch(`/api/v1/vaults/${vaultId}?secrets=names`, {
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: { authorization: `Bearer ${accessKey}`, accept: 'application/json' },
+  });
+  if (!answer.ok) return { ok: false, text: `The service answered ${answer.status}.` };
+  const { name, secrets } = (await answer.json()) as { name: string; secrets: { name: string }[] };
+  return {
+    ok: true,
+    text: `Read “${name}”: ${secrets.map(secret => secret.name).join(', ') || 'no active secrets'}.`,
+  };
+}
+
+/** Asks the tool endpoint for its list of names, as an assistant would. */
+export async function tryMcp({ accessKey = '' }: Connection): Promise<Tried> {
+  const answer = await fetch('/mcp', {
+    method: 'POST',
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: {
+      authorization: `Bearer ${accessKey}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    },
+    body: JSON.stringify({
+      method: 'tools/call',
+      params: { name: 'secrets.list', arguments: { namesOnly: true } },
+    }),
+  });
+  const body = answer.headers.get('content-type')?.includes('json') ? await answer.json() : {};
+  if (!answer.ok || body.error || body.result?.isError) {
+    return { ok: false, text: `The tool endpoint answered ${answer.status}.` };
+  }
+  const secrets: { name: string }[] = body.result?.structuredContent?.secrets ?? [];
+  return {
+    ok: true,
+    text: `An assistant sees: ${secrets.map(secret => secret.name).join(', ') || 'no active secrets'}.`,
+  };
+}

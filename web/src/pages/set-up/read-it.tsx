@@ -1,0 +1,32 @@
+/** The last step: the access key, shown once, and two ways to use it. */
+import { useSession } from '../../session/session.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
+import { DialogButtons } from '../../ui/dialog.tsx';
+import { TokenOnce } from '../../ui/token-once.tsx';
+import { Steps } from './steps.tsx';
+import { TryLines } from './try-lines.tsx';
+import type { First } from './welcome.tsx';
+
+export function ReadIt({ first: { vault, secret, accessKey } }: { first: First }) {
+  const { state } = useSession();
+  const connection = { baseUrl: state.base_url, vaultId: vault.id, accessKey: accessKey.token };
+  return (
+    <Steps
+      at={3}
+      wide
+      title={`Read ${secret.name}`}
+      intro={`This access key reads the vault “${vault.name}” and nothing else. Every read is written down before it is answered.`}
+    >
+      <div className="flex flex-col gap-6">
+        <TokenOnce token={accessKey.token ?? ''} what="access key" />
+        <TryLines connection={connection} />
+        <DialogButtons>
+          <ButtonLink href={`/vaults/${vault.id}/secrets`}>Open the vault</ButtonLink>
+          <ButtonLink href="/" look="primary">
+            To the overview
+          </ButtonLink>
+        </DialogButtons>
+      </div>
+    </Steps>
+  );
+}

@@ -1,0 +1,57 @@
+/** What this service is and how it keeps its keys. */
+import type { AboutRecord } from '../../api/types.ts';
+import { useOptional } from '../../api/use.ts';
+import { useSession } from '../../session/session.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { Facts, Mono } from '../../ui/facts.tsx';
+import { Section } from '../../ui/page.tsx';
+
+const engines: Readonly<Record<string, string>> = { sqlite: 'SQLite, embedded', postgres: 'PostgreSQL' };
+
+export default function About() {
+  const { state } = useSession();
+  const { data } = useOptional<AboutRecord>('/v1/about');
+  return (
+    <>
+      <Section title="This service">
+        <Facts
+          facts={[
+            ['Version', state.version],
+            ['Address', <Mono key="address">{state.base_url}</Mono>],
+            ...(data
+              ? ([
+                  ['Engine', engines[data.engine] ?? data.engine],
+                  ['Deployment', <Mono key="deployment">{data.deployment}</Mono>],
+                ] as const)
+              : []),
+          ]}
+        />
+        <p className="mt-4 text-muted">
+          The API is described at{' '}
+          <a href="/docs" className="text-accent-strong underline underline-offset-4">
+            /docs
+          </a>
+          .
+        </p>
+      </Section>
+      {data && (
+        <Section
+          title="Keys at rest"
+          intro="The root key wraps the keyring; the keyring’s current term wraps each vault’s key. An operator rotates both on the command line, while the service runs."
+        >
+          <Facts
+            facts={[
+              ['Root key', data.root_key_provider],
+              ['Keyring term', data.keyring_term],
+            ]}
+          />
+          <h3 className="mt-5 mb-2 font-medium">The log’s public key</h3>
+          <CodeBlock text={data.log_public_key.trim()} label="public key of the log" />
+          <p className="mt-3 text-[13px] text-muted">
+            With the log key and a checkpoint anyone can verify the audit log offline.
+          </p>
+        </Section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,146 @@
+/** One-time codes as a second factor: set up with an app, with recovery codes for the day it is lost. */
+import { ShieldCheck } from 'lucide-react';
+import { useState } from 'react';
+import { post } from '../../api/client.ts';
+import { useForm } from '../../api/form.ts';
+import { useRefreshState, useSession } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { Dialog, DialogButtons, Problem } from '../../ui/dialog.tsx';
+import { Section } from '../../ui/page.tsx';
+import { TextField } from '../../ui/text-field.tsx';
+import { note } from '../../ui/toast.tsx';
+
+interface Begun {
+  readonly secret: string;
+  readonly uri: string;
+}
+
+export function SecondFactor() {
+  const { signedIn } = useSession();
+  return (
+    <Section title="One-time codes" intro="A code from an authenticator app, asked for after the password.">
+      {signedIn.second_factor ? <TurnOff /> : <TurnOn />}
+    </Section>
+  );
+}
+
+function TurnOn() {
+  const [begun, setBegun] = useState<Begun | null>(null);
+  const form = useForm({});
+  const begin = form.submit(async () => setBegun(await post<Begun>('/auth/totp/begin', {})));
+  return (
+    <form onSubmit={begin} className="flex flex-col items-start gap-3">
+      <Problem text={form.problem} />
+      <Button type="submit" busy={form.busy}>
+        Turn on one-time codes
+      </Button>
+      {begun && <Confirm begun={begun} onClose={() => setBegun(null)} />}
+    </form>
+  );
+}
+
+function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: () => void }) {
+  const form = useForm({ code: '' });
+  const [codes, setCodes] = useState<readonly string[]>([]);
+  const refreshState = useRefreshState();
+  async function confirm({ code }: typeof form.values) {
+    const { recovery_codes } = await post<{ recovery_codes: string[] }>('/auth/totp', { code: code.trim() });
+    setCodes(recovery_codes);
+  }
+  async function finish() {
+    onClose();
+    await refreshState();
+  }
+  if (codes.length > 0) {
+    return (
+      <Dialog
+        open
+        onClose={finish}
+        title="Keep your recovery codes"
+        description="Each works once, in place of a code, on the day the app is lost. They are not shown again."
+      >
+        <div className="flex flex-col gap-4">
+          <CodeBlock text={codes.join('\n')} label="recovery codes" />
+          <DialogButtons>
+            <Button look="primary" onClick={finish}>
+              I have stored them
+            </Button>
+          </DialogButtons>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Turn on one-time codes"
+      description="Add this key to your authenticator app, then type the code that it shows."
+    >
+      <form className="flex flex-col gap-4" onSubmit={form.submit(confirm)}>
+        <CodeBlock text={secret.replace(/(.{4})(?=.)/g, '$1 ')} label="key" />
+        <a href={uri} className="text-[13px] text-accent-strong underline underline-offset-4">
+          Open in an authenticator on this device
+        </a>
+        <TextField
+          form={form}
+          name="code"
+          label="Code"
+          inputMode="numeric"
+          autoComplete="one-time-code"
+          required
+        />
+        <DialogButtons problem={form.problem}>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={form.busy}>
+            Turn on
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+function TurnOff() {
+  const { signedIn } = useSession();
+  const form = useForm({ password: '', code: '' });
+  const refreshState = useRefreshState();
+  const byPassword = signedIn.has_password;
+  async function turnOff({ password, code }: typeof form.values) {
+    await post('/auth/totp/remove', byPassword ? { password } : { code });
+    form.reset();
+    await refreshState();
+    note('One-time codes are off');
+  }
+  return (
+    <form className="flex max-w-md flex-col gap-4" onSubmit={form.submit(turnOff)}>
+      <p className="flex items-center gap-2 text-good">
+        <ShieldCheck className="size-4" aria-hidden /> One-time codes are on.
+      </p>
+      {byPassword ? (
+        <TextField
+          form={form}
+          name="password"
+          label="Password, to turn them off"
+          type="password"
+          autoComplete="current-password"
+          required
+        />
+      ) : (
+        <TextField
+          form={form}
+          name="code"
+          label="Code, to turn them off"
+          autoComplete="one-time-code"
+          required
+        />
+      )}
+      <DialogButtons problem={form.problem}>
+        <Button type="submit" look="danger" busy={form.busy}>
+          Turn off
+        </Button>
+      </DialogButtons>
+    </form>
+  );
+}

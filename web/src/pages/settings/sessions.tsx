@@ -1,0 +1,83 @@
+/** Where the person is signed in, and the way to end any of it. */
+import { useQuery } from '@tanstack/react-query';
+import { get, remove } from '../../api/client.ts';
+import type { Session } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { note } from '../../ui/toast.tsx';
+
+export function Sessions() {
+  const found = useQuery({
+    queryKey: ['sessions'],
+    queryFn: () => get<{ data: Session[] }>('/auth/sessions'),
+  });
+  return (
+    <Section
+      title="Sessions"
+      intro="Where you are signed in. End what you don’t recognise, and change your password then."
+    >
+      <ul className="divide-y rounded-lg border">
+        {(found.data?.data ?? []).map(session => (
+          <SessionRow key={session.id} session={session} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const refresh = useRefresh();
+  async function end() {
+    await remove(`/auth/sessions/${session.id}`);
+    await refresh('sessions');
+    note('The session has ended');
+  }
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5">
+      <span className="min-w-0">
+        <span className="flex flex-wrap items-center gap-2 font-medium">
+          {browserOf(session.user_agent)} {session.current && <Badge tone="accent">this one</Badge>}
+        </span>
+        <span className="block text-[13px] leading-5 text-muted">
+          {session.ip_address}, since <Ago at={session.created_at} />, last used <Ago at={session.used_at} />
+        </span>
+      </span>
+      {!session.current && (
+        <ConfirmButton
+          look="quiet"
+          size="small"
+          label="End"
+          name={`End the session from ${session.ip_address}`}
+          title="End this session?"
+          text="Whoever uses it is signed out at once."
+          action="End it"
+          onConfirm={end}
+        />
+      )}
+    </li>
+  );
+}
+
+const browsers = [
+  ['Edg/', 'Edge'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+const systems = [
+  ['Android', 'Android'],
+  ['iPhone', 'iPhone'],
+  ['iPad', 'iPad'],
+  ['Mac OS', 'macOS'],
+  ['Windows', 'Windows'],
+  ['Linux', 'Linux'],
+] as const;
+
+function browserOf(agent: string): string {
+  const browser = browsers.find(([mark]) => agent.includes(mark))?.[1] ?? 'A browser';
+  const system = systems.find(([mark]) => agent.includes(mark))?.[1];
+  return system ? `${browser} on ${system}` : browser;
+}

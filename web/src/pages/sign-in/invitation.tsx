@@ -1,0 +1,89 @@
+/** An invitation by link: says to what, and takes a password or a passkey. */
+import { useQuery } from '@tanstack/react-query';
+import { Fingerprint } from 'lucide-react';
+import { useLocation } from 'wouter';
+import { post } from '../../api/client.ts';
+import { useForm } from '../../api/form.ts';
+import { takeHashToken } from '../../session/hash-token.ts';
+import { makePasskey, passkeysWork, wasCancelled } from '../../session/passkey.ts';
+import { useRefreshState } from '../../session/session.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { Problem } from '../../ui/dialog.tsx';
+import { Loading } from '../../ui/page.tsx';
+import { TextField } from '../../ui/text-field.tsx';
+import { Door } from './door.tsx';
+
+interface Invited {
+  readonly email: string;
+  readonly organization: string;
+  readonly role: string;
+}
+
+export default function Invitation() {
+  const token = takeHashToken();
+  const invited = useQuery({
+    queryKey: ['invitation'],
+    queryFn: () => post<Invited>('/auth/invitation', { token }),
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (invited.isPending) return <Loading />;
+  if (!invited.data) {
+    return (
+      <Door
+        title="This invitation is not valid"
+        intro="It may have been used, replaced or withdrawn. Ask for a new one."
+      >
+        <div className="flex justify-center">
+          <ButtonLink href="/sign-in">To the sign-in</ButtonLink>
+        </div>
+      </Door>
+    );
+  }
+  return <Accept token={token} invited={invited.data} />;
+}
+
+function Accept({ token, invited: { email, organization, role } }: { token: string; invited: Invited }) {
+  const form = useForm({ password: '' });
+  const [, go] = useLocation();
+  const refresh = useRefreshState();
+  async function accept(proof: object) {
+    await post('/auth/invitation/accept', { token, ...proof });
+    await refresh();
+    go('/');
+  }
+  async function acceptByPasskey() {
+    try {
+      const credential = await makePasskey('/auth/invitation/options', { token });
+      await accept({ passkey: { name: 'First passkey', credential } });
+    } catch (error) {
+      if (!wasCancelled(error)) form.fail(error);
+    }
+  }
+  return (
+    <Door title={`Join ${organization}`} intro={`You are invited as ${email}, with the role ${role}.`}>
+      <form className="flex flex-col gap-4" onSubmit={form.submit(({ password }) => accept({ password }))}>
+        <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
+        <TextField
+          form={form}
+          name="password"
+          label="Choose a password"
+          type="password"
+          autoComplete="new-password"
+          minLength={12}
+          required
+          hint="12 characters or more."
+        />
+        <Problem text={form.problem} />
+        <Button type="submit" look="primary" busy={form.busy}>
+          Join
+        </Button>
+        {passkeysWork && (
+          <Button onClick={acceptByPasskey}>
+            <Fingerprint className="size-4" aria-hidden /> Join with a passkey instead
+          </Button>
+        )}
+      </form>
+    </Door>
+  );
+}

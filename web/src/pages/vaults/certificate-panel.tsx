@@ -1,0 +1,71 @@
+/** One certificate: for whom, by whom, until when; and its PEM, which is no secret. */
+import { Link } from 'wouter';
+import type { Certificate } from '../../api/types.ts';
+import { useRecord } from '../../api/use.ts';
+import { useMay } from '../../session/session.tsx';
+import { TagList } from '../../ui/badge.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { Expiry } from '../../ui/expiry.tsx';
+import { Facts, Mono } from '../../ui/facts.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
+import { IdWithCopy } from './secret-panel.tsx';
+
+export function CertificatePanel({ id, onClose }: { id: string; onClose: () => void }) {
+  const record = useRecord<Certificate>('certificates', id);
+  const may = useMay();
+  return (
+    <ItemPanel record={record} onClose={onClose} kind="Certificate">
+      {certificate => (
+        <>
+          {may('certificates:write') && (
+            <div className="flex flex-wrap gap-2">
+              <DeleteItem item={certificate} collection="certificates" onDone={onClose} />
+            </div>
+          )}
+          <PanelPart title="About it">
+            <CertificateFacts certificate={certificate} />
+          </PanelPart>
+          {certificate.pem && (
+            <PanelPart title="PEM">
+              <CodeBlock text={certificate.pem} label="certificate" />
+            </PanelPart>
+          )}
+        </>
+      )}
+    </ItemPanel>
+  );
+}
+
+function CertificateFacts({ certificate: one }: { certificate: Certificate }) {
+  return (
+    <Facts
+      facts={[
+        ['Expires', <Expiry key="expires" at={one.expires_at} />],
+        ['Valid from', <Exact key="from" at={one.not_before} />],
+        ['Valid until', <Exact key="until" at={one.expires_at} />],
+        ['Subject', one.subject],
+        ['Issuer', one.issuer],
+        ['Other names', one.sans.length === 0 ? 'none' : one.sans.join(', ')],
+        ['Serial', <Mono key="serial">{one.serial}</Mono>],
+        ['SHA-256', <Mono key="fingerprint">{one.fingerprint}</Mono>],
+        [
+          'Private key',
+          one.key_id ? (
+            <Link
+              key="key"
+              href={`/vaults/${one.vault_id}/keys/${one.key_id}`}
+              className="underline underline-offset-4"
+            >
+              stored in this vault
+            </Link>
+          ) : (
+            'not stored here'
+          ),
+        ],
+        ['Tags', Object.keys(one.tags).length === 0 ? 'none' : <TagList key="tags" tags={one.tags} />],
+        ['Id', <IdWithCopy key="id" id={one.id} />],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,50 @@
+/** The difference of two texts by lines: the longest common run of lines stays, the rest went or came. */
+
+export interface Difference {
+  readonly kind: 'same' | 'gone' | 'come';
+  readonly text: string;
+}
+
+/** Beyond this many lines a side, everything is shown as replaced: the table would grow with the square. */
+const mostLines = 1_000;
+
+export function differences(before: string, after: string): Difference[] {
+  const old = before.split('\n');
+  const young = after.split('\n');
+  if (old.length > mostLines || young.length > mostLines)
+    return [...mark('gone', old), ...mark('come', young)];
+  return walk(old, young, commonLengths(old, young));
+}
+
+function mark(kind: Difference['kind'], lines: readonly string[]): Difference[] {
+  return lines.map(text => ({ kind, text }));
+}
+
+/** lengths[i][j]: how many lines the rests from i and from j have in common, in order. */
+function commonLengths(old: readonly string[], young: readonly string[]): number[][] {
+  const lengths = Array.from({ length: old.length + 1 }, () => new Array<number>(young.length + 1).fill(0));
+  for (let i = old.length - 1; i >= 0; i--) {
+    for (let j = young.length - 1; j >= 0; j--) {
+      lengths[i]![j] =
+        old[i] === young[j]
+          ? lengths[i + 1]![j + 1]! + 1
+          : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
+    }
+  }
+  return lengths;
+}
+
+function walk(old: readonly string[], young: readonly string[], lengths: readonly number[][]): Difference[] {
+  const found: Difference[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < old.length && j < young.length) {
+    if (old[i] === young[j]) {
+      found.push({ kind: 'same', text: old[i]! });
+      i++;
+      j++;
+    } else if (lengths[i + 1]![j]! >= lengths[i]![j + 1]!) found.push({ kind: 'gone', text: old[i++]! });
+    else found.push({ kind: 'come', text: young[j++]! });
+  }
+  return [...found, ...mark('gone', old.slice(i)), ...mark('come', young.slice(j))];
+}

@@ -1,0 +1,128 @@
+/** One key: its public half for all, its private half on demand, rotation, signing requests and public tokens. */
+import { Pencil, RefreshCw } from 'lucide-react';
+import { useState } from 'react';
+import { post } from '../../api/client.ts';
+import type { Key } from '../../api/types.ts';
+import { useRecord, useRefresh } from '../../api/use.ts';
+import { useMay } from '../../session/session.tsx';
+import { Badge, TagList } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
+import { Expiry, StateBadge } from '../../ui/expiry.tsx';
+import { Facts } from '../../ui/facts.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { note } from '../../ui/toast.tsx';
+import { PublicTokens } from '../access/public-tokens.tsx';
+import { HiddenValue } from './hidden-value.tsx';
+import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
+import { KeyForm } from './key-form.tsx';
+import { kindOf } from './key-kind.ts';
+import { revealKey } from './reveal.ts';
+import { IdWithCopy } from './secret-panel.tsx';
+import { SigningRequest } from './signing-request.tsx';
+import { useVersions, VersionList } from './version-list.tsx';
+
+export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
+  const record = useRecord<Key>('keys', id);
+  const may = useMay();
+  return (
+    <ItemPanel record={record} onClose={onClose} kind="Key">
+      {key => (
+        <>
+          {may('keys:write') && <KeyActions item={key} onClose={onClose} />}
+          {key.type === 'private' && (
+            <PanelPart title="Private half">
+              {key.exportable ? (
+                <HiddenValue
+                  key={key.version}
+                  what="private key"
+                  mayReveal={may('keys:reveal')}
+                  reveal={() => revealKey(key.id)}
+                />
+              ) : (
+                <p className="text-muted">
+                  This key was made not to be exported: its private half never leaves.
+                </p>
+              )}
+            </PanelPart>
+          )}
+          <PanelPart title="Public half">
+            <CodeBlock text={key.public_pem} label="public key" />
+          </PanelPart>
+          <PanelPart title="About it">
+            <KeyFacts item={key} />
+          </PanelPart>
+          {may('public-tokens:read') && <PublicTokens keyId={key.id} keyName={key.name} />}
+          <KeyVersions item={key} />
+        </>
+      )}
+    </ItemPanel>
+  );
+}
+
+function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
+  const [editing, setEditing] = useState(false);
+  const may = useMay();
+  const refresh = useRefresh();
+  async function rotate() {
+    await post(`/v1/keys/${item.id}/rotate`);
+    await refresh('keys', 'versions');
+    note('The key has new material');
+  }
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button size="small" onClick={() => setEditing(true)}>
+        <Pencil className="size-4" aria-hidden /> Change
+      </Button>
+      {item.type === 'private' && (
+        <ConfirmButton
+          look="plain"
+          size="small"
+          label={
+            <>
+              <RefreshCw className="size-4" aria-hidden /> Rotate
+            </>
+          }
+          title={`Rotate ${item.name}?`}
+          text={`New material of the same kind becomes version ${item.version + 1}. Who reads the key gets the new one from then on.`}
+          action="Rotate"
+          onConfirm={rotate}
+        />
+      )}
+      {item.type === 'private' && may('certificates:write') && <SigningRequest keyId={item.id} />}
+      <DeleteItem item={item} collection="keys" onDone={onClose} />
+      {editing && <KeyForm vaultId={item.vault_id} item={item} onClose={() => setEditing(false)} />}
+    </div>
+  );
+}
+
+function KeyFacts({ item }: { item: Key }) {
+  return (
+    <Facts
+      facts={[
+        ['Kind', kindOf(item)],
+        ['Holds', <Badge key="holds">{item.type}</Badge>],
+        ['State', <StateBadge key="state" of={item} />],
+        ['Version', item.version],
+        ['Active from', item.activation_date ? <Exact key="from" at={item.activation_date} /> : 'always'],
+        ['Expires', <Expiry key="expires" at={item.expiration_date} />],
+        ['Tags', Object.keys(item.tags).length === 0 ? 'none' : <TagList key="tags" tags={item.tags} />],
+        ['Changed', <Exact key="changed" at={item.updated_at} />],
+        ['Id', <IdWithCopy key="id" id={item.id} />],
+      ]}
+    />
+  );
+}
+
+function KeyVersions({ item }: { item: Key }) {
+  const versions = useVersions('keys', item.id, item.version);
+  return (
+    <PanelPart title="Versions">
+      <VersionList
+        list={versions}
+        actions={version => version.current && <Badge tone="accent">current</Badge>}
+      />
+    </PanelPart>
+  );
+}

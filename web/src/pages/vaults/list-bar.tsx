@@ -1,0 +1,39 @@
+/** Search and filters above a list of resources, and the button that makes one. They live in the address. */
+import type { ReactNode } from 'react';
+import { useAddress } from '../../ui/address.ts';
+import { SearchBox } from '../../ui/search-box.tsx';
+
+const states = [
+  ['', 'Any state'],
+  ['active', 'Active'],
+  ['inactive', 'Not yet active'],
+  ['expired', 'Expired'],
+  ['disabled', 'Disabled'],
+] as const;
+
+export function ListBar({ what, action }: { what: string; action: ReactNode }) {
+  const address = useAddress();
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      <SearchBox label={`Search ${what}`} value={address.get('q')} onSearch={q => address.set({ q })} />
+      <select
+        aria-label="State"
+        className="control w-auto"
+        value={address.get('state')}
+        onChange={event => address.set({ state: event.target.value })}
+      >
+        {states.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+      {address.get('tag') !== '' && (
+        <button type="button" className="text-[13px] underline" onClick={() => address.set({ tag: '' })}>
+          tag {address.get('tag')} – show all
+        </button>
+      )}
+      <div className="ml-auto">{action}</div>
+    </div>
+  );
+}

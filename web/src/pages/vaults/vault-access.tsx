@@ -1,0 +1,22 @@
+/** The keys that read this vault, and how they are used. */
+import { useParams } from 'wouter';
+import { useSession } from '../../session/session.tsx';
+import { Section } from '../../ui/page.tsx';
+import { AccessKeys } from '../access/access-keys.tsx';
+import { TryLines } from '../set-up/try-lines.tsx';
+
+export default function VaultAccess() {
+  const { vault = '' } = useParams<{ vault: string }>();
+  const { state } = useSession();
+  return (
+    <>
+      <AccessKeys vaultId={vault} />
+      <Section
+        title="How to read this vault"
+        intro="Put an access key of this vault in place of the variable."
+      >
+        <TryLines connection={{ baseUrl: state.base_url, vaultId: vault }} />
+      </Section>
+    </>
+  );
+}

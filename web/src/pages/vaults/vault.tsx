@@ -1,0 +1,127 @@
+/** One vault: its tabs, and what can be done with it as a whole. */
+import { Pencil, Trash2, Upload } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { Link, Redirect, Route, Switch, useLocation, useParams } from 'wouter';
+import { post, remove } from '../../api/client.ts';
+import type { Vault as VaultRecord } from '../../api/types.ts';
+import { useRecord, useRefresh } from '../../api/use.ts';
+import { useMay } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Loading, Page, Wrong } from '../../ui/page.tsx';
+import { TabLinks } from '../../ui/tabs.tsx';
+import { note } from '../../ui/toast.tsx';
+import { VaultForm } from './vault-form.tsx';
+
+const Secrets = lazy(() => import('./secrets.tsx'));
+const Keys = lazy(() => import('./keys.tsx'));
+const Certificates = lazy(() => import('./certificates.tsx'));
+const VaultAccess = lazy(() => import('./vault-access.tsx'));
+const Trash = lazy(() => import('./trash.tsx'));
+const Import = lazy(() => import('../../import/import.tsx'));
+
+export default function Vault() {
+  const { vault: id = '' } = useParams<{ vault: string }>();
+  const vault = useRecord<VaultRecord>('vaults', id);
+  if (vault.isPending) return <Loading />;
+  if (!vault.data) {
+    return (
+      <Page title="Vault">
+        <div className="surface">
+          <Wrong error={vault.error} retry={() => void vault.refetch()} />
+        </div>
+      </Page>
+    );
+  }
+  return <Inside key={id} vault={vault.data} />;
+}
+
+function Inside({ vault }: { vault: VaultRecord }) {
+  const base = `/vaults/${vault.id}`;
+  const tabs = [
+    { href: `${base}/secrets`, label: 'Secrets' },
+    { href: `${base}/keys`, label: 'Keys' },
+    { href: `${base}/certificates`, label: 'Certificates' },
+    { href: `${base}/access`, label: 'Access keys' },
+    { href: `${base}/trash`, label: 'Trash' },
+  ];
+  return (
+    <Page
+      title={vault.name}
+      above={
+        <Link href="/vaults" className="hover:underline">
+          Vaults
+        </Link>
+      }
+      intro={vault.description || undefined}
+      actions={<VaultActions vault={vault} />}
+    >
+      <TabLinks label="Inside the vault" tabs={tabs} />
+      <Suspense fallback={<Loading />}>
+        <Switch>
+          <Route path="/vaults/:vault/secrets/:item?">
+            <Secrets />
+          </Route>
+          <Route path="/vaults/:vault/keys/:item?">
+            <Keys />
+          </Route>
+          <Route path="/vaults/:vault/certificates/:item?">
+            <Certificates />
+          </Route>
+          <Route path="/vaults/:vault/access">
+            <VaultAccess />
+          </Route>
+          <Route path="/vaults/:vault/trash">
+            <Trash />
+          </Route>
+          <Route>
+            <Redirect to={`${base}/secrets`} replace />
+          </Route>
+        </Switch>
+      </Suspense>
+    </Page>
+  );
+}
+
+function VaultActions({ vault }: { vault: VaultRecord }) {
+  const may = useMay();
+  const [open, setOpen] = useState<'edit' | 'import' | null>(null);
+  const [, go] = useLocation();
+  const refresh = useRefresh();
+  async function restore() {
+    await post(`/v1/resources/${vault.id}/restore`);
+    await refresh('vaults');
+  }
+  async function discard() {
+    await remove(`/v1/vaults/${vault.id}`);
+    go('/vaults');
+    await refresh('vaults');
+    note(`Vault “${vault.name}” deleted`, { undo: () => void restore() });
+  }
+  return (
+    <>
+      {may('secrets:write') && (
+        <Button onClick={() => setOpen('import')}>
+          <Upload className="size-4" aria-hidden /> Import
+        </Button>
+      )}
+      {may('vaults:write') && (
+        <>
+          <Button onClick={() => setOpen('edit')}>
+            <Pencil className="size-4" aria-hidden /> Change
+          </Button>
+          <ConfirmButton
+            label={<Trash2 className="size-4" aria-hidden />}
+            name="Delete the vault"
+            title={`Delete “${vault.name}”?`}
+            text="Everything in it stops being readable at once, and its access keys with it. It can be restored for 30 days."
+            action="Delete the vault"
+            onConfirm={discard}
+          />
+        </>
+      )}
+      {open === 'edit' && <VaultForm vault={vault} onClose={() => setOpen(null)} />}
+      <Suspense>{open === 'import' && <Import vaultId={vault.id} onClose={() => setOpen(null)} />}</Suspense>
+    </>
+  );
+}

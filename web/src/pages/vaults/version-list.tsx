@@ -1,0 +1,44 @@
+/** The versions of a secret or a key, newest first. */
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { get } from '../../api/client.ts';
+import type { List, Version } from '../../api/types.ts';
+import { Ago } from '../../ui/time.tsx';
+import { Who } from '../../ui/who.tsx';
+
+export function useVersions(
+  collection: 'secrets' | 'keys',
+  id: string,
+  current: number,
+): UseQueryResult<List<Version>> {
+  return useQuery({
+    queryKey: ['versions', collection, id, current],
+    queryFn: () => get<List<Version>>(`/v1/${collection}/${id}/versions?limit=50`),
+  });
+}
+
+interface VersionListProps {
+  readonly list: UseQueryResult<List<Version>>;
+  readonly actions?: (version: Version) => ReactNode;
+}
+
+export function VersionList({ list, actions }: VersionListProps) {
+  const versions = list.data?.data ?? [];
+  const total = list.data?.pagination.total ?? 0;
+  return (
+    <>
+      <ol className="flex flex-col divide-y rounded-lg border">
+        {versions.map(version => (
+          <li key={version.version} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
+            <span className="w-8 font-medium tabular-nums">v{version.version}</span>
+            <span className="text-[13px] text-muted">
+              <Ago at={version.created_at} /> by <Who id={version.created_by} />
+            </span>
+            <span className="ml-auto flex items-center gap-1">{actions?.(version)}</span>
+          </li>
+        ))}
+      </ol>
+      {total > versions.length && <p className="text-[13px] text-muted">The newest 50 of {total}.</p>}
+    </>
+  );
+}

@@ -1,0 +1,109 @@
+/** One webhook: send a test, change it, give it a new secret, and see what arrived. */
+import { Pencil, RefreshCw, Send } from 'lucide-react';
+import { useState } from 'react';
+import { post, remove, sentence } from '../../api/client.ts';
+import type { Webhook } from '../../api/types.ts';
+import { useRecord, useRefresh } from '../../api/use.ts';
+import { useMay } from '../../session/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Facts, Mono } from '../../ui/facts.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { note } from '../../ui/toast.tsx';
+import { ItemPanel, PanelPart } from '../vaults/item-panel.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { SecretOnce, WebhookForm } from './webhook-form.tsx';
+import { WebhookState } from './webhooks.tsx';
+
+export function WebhookPanel({ id, onClose }: { id: string; onClose: () => void }) {
+  const record = useRecord<Webhook>('webhooks', id);
+  const may = useMay();
+  return (
+    <ItemPanel record={record} onClose={onClose} kind="Webhook">
+      {webhook => (
+        <>
+          {may('webhooks:write') && <WebhookActions webhook={webhook} onClose={onClose} />}
+          <PanelPart title="About it">
+            <Facts
+              facts={[
+                ['Address', <Mono key="url">{webhook.url}</Mono>],
+                ['State', <WebhookState key="state" webhook={webhook} />],
+                ['Events', <Events key="events" events={webhook.events} />],
+                ['Vaults', webhook.vault_ids === null ? 'all' : webhook.vault_ids.length],
+                ['Made', <Exact key="made" at={webhook.created_at} />],
+              ]}
+            />
+          </PanelPart>
+          <Deliveries webhookId={webhook.id} />
+        </>
+      )}
+    </ItemPanel>
+  );
+}
+
+function Events({ events }: { events: readonly string[] }) {
+  return (
+    <span className="flex flex-wrap gap-1">
+      {events.map(event => (
+        <Badge key={event}>{event}</Badge>
+      ))}
+    </span>
+  );
+}
+
+function WebhookActions({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const [editing, setEditing] = useState(false);
+  const [secret, setSecret] = useState('');
+  const refresh = useRefresh();
+  async function test() {
+    await post(`/v1/webhooks/${webhook.id}/test`).then(
+      () => note('A test is on its way: it shows among the deliveries'),
+      error => note(sentence(error), { bad: true }),
+    );
+    await refresh('webhook-deliveries');
+  }
+  async function rotate() {
+    const { secret: fresh = '' } = await post<Webhook>(`/v1/webhooks/${webhook.id}/rotate-secret`);
+    setSecret(fresh);
+  }
+  async function discard() {
+    await remove(`/v1/webhooks/${webhook.id}`);
+    onClose();
+    await refresh('webhooks');
+    note('Webhook deleted');
+  }
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Button size="small" look="primary" onClick={test}>
+        <Send className="size-4" aria-hidden /> Send a test
+      </Button>
+      <Button size="small" onClick={() => setEditing(true)}>
+        <Pencil className="size-4" aria-hidden /> Change
+      </Button>
+      <ConfirmButton
+        look="plain"
+        size="small"
+        label={
+          <>
+            <RefreshCw className="size-4" aria-hidden /> New secret
+          </>
+        }
+        title="Give it a new signing secret?"
+        text="The receiver needs the new one to check what comes from then on."
+        action="New secret"
+        onConfirm={rotate}
+      />
+      <ConfirmButton
+        size="small"
+        label="Delete"
+        title={`Delete ${webhook.name}?`}
+        text="Nothing is sent to it any more."
+        action="Delete"
+        onConfirm={discard}
+      />
+      {editing && <WebhookForm webhook={webhook} onClose={() => setEditing(false)} />}
+      {secret !== '' && <SecretOnce secret={secret} onClose={() => setSecret('')} />}
+    </div>
+  );
+}

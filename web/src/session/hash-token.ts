@@ -1,0 +1,10 @@
+/** A one-time token arrives behind the `#`, which no server sees. It leaves the address bar before anything else. */
+let taken: string | null = null;
+
+export function takeHashToken(): string {
+  if (window.location.hash.length > 1) {
+    taken = decodeURIComponent(window.location.hash.slice(1));
+    window.history.replaceState(null, '', window.location.pathname + window.location.search);
+  }
+  return taken ?? '';
+}

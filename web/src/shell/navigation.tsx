@@ -1,0 +1,39 @@
+/** Where one can go. What a person may not read is not offered. */
+import { Activity, KeyRound, LayoutDashboard, ScrollText, Settings, Vault, Webhook } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import { useMay } from '../session/session.tsx';
+
+const places = [
+  { href: '/', label: 'Overview', icon: LayoutDashboard, needs: '' },
+  { href: '/vaults', label: 'Vaults', icon: Vault, needs: 'vaults:read' },
+  { href: '/access', label: 'Access', icon: KeyRound, needs: 'access-keys:read' },
+  { href: '/logs/requests', label: 'Request log', icon: Activity, needs: 'logs:read' },
+  { href: '/logs/audit', label: 'Audit log', icon: ScrollText, needs: 'logs:read' },
+  { href: '/webhooks', label: 'Webhooks', icon: Webhook, needs: 'webhooks:read' },
+  { href: '/settings', label: 'Settings', icon: Settings, needs: '' },
+] as const;
+
+export function Navigation({ onGo }: { onGo?: () => void }) {
+  const [location] = useLocation();
+  const may = useMay();
+  const shown = places.filter(({ needs }) => needs === '' || may(needs));
+  return (
+    <nav aria-label="Main" className="flex flex-col gap-0.5">
+      {shown.map(({ href, label, icon: Icon }) => {
+        const isHere = href === '/' ? location === '/' : location.startsWith(href);
+        return (
+          <Link
+            key={href}
+            href={href}
+            onClick={onGo}
+            aria-current={isHere ? 'page' : undefined}
+            className={`flex items-center gap-3 rounded-lg px-3 py-1.5 font-medium transition-colors ${isHere ? 'bg-accent-soft text-accent-strong' : 'text-muted hover:bg-sunken hover:text-ink'}`}
+          >
+            <Icon className="size-4 shrink-0" aria-hidden />
+            {label}
+          </Link>
+        );
+      })}
+    </nav>
+  );
+}

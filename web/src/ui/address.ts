@@ -1,0 +1,32 @@
+/** Filters that live in the address: a page can be reloaded, shared and gone back to. Never for a value. */
+import { useSearchParams } from 'wouter';
+
+export interface Address {
+  get(name: string): string;
+  readonly page: number;
+  /** Changes some filters; the page starts again at 1 unless it is the page that changes. */
+  set(changes: Readonly<Record<string, string>>): void;
+  setPage(page: number): void;
+}
+
+export function useAddress(): Address {
+  const [search, setSearch] = useSearchParams();
+  const change = (changes: Readonly<Record<string, string>>) =>
+    setSearch(
+      before => {
+        const next = new URLSearchParams(before);
+        for (const [name, value] of Object.entries(changes)) {
+          if (value === '') next.delete(name);
+          else next.set(name, value);
+        }
+        return next;
+      },
+      { replace: true },
+    );
+  return {
+    get: name => search.get(name) ?? '',
+    page: Math.max(1, Number.parseInt(search.get('page') ?? '1', 10) || 1),
+    set: changes => change({ page: '', ...changes }),
+    setPage: page => change({ page: page === 1 ? '' : String(page) }),
+  };
+}

@@ -1,0 +1,59 @@
+/** Asks before what can't be taken back, and says what it will do. */
+import { type ReactNode, useState } from 'react';
+import { sentence } from '../api/client.ts';
+import { Button, type ButtonLook } from './button.tsx';
+import { Dialog, DialogButtons } from './dialog.tsx';
+
+interface ConfirmProps extends ButtonLook {
+  readonly label: ReactNode;
+  readonly title: string;
+  readonly text: ReactNode;
+  readonly action: string;
+  readonly onConfirm: () => Promise<unknown>;
+  readonly name?: string;
+}
+
+export function ConfirmButton({
+  label,
+  title,
+  text,
+  action,
+  onConfirm,
+  name,
+  look = 'danger',
+  size,
+}: ConfirmProps) {
+  const [open, setOpen] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState('');
+  async function run() {
+    setBusy(true);
+    setProblem('');
+    try {
+      await onConfirm();
+      setOpen(false);
+    } catch (error) {
+      setProblem(sentence(error));
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <>
+      <Button look={look} size={size} aria-label={name} onClick={() => setOpen(true)}>
+        {label}
+      </Button>
+      <Dialog open={open} onClose={() => setOpen(false)} title={title} keep={false}>
+        <div className="text-muted">{text}</div>
+        <div className="mt-5">
+          <DialogButtons problem={problem}>
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
+            <Button look="destroy" busy={busy} onClick={run}>
+              {action}
+            </Button>
+          </DialogButtons>
+        </div>
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,70 @@
+/** Copying: of what is on the page, and of what must not be shown on it. */
+import { Check, Copy } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { sentence } from '../api/client.ts';
+import { Button, type ButtonLook } from './button.tsx';
+import { Scrollable } from './scrollable.tsx';
+import { note } from './toast.tsx';
+
+/** A promise of the text keeps the browser's permission alive while the service is asked. */
+async function toClipboard(text: string | Promise<string>): Promise<void> {
+  if (typeof text === 'string') return navigator.clipboard.writeText(text);
+  const blob = text.then(value => new Blob([value], { type: 'text/plain' }));
+  await navigator.clipboard.write([new ClipboardItem({ 'text/plain': blob })]);
+}
+
+interface CopyProps extends ButtonLook {
+  /** The text, or how to get it when the button is pressed. */
+  readonly text: string | (() => Promise<string>);
+  readonly label: string;
+  readonly shown?: boolean;
+}
+
+export function CopyButton({ text, label, shown = false, look = 'quiet', size }: CopyProps) {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const timer = setTimeout(() => setDone(false), 2_000);
+    return () => clearTimeout(timer);
+  }, [done]);
+  async function copy() {
+    const wanted = typeof text === 'string' ? text : text();
+    try {
+      await toClipboard(wanted);
+      setDone(true);
+    } catch {
+      const failure = await Promise.resolve(wanted).then(() => null, sentence);
+      note(failure ?? 'The browser does not allow copying here.', { bad: true });
+    }
+  }
+  const Icon = done ? Check : Copy;
+  return (
+    <Button
+      look={look}
+      size={size ?? (shown ? 'small' : 'icon')}
+      aria-label={label}
+      title={label}
+      onClick={copy}
+    >
+      <Icon className={`size-4 ${done ? 'text-good' : ''}`} aria-hidden />
+      {shown && <span aria-hidden>{done ? 'Copied' : label}</span>}
+      <span className="sr-only" aria-live="polite">
+        {done ? 'Copied' : ''}
+      </span>
+    </Button>
+  );
+}
+
+/** A piece of text to take along, such as a command. */
+export function CodeBlock({ text, label }: { text: string; label: string }) {
+  return (
+    <div className="relative rounded-lg border bg-sunken">
+      <Scrollable label={label} className="overflow-x-auto">
+        <pre className="w-fit py-3 pr-12 pl-4 font-mono text-[13px] leading-5">{text}</pre>
+      </Scrollable>
+      <div className="absolute top-1.5 right-1.5 rounded-lg bg-sunken">
+        <CopyButton text={text} label={`Copy ${label}`} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,103 @@
+/** A window over the page, and a panel at its side. Both keep the focus, close on Escape and give it back. */
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import { type ReactNode, useRef } from 'react';
+import { buttonClass } from './button.tsx';
+
+interface DialogProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly title: ReactNode;
+  readonly description?: ReactNode;
+  readonly children: ReactNode;
+  readonly wide?: boolean;
+  /** Stays open when the person clicks beside it: there is something to lose. */
+  readonly keep?: boolean;
+}
+
+/** Where one begins: the first field that can be filled in, rather than the button that closes. */
+const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
+
+const backdrop = 'enter fixed inset-0 z-40 bg-shade';
+
+export function Dialog({
+  open,
+  onClose,
+  title,
+  description,
+  children,
+  wide = false,
+  keep = true,
+}: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null);
+  return (
+    <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={keep}>
+      <Base.Portal>
+        <Base.Backdrop className={backdrop} />
+        <Base.Viewport className="fixed inset-0 z-50 grid overflow-y-auto p-4 sm:place-items-center">
+          <Base.Popup
+            ref={popup}
+            initialFocus={() => popup.current?.querySelector<HTMLElement>(firstToFill) ?? true}
+            className={`popup enter my-auto w-full ${wide ? 'max-w-3xl' : 'max-w-lg'} justify-self-center data-starting-style:scale-98`}
+          >
+            <Head title={title} description={description} />
+            <div className="px-5 pb-5">{children}</div>
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+export function SidePanel({ open, onClose, title, description, children }: DialogProps) {
+  return (
+    <Base.Root open={open} onOpenChange={next => !next && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={backdrop} />
+        <Base.Viewport className="fixed inset-0 z-50 flex justify-end">
+          <Base.Popup className="enter flex h-full w-full max-w-2xl flex-col overflow-y-auto border-l bg-surface text-ink shadow-2xl outline-none data-ending-style:translate-x-8 data-starting-style:translate-x-8">
+            <Head title={title} description={description} />
+            <div className="flex-1 px-5 pb-8">{children}</div>
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+function Head({ title, description }: { title: ReactNode; description?: ReactNode }) {
+  return (
+    <div className="sticky top-0 z-10 flex items-start justify-between gap-4 rounded-t-xl bg-surface px-5 pt-4 pb-3">
+      <div className="min-w-0">
+        <Base.Title className="text-base font-semibold break-words">{title}</Base.Title>
+        {description && (
+          <Base.Description render={<div />} className="mt-0.5 text-[13px] leading-5 text-muted">
+            {description}
+          </Base.Description>
+        )}
+      </div>
+      <Base.Close aria-label="Close" className={buttonClass({ look: 'quiet', size: 'icon' })}>
+        <X className="size-4" aria-hidden />
+      </Base.Close>
+    </div>
+  );
+}
+
+/** The buttons of a form in a window, with what went wrong above them. */
+export function DialogButtons({ problem, children }: { problem?: string; children: ReactNode }) {
+  return (
+    <div className="mt-1 flex flex-col gap-3">
+      <Problem text={problem ?? ''} />
+      <div className="flex flex-wrap justify-end gap-2">{children}</div>
+    </div>
+  );
+}
+
+export function Problem({ text }: { text: string }) {
+  if (text === '') return null;
+  return (
+    <div role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-[13px] leading-5 text-bad">
+      {text}
+    </div>
+  );
+}

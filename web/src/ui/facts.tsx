@@ -1,0 +1,19 @@
+/** Names and what belongs to them, one below the other. */
+import type { ReactNode } from 'react';
+
+export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-2">
+      {facts.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-muted">{name}</dt>
+          <dd className="min-w-0 break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function Mono({ children }: { children: ReactNode }) {
+  return <span className="font-mono text-[13px] break-all">{children}</span>;
+}

@@ -1,0 +1,50 @@
+/** A button that opens a list of things to do. */
+import { Menu as Base } from '@base-ui/react/menu';
+import { Ellipsis } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { buttonClass } from './button.tsx';
+
+interface MenuProps {
+  /** Where the trigger shows no words of its own. */
+  readonly label?: string;
+  readonly trigger?: ReactNode;
+  readonly triggerClass?: string;
+  readonly children: ReactNode;
+}
+
+export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
+  return (
+    <Base.Root>
+      <Base.Trigger
+        aria-label={label}
+        className={triggerClass ?? buttonClass({ look: 'quiet', size: 'icon' })}
+      >
+        {trigger ?? <Ellipsis className="size-4" aria-hidden />}
+      </Base.Trigger>
+      <Base.Portal>
+        <Base.Positioner sideOffset={6} align="end" className="z-50">
+          <Base.Popup className="popup enter min-w-44 p-1">{children}</Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+export function MenuItem({
+  onClick,
+  bad = false,
+  children,
+}: {
+  onClick: () => void;
+  bad?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <Base.Item
+      onClick={onClick}
+      className={`flex cursor-default items-center gap-2.5 rounded-lg px-3 py-1.5 outline-none data-highlighted:bg-sunken ${bad ? 'text-bad' : ''}`}
+    >
+      {children}
+    </Base.Item>
+  );
+}

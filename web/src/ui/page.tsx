@@ -1,0 +1,106 @@
+/** The frame of a page: its title, what it can do, and what it shows while there is nothing or something is wrong. */
+import type { LucideIcon } from 'lucide-react';
+import { type ReactNode, useEffect } from 'react';
+import { sentence } from '../api/client.ts';
+import { Button } from './button.tsx';
+
+interface PageProps {
+  readonly title: string;
+  readonly above?: ReactNode;
+  readonly intro?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly children: ReactNode;
+}
+
+export function Page({ title, above, intro, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} – Strongroom`;
+  }, [title]);
+  return (
+    <div className="mx-auto flex w-full max-w-6xl flex-col gap-6 px-4 py-6 sm:px-8 sm:py-8">
+      <header className="flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0">
+          {above && <div className="mb-1 text-[13px] text-muted">{above}</div>}
+          <h1 className="text-2xl leading-8 font-semibold tracking-tight break-words">{title}</h1>
+          {intro && <p className="mt-1 max-w-2xl text-muted">{intro}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+export function Section({
+  title,
+  intro,
+  actions,
+  children,
+}: {
+  title: string;
+  intro?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <section className="surface">
+      <div className="flex flex-wrap items-start justify-between gap-3 px-5 pt-4 pb-3">
+        <div className="min-w-0">
+          <h2 className="text-[15px] font-semibold">{title}</h2>
+          {intro && <p className="max-w-2xl text-[13px] leading-5 text-muted">{intro}</p>}
+        </div>
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
+      </div>
+      <div className="px-5 pb-5">{children}</div>
+    </section>
+  );
+}
+
+/** Nothing here yet: say what belongs here, and offer the next step. */
+export function Empty({
+  icon: Icon,
+  title,
+  children,
+  action,
+}: {
+  icon: LucideIcon;
+  title: string;
+  children?: ReactNode;
+  action?: ReactNode;
+}) {
+  return (
+    <div className="flex flex-col items-center px-6 py-14 text-center">
+      <span className="grid size-12 place-items-center rounded-2xl bg-accent-soft text-accent-strong">
+        <Icon className="size-5" aria-hidden />
+      </span>
+      <p className="mt-4 text-[15px] font-semibold">{title}</p>
+      {children && <p className="mt-1 max-w-md text-muted">{children}</p>}
+      {action && <div className="mt-5 flex flex-wrap justify-center gap-2">{action}</div>}
+    </div>
+  );
+}
+
+export function Wrong({ error, retry }: { error: unknown; retry: () => void }) {
+  return (
+    <div role="alert" className="flex flex-wrap items-center justify-between gap-3 px-5 py-6">
+      <p className="text-bad">{sentence(error)}</p>
+      <Button size="small" onClick={retry}>
+        Try again
+      </Button>
+    </div>
+  );
+}
+
+/** Grey bars where the content will be. */
+export function Loading({ lines = 5 }: { lines?: number }) {
+  const widths = ['w-2/3', 'w-1/2', 'w-3/4', 'w-2/5', 'w-3/5'];
+  return (
+    <div role="status" className="flex flex-col gap-4 px-5 py-6">
+      <span className="sr-only">Loading…</span>
+      {Array.from({ length: lines }, (_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all alike
+        <span key={index} className={`h-4 animate-pulse rounded bg-sunken ${widths[index % 5]}`} />
+      ))}
+    </div>
+  );
+}

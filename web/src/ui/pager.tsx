@@ -1,0 +1,55 @@
+/** How many there are, and the way to the others. */
+import { ChevronLeft, ChevronRight } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Button } from './button.tsx';
+
+interface PagerProps {
+  readonly total: number;
+  readonly page: number;
+  readonly limit: number;
+  readonly onPage: (page: number) => void;
+  readonly children?: ReactNode;
+}
+
+const figures = new Intl.NumberFormat('en');
+
+export function Pager({ total, page, limit, onPage, children }: PagerProps) {
+  const pages = Math.max(1, Math.ceil(total / limit));
+  const first = (page - 1) * limit + 1;
+  const last = Math.min(total, page * limit);
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-3 border-t px-5 py-2.5 text-[13px] text-muted">
+      <span className="tabular-nums">
+        {pages === 1
+          ? `${figures.format(total)} in all`
+          : `${figures.format(first)}–${figures.format(last)} of ${figures.format(total)}`}
+      </span>
+      {children}
+      {pages > 1 && (
+        <nav aria-label="Pages" className="flex items-center gap-1">
+          <Button
+            look="quiet"
+            size="icon"
+            aria-label="Previous page"
+            disabled={page <= 1}
+            onClick={() => onPage(page - 1)}
+          >
+            <ChevronLeft className="size-4" aria-hidden />
+          </Button>
+          <span className="px-1 tabular-nums">
+            {figures.format(page)} / {figures.format(pages)}
+          </span>
+          <Button
+            look="quiet"
+            size="icon"
+            aria-label="Next page"
+            disabled={page >= pages}
+            onClick={() => onPage(page + 1)}
+          >
+            <ChevronRight className="size-4" aria-hidden />
+          </Button>
+        </nav>
+      )}
+    </div>
+  );
+}

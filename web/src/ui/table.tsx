@@ -1,0 +1,139 @@
+/**
+ * A list from the service as a table: its columns, what stands there while it loads, is empty or failed, and
+ * the way to the next page. Sorting and filtering are the service's: the table shows what it answers.
+ */
+import type { UseQueryResult } from '@tanstack/react-query';
+import { type ColumnDef, type RowData, tableFeatures, useTable } from '@tanstack/react-table';
+import type { ReactNode } from 'react';
+import type { List } from '../api/types.ts';
+import { Button } from './button.tsx';
+import { Loading, Wrong } from './page.tsx';
+import { Pager } from './pager.tsx';
+
+const features = tableFeatures({});
+
+export interface Column<T extends RowData> {
+  readonly id: string;
+  readonly header: string;
+  /** From which width on the column is shown; always where left out. */
+  readonly from?: 'sm' | 'md' | 'lg';
+  readonly cell: (row: T) => ReactNode;
+  /** The header is for screen readers alone. */
+  readonly quiet?: boolean;
+  readonly end?: boolean;
+}
+
+const widths = {
+  sm: 'hidden sm:table-cell',
+  md: 'hidden md:table-cell',
+  lg: 'hidden lg:table-cell',
+} as const;
+
+interface DataTableProps<T extends RowData> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly list: UseQueryResult<List<T>>;
+  readonly empty: ReactNode;
+  readonly page: number;
+  readonly onPage: (page: number) => void;
+  readonly foot?: ReactNode;
+}
+
+const none: never[] = [];
+
+export function DataTable<T extends { readonly id: string }>(props: DataTableProps<T>) {
+  const { label, list, empty, page, onPage, foot } = props;
+  if (list.isPending) return <Loading />;
+  if (list.error && !list.data) return <Wrong error={list.error} retry={() => void list.refetch()} />;
+  const { data = none, pagination } = list.data!;
+  if (data.length === 0 && page === 1) return empty;
+  if (data.length === 0) return <PastTheEnd onFirst={() => onPage(1)} />;
+  return (
+    <>
+      <Rows label={label} columns={props.columns} rows={data} fading={list.isPlaceholderData} />
+      <Pager total={pagination.total} page={page} limit={pagination.limit} onPage={onPage}>
+        {foot}
+      </Pager>
+    </>
+  );
+}
+
+/** An address from before something was deleted may name a page that is no longer there. */
+function PastTheEnd({ onFirst }: { onFirst: () => void }) {
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-3 px-5 py-6">
+      <p className="text-muted">There is nothing on this page any more.</p>
+      <Button size="small" onClick={onFirst}>
+        To the first page
+      </Button>
+    </div>
+  );
+}
+
+interface RowsProps<T extends RowData> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly fading?: boolean;
+}
+
+export function Rows<T extends { readonly id: string }>({
+  label,
+  columns,
+  rows,
+  fading = false,
+}: RowsProps<T>) {
+  const definitions = columns.map(
+    (column): ColumnDef<typeof features, T> => ({
+      id: column.id,
+      header: column.header,
+      cell: ({ row }) => column.cell(row.original),
+    }),
+  );
+  const table = useTable({
+    features,
+    columns: definitions,
+    data: rows as T[],
+    getRowId: row => row.id,
+  });
+  const columnOf = (id: string) => columns.find(column => column.id === id)!;
+  const cellClass = ({ from, end }: Column<T>) => `${from ? widths[from] : ''} ${end ? 'text-right' : ''}`;
+  return (
+    <div className={`relative overflow-x-auto transition-opacity ${fading ? 'opacity-60' : ''}`}>
+      <table className="w-full border-collapse text-left" aria-label={label}>
+        <thead>
+          {table.getHeaderGroups().map(group => (
+            <tr key={group.id} className="border-b">
+              {group.headers.map(header => {
+                const column = columnOf(header.column.id);
+                return (
+                  <th
+                    key={header.id}
+                    scope="col"
+                    className={`px-3 py-2 text-xs font-medium text-muted first:pl-5 last:pr-5 ${cellClass(column)}`}
+                  >
+                    <span className={column.quiet ? 'sr-only' : ''}>{column.header}</span>
+                  </th>
+                );
+              })}
+            </tr>
+          ))}
+        </thead>
+        <tbody>
+          {table.getRowModel().rows.map(row => (
+            <tr key={row.id} className="border-b transition-colors last:border-0 hover:bg-sunken/70">
+              {row.getAllCells().map(cell => (
+                <td
+                  key={cell.id}
+                  className={`px-3 py-2.5 align-middle first:pl-5 last:pr-5 ${cellClass(columnOf(cell.column.id))}`}
+                >
+                  <table.FlexRender cell={cell} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

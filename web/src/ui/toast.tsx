@@ -1,0 +1,50 @@
+/** Short notes in the corner: what was done, and how to undo it where that is possible. */
+import { Toast } from '@base-ui/react/toast';
+import { X } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { buttonClass } from './button.tsx';
+
+const manager = Toast.createToastManager();
+
+export interface NoteOptions {
+  readonly undo?: () => void;
+  readonly bad?: boolean;
+}
+
+export function note(title: string, { undo, bad = false }: NoteOptions = {}): void {
+  manager.add({
+    title,
+    type: bad ? 'bad' : 'good',
+    timeout: undo ? 10_000 : 4_000,
+    ...(undo ? { actionProps: { children: 'Undo', onClick: undo } } : {}),
+  });
+}
+
+export function ToastProvider({ children }: { children: ReactNode }) {
+  return (
+    <Toast.Provider toastManager={manager} limit={3}>
+      {children}
+      <Toast.Portal>
+        <Toast.Viewport className="fixed right-4 bottom-4 z-60 flex w-[calc(100vw-2rem)] flex-col gap-2 sm:w-88">
+          <Notes />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  );
+}
+
+function Notes() {
+  const { toasts } = Toast.useToastManager();
+  return toasts.map(toast => (
+    <Toast.Root key={toast.id} toast={toast} className="popup enter data-starting-style:translate-y-3">
+      <Toast.Content className="flex items-center gap-3 py-2 pr-2 pl-4">
+        <span className={`size-2 shrink-0 rounded-full ${toast.type === 'bad' ? 'bg-bad' : 'bg-good'}`} />
+        <Toast.Title className="min-w-0 flex-1 text-sm font-medium break-words" render={<p />} />
+        {toast.actionProps && <Toast.Action className={buttonClass({ size: 'small' })} />}
+        <Toast.Close aria-label="Dismiss" className={buttonClass({ look: 'quiet', size: 'icon' })}>
+          <X className="size-4" aria-hidden />
+        </Toast.Close>
+      </Toast.Content>
+    </Toast.Root>
+  ));
+}

@@ -1,0 +1,22 @@
+/** Builds the dashboard into web/dist: files alone, nothing inline, so that a strict Content-Security-Policy holds. */
+import tailwindcss from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+const service = 'http://127.0.0.1:8420';
+const served = ['/v1', '/auth', '/api', '/mcp', '/docs'];
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react(), tailwindcss()],
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    target: 'es2024',
+    // A data: address would need a wider policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: { proxy: Object.fromEntries(served.map(path => [path, service])) },
+});
