@@ -90,6 +90,9 @@ export async function makeWorld(call: Call): Promise<World> {
     name: unique('key'),
     generate: { key_type: 'EC', curve: 'P-256' },
   });
+  const hook = { url: 'https://hooks.invalid/strongroom', events: ['resource.expired'] };
+  const webhook = await call('POST', '/v1/webhooks', hook);
+  await call('POST', `/v1/webhooks/${webhook.body.id}/test`);
   return { vaultId: vault.body.id, keyId: key.body.id };
 }
 
@@ -138,6 +141,7 @@ function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'key_id') return world.keyId;
   if (name === 'vault_ids') return [world.vaultId];
   if (name === 'name') return unique(String(value));
+  if (name === 'url') return 'https://hooks.invalid/strongroom'; // A name that leads nowhere, by its own standard.
   if (name === 'email') return `${unique('ada')}@example.com`;
   return realBody(value, world);
 }

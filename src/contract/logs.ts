@@ -116,5 +116,15 @@ export const logVerification = z
       .array(z.object({ what: z.string(), count: z.int() }))
       .meta({ description: 'What is wrong; `strongroom audit verify` says where.' }),
   })
-  .meta({ id: 'LogVerification' });
+  .meta({
+    id: 'LogVerification',
+    example: {
+      checked_at: exampleTimes.created_at,
+      running: false,
+      ok: true,
+      entries: { request: 120, audit: 12 },
+      checkpoints: 40,
+      findings: [],
+    },
+  });
 export type LogVerification = z.output<typeof logVerification>;

@@ -1,7 +1,7 @@
 /** What the dashboard shows at a glance, and what the service says of itself. */
 import { z } from 'zod';
 import { planNames } from './access.ts';
-import { id, timestamp } from './text.ts';
+import { exampleId, id, timestamp } from './text.ts';
 
 const busy = z.object({ id, name: z.string(), reads: z.int() });
 
@@ -39,7 +39,21 @@ export const overview = z
     counts: z.object({ vaults: z.int(), secrets: z.int(), keys: z.int(), certificates: z.int() }),
     plan: z.object({ name: z.enum(planNames), limit: z.int().nullable(), used: z.int() }),
   })
-  .meta({ id: 'Overview', description: 'Parts that the key may not see are empty.' });
+  .meta({
+    id: 'Overview',
+    description: 'Parts that the key may not see are empty.',
+    example: {
+      reads: [{ at: '2026-11-15T09:00:00.000Z', success: 120, failure: 1 }],
+      busiest_vaults: [{ id: exampleId, name: 'production', reads: 120 }],
+      busiest_keys: [{ id: exampleId, name: 'web server', reads: 120 }],
+      failed_addresses: [{ ip_address: '203.0.113.7', failures: 1 }],
+      expiring: [],
+      unused_keys: [],
+      webhooks: { total: 1, failing: 0, disabled: 0 },
+      counts: { vaults: 1, secrets: 12, keys: 2, certificates: 1 },
+      plan: { name: 'pro', limit: 1000, used: 7 },
+    },
+  });
 export type Overview = z.output<typeof overview>;
 
 export const about = z
@@ -51,5 +65,15 @@ export const about = z
     deployment: z.string(),
     log_public_key: z.string(),
   })
-  .meta({ id: 'About' });
+  .meta({
+    id: 'About',
+    example: {
+      version: '0.1.0',
+      engine: 'sqlite',
+      root_key_provider: 'key-file',
+      keyring_term: 1,
+      deployment: 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6',
+      log_public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
+    },
+  });
 export type About = z.output<typeof about>;

@@ -1,7 +1,8 @@
 /** Webhooks and their deliveries, as they are sent and answered; and the kinds of events there are. */
 import { z } from 'zod';
 import { pageQuery, recordTimes, searchQuery } from './common.ts';
-import { flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
+import { exampleTimes } from './resource-fields.ts';
+import { exampleId, flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
 
 /** What a webhook can ask for. */
 export const eventKinds = [
@@ -51,20 +52,23 @@ const vaultIds = z
   .optional()
   .meta({ description: 'Only what happens in these vaults; null for all of them.' });
 
-export const webhookCreate = z.strictObject({
-  url,
-  events,
-  vault_ids: vaultIds,
-  name: name.optional(),
-  enabled: flag.optional(),
-});
-export const webhookUpdate = z.strictObject({
-  url: url.optional(),
-  events: events.optional(),
-  vault_ids: vaultIds,
-  name: name.optional(),
-  enabled: flag.optional(),
-});
+const exampleHook = {
+  url: 'https://example.com/hooks/strongroom',
+  events: ['resource.created', 'resource.updated'],
+};
+
+export const webhookCreate = z
+  .strictObject({ url, events, vault_ids: vaultIds, name: name.optional(), enabled: flag.optional() })
+  .meta({ example: exampleHook });
+export const webhookUpdate = z
+  .strictObject({
+    url: url.optional(),
+    events: events.optional(),
+    vault_ids: vaultIds,
+    name: name.optional(),
+    enabled: flag.optional(),
+  })
+  .meta({ example: { events: ['resource.deleted'] } });
 export type WebhookCreate = z.output<typeof webhookCreate>;
 export type WebhookUpdate = z.output<typeof webhookUpdate>;
 
@@ -88,7 +92,18 @@ export const webhook = z
       .optional()
       .meta({ description: 'The signing secret: in the answer that makes it, and never again.' }),
   })
-  .meta({ id: 'Webhook' });
+  .meta({
+    id: 'Webhook',
+    example: {
+      id: exampleId,
+      name: 'example.com',
+      ...exampleHook,
+      vault_ids: null,
+      enabled: true,
+      disabled_reason: null,
+      ...exampleTimes,
+    },
+  });
 export type Webhook = z.output<typeof webhook>;
 
 export const attempt = z
@@ -116,7 +131,22 @@ export const delivery = z
     created_at: timestamp,
     finished_at: timestamp.nullable(),
   })
-  .meta({ id: 'WebhookDelivery' });
+  .meta({
+    id: 'WebhookDelivery',
+    example: {
+      id: exampleId,
+      webhook_id: '0199a3c4-5555-7abc-8def-0123456789ab',
+      event: 'resource.created',
+      event_id: '0199a3c4-6666-7abc-8def-0123456789ab',
+      resource_id: '0199a3c4-0000-7abc-8def-0123456789ab',
+      vault_id: '0199a3c4-0000-7abc-8def-0123456789ab',
+      state: 'delivered',
+      attempts: [{ at: exampleTimes.created_at, status: 200, duration_ms: 42, answer: 'ok', error: null }],
+      next_attempt_at: null,
+      created_at: exampleTimes.created_at,
+      finished_at: exampleTimes.created_at,
+    },
+  });
 export type Delivery = z.output<typeof delivery>;
 
 export const deliveryQuery = pageQuery.extend({
