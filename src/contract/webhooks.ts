@@ -1,7 +1,8 @@
 /** Webhooks and their deliveries, as they are sent and answered; and the kinds of events there are. */
 import { z } from 'zod';
 import { pageQuery, recordTimes, searchQuery } from './common.ts';
-import { flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
+import { exampleTimes } from './resource-fields.ts';
+import { exampleId, flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
 
 /** What a webhook can ask for. */
 export const eventKinds = [
@@ -27,13 +28,14 @@ export const disabledReasons = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 const longestUrl = 2048;
+const exampleUrl = 'https://example.com/hooks/strongroom';
 
 const url = z
   .string({ error: 'must be a string' })
   .refine(text => text.length <= longestUrl && isSafeText(text) && URL.canParse(text), {
     error: `must be an absolute URL of ${longestUrl} characters at most`,
   })
-  .meta({ format: 'uri', example: 'https://example.com/hooks/strongroom' });
+  .meta({ format: 'uri', example: exampleUrl });
 
 const events = z
   .array(oneOf(eventKinds), { error: 'must be an array' })
@@ -51,20 +53,24 @@ const vaultIds = z
   .optional()
   .meta({ description: 'Only what happens in these vaults; null for all of them.' });
 
-export const webhookCreate = z.strictObject({
-  url,
-  events,
-  vault_ids: vaultIds,
-  name: name.optional(),
-  enabled: flag.optional(),
-});
-export const webhookUpdate = z.strictObject({
-  url: url.optional(),
-  events: events.optional(),
-  vault_ids: vaultIds,
-  name: name.optional(),
-  enabled: flag.optional(),
-});
+export const webhookCreate = z
+  .strictObject({
+    url,
+    events,
+    vault_ids: vaultIds,
+    name: name.optional(),
+    enabled: flag.optional(),
+  })
+  .meta({ example: { url: exampleUrl, events: ['resource.created', 'resource.updated'] } });
+export const webhookUpdate = z
+  .strictObject({
+    url: url.optional(),
+    events: events.optional(),
+    vault_ids: vaultIds,
+    name: name.optional(),
+    enabled: flag.optional(),
+  })
+  .meta({ example: { events: ['resource.expired'] } });
 export type WebhookCreate = z.output<typeof webhookCreate>;
 export type WebhookUpdate = z.output<typeof webhookUpdate>;
 
@@ -88,8 +94,28 @@ export const webhook = z
       .optional()
       .meta({ description: 'The signing secret: in the answer that makes it, and never again.' }),
   })
-  .meta({ id: 'Webhook' });
+  .meta({
+    id: 'Webhook',
+    example: {
+      id: exampleId,
+      name: 'example.com',
+      url: exampleUrl,
+      events: ['resource.created', 'resource.updated'],
+      vault_ids: null,
+      enabled: true,
+      disabled_reason: null,
+      ...exampleTimes,
+    },
+  });
 export type Webhook = z.output<typeof webhook>;
+
+const exampleAttempt = {
+  at: '2026-11-15T09:30:00.000Z',
+  status: 204,
+  duration_ms: 42,
+  answer: '',
+  error: null,
+};
 
 export const attempt = z
   .object({
@@ -99,7 +125,7 @@ export const attempt = z
     answer: z.string().meta({ description: 'The first 4 KiB of the answer.' }),
     error: z.string().nullable(),
   })
-  .meta({ id: 'DeliveryAttempt' });
+  .meta({ id: 'DeliveryAttempt', example: exampleAttempt });
 export type Attempt = z.output<typeof attempt>;
 
 export const delivery = z
@@ -116,7 +142,22 @@ export const delivery = z
     created_at: timestamp,
     finished_at: timestamp.nullable(),
   })
-  .meta({ id: 'WebhookDelivery' });
+  .meta({
+    id: 'WebhookDelivery',
+    example: {
+      id: exampleId,
+      webhook_id: exampleId,
+      event: 'resource.updated',
+      event_id: exampleId,
+      resource_id: exampleId,
+      vault_id: exampleId,
+      state: 'delivered',
+      attempts: [exampleAttempt],
+      next_attempt_at: null,
+      created_at: '2026-11-15T09:30:00.000Z',
+      finished_at: '2026-11-15T09:30:00.042Z',
+    },
+  });
 export type Delivery = z.output<typeof delivery>;
 
 export const deliveryQuery = pageQuery.extend({
