@@ -108,12 +108,21 @@ export async function realPath(call: Call, document: Document, operation: Operat
   const { path, method } = operation;
   if (!path.includes('{id}')) return path;
   const collection = path.split('/{id}')[0]!;
+  if (collection === '/v1/webhook-deliveries') return path.replace('{id}', await aDelivery(call));
   const make = document.operations().find(other => other.method === 'POST' && other.path === collection);
   if (make === undefined) return path.replace('{id}', await newestOf(call, collection, world));
   const made = await call('POST', collection, realBody(document.requestExample(make), world));
   assert.equal(made.status, 200, made.text);
   if (method === 'POST' && path.endsWith('/restore')) await call('DELETE', `${collection}/${made.body.id}`);
   return path.replace('{id}', made.body.id);
+}
+
+/** To a port of this machine at which nobody listens. */
+const nobodysUrl = 'https://127.0.0.1:9/hook';
+
+async function aDelivery(call: Call): Promise<string> {
+  const webhook = await call('POST', '/v1/webhooks', { url: nobodysUrl, events: ['resource.expired'] });
+  return (await call('POST', `/v1/webhooks/${webhook.body.id}/test`)).body.id;
 }
 
 async function newestOf(call: Call, collection: string, { vaultId }: World): Promise<string> {
@@ -139,6 +148,7 @@ export function realBody(example: Json, world: World): Json {
 function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'vault_id') return world.vaultId;
   if (name === 'key_id') return world.keyId;
+  if (name === 'url') return nobodysUrl;
   if (name === 'vault_ids') return [world.vaultId];
   if (name === 'name') return unique(String(value));
   if (name === 'url') return 'https://hooks.invalid/strongroom'; // A name that leads nowhere, by its own standard.

@@ -14,7 +14,7 @@ for (const engine of engines) {
     let vaultId: string;
 
     before(async () => {
-      service = await startService({ engine, flags: ['--allow-private-webhooks', '127.0.0.0/8'] });
+      service = await startService({ engine });
       receiver = await startReceiver();
       vaultId = (await service.call('POST', '/v1/vaults', { name: 'production' })).body.id;
       const events = ['resource.near_expiry', 'resource.expired'];

@@ -55,6 +55,9 @@ export interface Service extends Made {
   stop(): Promise<void>;
 }
 
+/** What tests make webhooks of must not leave this machine. */
+export const loopbackWebhooks = ['--allow-private-webhooks', '127.0.0.0/8'];
+
 export class Clock {
   offset = 0;
   fixed: number | null = null;
@@ -75,7 +78,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const clock = new Clock();
   const reports: string[] = [];
   const routes = new Set<string>();
-  const start = (flags = options.flags ?? []) => {
+  const start = (flags = options.flags ?? loopbackWebhooks) => {
     const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], {});
     const onRoute: ServeParts['onRoute'] = ({ method, url }) => {
       for (const one of [method].flat()) routes.add(`${one} ${url}`);

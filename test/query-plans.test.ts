@@ -8,12 +8,14 @@ import { after, before, describe, it } from 'node:test';
 import type { CompiledQuery } from 'kysely';
 import pg from 'pg';
 import { credentials } from '../src/store/credentials.ts';
+import { deliveries } from '../src/store/deliveries.ts';
 import type { Engine } from '../src/store/engine.ts';
 import { logs } from '../src/store/logs.ts';
 import { organizations } from '../src/store/organizations.ts';
 import { openPostgres } from '../src/store/postgres.ts';
 import { resources } from '../src/store/resources.ts';
 import { openSqlite } from '../src/store/sqlite.ts';
+import { webhooks } from '../src/store/webhooks.ts';
 import { engines } from './harness.ts';
 import { freshDatabase } from './postgres.ts';
 
@@ -23,6 +25,8 @@ const organization = { organizationId: id, now: 0 };
 
 type Store = ReturnType<typeof nouns>;
 const nouns = (engine: Engine) => ({
+  webhooks: webhooks(engine),
+  deliveries: deliveries(engine),
   resources: resources(engine),
   credentials: credentials(engine),
   organizations: organizations(engine),
@@ -61,6 +65,8 @@ const lists: [name: string, run: (store: Store) => Promise<unknown>, sorted: boo
     store => store.credentials.page({ organizationId: id, kind: 'access-key', vaultIds: [id] }, page),
     false,
   ],
+  ['webhooks', store => store.webhooks.page(id, page), true],
+  ['deliveries', store => store.deliveries.page({ organizationId: id }, page), true],
   ['members', store => store.organizations.memberPage(id, page), false],
   ['the request log', store => store.logs.requestPage({ organizationId: id }, page), true],
   ['a vault’s requests', store => store.logs.requestPage({ organizationId: id, vaultId: id }, page), true],

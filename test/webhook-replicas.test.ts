@@ -12,7 +12,7 @@ describe('webhooks with several replicas over one PostgreSQL', () => {
   const receivers: Receiver[] = [];
 
   before(async () => {
-    service = await startService({ engine: 'postgres', flags: ['--allow-private-webhooks', '127.0.0.0/8'] });
+    service = await startService({ engine: 'postgres' });
     replica = await service.replica();
     vaultId = (await service.call('POST', '/v1/vaults', { name: 'production' })).body.id;
   });

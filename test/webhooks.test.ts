@@ -7,7 +7,6 @@ import { engines, type Service, startService } from './harness.ts';
 import { type Arrival, type Receiver, startReceiver, until } from './receiver.ts';
 import { storedBytes, write } from './storage.ts';
 
-const loopback = ['--allow-private-webhooks', '127.0.0.0/8'];
 const hour = 3_600_000;
 const hooksNobody = '00000000-0000-7000-8000-000000000000';
 const everyKind = ['resource.created', 'resource.updated', 'resource.deleted'];
@@ -21,7 +20,7 @@ for (const engine of engines) {
     const hooks: string[] = [];
 
     before(async () => {
-      service = await startService({ engine, flags: loopback });
+      service = await startService({ engine });
       vaultId = (await service.call('POST', '/v1/vaults', { name: 'production' })).body.id;
       receiver = await startReceiver();
     });

@@ -44,13 +44,15 @@ const columns: Columns<'deliveries'> = {
 
 export function deliveries({ db, commit, insertMany }: Engine) {
   // Built once: at a thousand deliveries a second, building it each time would cost more than running it.
-  const settling = statement(
-    db
-      .updateTable('deliveries')
-      .set({ state: '', tries: 0, attempts: '', next_attempt_at: 0, finished_at: 0 })
-      .where('id', '=', '')
-      .where('state', '=', 'pending'),
-  ).sql;
+  let settling: string | undefined;
+  const settlingSql = () =>
+    statement(
+      db
+        .updateTable('deliveries')
+        .set({ state: '', tries: 0, attempts: '', next_attempt_at: 0, finished_at: 0 })
+        .where('id', '=', '')
+        .where('state', '=', 'pending'),
+    ).sql;
 
   return {
     addAll: (rows: readonly DeliveryRow[]): Statement => insertMany('deliveries', columns, rows),
@@ -109,10 +111,11 @@ export function deliveries({ db, commit, insertMany }: Engine) {
     },
 
     /** What another process finished meanwhile stays finished. */
-    settle: ({ id, state, tries, attempts, next_attempt_at, finished_at }: Outcome): Statement => ({
-      sql: settling,
-      parameters: [state, tries, attempts, next_attempt_at, finished_at, id, 'pending'],
-    }),
+    settle: ({ id, state, tries, attempts, next_attempt_at, finished_at }: Outcome): Statement => {
+      settling ??= settlingSql();
+      const parameters = [state, tries, attempts, next_attempt_at, finished_at, id, 'pending'];
+      return { sql: settling, parameters };
+    },
 
     /** By hand: from now on as if it were new. */
     again: (id: string, now: number): Statement =>
