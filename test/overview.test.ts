@@ -110,6 +110,17 @@ for (const engine of engines) {
       assert.deepEqual(webhooks, { total: 0, failing: 0, disabled: 0 });
     });
 
+    it('counts webhooks, and those that are off', async () => {
+      const make = (enabled: boolean) =>
+        service.call('POST', '/v1/webhooks', {
+          url: 'https://hooks.example.com/x',
+          events: ['access_key.revoked'],
+          enabled,
+        });
+      assert.deepEqual([(await make(true)).status, (await make(false)).status], [200, 200]);
+      assert.deepEqual((await overview()).webhooks, { total: 2, failing: 0, disabled: 1 });
+    });
+
     it('shows no log to those who may not read it, and of others’ vaults nothing', async () => {
       assert.equal((await read()).status, 200);
       const key = async (body: object) =>

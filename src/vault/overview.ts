@@ -22,7 +22,6 @@ const mostBusy = 10;
 const planWindow = 60;
 
 const noLog = { reads: [], busiest_vaults: [], busiest_keys: [], failed_addresses: [] };
-/** Until webhooks are counted. */
 const noWebhooks = { total: 0, failing: 0, disabled: 0 };
 
 export interface Facts {
@@ -113,6 +112,11 @@ export function overviewsWith(parts: OverviewParts): Overviews {
     return { vaults, secrets: of('secret'), keys: of('key'), certificates: of('certificate') };
   }
 
+  async function webhooksFor(caller: Caller): Promise<Overview['webhooks']> {
+    const sees = holds(caller, 'webhooks:read') && caller.vaultIds === null;
+    return sees ? store.webhooks.health(caller.organizationId) : noWebhooks;
+  }
+
   async function planOf(caller: Caller): Promise<Overview['plan']> {
     const { plan, rate_limit } = await organizations.get(caller);
     const seconds = Math.floor(now() / 1000);
@@ -127,7 +131,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
         ...(await readsOf(caller)),
         expiring: await expiringFor(caller),
         unused_keys: await unusedFor90Days(caller),
-        webhooks: noWebhooks,
+        webhooks: await webhooksFor(caller),
         counts: await countsFor(caller),
         plan: await planOf(caller),
       };
