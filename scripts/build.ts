@@ -8,3 +8,14 @@ execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
 await buildWeb();
 // From dist/src the pages are looked for where they lie from src: two folders up.
 cpSync('web/dist', 'dist/web/dist', { recursive: true });
+
+// The viewer of /docs, with its licence and without the rest of its package.
+for (const file of [
+  'swagger-ui-bundle.js',
+  'swagger-ui-bundle.js.LICENSE.txt',
+  'swagger-ui.css',
+  'LICENSE',
+  'NOTICE',
+]) {
+  cpSync(`node_modules/swagger-ui-dist/${file}`, `dist/viewer/${file}`);
+}

@@ -7,7 +7,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { startEvents } from './events/events.ts';
-import { buildApp } from './http/app.ts';
+import { type AppParts, buildApp } from './http/app.ts';
 import { siteReader } from './http/browser.ts';
 import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
@@ -33,6 +33,8 @@ export interface ServeParts {
   readonly now?: () => number;
   /** One line for the operator: what happened, never what was sent. */
   readonly report: (line: string) => void;
+  /** Told of every route as it is registered. */
+  readonly onRoute?: AppParts['onRoute'];
   readonly timeouts?: Timeouts;
 }
 
@@ -62,7 +64,7 @@ async function listen(
   config: ServeConfig,
   strongroom: Strongroom,
   tls: Tls | null,
-  { report, timeouts }: ServeParts,
+  { report, onRoute, timeouts }: ServeParts,
   release: () => void,
 ): Promise<Running> {
   let draining = false;
@@ -79,6 +81,7 @@ async function listen(
     version: packageJson.version,
     tls: tls?.current ?? null,
     draining: () => draining,
+    ...(onRoute === undefined ? {} : { onRoute }),
     onError,
   });
   const checkpointer = new Checkpointer({

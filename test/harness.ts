@@ -6,8 +6,8 @@ import { operatorOf } from '../src/cli/operator.ts';
 import { readConfig, serveOptions } from '../src/config.ts';
 import type { Plan } from '../src/contract/access.ts';
 import { pruneStep } from '../src/logs/retention.ts';
-import { openStrongroom } from '../src/open.ts';
-import { type Running, serve } from '../src/serve.ts';
+import { openStrongroom, type Strongroom } from '../src/open.ts';
+import { type Running, type ServeParts, serve } from '../src/serve.ts';
 import { freshDatabase } from './postgres.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;
@@ -34,6 +34,8 @@ export interface Service extends Made {
   readonly databaseUrl: string | null;
   /** What the operator was told. */
   readonly reports: string[];
+  /** Every route that was registered, as `GET /v1/vaults/:id`. */
+  readonly routes: ReadonlySet<string>;
   readonly clock: Clock;
   /** Calls with the owner's key, unless told otherwise; `null` sends none. */
   call(
@@ -72,9 +74,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
   const clock = new Clock();
   const reports: string[] = [];
+  const routes = new Set<string>();
   const start = (flags = options.flags ?? []) => {
     const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], {});
-    return serve(config, { now: clock.now, report: line => reports.push(line) });
+    const onRoute: ServeParts['onRoute'] = ({ method, url }) => {
+      for (const one of [method].flat()) routes.add(`${one} ${url}`);
+    };
+    return serve(config, { now: clock.now, report: line => reports.push(line), onRoute });
   };
   const first = await makeOrganization(place, 'Test', options.plan ?? 'enterprise', options.limit ?? 0);
   let running = await start();
@@ -88,6 +94,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     data,
     databaseUrl,
     reports,
+    routes,
     clock,
     call: (method, path, body, key = first.key, headers = {}) =>
       callService(running.url, method, path, body, key, headers),
@@ -152,4 +159,26 @@ export async function callService(
   const text = await response.text();
   const isJson = /^application\/json(;|$)/.test(response.headers.get('content-type') ?? '');
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : text };
+}
+
+/** Runs something in this process over a service's data, as a command beside it would. */
+export async function beside<T>(
+  service: Pick<Service, 'place'>,
+  run: (strongroom: Strongroom) => Promise<T>,
+): Promise<T> {
+  const strongroom = await openStrongroom(readConfig(serveOptions, service.place, {}), false);
+  try {
+    return await run(strongroom);
+  } finally {
+    await strongroom.close();
+  }
+}
+
+/** What takes effect within a second must; a machine under load is given a little more. */
+export async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 3_000;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error('it did not take effect in time');
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
 }

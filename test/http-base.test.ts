@@ -107,7 +107,7 @@ describe('the HTTP base', () => {
   it('errors have one shape, and never repeat what was sent', async () => {
     const canary = 'CANARY-5e1f';
     const answers = [
-      await service.call('GET', `/${canary}`),
+      await service.call('GET', `/v1/${canary}`),
       await service.call('GET', `/v1/vaults/${canary}`),
       await service.call('GET', `/v1/vaults/%zz${canary}`),
       await service.call('GET', `/v1/vaults/${canary.repeat(40)}`),
@@ -174,7 +174,7 @@ describe('the HTTP base', () => {
     assert.equal((await service.call('GET', '/v1/health/')).status, 200);
     assert.equal((await service.call('GET', '/v1/vaults/', undefined, null)).status, 401);
     assert.equal((await service.call('GET', '/v1/vaults/')).status, 200);
-    assert.equal((await service.call('GET', '/V1/HEALTH')).status, 404);
+    assert.equal((await service.call('GET', '/v1/HEALTH')).status, 404);
   });
 
   it('a huge body without a credential is refused before it is read, and the connection ends', async () => {

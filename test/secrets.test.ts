@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Json } from './document.ts';
 import { engines, type Service, startService } from './harness.ts';
 
 for (const engine of engines) {
@@ -79,6 +80,137 @@ for (const engine of engines) {
       const answer = await service.call('POST', '/v1/secrets/bulk', { items });
       const statuses = answer.body.results.map((result: { status: number }) => result.status);
       assert.deepEqual([...statuses].sort(), [200, 200, 400, 400], answer.text);
+    });
+
+    async function ok(method: string, path: string, body?: unknown): Promise<Json> {
+      const answer = await service.call(method, path, body);
+      assert.equal(answer.status, 200, `${method} ${path}: ${answer.text}`);
+      return answer.body;
+    }
+
+    const make = (name: string, more: object = {}) =>
+      ok('POST', '/v1/secrets', { vault_id: vaultId, name, value: 'value', ...more });
+
+    it('values of 64 KiB pass whole, one byte more is refused, and an empty one is a value', async () => {
+      const largest = 'é'.repeat(32 * 1024);
+      const { id } = await make('LARGE', { value: largest });
+      assert.equal((await ok('POST', `/v1/secrets/${id}/reveal`)).value, largest);
+      const over = await service.call('PUT', `/v1/secrets/${id}`, { value: `${largest}x` });
+      assert.equal(over.status, 400);
+      assert.equal(over.body.error.details.field, 'value');
+      const odd = '\u0000\n\t\u202E \u{1F512} {{7*7}}';
+      await ok('PUT', `/v1/secrets/${id}`, { value: odd });
+      assert.equal((await ok('POST', `/v1/secrets/${id}/reveal`)).value, odd);
+      await ok('PUT', `/v1/secrets/${id}`, { value: '' });
+      assert.equal((await ok('POST', `/v1/secrets/${id}/reveal`)).value, '');
+    });
+
+    it('an earlier version is revealed by its number, and one that never was is refused', async () => {
+      const { id } = await make('VERSIONS', { value: 'one', content_type: 'text/a' });
+      await ok('PUT', `/v1/secrets/${id}`, { value: 'two', content_type: 'text/b' });
+      const first = await ok('POST', `/v1/secrets/${id}/reveal`, { version: 1 });
+      assert.deepEqual([first.value, first.version, first.content_type], ['one', 1, 'text/a']);
+      for (const version of [3, 2_147_483_647]) {
+        const answer = await service.call('POST', `/v1/secrets/${id}/reveal`, { version });
+        assert.equal(answer.status, 400);
+        assert.equal(answer.body.error.details.field, 'version');
+      }
+      const rolled = await ok('POST', `/v1/secrets/${id}/rollback`, { version: 1 });
+      assert.deepEqual([rolled.version, rolled.content_type], [3, 'text/a']);
+    });
+
+    it('a change of anything but the value makes no new version', async () => {
+      const { id } = await make('META');
+      const changed = await ok('PUT', `/v1/secrets/${id}`, {
+        name: 'META_2',
+        content_type: 'application/json',
+        tags: { a: 'b' },
+        enabled: false,
+      });
+      assert.equal(changed.version, 1);
+      const revealed = await ok('POST', `/v1/secrets/${id}/reveal`);
+      assert.equal(revealed.content_type, 'application/json');
+      assert.equal(revealed.value, 'value');
+      assert.equal(revealed.enabled, false);
+    });
+
+    it('dates are set, kept, removed with null, and held against each other', async () => {
+      const { id } = await make('DATES', { activation_date: '2027-01-01T00:00:00+02:00' });
+      const path = `/v1/secrets/${id}`;
+      assert.equal((await ok('GET', path)).activation_date, '2026-12-31T22:00:00.000Z');
+      const early = await service.call('PUT', path, { expiration_date: '2026-12-31T22:00:00Z' });
+      assert.equal(early.status, 400);
+      assert.equal(early.body.error.details.field, 'expiration_date');
+      const changed = await ok('PUT', path, { expiration_date: '2028-01-01T00:00:00Z' });
+      assert.equal(changed.activation_date, '2026-12-31T22:00:00.000Z');
+      assert.equal((await ok('PUT', path, { activation_date: null })).activation_date, null);
+    });
+
+    it('a reveal is written to the audit log before it is answered', async () => {
+      const { id } = await make('WATCHED');
+      await ok('POST', `/v1/secrets/${id}/reveal`);
+      const { data } = await ok('GET', `/v1/audit-logs?subject_id=${id}`);
+      assert.deepEqual(
+        data.map((entry: Json) => entry.action),
+        ['secret.revealed', 'secret.created'],
+      );
+      assert.equal(JSON.stringify(data).includes('"value"'), false);
+    });
+
+    it('one request holds 100 items of new and known secrets, and not 101', async () => {
+      const { id } = await make('KNOWN');
+      const items = Array.from({ length: 99 }, (_, at) => ({
+        vault_id: vaultId,
+        name: `M${at}`,
+        value: 'x',
+      }));
+      const full = await ok('POST', '/v1/secrets/bulk', { items: [...items, { id, value: 'changed' }] });
+      assert.equal(full.results.length, 100);
+      assert.ok(
+        full.results.every((result: Json, at: number) => result.status === 200 && result.index === at),
+      );
+      assert.equal((await ok('POST', `/v1/secrets/${id}/reveal`)).value, 'changed');
+      const over = await service.call('POST', '/v1/secrets/bulk', { items: Array(101).fill(items[0]) });
+      assert.equal(over.status, 400);
+      assert.equal(over.body.error.details.field, 'items');
+    });
+
+    it('each item of a bulk request is checked for permission by itself', async () => {
+      const other = await ok('POST', '/v1/vaults', { name: 'elsewhere' });
+      const theirs = await ok('POST', '/v1/secrets', { vault_id: other.id, name: 'X', value: 'x' });
+      const { token } = await ok('POST', '/v1/api-keys', {
+        name: 'narrow',
+        role: 'editor',
+        vault_ids: [vaultId],
+      });
+      const items = [
+        { vault_id: vaultId, name: 'MINE', value: 'x' },
+        { vault_id: other.id, name: 'NOT_MINE', value: 'x' },
+        { id: theirs.id, value: 'stolen' },
+        { id: 'nonsense', value: 'x' },
+        { vault_id: vaultId, name: 'MORE', value: 'x', owner: true },
+        'text',
+      ];
+      const { body } = await service.call('POST', '/v1/secrets/bulk', { items }, token);
+      assert.deepEqual(
+        body.results.map((result: Json) => result.status),
+        [200, 404, 404, 400, 400, 400],
+      );
+      assert.equal(body.results[4].error.details.field, 'owner');
+      assert.equal((await ok('POST', `/v1/secrets/${theirs.id}/reveal`)).value, 'x');
+    });
+
+    it('a secret’s life through curl alone: vault, secret, version, rollback, access key, revoke', async () => {
+      const vault = await ok('POST', '/v1/vaults', { name: 'life' });
+      const secret = await ok('POST', '/v1/secrets', { vault_id: vault.id, name: 'TOKEN', value: 'one' });
+      await ok('PUT', `/v1/secrets/${secret.id}`, { value: 'two' });
+      const key = await ok('POST', '/v1/access-keys', { vault_id: vault.id, name: 'reader' });
+      const read = () => service.call('GET', `/api/v1/vaults/${vault.id}`, undefined, key.token);
+      assert.equal((await read()).body.secrets[0].value, 'two');
+      await ok('POST', `/v1/secrets/${secret.id}/rollback`, { version: 1 });
+      assert.equal((await read()).body.secrets[0].value, 'one');
+      await ok('DELETE', `/v1/access-keys/${key.id}`);
+      assert.equal((await read()).status, 401);
     });
   });
 }

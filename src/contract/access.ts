@@ -1,7 +1,8 @@
 /** Credentials, members and organizations, as they are sent and answered. */
 import { z } from 'zod';
 import { recordTimes, searchQuery } from './common.ts';
-import { count, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
+import { exampleKeyId, exampleTimes, exampleVaultId } from './resource-fields.ts';
+import { count, exampleId, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
 
 export const roleNames = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
 export const planNames = ['free', 'pro', 'enterprise'] as const;
@@ -53,14 +54,18 @@ export const scopeNames = [
 const scopes = listOfAtMost(scopeNames.length, oneOf(scopeNames));
 const vaultIds = listOfAtMost(100, id);
 
-export const apiKeyCreate = z.strictObject({
-  name,
-  role,
-  scopes: scopes.nullable().optional(),
-  vault_ids: vaultIds.nullable().optional(),
-  expiration_date: expiry,
-});
-export const apiKeyUpdate = z.strictObject({ name: name.optional(), expiration_date: expiry });
+export const apiKeyCreate = z
+  .strictObject({
+    name,
+    role,
+    scopes: scopes.nullable().optional(),
+    vault_ids: vaultIds.nullable().optional(),
+    expiration_date: expiry,
+  })
+  .meta({ example: { name: 'deployment', role: 'editor', scopes: ['secrets:read', 'secrets:write'] } });
+export const apiKeyUpdate = z
+  .strictObject({ name: name.optional(), expiration_date: expiry })
+  .meta({ example: { expiration_date: '2027-01-31T00:00:00Z' } });
 export type ApiKeyCreate = z.output<typeof apiKeyCreate>;
 export type ApiKeyUpdate = z.output<typeof apiKeyUpdate>;
 
@@ -73,6 +78,13 @@ const credential = {
   ...recordTimes,
   token,
 };
+const exampleCredential = {
+  id: exampleId,
+  expiration_date: null,
+  last_used_at: null,
+  created_by: '0199a3c4-2222-7abc-8def-0123456789ab',
+  ...exampleTimes,
+};
 
 export const apiKey = z
   .object({
@@ -81,7 +93,16 @@ export const apiKey = z
     scopes: z.array(z.string()).nullable(),
     vault_ids: z.array(id).nullable(),
   })
-  .meta({ id: 'ApiKey' });
+  .meta({
+    id: 'ApiKey',
+    example: {
+      ...exampleCredential,
+      name: 'deployment',
+      role: 'editor',
+      scopes: ['secrets:read', 'secrets:write'],
+      vault_ids: null,
+    },
+  });
 export type ApiKey = z.output<typeof apiKey>;
 
 // Vault access keys
@@ -106,8 +127,12 @@ const narrowings = {
   rate_limit: count(1, 1_000_000).nullable().optional().meta({ description: 'Requests a minute.' }),
 };
 
-export const accessKeyCreate = z.strictObject({ vault_id: id, name, ...narrowings });
-export const accessKeyUpdate = z.strictObject({ name: name.optional(), ...narrowings });
+export const accessKeyCreate = z
+  .strictObject({ vault_id: id, name, ...narrowings })
+  .meta({ example: { vault_id: exampleVaultId, name: 'web server', kinds: ['secret'], names: ['WEB_*'] } });
+export const accessKeyUpdate = z
+  .strictObject({ name: name.optional(), ...narrowings })
+  .meta({ example: { cidrs: ['10.0.0.0/8'] } });
 export type AccessKeyCreate = z.output<typeof accessKeyCreate>;
 export type AccessKeyUpdate = z.output<typeof accessKeyUpdate>;
 
@@ -123,24 +148,40 @@ export const accessKey = z
     uses: z.int(),
     rate_limit: z.int().nullable(),
   })
-  .meta({ id: 'AccessKey' });
+  .meta({
+    id: 'AccessKey',
+    example: {
+      ...exampleCredential,
+      name: 'web server',
+      vault_id: exampleVaultId,
+      kinds: ['secret'],
+      names: ['WEB_*'],
+      names_only: false,
+      cidrs: null,
+      max_uses: null,
+      uses: 0,
+      rate_limit: null,
+    },
+  });
 export type AccessKey = z.output<typeof accessKey>;
 
 export const accessKeyQuery = searchQuery.extend({ vault_id: id.optional() });
 
 // Public tokens
 
-export const publicTokenCreate = z.strictObject({
-  key_id: id,
-  name: name.optional(),
-  expiration_date: expiry,
-});
-export const publicTokenUpdate = z.strictObject({ name: name.optional(), expiration_date: expiry });
+export const publicTokenCreate = z
+  .strictObject({ key_id: id, name: name.optional(), expiration_date: expiry })
+  .meta({ example: { key_id: exampleKeyId, name: 'partners' } });
+export const publicTokenUpdate = z
+  .strictObject({ name: name.optional(), expiration_date: expiry })
+  .meta({ example: { expiration_date: '2027-01-31T00:00:00Z' } });
 export type PublicTokenCreate = z.output<typeof publicTokenCreate>;
 export type PublicTokenUpdate = z.output<typeof publicTokenUpdate>;
-export const publicToken = z
-  .object({ ...credential, key_id: id, vault_id: id })
-  .meta({ id: 'PublicToken', description: 'Gives the public half of one key, and nothing else.' });
+export const publicToken = z.object({ ...credential, key_id: id, vault_id: id }).meta({
+  id: 'PublicToken',
+  description: 'Gives the public half of one key, and nothing else.',
+  example: { ...exampleCredential, name: 'partners', key_id: exampleKeyId, vault_id: exampleVaultId },
+});
 export type PublicToken = z.output<typeof publicToken>;
 export const publicTokenQuery = searchQuery.extend({ vault_id: id.optional(), key_id: id.optional() });
 
@@ -150,8 +191,10 @@ const email = line(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text
   error: 'must be an email address',
 });
 
-export const memberCreate = z.strictObject({ email, role });
-export const memberUpdate = z.strictObject({ role: role.optional() });
+export const memberCreate = z
+  .strictObject({ email, role })
+  .meta({ example: { email: 'ada@example.com', role: 'editor' } });
+export const memberUpdate = z.strictObject({ role: role.optional() }).meta({ example: { role: 'viewer' } });
 export type MemberCreate = z.output<typeof memberCreate>;
 export type MemberUpdate = z.output<typeof memberUpdate>;
 export const member = z
@@ -166,12 +209,24 @@ export const member = z
     }),
     ...recordTimes,
   })
-  .meta({ id: 'Member' });
+  .meta({
+    id: 'Member',
+    example: {
+      id: exampleId,
+      name: 'ada@example.com',
+      email: 'ada@example.com',
+      role: 'editor',
+      state: 'invited',
+      ...exampleTimes,
+    },
+  });
 export type Member = z.output<typeof member>;
 
 // The organization
 
-export const organizationUpdate = z.strictObject({ name: name.optional() });
+export const organizationUpdate = z
+  .strictObject({ name: name.optional() })
+  .meta({ example: { name: 'Example Ltd' } });
 export const organization = z
   .object({
     id,
@@ -180,5 +235,8 @@ export const organization = z
     rate_limit: z.int().nullable().meta({ description: 'Requests a minute; null where unlimited.' }),
     ...recordTimes,
   })
-  .meta({ id: 'Organization' });
+  .meta({
+    id: 'Organization',
+    example: { id: exampleId, name: 'Example Ltd', plan: 'pro', rate_limit: 1000, ...exampleTimes },
+  });
 export type Organization = z.output<typeof organization>;

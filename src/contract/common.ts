@@ -1,12 +1,17 @@
 /** What all collections share: pages, lists, deletions and errors. */
 import { z } from 'zod';
-import { id, line, queryInteger, timestamp } from './text.ts';
+import { exampleId, id, line, queryInteger, timestamp } from './text.ts';
+
+export const pageNumber = queryInteger(1, 999_999_999)
+  .default(1)
+  .meta({ description: 'From 1.', default: 1 });
+export const pageLimit = queryInteger(1, 100)
+  .default(20)
+  .meta({ description: 'Records a page.', default: 20 });
 
 export const pageQuery = z.strictObject({
-  page: queryInteger(1, 999_999_999)
-    .default(1)
-    .meta({ description: 'From 1.', type: 'integer', minimum: 1, default: 1 }),
-  limit: queryInteger(1, 100).default(20).meta({ type: 'integer', minimum: 1, maximum: 100, default: 20 }),
+  page: pageNumber,
+  limit: pageLimit,
   as_of: id.optional().meta({
     description:
       'Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable.',
@@ -33,9 +38,11 @@ export function listOf<T extends z.ZodType>(item: T) {
   return z.object({ data: z.array(item), pagination });
 }
 
-export const deletion = z
-  .object({ id, deleted: z.literal(true) })
-  .meta({ id: 'Deletion', description: 'The record is gone, or waits in the trash.' });
+export const deletion = z.object({ id, deleted: z.literal(true) }).meta({
+  id: 'Deletion',
+  description: 'The record is gone, or waits in the trash.',
+  example: { id: exampleId, deleted: true },
+});
 
 export const deleteQuery = z.strictObject({
   purge: z

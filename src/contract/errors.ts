@@ -74,3 +74,8 @@ export class Failure extends Error {
 export function invalid(field: string, reason: string, cause?: unknown): Failure {
   return new Failure('INVALID_REQUEST', { field, reason, cause });
 }
+
+/** What a failure says where there is room for one sentence: for a bad request, which member is at fault. */
+export function sentenceOf({ message, field, reason }: Failure): string {
+  return field === '' ? message : `${field} ${reason}`;
+}

@@ -1,11 +1,22 @@
 /** Entries of the request log and the audit log, as they are answered. */
 import { z } from 'zod';
 import { pageQuery } from './common.ts';
-import { id, line, moment, queryInteger, timestamp } from './text.ts';
+import { exampleTimes, exampleVaultId } from './resource-fields.ts';
+import { exampleId, id, line, moment, queryInteger, timestamp } from './text.ts';
 
 const period = {
   from: moment.optional().meta({ description: 'At or after this moment.' }),
   to: moment.optional().meta({ description: 'Before this moment.' }),
+};
+
+const exampleEntry = {
+  id: exampleId,
+  created_at: exampleTimes.created_at,
+  ip_address: '203.0.113.7',
+  vault_id: exampleVaultId,
+  user_agent: 'curl/8.14.1',
+  request_id: '0199a3c4-3333-7abc-8def-0123456789ab',
+  receipt: `${exampleId}.9f86d081884c7d65`,
 };
 
 export const requestLogQuery = pageQuery.omit({ as_of: true }).extend({
@@ -40,7 +51,21 @@ export const requestLog = z
     request_id: z.string(),
     receipt: z.string(),
   })
-  .meta({ id: 'RequestLog' });
+  .meta({
+    id: 'RequestLog',
+    example: {
+      ...exampleEntry,
+      success: true,
+      resource_type: 'vault',
+      route: '/api/v1/vaults/{vault_id}',
+      method: 'GET',
+      status: 200,
+      access_key_id: '0199a3c4-4444-7abc-8def-0123456789ab',
+      requested: 'secrets',
+      tool: null,
+      duration_ms: 0.8,
+    },
+  });
 export type RequestLog = z.output<typeof requestLog>;
 
 export const auditLogQuery = pageQuery.omit({ as_of: true }).extend({
@@ -66,7 +91,18 @@ export const auditLog = z
     details: z.record(z.string(), z.unknown()),
     receipt: z.string(),
   })
-  .meta({ id: 'AuditLog' });
+  .meta({
+    id: 'AuditLog',
+    example: {
+      ...exampleEntry,
+      actor: { kind: 'api-key', id: exampleId, name: 'deployment' },
+      action: 'secret.updated',
+      outcome: 'allowed',
+      subject: { type: 'secret', id: exampleId, name: 'DATABASE_URL' },
+      revision: 2,
+      details: { changed: ['value'], version: 2 },
+    },
+  });
 export type AuditLog = z.output<typeof auditLog>;
 
 export const logVerification = z

@@ -27,8 +27,12 @@ export function line(smallest: number, largest: number) {
     .transform(text => text.normalize('NFC'))
     .refine(text => characters(text) >= smallest && characters(text) <= largest, {
       error: `must have ${smallest} to ${largest} characters`,
-    });
+    })
+    .meta({ minLength: smallest, maxLength: largest });
 }
+
+/** Stands for any id in the examples of the documentation. */
+export const exampleId = '0199a3c4-7f00-7abc-8def-0123456789ab';
 
 export const id = z
   .string({ error: 'must be a string' })
@@ -37,7 +41,7 @@ export const id = z
     id: 'Id',
     format: 'uuid',
     description: 'A UUID, version 7.',
-    example: '0199a3c4-7f00-7abc-8def-0123456789ab',
+    example: exampleId,
   });
 
 export const name = line(1, 255).meta({
@@ -48,7 +52,7 @@ export const name = line(1, 255).meta({
   example: 'DATABASE_URL',
 });
 
-export const description = line(0, 1024).meta({ id: 'Description', maxLength: 1024 });
+export const description = line(0, 1024).meta({ id: 'Description', minLength: 0, maxLength: 1024 });
 
 const mostTags = 15;
 
@@ -57,6 +61,7 @@ export const tags = z
   .refine(all => Object.keys(all).length <= mostTags, { error: `must hold ${mostTags} tags at most` })
   .meta({
     id: 'Tags',
+    maxProperties: mostTags,
     description: 'At most 15; names to 128 characters, values to 256.',
     example: { team: 'payments' },
   });
@@ -110,7 +115,8 @@ export function queryInteger(smallest: number, largest: number) {
       error: `must be a whole number from ${smallest} to ${largest}`,
       abort: true,
     })
-    .transform(Number);
+    .transform(Number)
+    .meta({ type: 'integer', minimum: smallest, maximum: largest });
 }
 
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {

@@ -14,13 +14,14 @@ import type { Domain } from '../vault/domain.ts';
 import { mountAuth } from './auth.ts';
 import { checkOwnPage, clearIfOver, cookieOf, type SiteOf, sessionCookie } from './browser.ts';
 import { dashboard } from './dashboard.ts';
+import { mountDocs } from './docs.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, securityHeaders, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
 import { mountHealth, probes } from './health.ts';
 import { parseJson } from './json.ts';
 import { type CountRequests, planLimit } from './plan-limit.ts';
 import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
-import { registerRoutes } from './route.ts';
+import { type Route, registerRoutes } from './route.ts';
 import { type CertificatePair, createListener, type Timeouts } from './server.ts';
 import { answerUnparsed } from './unparsed.ts';
 import { vaultReadHandler } from './vault-read.ts';
@@ -40,6 +41,8 @@ export interface AppParts {
   readonly version: string;
   readonly tls: CertificatePair | null;
   readonly draining: () => boolean;
+  /** Told of every route as it is registered. */
+  readonly onRoute?: (route: { readonly method: string | string[]; readonly url: string }) => void;
   readonly timeouts?: Timeouts;
   /** For the operator's eyes: what went wrong inside. */
   readonly onError: (error: unknown, requestId: string) => void;
@@ -55,6 +58,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
     genReqId: parts.newId,
     return503OnClosing: false, // Our own hook answers, in the shape of our errors.
     clientErrorHandler: answerUnparsed,
+    // A path that can't be decoded reaches no hook, and must not be answered in the framework's own words.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
       secure(request, reply);
       answerFailure(parts, error, request, reply);
@@ -65,6 +69,7 @@ export function buildApp(parts: AppParts): FastifyInstance {
   });
   hardenParsing(app);
   app.decorateRequest('caller', null);
+  if (parts.onRoute !== undefined) app.addHook('onRoute', parts.onRoute);
   app.addHook('onRequest', (request, reply, done) => {
     secure(request, reply);
     done(refusalOf(parts, request) ?? undefined);
@@ -77,8 +82,16 @@ export function buildApp(parts: AppParts): FastifyInstance {
   app.setNotFoundHandler(dashboard());
   mountHealth(app, parts);
   mountAuth(app, parts);
-  mountMcp(app, parts);
-  mountGeneral(app, parts);
+  mountMcp(app, {
+    ...parts,
+    originOf: (request, id) => originOf(request, id, parts.addressOf),
+    tokenOf: request => bearerToken(request.headers.authorization),
+    failureOf,
+    headersOf: failureHeaders,
+  });
+  const routes = generalRoutes(parts.domain);
+  mountDocs(app, routes, parts.version);
+  mountGeneral(app, parts, routes);
   return app;
 }
 
@@ -108,7 +121,7 @@ function secure(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers({ ...securityHeaders, 'x-request-id': request.id, 'cache-control': 'no-store' });
 }
 
-function mountGeneral(app: FastifyInstance, parts: AppParts): void {
+function mountGeneral(app: FastifyInstance, parts: AppParts, routes: readonly Route[]): void {
   const { domain, countRequests, now, addressOf } = parts;
   const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
   app.register(async general => {
@@ -123,7 +136,7 @@ function mountGeneral(app: FastifyInstance, parts: AppParts): void {
       request.caller = await domain.authenticate.apiKey(bearerToken(request.headers.authorization), origin);
       await take(request.caller.organizationId, reply);
     });
-    registerRoutes(general, generalRoutes(domain));
+    registerRoutes(general, routes);
   });
 }
 

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Origin } from '../access/caller.ts';
 import * as auth from '../contract/auth.ts';
+import { check } from '../contract/check.ts';
 import { Failure } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
 import type { Site } from '../vault/accounts/passkeys.ts';
@@ -20,7 +21,6 @@ import {
   setCookie,
   takesPasskeys,
 } from './browser.ts';
-import { check } from './check.ts';
 import { originOf } from './request.ts';
 import { mountSignOn } from './sign-on.ts';
 

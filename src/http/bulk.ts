@@ -1,11 +1,11 @@
 /** Many secrets in one request. Each item is checked, permitted and stored by itself, and answers for itself. */
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
+import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import { type BulkAnswer, secretCreate, secretUpdate } from '../contract/resources.ts';
 import { id } from '../contract/text.ts';
 import type { Secrets } from '../vault/secrets.ts';
-import { check } from './check.ts';
 import { errorBody, failureOf, statusOf } from './errors.ts';
 
 type Result = BulkAnswer['results'][number];
@@ -17,6 +17,7 @@ export async function bulkSecrets(
   caller: Caller,
   items: readonly unknown[],
 ): Promise<BulkAnswer> {
+  await secrets.admitWrites(caller);
   const results = items.map(async (item, index): Promise<Result> => {
     try {
       return { index, status: 200, secret: await one(secrets, caller, item) };

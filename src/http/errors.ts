@@ -3,7 +3,7 @@
  * never says more of an inner error than that there was one; the cause goes to the operator's log.
  */
 import type { FastifyError } from 'fastify';
-import { Failure, type FailureCode, invalid, statusOf } from '../contract/errors.ts';
+import { Failure, type FailureCode, invalid, sentenceOf, statusOf } from '../contract/errors.ts';
 
 /** On every answer, whatever it is. */
 export const securityHeaders = {
@@ -42,8 +42,8 @@ export function errorBody({ code, message, field, reason }: Failure) {
 }
 
 /** The vault endpoint's: a message, which for a bad request names the parameter. */
-export function messageBody({ message, field, reason }: Failure) {
-  return { message: field === '' ? message : `${field} ${reason}` };
+export function messageBody(failure: Failure) {
+  return { message: sentenceOf(failure) };
 }
 
 export function failureHeaders({ code, retryAfter }: Failure): Record<string, string> {

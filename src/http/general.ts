@@ -1,6 +1,7 @@
 /** The route table of the general API. */
 import { z } from 'zod';
 import * as access from '../contract/access.ts';
+import { check } from '../contract/check.ts';
 import type { PageQuery } from '../contract/common.ts';
 import { listOf, searchQuery } from '../contract/common.ts';
 import * as logs from '../contract/logs.ts';
@@ -8,7 +9,6 @@ import * as overview from '../contract/overview.ts';
 import * as resource from '../contract/resources.ts';
 import type { Domain } from '../vault/domain.ts';
 import { bulkSecrets } from './bulk.ts';
-import { check } from './check.ts';
 import { collectionRoutes } from './collection.ts';
 import { exportRequestLog } from './log-export.ts';
 import type { Route } from './route.ts';
@@ -17,11 +17,11 @@ import { webhookRoutes } from './webhook-routes.ts';
 const resourceReads = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'] as const;
 const resourceWrites = ['vaults:write', 'secrets:write', 'keys:write', 'certificates:write'] as const;
 
-const bodiesOf = {
-  vault: { create: resource.vaultCreate, update: resource.vaultUpdate },
-  secret: { create: resource.secretCreate, update: resource.secretUpdate },
-  key: { create: resource.keyCreate, update: resource.keyUpdate },
-  certificate: { create: resource.certificateCreate, update: resource.certificateUpdate },
+const updateOf = {
+  vault: resource.vaultUpdate,
+  secret: resource.secretUpdate,
+  key: resource.keyUpdate,
+  certificate: resource.certificateUpdate,
 } as const;
 
 export function generalRoutes(domain: Domain): Route[] {
@@ -64,10 +64,9 @@ function resourceRoutes({ resources }: Domain): Route[] {
       writes: { anyOf: resourceWrites },
       service: {
         ...resources,
-        create: (caller, { type = 'vault', ...body }: { type?: resource.ResourceType }) =>
-          resources.create(caller, { type, body: check(bodiesOf[type].create, body) }),
-        update: (caller, id, body) =>
-          resources.update(caller, id, type => check(bodiesOf[type].update, body)),
+        create: (caller, { type = 'vault', ...body }: resource.ResourceCreate) =>
+          resources.create(caller, { type, body }),
+        update: (caller, id, body) => resources.update(caller, id, type => check(updateOf[type], body)),
       },
       trash: true,
     }),
@@ -104,6 +103,7 @@ function secretRoutes({ secrets }: Domain): Route[] {
       summary: 'Create and change up to 100 secrets, each judged by itself',
       needs: { all: ['secrets:write'] },
       body: resource.bulkRequest,
+      bodyDocumented: resource.bulkDocumented,
       answer: resource.bulkAnswer,
       handle: ({ caller, body }) => bulkSecrets(secrets, caller, (body as { items: unknown[] }).items),
     },
@@ -335,8 +335,8 @@ function logRoutes({ logs: service, logCheck }: Domain): Route[] {
       summary: 'Export vault requests as a stream of JSON Lines or CSV',
       needs: { all: ['logs:read'] },
       query: logs.requestLogExport,
-      answer: z.string(),
-      answerType: 'application/jsonl',
+      answer: z.string().meta({ example: '{"id":"0199a3c4-7f00-7abc-8def-0123456789ab","success":true}\n' }),
+      answerTypes: ['application/jsonl', 'text/csv'],
       handle: async ({ caller, query, reply }) => {
         const { format, ...filter } = query as z.output<typeof logs.requestLogExport>;
         return exportRequestLog(reply, format, await service.exportRequests(caller, filter));

@@ -5,8 +5,10 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { invalid } from '../contract/errors.ts';
+import { isSafeText } from '../contract/text.ts';
 
 const deepest = 32;
+const longestName = 128;
 const quote = 0x22;
 const backslash = 0x5c;
 
@@ -77,6 +79,6 @@ function noteKey(keys: Set<string> | null | undefined, literal: string): void {
     throw invalid('', 'the body must be valid JSON', cause);
   }
   if (key === '__proto__') throw invalid('__proto__', 'is not a member of this request');
-  if (keys.has(key)) throw invalid('', 'the body must not hold the same member twice');
+  if (keys.has(key)) throw invalid(isSafeText(key) ? key.slice(0, longestName) : '', 'must be given once');
   keys.add(key);
 }

@@ -3,12 +3,12 @@
  * bytes, with all headers written at once. The same soundness checks come first as for every other route.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { check } from '../contract/check.ts';
 import { type Failure, invalid, statusOf } from '../contract/errors.ts';
 import { vaultReadQuery } from '../contract/vault-read.ts';
 import type { Selection } from '../vault/answers.ts';
 import type { Outcome } from '../vault/read.ts';
 import type { AppParts } from './app.ts';
-import { check } from './check.ts';
 import { failureHeaders, failureOf, messageBody, securityHeaders } from './errors.ts';
 import { bearerToken, faultOf, originOf } from './request.ts';
 

@@ -97,6 +97,12 @@ function webKey(key: KeyObject, algorithm: SigningAlgorithm, usage: 'sign' | 've
 }
 
 /** A certificate that vouches for itself, or an authority to issue others. */
+/** Refuses names that can't be signed, before a key is touched for them. `within` is the member that holds them. */
+export function checkNames(subject: string, sans: readonly string[], within = ''): void {
+  parseName(subject, `${within}subject`);
+  parseAlternativeNames(sans, `${within}sans`);
+}
+
 export async function selfSign(request: SelfSignRequest): Promise<string> {
   const name = parseName(request.subject, 'subject');
   const names = parseAlternativeNames(request.sans, 'sans');

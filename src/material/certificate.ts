@@ -22,7 +22,7 @@ import { refusing } from './refusing.ts';
 
 export type { CertificateFacts } from './certificate-facts.ts';
 export { certificateFitsKey } from './certificate-facts.ts';
-export { issueServerCertificate, selfSign, signingRequest } from './certificate-issue.ts';
+export { checkNames, issueServerCertificate, selfSign, signingRequest } from './certificate-issue.ts';
 
 export interface ImportedCertificate {
   /** Leaf first, then the chain in issuing order. */

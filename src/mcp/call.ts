@@ -5,10 +5,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Origin } from '../access/caller.ts';
-import { Failure } from '../contract/errors.ts';
+import { check } from '../contract/check.ts';
+import { Failure, sentenceOf } from '../contract/errors.ts';
 import { getKey } from '../contract/tools.ts';
-import { check } from '../http/check.ts';
-import { messageBody } from '../http/errors.ts';
 import type { Form, Outcome, VaultReads, VaultRequest } from '../vault/read.ts';
 import type { ToolSession, ToolSessions } from '../vault/sessions.ts';
 import { sessionHeader } from '../vault/sessions.ts';
@@ -81,7 +80,7 @@ export function toolCallsWith({ vaultReads, toolSessions, addresses, onError }: 
   ): CallResult {
     if (failure.field === sessionHeader) throw failure;
     if (status >= 500) onError(failure.cause ?? failure, origin.requestId);
-    return { body: refusalOf(status, messageBody(failure).message), receipt };
+    return { body: refusalOf(status, sentenceOf(failure)), receipt };
   }
 }
 

@@ -3,9 +3,10 @@
  * `Authorization` header. Two that disagree are an error, for one of them is not what its sender thinks. A
  * `baseUrl` is compared with our own addresses and never connected to.
  */
+
+import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import { type Connection, onlyConnections as connections } from '../contract/tools.ts';
-import { check } from '../http/check.ts';
 
 export interface VaultConnection {
   readonly token: string | null;

@@ -5,7 +5,6 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
-import type { AppParts } from '../http/app.ts';
 import { ownAddresses } from './addresses.ts';
 import { fromBare } from './bare.ts';
 import { toolCallsWith } from './call.ts';
@@ -14,15 +13,16 @@ import { answerFault } from './faults.ts';
 import { formOf, ProtocolFault } from './forms.ts';
 import { inEnvelopeWith } from './in-envelope.ts';
 import { inSessionWith } from './in-session.ts';
+import type { Surface } from './surface.ts';
 import { serverError } from './wire.ts';
 
 const largestBody = 128 * 1024;
 
-export function mountMcp(app: FastifyInstance, parts: AppParts): void {
+export function mountMcp(app: FastifyInstance, parts: Surface): void {
   const { toolSessions, vaultReads, authenticate, attempts } = parts.domain;
   const addresses = ownAddresses(parts.addresses);
   const callTool = toolCallsWith({ vaultReads, toolSessions, addresses, onError: parts.onError });
-  const exchanges = exchangesWith({ app: parts, callTool });
+  const exchanges = exchangesWith({ surface: parts, callTool });
   const inSession = inSessionWith(exchanges, toolSessions);
   const inEnvelope = inEnvelopeWith(exchanges, parts.version);
 
@@ -36,8 +36,8 @@ export function mountMcp(app: FastifyInstance, parts: AppParts): void {
         `Forbidden: the ${foreign} header does not name this service`,
       );
     }
-    if (attempts.blockedFor(parts.addressOf(request.raw)) === 0) return;
     const { origin, header } = exchanges.contextOf(request);
+    if (attempts.blockedFor(origin.address) === 0) return;
     const known = header !== null && (await authenticate.accessKeyAnywhere(header, origin).catch(() => null));
     if (!known) throw new Failure('RATE_LIMITED', { retryAfter: attempts.blockedFor(origin.address) });
   }

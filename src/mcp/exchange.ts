@@ -5,11 +5,10 @@
  */
 import type { CallToolResult, JSONRPCRequest, Server } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AppParts } from '../http/app.ts';
-import { bearerToken, originOf } from '../http/request.ts';
 import type { CallContext, CallResult, CallTool } from './call.ts';
 import { isRecord, type Message } from './forms.ts';
 import type { ProtocolAnswer } from './protocol.ts';
+import type { Surface } from './surface.ts';
 import { type Naming, type Tool, toolNamed, unknownTool } from './tools.ts';
 import { invalidParams } from './wire.ts';
 
@@ -19,7 +18,7 @@ export interface Exchange {
 }
 
 export interface ExchangeParts {
-  readonly app: AppParts;
+  readonly surface: Surface;
   readonly callTool: CallTool;
 }
 
@@ -28,10 +27,9 @@ export type Exchanges = ReturnType<typeof exchangesWith>;
 const json = 'application/json; charset=utf-8';
 const closing = Buffer.from('}');
 
-export function exchangesWith({ app, callTool }: ExchangeParts) {
-  function contextOf({ raw, id, headers }: FastifyRequest): CallContext {
-    const origin = originOf(raw, id, app.addressOf);
-    return { request: raw, origin, header: bearerToken(headers.authorization), session: null };
+export function exchangesWith({ surface, callTool }: ExchangeParts) {
+  function contextOf({ raw, id }: FastifyRequest): CallContext {
+    return { request: raw, origin: surface.originOf(raw, id), header: surface.tokenOf(raw), session: null };
   }
 
   /** `more` is what a revision adds to a result, as the beginning of its JSON. */
@@ -54,7 +52,7 @@ export function exchangesWith({ app, callTool }: ExchangeParts) {
   /** The SDK's server for this exchange. */
   async function serverFor({ request, reply }: Exchange, context: CallContext): Promise<Server> {
     const { protocolServer } = await import('./protocol.ts');
-    return protocolServer(app.version, namingOf(request), async (tool: Tool, sent: unknown) => {
+    return protocolServer(surface.version, namingOf(request), async (tool: Tool, sent: unknown) => {
       const { body, receipt } = await callTool(tool, sent, context);
       reply.header('strongroom-receipt', receipt);
       return JSON.parse(body.toString('utf8')) as CallToolResult;

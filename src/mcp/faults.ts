@@ -1,9 +1,8 @@
 /** From failures on `/mcp` to errors of JSON-RPC. None repeats what was sent. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Failure } from '../contract/errors.ts';
-import type { AppParts } from '../http/app.ts';
-import { failureHeaders, failureOf, messageBody, statusOf } from '../http/errors.ts';
+import { type Failure, sentenceOf, statusOf } from '../contract/errors.ts';
 import { ProtocolFault } from './forms.ts';
+import type { Surface } from './surface.ts';
 import { internalError, parseError, serverError } from './wire.ts';
 
 /** The framework's refusals, which come before the body is ours. */
@@ -26,27 +25,22 @@ export function badRequest(message: string): ProtocolFault {
 }
 
 export function answerFault(
-  parts: AppParts,
+  parts: Surface,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
   const fault =
     error instanceof ProtocolFault ? error : (early[(error as { code?: string }).code ?? ''] ?? null);
-  if (fault === null) answerFailure(parts, failureOf(error), request, reply);
+  if (fault === null) answerFailure(parts, parts.failureOf(error), request, reply);
   else send(fault, request, reply);
 }
 
-function answerFailure(
-  parts: AppParts,
-  failure: Failure,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+function answerFailure(parts: Surface, failure: Failure, request: FastifyRequest, reply: FastifyReply): void {
   const status = statusOf[failure.code];
   if (status >= 500) parts.onError(failure.cause ?? failure, request.id);
-  reply.headers(failureHeaders(failure));
-  send(new ProtocolFault(status, codeOf(failure, request), messageBody(failure).message), request, reply);
+  reply.headers(parts.headersOf(failure));
+  send(new ProtocolFault(status, codeOf(failure, request), sentenceOf(failure)), request, reply);
 }
 
 /** A body that our parser refused never became a message: that is a parse error. */

@@ -4,9 +4,9 @@
  * beyond the vault.
  */
 import type { z } from 'zod';
+import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import * as contract from '../contract/tools.ts';
-import { check } from '../http/check.ts';
 import type { Depth, Detail } from '../vault/details.ts';
 
 /** What a call reads, once its arguments are found right. */

@@ -47,7 +47,7 @@ export function credentials({ db, commit }: Engine) {
       if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
       if (filter.keyId !== undefined) found = found.where('key_id', '=', filter.keyId);
       if (filter.q !== undefined) {
-        found = found.where(sql<boolean>`lower(name) LIKE ${containing(filter.q)} ESCAPE '\\'`);
+        found = found.where(sql<boolean>`name_search LIKE ${containing(filter.q)} ESCAPE '\\'`);
       }
       if (page.asOf !== undefined) found = found.where('id', '<=', page.asOf);
       const { total } = await found

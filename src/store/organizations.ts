@@ -85,9 +85,8 @@ export function organizations({ db, commit }: Engine) {
 
     async memberPage(organizationId: string, page: Page, q?: string): Promise<PageOf<MemberRow & Audited>> {
       let found = members(organizationId);
-      if (q !== undefined) {
-        found = found.where(sql<boolean>`email_key LIKE ${containing(q)} ESCAPE '\\'`);
-      }
+      if (q !== undefined) found = found.where(sql<boolean>`email_key LIKE ${containing(q)} ESCAPE '\\'`);
+      if (page.asOf !== undefined) found = found.where('id', '<=', page.asOf);
       const { total } = await found
         .clearSelect()
         .select(({ fn }) => fn.countAll<number>().as('total'))

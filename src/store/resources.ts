@@ -1,39 +1,19 @@
 /** Vaults, secrets, keys and certificates, with their versions, tags and counts. */
-import { type Selectable, type SelectQueryBuilder, sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from './engine.ts';
 import type { Audited } from './organizations.ts';
-import { containing, offsetOf, type Page, type PageOf } from './page.ts';
-import type { ResourceTable, Schema, VersionTable } from './schema.ts';
+import { offsetOf, type Page, type PageOf } from './page.ts';
+import { auditedRevision, inLivingVault, resourceLists } from './resource-lists.ts';
+import type { ResourceTable, VersionTable } from './schema.ts';
 
+export type { ResourceFilter } from './resource-lists.ts';
 export type ResourceRow = Selectable<ResourceTable>;
 export type VersionRow = Selectable<VersionTable>;
 export type AuditedResource = ResourceRow & Audited;
 /** A resource together with its current version's sealed value. */
 export type ResourceWithValue = AuditedResource & { readonly value: Uint8Array };
 
-export interface ResourceFilter {
-  readonly organizationId: string;
-  readonly type?: string | undefined;
-  /** Only in these vaults. */
-  readonly vaultIds?: readonly string[] | undefined;
-  /** Part of a name. */
-  readonly q?: string | undefined;
-  /** Blind index of a tag. */
-  readonly tagIndex?: string | undefined;
-  readonly state?: 'active' | 'inactive' | 'expired' | 'disabled' | 'deleted' | undefined;
-  readonly now: number;
-}
-
-type Found = SelectQueryBuilder<Schema, 'resources', object>;
-
 export function resources({ db }: Engine) {
-  const auditedRevision = sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
-    WHERE subject_id = resources.id AND subject_revision IS NOT NULL)`.as('audited_revision');
-
-  /** With a vault all that it holds is gone from sight, and comes back with it. */
-  const inLivingVault = sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
-    WHERE vault.id = resources.vault_id AND vault.id <> resources.id AND vault.deleted_at IS NOT NULL)`;
-
   const audited = () =>
     db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision);
 
@@ -90,19 +70,7 @@ export function resources({ db }: Engine) {
       return (afterId === undefined ? found : found.where('resources.id', '>', afterId)).execute();
     },
 
-    async page(filter: ResourceFilter, page: Page): Promise<PageOf<AuditedResource>> {
-      const found = narrow(db.selectFrom('resources').where(inLivingVault), filter);
-      const listed = page.asOf === undefined ? found : found.where('resources.id', '<=', page.asOf);
-      const rows = await listed
-        .selectAll('resources')
-        .select(auditedRevision)
-        .orderBy('resources.id', 'desc')
-        .limit(page.limit)
-        .offset(offsetOf(page))
-        .execute();
-      const total = countable(filter, page) ? await counted(filter) : await countOf(listed);
-      return { rows, total };
-    },
+    page: resourceLists(db).page,
 
     insert: (row: ResourceRow): Statement => statement(db.insertInto('resources').values(row)),
 
@@ -190,47 +158,6 @@ export function resources({ db }: Engine) {
     ],
   };
 
-  function narrow(query: Found, filter: ResourceFilter): Found {
-    let found = query.where('resources.organization_id', '=', filter.organizationId);
-    found =
-      filter.state === 'deleted'
-        ? found.where('deleted_at', 'is not', null)
-        : found.where('deleted_at', 'is', null);
-    if (filter.type !== undefined) found = found.where('type', '=', filter.type);
-    if (filter.vaultIds !== undefined) found = found.where('resources.vault_id', 'in', [...filter.vaultIds]);
-    if (filter.q !== undefined)
-      found = found.where(sql<boolean>`name_search LIKE ${containing(filter.q)} ESCAPE '\\'`);
-    if (filter.tagIndex !== undefined) found = tagged(found, filter.organizationId, filter.tagIndex);
-    return inState(found, filter);
-  }
-
-  function tagged(found: Found, organizationId: string, tagIndex: string): Found {
-    return found.where('resources.id', 'in', eb =>
-      eb
-        .selectFrom('tags')
-        .select('resource_id')
-        .where('tags.organization_id', '=', organizationId)
-        .where('tag_index', '=', tagIndex),
-    );
-  }
-
-  function inState(found: Found, { state, now }: ResourceFilter): Found {
-    if (state === 'disabled') return found.where('enabled', '=', 0);
-    if (state === 'expired') return found.where('expiration_date', '<=', now);
-    if (state === 'inactive') return found.where('activation_date', '>', now);
-    if (state !== 'active') return found;
-    return found
-      .where('enabled', '=', 1)
-      .where(eb => eb.or([eb('activation_date', 'is', null), eb('activation_date', '<=', now)]))
-      .where(eb => eb.or([eb('expiration_date', 'is', null), eb('expiration_date', '>', now)]));
-  }
-
-  /** A narrowing to vaults that may include vaults themselves is small enough to be counted as it is. */
-  function countable({ q, tagIndex, state, type, vaultIds }: ResourceFilter, { asOf }: Page): boolean {
-    if (vaultIds !== undefined && (type === undefined || type === 'vault')) return false;
-    return [q, tagIndex, state, asOf].every(narrowing => narrowing === undefined);
-  }
-
   function addToCount(organizationId: string, type: string, vaultId: string, change: number): Statement {
     const row = { organization_id: organizationId, type, vault_id: vaultId, living: change };
     return statement(
@@ -243,20 +170,5 @@ export function resources({ db }: Engine) {
             .doUpdateSet({ living: sql`counts.living + ${change}` }),
         ),
     );
-  }
-
-  async function counted({ organizationId, type, vaultIds }: ResourceFilter): Promise<number> {
-    let found = db
-      .selectFrom('counts')
-      .where('organization_id', '=', organizationId)
-      .where('vault_id', 'in', vaultIds === undefined ? [organizationId] : [...vaultIds]);
-    if (type !== undefined) found = found.where('type', '=', type);
-    const row = await found.select(({ fn }) => fn.sum<number>('living').as('total')).executeTakeFirst();
-    return Number(row?.total ?? 0);
-  }
-
-  async function countOf(found: Found): Promise<number> {
-    const row = await found.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
-    return row.total;
   }
 }

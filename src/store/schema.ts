@@ -96,6 +96,7 @@ export interface CredentialTable extends Stamped {
   organization_id: string;
   kind: string;
   name: string;
+  name_search: string;
   digest: Bytes;
   vault_id: string | null;
   key_id: string | null;

@@ -66,22 +66,6 @@ export function webhooks({ db, commit, name: engine }: Engine) {
       return { rows, total };
     },
 
-    /** How many there are, at how many nothing arrives, and how many are off. */
-    async health(organizationId: string): Promise<{ total: number; failing: number; disabled: number }> {
-      const rows = await db
-        .selectFrom('webhooks')
-        .innerJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')
-        .select(['enabled', 'failing_since'])
-        .where('organization_id', '=', organizationId)
-        .execute();
-      const enabled = rows.filter(row => row.enabled === 1);
-      return {
-        total: rows.length,
-        failing: enabled.filter(row => row.failing_since !== null).length,
-        disabled: rows.length - enabled.length,
-      };
-    },
-
     insert: (row: WebhookRow): Statement[] => [
       statement(db.insertInto('webhooks').values(row)),
       statement(

@@ -14,6 +14,7 @@ import { iso } from '../contract/text.ts';
 import {
   type CertificateFacts,
   certificateFitsKey,
+  checkNames,
   type ImportedCertificate,
   importCertificatePem,
   importPkcs12,
@@ -23,8 +24,9 @@ import {
 import type { ResourceRow } from '../store/resources.ts';
 import { type Collection, listOf } from './collection.ts';
 import { keyAttributes, keyDraft } from './keys.ts';
+import { stateAt } from './lifecycle.ts';
 import type { Parts } from './parts.ts';
-import { type Draft, type Labelled, type OpenVault, type Shelf, subjectOf } from './shelf.ts';
+import { type Draft, type Labelled, notFoundAs, type OpenVault, type Shelf, subjectOf } from './shelf.ts';
 
 export interface Certificates
   extends Collection<Certificate, CertificateCreate, CertificateUpdate, ResourceQuery> {
@@ -51,8 +53,8 @@ export interface CertificateAttributes {
 export function certificatesWith({ store, stamps, guard, now, newId }: Parts, shelf: Shelf): Certificates {
   /** The key that a certificate names, which must lie in the same vault. */
   async function keyIn(caller: Caller, vaultId: string, keyId: string): Promise<ResourceRow> {
-    const key = await shelf.find(caller, 'key', keyId).catch(() => null);
-    if (key === null || key.vault_id !== vaultId) throw invalid('key_id', 'names no key in this vault');
+    const key = await shelf.find(caller, 'key', keyId).catch(notFoundAs(noSuchKey()));
+    if (key.vault_id !== vaultId) throw noSuchKey();
     return key;
   }
 
@@ -67,6 +69,7 @@ export function certificatesWith({ store, stamps, guard, now, newId }: Parts, sh
   async function signingKey(caller: Caller, row: ResourceRow, verb: string): Promise<string> {
     if (keyAttributes(row).holds !== 'private')
       throw invalid('key_id', 'names a key without its private half');
+    if (stateAt(row, now()) !== 'active') throw invalid('key_id', 'names a key that is not active now');
     const { box } = await shelf.vaultOf(row);
     const stored = await store.resources.withValue(row.vault_id, row.id);
     if (stored === undefined) throw new Failure('NOT_FOUND');
@@ -80,6 +83,7 @@ export function certificatesWith({ store, stamps, guard, now, newId }: Parts, sh
     if (body.pem !== undefined) return importCertificatePem(body.pem, body.passphrase);
     if (body.pkcs12 !== undefined) return importPkcs12(decodeBase64(body.pkcs12), body.passphrase);
     const { subject, sans = [], days } = body.self_signed!;
+    checkNames(subject, sans, 'self_signed.');
     const key = await keyIn(caller, body.vault_id, body.key_id!);
     const privatePem = await signingKey(caller, key, 'key.signed_certificate');
     const pem = await selfSign({ privatePem, subject, sans, notBefore: new Date(now()), days });
@@ -151,10 +155,15 @@ export function certificatesWith({ store, stamps, guard, now, newId }: Parts, sh
     async requestFor(caller, keyId, subject, sans) {
       await guard.admit(caller, 'certificates:write');
       const key = await shelf.find(caller, 'key', keyId);
+      checkNames(subject, sans);
       const privatePem = await signingKey(caller, key, 'key.signed_request');
       return { pem: await signingRequest({ privatePem, subject, sans }) };
     },
   };
+}
+
+function noSuchKey(): Failure {
+  return invalid('key_id', 'names no key in this vault');
 }
 
 /** Node's own decoder skips what it does not know; here every character counts. */

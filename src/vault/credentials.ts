@@ -2,9 +2,8 @@
  * API keys, vault access keys and public tokens: minted once, shown once, listed without their secret, revoked
  * at once. Nobody mints more than he has: whoever may not see values can't make a key that sees them.
  */
-import { isCidr } from '../access/address.ts';
 import type { Caller, ResourceKind } from '../access/caller.ts';
-import { type Action, holds, mayGrant, type Role } from '../access/policy.ts';
+import { type Action, holds, type Role } from '../access/policy.ts';
 import { mintToken } from '../access/token.ts';
 import type {
   AccessKey,
@@ -18,16 +17,25 @@ import type {
   PublicTokenUpdate,
 } from '../contract/access.ts';
 import type { SearchQuery } from '../contract/common.ts';
-import { Failure, invalid } from '../contract/errors.ts';
-import { iso, isoOrNull } from '../contract/text.ts';
+import { Failure } from '../contract/errors.ts';
 import type { CredentialFilter, CredentialRow } from '../store/credentials.ts';
 import type { Statement } from '../store/engine.ts';
 import { credentialKinds, type Narrowing } from './authenticate.ts';
 import { type Collection, listOf } from './collection.ts';
+import {
+  checkGrant,
+  grantOf,
+  named,
+  narrowed,
+  presentAccessKey,
+  presentApiKey,
+  presentPublicToken,
+  rename,
+} from './credential-records.ts';
 import { type EventKind, eventOf } from './events.ts';
 import { retryingStale } from './guard.ts';
 import type { Parts } from './parts.ts';
-import type { Shelf } from './shelf.ts';
+import { notFoundAs, type Shelf } from './shelf.ts';
 
 type Kind = keyof typeof credentialKinds;
 type VaultQuery = SearchQuery & { vault_id?: string | undefined; key_id?: string | undefined };
@@ -64,10 +72,13 @@ export function credentialsWith(
 
   async function find(caller: Caller, kind: Kind, id: string): Promise<CredentialRow> {
     const row = await store.credentials.living(caller.organizationId, credentialKinds[kind], id);
-    if (row === undefined || (row.vault_id !== null && !guard.sees(caller, row.vault_id))) {
-      throw new Failure('NOT_FOUND');
-    }
+    if (row === undefined || !sees(caller, row)) throw new Failure('NOT_FOUND');
     return stamps.credential.believe(row);
+  }
+
+  /** API keys lie in no vault: whoever is given some vaults only sees none of them. */
+  function sees(caller: Caller, { vault_id }: CredentialRow): boolean {
+    return vault_id === null ? caller.vaultIds === null : guard.sees(caller, vault_id);
   }
 
   async function list<T>(caller: Caller, kind: Kind, query: VaultQuery, present: (row: CredentialRow) => T) {
@@ -86,7 +97,7 @@ export function credentialsWith(
   function filterOf(caller: Caller, kind: Kind, query: VaultQuery): CredentialFilter | null {
     const asked = query.vault_id === undefined ? caller.vaultIds : [query.vault_id];
     const vaultIds = asked?.filter(id => guard.sees(caller, id));
-    if (vaultIds?.length === 0) return null;
+    if (vaultIds?.length === 0 || (kind === 'api' && caller.vaultIds !== null)) return null;
     return {
       organizationId: caller.organizationId,
       kind: credentialKinds[kind],
@@ -108,7 +119,7 @@ export function credentialsWith(
       id,
       organization_id: caller.organizationId,
       kind: credentialKinds[kind],
-      name: wanted.name,
+      ...named(wanted.name),
       digest: keyring.tokenDigest(token),
       vault_id: wanted.vaultId ?? null,
       key_id: wanted.keyId ?? null,
@@ -207,10 +218,9 @@ export function credentialsWith(
 
     async create(caller, { name, role, scopes = null, vault_ids = null, expiration_date }) {
       await guard.admit(caller, 'api-keys:write');
-      if (!mayGrant(caller, { role, scopes, vaultIds: vault_ids })) {
-        throw new Failure('FORBIDDEN', { message: 'A key can be given no more than its maker has' });
-      }
-      for (const id of vault_ids ?? []) await shelf.find(caller, 'vault', id).catch(noSuchVault);
+      checkGrant(caller, { role, scopes, vaultIds: vault_ids });
+      const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'names no vault' });
+      for (const id of vault_ids ?? []) await shelf.find(caller, 'vault', id).catch(notFoundAs(missing));
       const narrowing = { scopes, vault_ids };
       const { row, token } = await mint(caller, 'api', {
         name,
@@ -222,7 +232,11 @@ export function credentialsWith(
     },
 
     async update(caller, id, { name, expiration_date }) {
-      return presentApiKey(await revise(caller, 'api', id, row => rename(row, name, expiration_date)));
+      const row = await revise(caller, 'api', id, before => {
+        checkGrant(caller, grantOf(before));
+        return rename(before, name, expiration_date);
+      });
+      return presentApiKey(row);
     },
 
     remove: (caller, id) => revoke(caller, 'api', id),
@@ -277,9 +291,8 @@ export function credentialsWith(
 
     async create(caller, { key_id, name, expiration_date }) {
       await guard.admit(caller, 'public-tokens:write');
-      const key = await shelf.find(caller, 'key', key_id).catch(() => {
-        throw new Failure('NOT_FOUND', { field: 'key_id', reason: 'names no key' });
-      });
+      const missing = new Failure('NOT_FOUND', { field: 'key_id', reason: 'names no key' });
+      const key = await shelf.find(caller, 'key', key_id).catch(notFoundAs(missing));
       const { row, token } = await mint(caller, 'pub', {
         name: name ?? key.name,
         keyId: key_id,
@@ -297,66 +310,4 @@ export function credentialsWith(
   };
 
   return { apiKeys, accessKeys, publicTokens };
-}
-
-function noSuchVault(): never {
-  throw new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'names no vault' });
-}
-
-function rename(row: CredentialRow, name: string | undefined, expirationDate: number | null | undefined) {
-  return {
-    name: name ?? row.name,
-    expiration_date: expirationDate === undefined ? row.expiration_date : expirationDate,
-  };
-}
-
-type Narrowings = Pick<AccessKeyUpdate, 'kinds' | 'names' | 'names_only' | 'cidrs' | 'rate_limit'>;
-
-/** What a body leaves out stays; what it sets to null narrows nothing any more. */
-function narrowed(before: Narrowing, body: Narrowings): Narrowing {
-  const bad = body.cidrs?.find(cidr => !isCidr(cidr));
-  if (bad !== undefined) throw invalid('cidrs', 'must hold ranges such as 10.0.0.0/8 or 2001:db8::/32');
-  const sent = Object.entries(body).filter(([, value]) => value !== undefined);
-  return { ...before, ...Object.fromEntries(sent) };
-}
-
-function presentCommon(row: CredentialRow) {
-  return {
-    id: row.id,
-    name: row.name,
-    expiration_date: isoOrNull(row.expiration_date),
-    last_used_at: isoOrNull(row.last_used_at),
-    created_by: row.created_by,
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
-  };
-}
-
-function presentApiKey(row: CredentialRow): ApiKey {
-  const { scopes = null, vault_ids = null } = JSON.parse(row.narrowing) as Narrowing;
-  return {
-    ...presentCommon(row),
-    role: row.role as Role,
-    scopes: scopes && [...scopes],
-    vault_ids: vault_ids && [...vault_ids],
-  };
-}
-
-function presentAccessKey(row: CredentialRow): AccessKey {
-  const { kinds, names, names_only, cidrs, rate_limit } = JSON.parse(row.narrowing) as Narrowing;
-  return {
-    ...presentCommon(row),
-    vault_id: row.vault_id!,
-    kinds: kinds ? [...kinds] : null,
-    names: names ? [...names] : null,
-    names_only: names_only ?? false,
-    cidrs: cidrs ? [...cidrs] : null,
-    max_uses: row.max_uses,
-    uses: row.uses,
-    rate_limit: rate_limit ?? null,
-  };
-}
-
-function presentPublicToken(row: CredentialRow): PublicToken {
-  return { ...presentCommon(row), key_id: row.key_id!, vault_id: row.vault_id! };
 }

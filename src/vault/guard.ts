@@ -4,9 +4,10 @@
  * is durable. Refusals are written down too. What lies in a vault that a caller is not given looks to him
  * like what does not exist.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller, Origin } from '../access/caller.ts';
 import { type Action, allows, holds } from '../access/policy.ts';
-import { Failure, invalid } from '../contract/errors.ts';
+import { Failure } from '../contract/errors.ts';
 import { type AuditEntry, logText } from '../logs/entries.ts';
 import { ChangeRefused, type Ledger } from '../logs/ledger.ts';
 import type { Statement } from '../store/engine.ts';
@@ -31,6 +32,8 @@ export interface GuardedChange {
   readonly subjects: readonly [SubjectChange, ...SubjectChange[]];
   readonly statements: readonly Statement[];
   readonly touches?: readonly string[];
+  /** The member that must be unique, where it is not the name. */
+  readonly unique?: string;
 }
 
 export interface Guard {
@@ -64,14 +67,14 @@ export function guardWith(ledger: Ledger): Guard {
   }
 
   async function store(caller: Caller, verb: string, change: GuardedChange): Promise<string> {
-    const { subjects, statements, touches = [] } = change;
+    const { subjects, statements, touches = [], unique = 'name' } = change;
     const entries = subjects.map(subject =>
       entryOf(caller, subject.verb ?? verb, 'allowed', subject, subject.revision, subject.details ?? {}),
     );
     try {
       return await ledger.commit(entries, { statements, touches });
     } catch (error) {
-      throw error instanceof ChangeRefused ? conflict(error) : error;
+      throw error instanceof ChangeRefused ? conflict(error, unique) : error;
     }
   }
 
@@ -112,7 +115,9 @@ export class StaleChange extends Failure {
   }
 }
 
-const attempts = 5;
+const attempts = 12;
+/** The winner's change may still be on its way to the disk, so a loser that reads again at once loses again. */
+const longestPause = 10;
 
 export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -120,14 +125,14 @@ export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
       return await change();
     } catch (error) {
       if (!(error instanceof StaleChange) || attempt === attempts) throw error;
+      await sleep(Math.random() * longestPause * attempt);
     }
   }
 }
 
-function conflict({ refusal }: ChangeRefused): Failure {
+function conflict({ refusal }: ChangeRefused, field: string): Failure {
   if (refusal === 'stale') return new StaleChange();
-  const { field, reason } = invalid('name', 'is already in use');
-  return new Failure('CONFLICT', { field, reason });
+  return new Failure('CONFLICT', { field, reason: 'is already in use' });
 }
 
 function entryOf(

@@ -2,15 +2,13 @@
 import type { Caller } from '../access/caller.ts';
 import type { ResourceType } from '../contract/resources.ts';
 import type { Parts } from './parts.ts';
-import type { Shelf } from './shelf.ts';
+import { type Shelf, trashKept } from './shelf.ts';
 
 export interface Housekeeping {
   /** One small step; true where more may be left. */
   step(): Promise<boolean>;
 }
 
-const day = 86_400_000;
-const trashDays = 30;
 const perStep = 50;
 const windowsKept = 3_600;
 
@@ -31,7 +29,7 @@ export function housekeepingWith({ store, now, newId }: Parts, shelf: Shelf): Ho
   return {
     step: async () => {
       await store.limits.forget(Math.floor(now() / 1000) - windowsKept);
-      const old = await store.resources.deletedBefore(now() - trashDays * day, perStep);
+      const old = await store.resources.deletedBefore(now() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {
         await shelf.remove(service(organization_id), type as ResourceType, id, true);
       }

@@ -4,16 +4,17 @@
  */
 import type { Caller } from '../access/caller.ts';
 import type { List, PageQuery } from '../contract/common.ts';
-import { Failure } from '../contract/errors.ts';
-import type {
-  Key,
-  KeyCreate,
-  KeyRotate,
-  KeySpecification,
-  KeyUpdate,
-  ResourceQuery,
-  RevealedKey,
-  Version,
+import { Failure, invalid } from '../contract/errors.ts';
+import {
+  type Key,
+  type KeyCreate,
+  type KeyRotate,
+  type KeySpecification,
+  type KeyUpdate,
+  type ResourceQuery,
+  type RevealedKey,
+  rsaSizes,
+  type Version,
 } from '../contract/resources.ts';
 import { iso, isoOrNull } from '../contract/text.ts';
 import { generateKey, importKey, type KeyMaterial } from '../material/key-material.ts';
@@ -158,6 +159,10 @@ export function keyAttributes(row: ResourceRow): KeyAttributes {
 
 function sameKind(row: ResourceRow): KeySpecification {
   const { key_type, key_size, curve } = keyAttributes(row);
+  // An import may be of a size that is not generated: it would take too long, or serve nobody.
+  if (key_type === 'RSA' && !rsaSizes.some(size => size === key_size)) {
+    throw invalid('generate', 'must be given: keys of the present size are not generated');
+  }
   const named = curve === null ? { key_type, key_size } : { key_type, curve };
   return named as KeySpecification;
 }

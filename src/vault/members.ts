@@ -45,7 +45,8 @@ export function membersWith(parts: Parts): Members {
     async list(caller, query) {
       await guard.admit(caller, 'members:read');
       if (caller.vaultIds !== null) return listOf<Member>([], 0, query);
-      const { rows, total } = await store.organizations.memberPage(caller.organizationId, query, query.q);
+      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
+      const { rows, total } = await store.organizations.memberPage(caller.organizationId, page, query.q);
       return listOf(
         rows.map(row => presentMember(stamps.member.believe(row))),
         total,
@@ -66,6 +67,7 @@ export function membersWith(parts: Parts): Members {
       await guard.change(caller, 'members:write', 'member.invited', {
         subjects: [subject(row), ...subjects],
         statements: [store.organizations.insertMember(row), ...statements],
+        unique: 'email',
       });
       return { ...presentMember(row), token };
     },

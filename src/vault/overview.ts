@@ -113,8 +113,8 @@ export function overviewsWith(parts: OverviewParts): Overviews {
   }
 
   async function webhooksFor(caller: Caller): Promise<Overview['webhooks']> {
-    const sees = holds(caller, 'webhooks:read') && caller.vaultIds === null;
-    return sees ? store.webhooks.health(caller.organizationId) : noWebhooks;
+    const seen = caller.vaultIds === null && holds(caller, 'webhooks:read');
+    return seen ? store.overview.webhookHealth(caller.organizationId) : noWebhooks;
   }
 
   async function planOf(caller: Caller): Promise<Overview['plan']> {

@@ -21,6 +21,8 @@ export interface Secrets extends Collection<Secret, SecretCreate, SecretUpdate, 
   reveal(caller: Caller, id: string, version: number | undefined): Promise<RevealedSecret>;
   versions(caller: Caller, id: string, query: PageQuery): Promise<List<Version>>;
   rollback(caller: Caller, id: string, version: number): Promise<Secret>;
+  /** Refuses whoever may change no secret at all. */
+  admitWrites(caller: Caller): Promise<void>;
 }
 
 const defaultContentType = 'text/plain';
@@ -33,6 +35,8 @@ export function secretsWith({ store, stamps, guard }: Parts, shelf: Shelf): Secr
   }
 
   return {
+    admitWrites: caller => guard.admit(caller, 'secrets:write'),
+
     async list(caller, query) {
       await guard.admit(caller, 'secrets:read');
       const { items, total } = await shelf.list(caller, 'secret', query);
@@ -93,7 +97,7 @@ export function secretsWith({ store, stamps, guard }: Parts, shelf: Shelf): Secr
       return guard.reveal(caller, 'secrets:reveal', 'secret.revealed', subjectOf(row), () => ({
         ...presentSecret({ row, labels }),
         version: version.version,
-        content_type: version.content_type ?? defaultContentType,
+        content_type: contentTypeOf(version, row),
         value: shelf.openValue(row, box, version.value, version.version),
       }));
     },
@@ -117,6 +121,12 @@ export function secretsWith({ store, stamps, guard }: Parts, shelf: Shelf): Secr
       return presentSecret(await shelf.revise(caller, 'secret', id, revision, 'secret.rolled_back'));
     },
   };
+}
+
+/** The current version's is the secret's own, which may have changed since the value was written. */
+function contentTypeOf(version: VersionRow, row: ResourceRow): string {
+  const current = version.version === row.version ? row.content_type : version.content_type;
+  return current ?? defaultContentType;
 }
 
 /** A change of one date is held against the other one, as it is stored. */

@@ -58,6 +58,9 @@ export interface Labelled {
   readonly labels: Labels;
 }
 
+/** For how long a delete can be undone. */
+export const trashKept = 30 * 24 * 60 * 60 * 1000;
+
 const noLabels: Labels = { tags: {}, description: '' };
 
 export function actionOn(type: ResourceType, verb: 'read' | 'write'): Action {
@@ -274,8 +277,9 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
       await guard.change(caller, action, `${row.type}.${purge ? 'purged' : 'deleted'}`, {
         subjects: [subjectOf(row)],
         statements: [
-          ...(purge ? purging(before) : [store.resources.update(row)]),
+          // What a vault holds is taken out of the totals by its counts, which a purge then removes.
           ...(before.deleted_at === null ? counting(row, -1) : []),
+          ...(purge ? purging(before) : [store.resources.update(row)]),
           ...(before.deleted_at === null ? [eventStatement('resource.deleted', row)] : []),
         ],
         touches: [row.vault_id],
@@ -308,6 +312,7 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
   function restore(caller: Caller, id: string): Promise<Labelled> {
     return retryingStale(async () => {
       const before = await find(caller, null, id, true);
+      if (before.deleted_at! + trashKept <= now()) throw new Failure('NOT_FOUND');
       const action = actionOn(before.type as ResourceType, 'write');
       await guard.admit(caller, action);
       const row = stamps.resource.revise(before, { deleted_at: null }, now());
@@ -382,6 +387,13 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
     remove,
     restore,
     list,
+  };
+}
+
+/** For an id in a body: what it names is missing, which is the body's fault. Other failures stay what they are. */
+export function notFoundAs(failure: Failure): (error: unknown) => never {
+  return error => {
+    throw error instanceof Failure && error.code === 'NOT_FOUND' ? failure : error;
   };
 }
 

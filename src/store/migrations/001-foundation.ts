@@ -76,6 +76,8 @@ async function resources(db: Kysely<unknown>, types: ColumnTypes): Promise<void>
   await sql`CREATE INDEX resources_of_vault ON resources (vault_id, type, id) WHERE deleted_at IS NULL`.execute(
     db,
   );
+  await sql`CREATE INDEX resources_maybe_inactive ON resources (organization_id, id) WHERE deleted_at IS NULL
+    AND (enabled = 0 OR activation_date IS NOT NULL OR expiration_date IS NOT NULL)`.execute(db);
   await sql`CREATE INDEX resources_expiring ON resources (expiration_date)
     WHERE deleted_at IS NULL AND expiration_date IS NOT NULL`.execute(db);
   await sql`CREATE INDEX resources_deleted ON resources (organization_id, deleted_at) WHERE deleted_at IS NOT NULL`.execute(
@@ -118,6 +120,7 @@ async function credentials(db: Kysely<unknown>, types: ColumnTypes): Promise<voi
     .addColumn('organization_id', types.id, col => col.notNull().references('organizations.id'))
     .addColumn('kind', 'text', col => col.notNull())
     .addColumn('name', 'text', col => col.notNull())
+    .addColumn('name_search', 'text', col => col.notNull())
     .addColumn('digest', types.bytes as never, col => col.notNull())
     .addColumn('vault_id', types.id)
     .addColumn('key_id', types.id)

@@ -1,7 +1,7 @@
 /** Checks what was sent against a contract schema, and turns the first fault into a failure that names it. */
 import type { z } from 'zod';
-import { type Failure, invalid } from '../contract/errors.ts';
-import { isSafeText } from '../contract/text.ts';
+import { type Failure, invalid } from './errors.ts';
+import { isSafeText } from './text.ts';
 
 const longestField = 128;
 
@@ -16,19 +16,28 @@ function firstFault(issue: z.core.$ZodIssue, sent: unknown): Failure {
     const field = fieldName([...issue.path, issue.keys[0]!]);
     return invalid(field, 'is not a member of this request');
   }
+  if (issue.code === 'invalid_key') {
+    return invalid(fieldName(issue.path.slice(0, -1)), `a name in it ${plain(issue.issues[0]!.message)}`);
+  }
   if (issue.code === 'invalid_union' && issue.errors.length > 0 && issue.path.length === 0) {
     const inner = issue.errors.find(issues => issues.length > 0)?.[0];
     if (inner !== undefined) return firstFault(inner, sent);
   }
-  if (issue.path.length === 0 && typeof sent !== 'object') return invalid('', 'the body must be an object');
+  if (issue.path.length === 0 && issue.code === 'invalid_type')
+    return invalid('', 'the body must be an object');
   const missing = issue.code === 'invalid_type' && valueAt(sent, issue.path) === undefined;
   return invalid(fieldName(issue.path), missing ? 'is required' : plain(issue.message));
 }
 
-/** A member's name may be anything; what can't be shown safely is not shown. */
+/** A member's name may be anything; from what can't be shown safely on, nothing is shown. */
 function fieldName(path: readonly PropertyKey[]): string {
-  const name = path.map(String).join('.').slice(0, longestField);
-  return isSafeText(name) ? name : '';
+  const names = path.map(String);
+  const unsafe = names.findIndex(name => !isSafeText(name));
+  return names
+    .slice(0, unsafe < 0 ? names.length : unsafe)
+    .join('.')
+    .slice(0, longestField)
+    .toWellFormed();
 }
 
 function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {

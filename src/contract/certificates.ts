@@ -1,0 +1,108 @@
+/** Certificates and signing requests, as they are sent and answered. */
+import { z } from 'zod';
+import {
+  commonFields,
+  exampleCommon,
+  exampleKeyId,
+  exampleVaultId,
+  passphrase,
+  pem,
+} from './resource-fields.ts';
+import { count, id, line, name, tags, timestamp } from './text.ts';
+
+const subjectAlternative = line(1, 255)
+  .refine(text => /^(dns|ip|email|uri):./.test(text), { error: 'must begin with dns:, ip:, email: or uri:' })
+  .meta({ minLength: 1, maxLength: 255, example: 'dns:example.com' });
+const sans = z
+  .array(subjectAlternative, { error: 'must be an array' })
+  .max(100, { error: 'must hold 100 at most' });
+const subject = line(1, 1024).meta({ minLength: 1, maxLength: 1024, example: 'CN=example.com,O=Example' });
+
+const selfSigned = z
+  .strictObject({ subject, sans: sans.optional(), days: count(1, 3650).default(365) })
+  .meta({ id: 'SelfSigned', description: 'Makes a certificate signed by the key that `key_id` names.' });
+
+export const certificateCreate = z
+  .strictObject({
+    vault_id: id,
+    name,
+    pem: pem
+      .optional()
+      .meta({ description: 'Leaf and chain in any order, with or without its private key.' }),
+    pkcs12: pem.optional().meta({ description: 'Base64.' }),
+    self_signed: selfSigned.optional(),
+    passphrase: passphrase.optional(),
+    key_id: id.optional().meta({ description: 'The private key that belongs to it, in the same vault.' }),
+    tags: tags.optional(),
+  })
+  .refine(body => [body.pem, body.pkcs12, body.self_signed].filter(part => part !== undefined).length === 1, {
+    error: 'exactly one of pem, pkcs12 and self_signed must be given',
+    path: ['pem'],
+  })
+  .refine(body => body.self_signed === undefined || body.key_id !== undefined, {
+    error: 'must name the key that signs',
+    path: ['key_id'],
+  })
+  .refine(body => body.self_signed === undefined || body.passphrase === undefined, {
+    error: 'belongs to a pem or a pkcs12',
+    path: ['passphrase'],
+  })
+  .meta({
+    example: {
+      vault_id: exampleVaultId,
+      name: 'example.com',
+      key_id: exampleKeyId,
+      self_signed: { subject: 'CN=example.com,O=Example', sans: ['dns:example.com'], days: 90 },
+    },
+  });
+export const certificateUpdate = z
+  .strictObject({ name: name.optional(), tags: tags.optional(), key_id: id.nullable().optional() })
+  .meta({ example: { tags: { team: 'web' } } });
+export const signingRequest = z
+  .strictObject({ subject, sans: sans.optional() })
+  .meta({ example: { subject: 'CN=example.com,O=Example', sans: ['dns:example.com'] } });
+export const signingRequestAnswer = z.object({ pem: z.string() }).meta({
+  id: 'SigningRequest',
+  example: { pem: '-----BEGIN CERTIFICATE REQUEST-----\n…\n-----END CERTIFICATE REQUEST-----\n' },
+});
+export type CertificateCreate = z.output<typeof certificateCreate>;
+export type CertificateUpdate = z.output<typeof certificateUpdate>;
+
+export const certificate = z
+  .object({
+    ...commonFields,
+    type: z.literal('x509'),
+    vault_id: id,
+    key_id: id.nullable(),
+    subject: z.string(),
+    issuer: z.string(),
+    sans: z.array(z.string()),
+    serial: z.string(),
+    fingerprint: z.string().meta({ description: 'SHA-256 of the leaf, in hex.' }),
+    not_before: timestamp,
+    expires_at: timestamp,
+    version: z.int(),
+    pem: z
+      .string()
+      .optional()
+      .meta({ description: 'Leaf first. In the answer for one certificate, not in lists.' }),
+  })
+  .meta({
+    id: 'Certificate',
+    example: {
+      ...exampleCommon,
+      type: 'x509',
+      name: 'example.com',
+      vault_id: exampleVaultId,
+      key_id: exampleKeyId,
+      subject: 'CN=example.com,O=Example',
+      issuer: 'CN=example.com,O=Example',
+      sans: ['dns:example.com'],
+      serial: '4b1f0c',
+      fingerprint: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+      not_before: '2026-11-15T09:30:00.000Z',
+      expires_at: '2027-02-13T09:30:00.000Z',
+      version: 1,
+    },
+  });
+export type Certificate = z.output<typeof certificate>;

@@ -1,0 +1,141 @@
+/** Keys, as they are sent and answered. The private half is in no shape but the revealed one. */
+import { z } from 'zod';
+import {
+  commonFields,
+  datesInOrder,
+  exampleCommon,
+  exampleVaultId,
+  nullableMoment,
+  orderError,
+  passphrase,
+  pem,
+} from './resource-fields.ts';
+import { flag, id, name, oneOf, tags, timestamp } from './text.ts';
+
+export const rsaSizes = [2048, 3072, 4096] as const;
+const generate = z
+  .discriminatedUnion(
+    'key_type',
+    [
+      z.strictObject({
+        key_type: z.literal('RSA'),
+        key_size: z.literal(rsaSizes, { error: 'must be 2048, 3072 or 4096' }).default(3072),
+      }),
+      z.strictObject({ key_type: z.literal('EC'), curve: oneOf(['P-256', 'P-384', 'P-521', 'secp256k1']) }),
+      z.strictObject({ key_type: z.literal('OKP'), curve: oneOf(['Ed25519', 'X25519']) }),
+      z.strictObject({
+        key_type: z.literal('ML-DSA'),
+        key_size: z.literal([44, 65, 87], { error: 'must be 44, 65 or 87' }),
+      }),
+      z.strictObject({
+        key_type: z.literal('ML-KEM'),
+        key_size: z.literal([512, 768, 1024], { error: 'must be 512, 768 or 1024' }),
+      }),
+    ],
+    { error: 'must name a key_type: RSA, EC, OKP, ML-DSA or ML-KEM' },
+  )
+  .meta({ id: 'KeySpecification', example: { key_type: 'EC', curve: 'P-256' } });
+export type KeySpecification = z.output<typeof generate>;
+
+const keyMaterial = {
+  generate: generate.optional(),
+  pem: pem.optional().meta({ description: 'PKCS#8, PKCS#1, SEC1 or SPKI.' }),
+  passphrase: passphrase.optional().meta({ description: 'Of the PEM, where it is protected by one.' }),
+};
+
+interface Source {
+  readonly generate?: unknown;
+  readonly pem?: unknown;
+  readonly passphrase?: unknown;
+}
+
+const oneSource = (body: Source) => (body.generate === undefined) !== (body.pem === undefined);
+const oneSourceError = { error: 'must be given, or pem instead of it', path: ['generate'] };
+const passphraseOfPem = (body: Source) => body.passphrase === undefined || body.pem !== undefined;
+const passphraseError = { error: 'belongs to a pem', path: ['passphrase'] };
+
+export const keyCreate = z
+  .strictObject({
+    vault_id: id,
+    name,
+    ...keyMaterial,
+    activation_date: nullableMoment,
+    expiration_date: nullableMoment,
+    tags: tags.optional(),
+    exportable: flag.optional().meta({ description: 'False keeps the private half inside for good.' }),
+  })
+  .refine(oneSource, oneSourceError)
+  .refine(passphraseOfPem, passphraseError)
+  .refine(datesInOrder, orderError)
+  .meta({
+    example: {
+      vault_id: exampleVaultId,
+      name: 'signing',
+      generate: { key_type: 'EC', curve: 'P-256' },
+      tags: { team: 'payments' },
+    },
+  });
+export const keyUpdate = z
+  .strictObject({
+    name: name.optional(),
+    activation_date: nullableMoment,
+    expiration_date: nullableMoment,
+    tags: tags.optional(),
+  })
+  .refine(datesInOrder, orderError)
+  .meta({ example: { expiration_date: '2027-01-31T00:00:00Z' } });
+export const keyRotate = z
+  .strictObject(keyMaterial)
+  .refine(body => body.generate === undefined || body.pem === undefined, {
+    error: 'must not come with pem',
+    path: ['generate'],
+  })
+  .refine(passphraseOfPem, passphraseError)
+  .meta({
+    description: 'Without a body, new material of the same kind.',
+    example: { generate: { key_type: 'EC', curve: 'P-384' } },
+  });
+export type KeyCreate = z.output<typeof keyCreate>;
+export type KeyUpdate = z.output<typeof keyUpdate>;
+export type KeyRotate = z.output<typeof keyRotate>;
+
+export const keyTypes = ['RSA', 'EC', 'OKP', 'ML-DSA', 'ML-KEM'] as const;
+
+const exampleKey = {
+  ...exampleCommon,
+  type: 'private',
+  name: 'signing',
+  vault_id: exampleVaultId,
+  key_type: 'EC',
+  key_size: 256,
+  curve: 'P-256',
+  activation_date: null,
+  expiration_date: null,
+  exportable: true,
+  version: 1,
+  public_pem: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
+};
+
+export const key = z
+  .object({
+    ...commonFields,
+    type: z.enum(['private', 'public']).meta({ description: 'What the PEM holds.' }),
+    vault_id: id,
+    key_type: z.enum(keyTypes),
+    key_size: z.int(),
+    curve: z.string().nullable(),
+    activation_date: timestamp.nullable(),
+    expiration_date: timestamp.nullable(),
+    exportable: z.boolean(),
+    version: z.int(),
+    public_pem: z.string().meta({ description: 'The public half, as SPKI.' }),
+  })
+  .meta({ id: 'Key', description: 'A key without its private half.', example: exampleKey });
+export type Key = z.output<typeof key>;
+
+export const revealedKey = key.extend({ pem: z.string() }).meta({
+  id: 'RevealedKey',
+  description: 'A key with its PEM: PKCS#8, or SPKI where only the public half is stored.',
+  example: { ...exampleKey, pem: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n' },
+});
+export type RevealedKey = z.output<typeof revealedKey>;

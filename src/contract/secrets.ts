@@ -1,0 +1,153 @@
+/** Secrets, as they are sent and answered: about a secret in one shape, its value in another. */
+import { z } from 'zod';
+import { pageLimit, pageNumber } from './common.ts';
+import {
+  commonFields,
+  datesInOrder,
+  exampleCommon,
+  exampleVaultId,
+  nullableMoment,
+  orderError,
+} from './resource-fields.ts';
+import { count, flag, id, line, name, tags, timestamp } from './text.ts';
+
+const largestValue = 64 * 1024;
+/** Versions are counted in four bytes. */
+const latestVersion = 2_147_483_647;
+
+const value = z
+  .string({ error: 'must be a string' })
+  .refine(text => text.isWellFormed(), { error: 'must not hold unpaired surrogates' })
+  .refine(text => Buffer.byteLength(text) <= largestValue, { error: 'must have 65536 bytes at most' })
+  .meta({
+    maxLength: largestValue,
+    description: 'At most 64 KiB. Binary goes as base64, with a content type that says so.',
+  });
+
+const contentType = line(1, 255).meta({ minLength: 1, maxLength: 255, example: 'text/plain' });
+
+const secretFields = {
+  name,
+  value,
+  content_type: contentType.optional(),
+  tags: tags.optional(),
+  enabled: flag.optional(),
+  activation_date: nullableMoment,
+  expiration_date: nullableMoment,
+};
+export const secretCreate = z
+  .strictObject({ vault_id: id, ...secretFields })
+  .refine(datesInOrder, orderError)
+  .meta({
+    example: {
+      vault_id: exampleVaultId,
+      name: 'DATABASE_URL',
+      value: 'postgres://app@db.internal/app',
+      tags: { team: 'payments' },
+    },
+  });
+export const secretUpdate = z
+  .strictObject({ ...secretFields, name: name.optional(), value: value.optional() })
+  .refine(datesInOrder, orderError)
+  .meta({ example: { value: 'postgres://app@db2.internal/app' } });
+export type SecretCreate = z.output<typeof secretCreate>;
+export type SecretUpdate = z.output<typeof secretUpdate>;
+
+const exampleSecret = {
+  ...exampleCommon,
+  type: 'secret',
+  name: 'DATABASE_URL',
+  vault_id: exampleVaultId,
+  content_type: 'text/plain',
+  enabled: true,
+  activation_date: null,
+  expiration_date: null,
+  version: 1,
+};
+
+export const secret = z
+  .object({
+    ...commonFields,
+    type: z.literal('secret'),
+    vault_id: id,
+    content_type: z.string(),
+    enabled: z.boolean(),
+    activation_date: timestamp.nullable(),
+    expiration_date: timestamp.nullable(),
+    version: z.int(),
+  })
+  .meta({ id: 'Secret', description: 'A secret without its value.', example: exampleSecret });
+export type Secret = z.output<typeof secret>;
+
+export const revealedSecret = secret.extend({ value: z.string() }).meta({
+  id: 'RevealedSecret',
+  description: 'A secret with its value, or with that of the version asked for.',
+  example: { ...exampleSecret, value: 'postgres://app@db.internal/app' },
+});
+export type RevealedSecret = z.output<typeof revealedSecret>;
+
+export const secretReveal = z
+  .strictObject({ version: count(1, latestVersion).optional() })
+  .meta({ example: { version: 1 } });
+export const rollback = z
+  .strictObject({ version: count(1, latestVersion) })
+  .meta({ example: { version: 1 } });
+
+export const version = z
+  .object({
+    version: z.int(),
+    created_at: timestamp,
+    created_by: z.string(),
+    content_type: z.string().nullable(),
+    current: z.boolean(),
+  })
+  .meta({
+    id: 'Version',
+    example: {
+      version: 1,
+      created_at: exampleCommon.created_at,
+      created_by: exampleVaultId,
+      content_type: 'text/plain',
+      current: true,
+    },
+  });
+export type Version = z.output<typeof version>;
+
+export const versionQuery = z.strictObject({ page: pageNumber, limit: pageLimit });
+
+/** Each item is judged by itself, so the request only says that there are items. */
+export const bulkRequest = z.strictObject({ items: itemsOf(z.unknown()) });
+/** What the items should be, for the documentation. */
+export const bulkDocumented = z
+  .strictObject({ items: itemsOf(z.union([secretCreate, secretUpdate.safeExtend({ id })])) })
+  .meta({
+    description: 'Each item is a body of `POST /v1/secrets`, or one of `PUT /v1/secrets/{id}` with its `id`.',
+    example: { items: [{ vault_id: exampleVaultId, name: 'API_TOKEN', value: 'correct horse' }] },
+  });
+
+function itemsOf<T extends z.ZodType>(item: T) {
+  return z
+    .array(item, { error: 'must be an array' })
+    .min(1, { error: 'must hold 1 to 100 items' })
+    .max(100, { error: 'must hold 1 to 100 items' });
+}
+
+export const bulkAnswer = z
+  .object({
+    results: z.array(
+      z.object({
+        index: z.int(),
+        status: z.int(),
+        secret: secret.optional(),
+        error: z
+          .object({
+            code: z.string(),
+            message: z.string(),
+            details: z.object({ field: z.string(), reason: z.string() }),
+          })
+          .optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'BulkAnswer', example: { results: [{ index: 0, status: 200, secret: exampleSecret }] } });
+export type BulkAnswer = z.output<typeof bulkAnswer>;

@@ -1,0 +1,47 @@
+/** The page for people: the viewer runs from our own files, under a policy that allows no other host. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { startBrowser } from './browser.ts';
+import { type Service, startService } from './harness.ts';
+
+describe('/docs', () => {
+  let service: Service;
+  let browser: Browser;
+
+  before(async () => {
+    service = await startService();
+    browser = await startBrowser();
+  });
+  after(async () => {
+    await browser.close();
+    await service.stop();
+  });
+
+  it('allows no other host, no frame and no script but its own', async () => {
+    const { headers, status } = await service.call('GET', '/docs', undefined, null);
+    assert.equal(status, 200);
+    const policy = headers.get('content-security-policy') ?? '';
+    assert.match(policy, /default-src 'none'/);
+    assert.match(policy, /script-src 'self'(;|$)/);
+    assert.match(policy, /frame-ancestors 'none'/);
+    assert.doesNotMatch(policy, /https?:|unsafe-eval/);
+  });
+
+  it('shows the operations in a browser, without an error and without a request to anywhere else', async () => {
+    const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+    const faults: string[] = [];
+    const asked: string[] = [];
+    page.on('console', message => message.type() === 'error' && faults.push(message.text()));
+    page.on('pageerror', error => faults.push(error.message));
+    page.on('request', request => asked.push(request.url()));
+    await page.goto(`${service.url}/docs`);
+    await page.getByText('secrets', { exact: true }).first().click();
+    await page.getByText('Create a secret').click();
+    await page.getByText('postgres://app@db.internal/app').first().waitFor();
+    assert.deepEqual(faults, []);
+    const elsewhere = asked.filter(url => !url.startsWith(service.url) && !url.startsWith('data:'));
+    assert.deepEqual(elsewhere, []);
+    await page.close();
+  });
+});

@@ -1,0 +1,143 @@
+/** The OpenAPI document as the tests use it: its operations, validators for its schemas, and bodies from its examples. */
+import assert from 'node:assert/strict';
+import Ajv, { type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Answer, Service } from './harness.ts';
+
+export type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of every shape
+export type Json = any;
+
+export interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly value: Json;
+}
+
+export class Document {
+  readonly value: Json;
+  readonly #ajv: Ajv.default;
+
+  constructor(value: Json) {
+    this.value = value;
+    this.#ajv = new Ajv.default({ strict: false, allErrors: true });
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema(closed(structuredClone(value)), 'document');
+  }
+
+  static async of(service: Service): Promise<Document> {
+    return new Document((await service.call('GET', '/v1/openapi.json', undefined, null)).body);
+  }
+
+  operations(prefix = '/v1/'): Operation[] {
+    return Object.entries(this.value.paths)
+      .filter(([path]) => path.startsWith(prefix))
+      .flatMap(([path, methods]) =>
+        Object.entries(methods as Json).map(([method, value]) => ({
+          method: method.toUpperCase(),
+          path,
+          value,
+        })),
+      );
+  }
+
+  /** What a schema within the document says is wrong with a value; empty where nothing is. */
+  faults(pointer: readonly string[], value: unknown): string[] {
+    const escaped = pointer.map(part => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')));
+    const reference = `document#/${escaped.join('/')}`;
+    const validate = (this.#ajv.getSchema(reference) ??
+      this.#ajv.compile({ $ref: reference })) as ValidateFunction;
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  }
+
+  answerFaults({ method, path, value }: Operation, status: number, type: string, body: unknown): string[] {
+    const reference = value.responses[status]?.$ref as string | undefined;
+    if (value.responses[status] === undefined) return [`${status} is not documented`];
+    const answer =
+      reference?.slice(2).split('/') ??
+      (['paths', path, method.toLowerCase(), 'responses', String(status)] as const);
+    const [media = ''] = type.split(';');
+    return this.faults([...answer, 'content', media, 'schema'], body);
+  }
+
+  requestExample({ value }: Operation): Json {
+    return value.requestBody?.content['application/json'].example;
+  }
+}
+
+/** Objects that take no more members than they name, so that an answer with one too many is found. */
+function closed(schema: Json): Json {
+  if (Array.isArray(schema)) schema.forEach(closed);
+  else if (typeof schema === 'object' && schema !== null) {
+    if (schema.type === 'object' && schema.properties !== undefined) schema.additionalProperties ??= false;
+    Object.values(schema).forEach(closed);
+  }
+  return schema;
+}
+
+/** What the examples refer to, made for real. */
+export interface World {
+  readonly vaultId: string;
+  readonly keyId: string;
+}
+
+export async function makeWorld(call: Call): Promise<World> {
+  const vault = await call('POST', '/v1/vaults', { name: unique('vault') });
+  const key = await call('POST', '/v1/keys', {
+    vault_id: vault.body.id,
+    name: unique('key'),
+    generate: { key_type: 'EC', curve: 'P-256' },
+  });
+  return { vaultId: vault.body.id, keyId: key.body.id };
+}
+
+/** Reads the vault once, so that there is something in the request log. */
+export async function readVault(service: Service, call: Call, { vaultId }: World): Promise<void> {
+  const { body } = await call('POST', '/v1/access-keys', { vault_id: vaultId, name: unique('reader') });
+  const read = await service.call('GET', `/api/v1/vaults/${vaultId}`, undefined, body.token);
+  assert.equal(read.status, 200, read.text);
+}
+
+/** A path whose id names something that the operation can be done to. */
+export async function realPath(call: Call, document: Document, operation: Operation, world: World) {
+  const { path, method } = operation;
+  if (!path.includes('{id}')) return path;
+  const collection = path.split('/{id}')[0]!;
+  const make = document.operations().find(other => other.method === 'POST' && other.path === collection);
+  if (make === undefined) return path.replace('{id}', await newestOf(call, collection, world));
+  const made = await call('POST', collection, realBody(document.requestExample(make), world));
+  assert.equal(made.status, 200, made.text);
+  if (method === 'POST' && path.endsWith('/restore')) await call('DELETE', `${collection}/${made.body.id}`);
+  return path.replace('{id}', made.body.id);
+}
+
+async function newestOf(call: Call, collection: string, { vaultId }: World): Promise<string> {
+  const narrowed = collection === '/v1/request-logs' ? `?vault_id=${vaultId}` : '';
+  return (await call('GET', `${collection}${narrowed}`)).body.data[0].id;
+}
+
+let made = 0;
+export function unique(text: string): string {
+  made += 1;
+  return `${text}-${made}`;
+}
+
+/** An example as it can be sent: its ids name what exists, its names nothing that does. */
+export function realBody(example: Json, world: World): Json {
+  if (Array.isArray(example)) return example.map(item => realBody(item, world));
+  if (typeof example !== 'object' || example === null) return example;
+  return Object.fromEntries(
+    Object.entries(example).map(([name, value]) => [name, realMember(name, value, world)]),
+  );
+}
+
+function realMember(name: string, value: unknown, world: World): unknown {
+  if (name === 'vault_id') return world.vaultId;
+  if (name === 'key_id') return world.keyId;
+  if (name === 'vault_ids') return [world.vaultId];
+  if (name === 'name') return unique(String(value));
+  if (name === 'email') return `${unique('ada')}@example.com`;
+  return realBody(value, world);
+}

@@ -1,0 +1,164 @@
+/** The lists’ queries, as each engine plans them: by indexes, never by reading a table from end to end. */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import type { CompiledQuery } from 'kysely';
+import pg from 'pg';
+import { credentials } from '../src/store/credentials.ts';
+import type { Engine } from '../src/store/engine.ts';
+import { logs } from '../src/store/logs.ts';
+import { organizations } from '../src/store/organizations.ts';
+import { openPostgres } from '../src/store/postgres.ts';
+import { resources } from '../src/store/resources.ts';
+import { openSqlite } from '../src/store/sqlite.ts';
+import { engines } from './harness.ts';
+import { freshDatabase } from './postgres.ts';
+
+const id = '0199a3c4-7f00-7abc-8def-0123456789ab';
+const page = { page: 1, limit: 20 };
+const organization = { organizationId: id, now: 0 };
+
+type Store = ReturnType<typeof nouns>;
+const nouns = (engine: Engine) => ({
+  resources: resources(engine),
+  credentials: credentials(engine),
+  organizations: organizations(engine),
+  logs: logs(engine),
+});
+
+/** `sorted`: the index gives the order too, so that a page takes no more than its rows. */
+const lists: [name: string, run: (store: Store) => Promise<unknown>, sorted: boolean][] = [
+  ['all resources', store => store.resources.page(organization, page), true],
+  ['all secrets', store => store.resources.page({ ...organization, type: 'secret' }, page), true],
+  [
+    'a vault’s secrets',
+    store => store.resources.page({ ...organization, type: 'secret', vaultIds: [id] }, page),
+    true,
+  ],
+  [
+    'a page as of an id',
+    store => store.resources.page({ ...organization, type: 'secret' }, { ...page, asOf: id }),
+    true,
+  ],
+  [
+    'active secrets',
+    store => store.resources.page({ ...organization, type: 'secret', state: 'active' }, page),
+    true,
+  ],
+  ['all of a vault', store => store.resources.page({ ...organization, vaultIds: [id] }, page), false],
+  ['expired ones', store => store.resources.page({ ...organization, state: 'expired' }, page), false],
+  ['not yet active ones', store => store.resources.page({ ...organization, state: 'inactive' }, page), false],
+  ['disabled ones', store => store.resources.page({ ...organization, state: 'disabled' }, page), false],
+  ['the trash', store => store.resources.page({ ...organization, state: 'deleted' }, page), false],
+  ['by a tag', store => store.resources.page({ ...organization, tagIndex: 'x' }, page), false],
+  ['a secret’s versions', store => store.resources.versionPage(id, page), true],
+  ['API keys', store => store.credentials.page({ organizationId: id, kind: 'api-key' }, page), true],
+  [
+    'a vault’s access keys',
+    store => store.credentials.page({ organizationId: id, kind: 'access-key', vaultIds: [id] }, page),
+    false,
+  ],
+  ['members', store => store.organizations.memberPage(id, page), false],
+  ['the request log', store => store.logs.requestPage({ organizationId: id }, page), true],
+  ['a vault’s requests', store => store.logs.requestPage({ organizationId: id, vaultId: id }, page), true],
+  ['the audit log', store => store.logs.auditPage({ organizationId: id }, page), true],
+];
+
+for (const engineName of engines) {
+  describe(`the plans of lists on ${engineName}`, () => {
+    let engine: Engine;
+    let recorded: CompiledQuery[] = [];
+    let explain: (query: CompiledQuery) => Promise<string>;
+    let close: () => Promise<void>;
+
+    before(async () => {
+      const opened = await (engineName === 'sqlite' ? sqlite() : postgres());
+      ({ explain, close } = opened);
+      engine = { ...opened.engine, db: recording(opened.engine, query => recorded.push(query)) };
+    });
+    after(() => close());
+
+    /** What is built once, ahead of all queries, is not part of them. */
+    async function listing(run: (store: Store) => Promise<unknown>): Promise<void> {
+      const store = nouns(engine);
+      recorded = [];
+      await run(store);
+    }
+
+    // PostgreSQL chooses by what it knows of the rows, and there are none; SQLite by the shape of the query.
+    for (const state of engineName === 'sqlite'
+      ? (['active', 'expired', 'inactive', 'disabled'] as const)
+      : []) {
+      it(`${state} secrets: what may not be active is found by an index of its own`, async () => {
+        await listing(store => store.resources.page({ ...organization, type: 'secret', state }, page));
+        const plans = await Promise.all(recorded.map(explain));
+        assert.ok(
+          plans.some(plan => plan.includes('resources_maybe_inactive')),
+          plans.join('\n\n'),
+        );
+      });
+    }
+
+    for (const [name, run, sorted] of lists) {
+      it(`${name}: by an index${sorted ? ', which gives the order too' : ''}`, async () => {
+        await listing(run);
+        assert.ok(recorded.length >= 1);
+        for (const query of recorded) {
+          const plan = await explain(query);
+          assert.doesNotMatch(plan, /Seq Scan|^SCAN/m, `${query.sql}\n${plan}`);
+          if (sorted) assert.doesNotMatch(plan, /\bSort\b|TEMP B-TREE/, `${query.sql}\n${plan}`);
+        }
+      });
+    }
+  });
+}
+
+function recording({ db }: Engine, record: (query: CompiledQuery) => void): Engine['db'] {
+  return db.withPlugin({
+    transformQuery: ({ node, queryId }) => {
+      record(db.getExecutor().compileQuery(node, queryId));
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+}
+
+async function sqlite() {
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-plans-'));
+  const path = join(folder, 'plans.db');
+  const engine = await openSqlite(path, false);
+  const database = new DatabaseSync(path, { readOnly: true });
+  const explain = async ({ sql, parameters }: CompiledQuery) =>
+    database
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all(...(parameters as SQLInputValue[]))
+      .map(({ detail }) => detail)
+      .join('\n');
+  const close = async () => {
+    database.close();
+    await engine.close();
+    await rm(folder, { recursive: true });
+  };
+  return { engine, explain, close };
+}
+
+/** The tables are empty, so plans by the table from end to end are switched off: what still shows has no other. */
+async function postgres() {
+  const url = await freshDatabase();
+  const engine = await openPostgres(url);
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off');
+  const explain = async ({ sql, parameters }: CompiledQuery) => {
+    const { rows } = await client.query(`EXPLAIN ${sql}`, [...parameters]);
+    return rows.map(row => row['QUERY PLAN']).join('\n');
+  };
+  const close = async () => {
+    await client.end();
+    await engine.close();
+  };
+  return { engine, explain, close };
+}
