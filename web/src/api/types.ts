@@ -9,7 +9,7 @@ export type {
 } from '../../../src/contract/access.ts';
 export type { AuthState, PasskeyRecord, Session, SignedIn } from '../../../src/contract/auth.ts';
 export type { List } from '../../../src/contract/common.ts';
-export type { AuditLog, RequestLog } from '../../../src/contract/logs.ts';
+export type { AuditLog, LogVerification, RequestLog } from '../../../src/contract/logs.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
 export type {
   BulkAnswer,

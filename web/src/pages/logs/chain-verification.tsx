@@ -1,15 +1,8 @@
 /** Whether the chains of the log are whole, as the service last found them. Left out where it does not say. */
 import { LoaderCircle, ShieldAlert, ShieldCheck } from 'lucide-react';
+import type { LogVerification } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
 import { Ago } from '../../ui/time.tsx';
-
-interface Verification {
-  readonly checked_at: string | null;
-  readonly running: boolean;
-  readonly ok: boolean | null;
-  readonly entries: number;
-  readonly findings: readonly unknown[];
-}
 
 const every = 10_000;
 const figures = new Intl.NumberFormat('en');
@@ -19,12 +12,12 @@ const looks = {
   running: { icon: LoaderCircle, colour: 'bg-accent-soft text-accent-strong', role: 'status' },
 } as const;
 
-function stateOf({ ok }: Verification): keyof typeof looks {
+function stateOf({ ok }: LogVerification): keyof typeof looks {
   if (ok === null) return 'running';
   return ok ? 'whole' : 'broken';
 }
 
-function sentenceOf({ ok, findings }: Verification): string {
+function sentenceOf({ ok, findings }: LogVerification): string {
   if (ok === null) return 'The chain is being verified…';
   if (ok) return 'The chain is whole: nothing was edited, removed or cut off.';
   const places = findings.length === 1 ? 'one place' : `${findings.length} places`;
@@ -32,7 +25,7 @@ function sentenceOf({ ok, findings }: Verification): string {
 }
 
 export function ChainVerification() {
-  const { data } = useOptional<Verification>('/v1/audit-logs/verification', true, every);
+  const { data } = useOptional<LogVerification>('/v1/audit-logs/verification', true, every);
   if (!data) return null;
   const { icon: Icon, colour, role } = looks[stateOf(data)];
   return (
@@ -41,7 +34,8 @@ export function ChainVerification() {
       <span className="font-medium">{sentenceOf(data)}</span>
       {data.checked_at !== null && (
         <span className="text-[13px]">
-          {figures.format(data.entries)} entries, checked <Ago at={data.checked_at} />
+          {figures.format(data.entries.request + data.entries.audit)} entries, checked{' '}
+          <Ago at={data.checked_at} />
         </span>
       )}
     </div>
