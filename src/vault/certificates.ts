@@ -22,11 +22,14 @@ import {
   signingRequest,
 } from '../material/certificate.ts';
 import type { ResourceRow } from '../store/resources.ts';
+import type { Labelled } from './catalogue.ts';
 import { type Collection, listOf } from './collection.ts';
+import type { OpenVault } from './contents.ts';
 import { keyAttributes, keyDraft } from './keys.ts';
 import { stateAt } from './lifecycle.ts';
 import type { Parts } from './parts.ts';
-import { type Draft, type Labelled, notFoundAs, type OpenVault, type Shelf, subjectOf } from './shelf.ts';
+import type { Draft, Shelf } from './shelf.ts';
+import { notFoundAs, subjectOf } from './subject.ts';
 
 export interface Certificates
   extends Collection<Certificate, CertificateCreate, CertificateUpdate, ResourceQuery> {

@@ -35,7 +35,8 @@ import {
 import { type EventKind, eventOf } from './events.ts';
 import { retryingStale } from './guard.ts';
 import type { Parts } from './parts.ts';
-import { notFoundAs, type Shelf } from './shelf.ts';
+import type { Shelf } from './shelf.ts';
+import { notFoundAs } from './subject.ts';
 
 type Kind = keyof typeof credentialKinds;
 type VaultQuery = SearchQuery & { vault_id?: string | undefined; key_id?: string | undefined };

@@ -8,11 +8,12 @@ import { isId } from '../contract/id.ts';
 import { isoOrNull } from '../contract/text.ts';
 import type { ResourceRow } from '../store/resources.ts';
 import { answer, json } from './answers.ts';
+import type { OpenVault } from './contents.ts';
 import { keyAttributes } from './keys.ts';
 import type { Parts } from './parts.ts';
 import type { Believed, Reading } from './reading.ts';
 import type { ReadyAnswer } from './ready.ts';
-import type { OpenVault, Shelf } from './shelf.ts';
+import type { Shelf } from './shelf.ts';
 
 /** How much is told of each: its name, what is known of it, its public half, or everything. */
 export type Depth = 'names' | 'facts' | 'public' | 'whole';

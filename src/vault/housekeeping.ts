@@ -2,7 +2,8 @@
 import type { Caller } from '../access/caller.ts';
 import type { ResourceType } from '../contract/resources.ts';
 import type { Parts } from './parts.ts';
-import { type Shelf, trashKept } from './shelf.ts';
+import type { Shelf } from './shelf.ts';
+import { trashKept } from './trash.ts';
 
 export interface Housekeeping {
   /** One small step; true where more may be left. */

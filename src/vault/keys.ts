@@ -19,10 +19,12 @@ import {
 import { iso, isoOrNull } from '../contract/text.ts';
 import { generateKey, importKey, type KeyMaterial } from '../material/key-material.ts';
 import type { ResourceRow } from '../store/resources.ts';
+import type { Labelled } from './catalogue.ts';
 import { type Collection, listOf } from './collection.ts';
 import type { Parts } from './parts.ts';
 import { checkDates, presentVersion } from './secrets.ts';
-import { type Draft, type Labelled, type Shelf, subjectOf } from './shelf.ts';
+import type { Draft, Shelf } from './shelf.ts';
+import { subjectOf } from './subject.ts';
 
 export interface Keys extends Collection<Key, KeyCreate, KeyUpdate, ResourceQuery> {
   reveal(caller: Caller, id: string): Promise<RevealedKey>;

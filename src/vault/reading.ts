@@ -10,10 +10,11 @@ import { isId } from '../contract/id.ts';
 import { iso, isoOrNull } from '../contract/text.ts';
 import type { ReadCertificate, ReadKey, ReadSecret } from '../contract/vault-read.ts';
 import type { ResourceRow, ResourceWithValue } from '../store/resources.ts';
+import type { OpenVault } from './contents.ts';
 import { heldBy, keyAttributes } from './keys.ts';
 import { nextChangeOf, stateAt } from './lifecycle.ts';
 import type { Parts } from './parts.ts';
-import type { OpenVault, Shelf } from './shelf.ts';
+import type { Shelf } from './shelf.ts';
 
 const stretch = 250;
 

@@ -4,9 +4,11 @@ import type { Action } from '../access/policy.ts';
 import { holds } from '../access/policy.ts';
 import type { GenericResource, MixedQuery, ResourceType } from '../contract/resources.ts';
 import { iso, isoOrNull } from '../contract/text.ts';
+import type { Labelled } from './catalogue.ts';
 import { type Collection, listOf } from './collection.ts';
 import type { Parts } from './parts.ts';
-import { actionOn, type Labelled, type Shelf } from './shelf.ts';
+import type { Shelf } from './shelf.ts';
+import { actionOn } from './subject.ts';
 
 /** A collection whose bodies were already checked against the schema of the type in question. */
 export type TypedCollections = Readonly<Record<ResourceType, Collection<TypedRecord, never, never, never>>>;

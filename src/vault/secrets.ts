@@ -13,9 +13,11 @@ import {
 } from '../contract/resources.ts';
 import { iso, isoOrNull } from '../contract/text.ts';
 import type { ResourceRow, VersionRow } from '../store/resources.ts';
+import type { Labelled } from './catalogue.ts';
 import { type Collection, listOf } from './collection.ts';
 import type { Parts } from './parts.ts';
-import { type Labelled, type Shelf, subjectOf } from './shelf.ts';
+import type { Shelf } from './shelf.ts';
+import { subjectOf } from './subject.ts';
 
 export interface Secrets extends Collection<Secret, SecretCreate, SecretUpdate, ResourceQuery> {
   reveal(caller: Caller, id: string, version: number | undefined): Promise<RevealedSecret>;

@@ -1,30 +1,20 @@
 /**
- * What the four types of resources have in common: they are found, listed, made, changed, deleted, restored
- * and purged in the same way. Each change is one unit of the ledger: the row, its version, its tags, the
- * counts, the audit entry and the event. Values are sealed before it and opened after it, never within.
+ * Making and changing resources of all four types. Each change is one unit of the ledger: the row, its version, its
+ * tags, the counts, the audit entry and the event. Values are sealed before it and opened after it, never within.
+ * With what lies sealed (`contents`), what is found (`catalogue`) and the trash, this is all that the types share.
  */
 import type { Caller } from '../access/caller.ts';
-import type { Action } from '../access/policy.ts';
-import { Failure } from '../contract/errors.ts';
-import type { MixedQuery, ResourceType } from '../contract/resources.ts';
+import type { ResourceType } from '../contract/resources.ts';
 import type { Tags } from '../contract/text.ts';
-import type { Box } from '../keyring/keyring.ts';
 import type { Statement } from '../store/engine.ts';
-import type { ResourceFilter, ResourceRow } from '../store/resources.ts';
+import type { ResourceRow } from '../store/resources.ts';
+import { catalogueWith, type Labelled } from './catalogue.ts';
+import { contentsWith, type Labels, type OpenVault } from './contents.ts';
 import { type EventKind, eventOf, resourceSubject } from './events.ts';
-import { retryingStale, type SubjectChange } from './guard.ts';
+import { retryingStale } from './guard.ts';
 import type { Parts } from './parts.ts';
-
-export interface Labels {
-  readonly tags: Tags;
-  readonly description: string;
-}
-
-/** A vault whose key is at hand. */
-export interface OpenVault {
-  readonly row: ResourceRow;
-  readonly box: Box;
-}
+import { actionOn, subjectOf } from './subject.ts';
+import { trashWith } from './trash.ts';
 
 /** A resource about to be made. */
 export interface Draft {
@@ -53,100 +43,14 @@ export interface Revision {
   readonly value?: string | undefined;
 }
 
-export interface Labelled {
-  readonly row: ResourceRow;
-  readonly labels: Labels;
-}
-
-/** For how long a delete can be undone. */
-export const trashKept = 30 * 24 * 60 * 60 * 1000;
-
-const noLabels: Labels = { tags: {}, description: '' };
-
-export function actionOn(type: ResourceType, verb: 'read' | 'write'): Action {
-  return `${type}s:${verb}`;
-}
-
 export type Shelf = ReturnType<typeof shelfWith>;
 
-export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) {
-  async function vaultOf(row: ResourceRow): Promise<OpenVault> {
-    if (row.type === 'vault') return openVaultRow(row);
-    const vault = await store.resources.vault(row.vault_id);
-    if (vault === undefined) throw new Failure('NOT_FOUND');
-    return openVaultRow(stamps.resource.believe(vault));
-  }
-
-  function openVaultRow(row: ResourceRow): OpenVault {
-    const place = { organization: row.organization_id, vault: row.id };
-    return { row, box: keyring.openVault(place, row.vault_key!) };
-  }
-
-  /** The vault that a body names, if the caller is given it. */
-  async function openVault(caller: Caller, vaultId: string): Promise<OpenVault> {
-    const row = await store.resources.byId(caller.organizationId, vaultId);
-    if (
-      row === undefined ||
-      row.type !== 'vault' ||
-      row.deleted_at !== null ||
-      !guard.sees(caller, vaultId)
-    ) {
-      throw new Failure('NOT_FOUND', { field: 'vault_id', reason: 'names no vault' });
-    }
-    return openVaultRow(stamps.resource.believe(row));
-  }
-
-  async function find(
-    caller: Caller,
-    type: ResourceType | null,
-    id: string,
-    deleted = false,
-  ): Promise<ResourceRow> {
-    const row = await store.resources.byId(caller.organizationId, id);
-    if (row === undefined || (type !== null && row.type !== type)) throw new Failure('NOT_FOUND');
-    if ((row.deleted_at !== null) !== deleted || !guard.sees(caller, row.vault_id))
-      throw new Failure('NOT_FOUND');
-    return stamps.resource.believe(row);
-  }
-
-  function openLabels(row: ResourceRow, box: Box): Labels {
-    if (row.labels === null) return noLabels;
-    return JSON.parse(box.open(labelsPlace(row), row.labels).toString('utf8')) as Labels;
-  }
-
-  function sealLabels(row: Pick<ResourceRow, 'id' | 'type'>, box: Box, labels: Labels): Uint8Array | null {
-    if (labels.description === '' && Object.keys(labels.tags).length === 0) return null;
-    return box.seal(labelsPlace(row), Buffer.from(JSON.stringify(labels), 'utf8'));
-  }
-
-  async function labelled(row: ResourceRow): Promise<Labelled> {
-    if (row.labels === null) return { row, labels: noLabels };
-    return { row, labels: openLabels(row, (await vaultOf(row)).box) };
-  }
-
-  function tagStatements(row: ResourceRow, tags: Tags): Statement[] {
-    const indexes = Object.entries(tags).map(([name, value]) => tagIndex(row.organization_id, name, value));
-    return store.resources.setTags(row.organization_id, row.id, indexes);
-  }
-
-  function tagIndex(organizationId: string, name: string, value: string): string {
-    return keyring.blindIndex(organizationId, JSON.stringify([name, value]));
-  }
-
-  function versionStatement(caller: Caller, row: ResourceRow, box: Box, value: string): Statement {
-    const place = valuePlace(row, row.version);
-    return store.resources.insertVersion(
-      stamps.stampVersion({
-        resource_id: row.id,
-        version: row.version,
-        content_type: row.content_type,
-        attributes: row.attributes,
-        value: box.seal(place, Buffer.from(value, 'utf8')),
-        created_at: row.updated_at,
-        created_by: caller.id,
-      }),
-    );
-  }
+export function shelfWith(parts: Parts) {
+  const { store, keyring, stamps, guard, now, newId } = parts;
+  const contents = contentsWith(parts);
+  const catalogue = catalogueWith(parts, contents);
+  const { openLabels, sealLabels, tagStatements, versionStatement } = contents;
+  const { find, vaultOf } = catalogue;
 
   function eventStatement(kind: EventKind, row: ResourceRow): Statement {
     return store.outbox.add(stamps.stampEvent(eventOf(kind, resourceSubject(row), row.updated_at, newId)));
@@ -262,151 +166,7 @@ export function shelfWith({ store, keyring, stamps, guard, now, newId }: Parts) 
     return { row, labels };
   }
 
-  async function remove(
-    caller: Caller,
-    type: ResourceType | null,
-    id: string,
-    purge: boolean,
-  ): Promise<void> {
-    const found = await findAnyState(caller, type, id, purge);
-    const action = actionOn(found.type as ResourceType, 'write');
-    await guard.admit(caller, action);
-    await retryingStale(async () => {
-      const before = await findAnyState(caller, type, id, purge);
-      const row = stamps.resource.revise(before, { deleted_at: before.deleted_at ?? now() }, now());
-      await guard.change(caller, action, `${row.type}.${purge ? 'purged' : 'deleted'}`, {
-        subjects: [subjectOf(row)],
-        statements: [
-          // What a vault holds is taken out of the totals by its counts, which a purge then removes.
-          ...(before.deleted_at === null ? counting(row, -1) : []),
-          ...(purge ? purging(before) : [store.resources.update(row)]),
-          ...(before.deleted_at === null ? [eventStatement('resource.deleted', row)] : []),
-        ],
-        touches: [row.vault_id],
-      });
-    });
-  }
-
-  /** A purge reaches into the trash too. */
-  async function findAnyState(
-    caller: Caller,
-    type: ResourceType | null,
-    id: string,
-    purge: boolean,
-  ): Promise<ResourceRow> {
-    const row = await store.resources.byId(caller.organizationId, id);
-    return find(caller, type, id, purge && row?.deleted_at != null);
-  }
-
-  function purging(row: ResourceRow): Statement[] {
-    const contents = row.type === 'vault' ? store.resources.purgeContents(row.id) : [];
-    return [...contents, store.resources.purge(row.id, row.revision)];
-  }
-
-  function counting(row: ResourceRow, change: 1 | -1): Statement[] {
-    return row.type === 'vault'
-      ? store.resources.countVault(row.organization_id, row.id, change)
-      : store.resources.count(row.organization_id, row.type, row.vault_id, change);
-  }
-
-  function restore(caller: Caller, id: string): Promise<Labelled> {
-    return retryingStale(async () => {
-      const before = await find(caller, null, id, true);
-      if (before.deleted_at! + trashKept <= now()) throw new Failure('NOT_FOUND');
-      const action = actionOn(before.type as ResourceType, 'write');
-      await guard.admit(caller, action);
-      const row = stamps.resource.revise(before, { deleted_at: null }, now());
-      await guard.change(caller, action, `${row.type}.restored`, {
-        subjects: [subjectOf(row)],
-        statements: [
-          store.resources.update(row),
-          ...counting(row, 1),
-          eventStatement('resource.updated', row),
-        ],
-        touches: [row.vault_id],
-      });
-      return labelled(row);
-    });
-  }
-
-  async function list(
-    caller: Caller,
-    type: ResourceType | null,
-    query: MixedQuery,
-  ): Promise<{ items: Labelled[]; total: number }> {
-    const filter = filterOf(caller, type, query);
-    if (filter === null) return { items: [], total: 0 };
-    const { rows, total } = await store.resources.page(filter, {
-      page: query.page,
-      limit: query.limit,
-      asOf: query.as_of,
-    });
-    const boxes = new Map<string, Promise<OpenVault>>();
-    const items = rows.map(async audited => {
-      const row = stamps.resource.believe(audited);
-      if (row.labels === null) return { row, labels: noLabels };
-      const box = boxes.get(row.vault_id) ?? vaultOf(row);
-      boxes.set(row.vault_id, box);
-      return { row, labels: openLabels(row, (await box).box) };
-    });
-    return { items: await Promise.all(items), total };
-  }
-
-  /** Null where the caller is given none of the vaults asked for. */
-  function filterOf(caller: Caller, type: ResourceType | null, query: MixedQuery): ResourceFilter | null {
-    const asked = query.vault_id === undefined ? caller.vaultIds : [query.vault_id];
-    const vaultIds = asked?.filter(id => guard.sees(caller, id));
-    if (vaultIds?.length === 0) return null;
-    const [name, ...value] = query.tag?.split('=') ?? [];
-    return {
-      organizationId: caller.organizationId,
-      type: type ?? query.type,
-      vaultIds,
-      q: query.q,
-      tagIndex: name === undefined ? undefined : tagIndex(caller.organizationId, name, value.join('=')),
-      state: query.state,
-      now: now(),
-    };
-  }
-
-  function openValue(row: ResourceRow, box: Box, sealed: Uint8Array, version = row.version): string {
-    return box.open(valuePlace(row, version), sealed).toString('utf8');
-  }
-
-  return {
-    find,
-    openVault,
-    openVaultRow,
-    vaultOf,
-    labelled,
-    openLabels,
-    openValue,
-    create,
-    createVault,
-    revise,
-    remove,
-    restore,
-    list,
-  };
-}
-
-/** For an id in a body: what it names is missing, which is the body's fault. Other failures stay what they are. */
-export function notFoundAs(failure: Failure): (error: unknown) => never {
-  return error => {
-    throw error instanceof Failure && error.code === 'NOT_FOUND' ? failure : error;
-  };
-}
-
-export function subjectOf(row: ResourceRow): SubjectChange {
-  return { type: row.type, id: row.id, name: row.name, vaultId: row.vault_id, revision: row.revision };
-}
-
-function labelsPlace(row: Pick<ResourceRow, 'id' | 'type'>) {
-  return { type: row.type, resource: row.id, field: 'labels', version: 0 };
-}
-
-function valuePlace(row: Pick<ResourceRow, 'id' | 'type'>, version: number) {
-  return { type: row.type, resource: row.id, field: 'value', version };
+  return { ...contents, ...catalogue, ...trashWith(parts, catalogue), create, createVault, revise };
 }
 
 function renamed(name: string): Pick<ResourceRow, 'name' | 'name_search'> {

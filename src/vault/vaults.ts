@@ -1,9 +1,10 @@
 /** Vaults: named boxes, each with a key of its own. */
 import type { ResourceQuery, Vault, VaultCreate, VaultUpdate } from '../contract/resources.ts';
 import { iso } from '../contract/text.ts';
+import type { Labelled } from './catalogue.ts';
 import { type Collection, listOf } from './collection.ts';
 import type { Parts } from './parts.ts';
-import type { Labelled, Shelf } from './shelf.ts';
+import type { Shelf } from './shelf.ts';
 
 export type Vaults = Collection<Vault, VaultCreate, VaultUpdate, ResourceQuery>;
 
