@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { crashReads } from './read-crashes.ts';
+
+it('1,000 reads cut by kill -9 at random moments: every answer that a client received has its entry in the log', async () => {
+  const { answers, findings } = await crashReads(1_000, 250);
+  assert.ok(answers >= 1_000);
+  assert.deepEqual(findings, []);
+});
