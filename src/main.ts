@@ -1,16 +1,9 @@
 /** The command: picks one file of cli/, and turns every failure into one line and an exit code. */
 import packageJson from '../package.json' with { type: 'json' };
+import type { Command } from './cli/command.ts';
 import { UsageError } from './config.ts';
 import { RootKeyError } from './keyring/root-key/root-key.ts';
 import { describe } from './report.ts';
-
-export interface Command {
-  readonly usage: string;
-  readonly summary: string;
-  /** Returns when the command is done. */
-  run(args: readonly string[]): Promise<void>;
-  help(): string;
-}
 
 const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = {
   serve: () => import('./cli/serve.ts'),

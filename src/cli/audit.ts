@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import { helpFor, inData, type Option, type Place, placeOptions, readConfig, UsageError } from '../config.ts';
 import { databaseSource, exportLines, fileSource, parseCheckpoint } from '../logs/source.ts';
 import { type LogSource, type SignedCheckpoint, type VerifyReport, verifyLogs } from '../logs/verify.ts';
-import type { Command } from '../main.ts';
 import { openLogs, openStrongroom } from '../open.ts';
+import type { Command } from './command.ts';
 
 const file = (value: string, help: string): Option<string | null> => ({
   value,

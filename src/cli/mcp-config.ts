@@ -1,7 +1,7 @@
 /** `strongroom mcp config`: prints what a client needs to know of the service. */
 import { helpFor, mcpConfigOptions, readConfig, UsageError } from '../config.ts';
-import type { Command } from '../main.ts';
 import { configurationFor } from '../mcp/clients.ts';
+import type { Command } from './command.ts';
 
 const usage = 'mcp config --client NAME [flags]';
 const summary = 'print a client’s configuration';

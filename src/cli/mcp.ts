@@ -1,8 +1,8 @@
 /** `strongroom mcp`: the tools of a remote service, over stdio. */
 import packageJson from '../../package.json' with { type: 'json' };
 import { helpFor, mcpOptions, readConfig, UsageError } from '../config.ts';
-import type { Command } from '../main.ts';
 import { serveOverStdio } from '../mcp/stdio.ts';
+import type { Command } from './command.ts';
 
 const usage = 'mcp [flags]';
 const summary = 'serve the tools of a remote service over stdio';

@@ -1,9 +1,9 @@
 /** `strongroom serve`: runs the service until it is told to stop. */
 import { writeFileSync } from 'node:fs';
 import { helpFor, readConfig, serveOptions } from '../config.ts';
-import type { Command } from '../main.ts';
 import { describe } from '../report.ts';
 import { serve } from '../serve.ts';
+import type { Command } from './command.ts';
 
 const usage = 'serve [flags]';
 const summary = 'serve the API, the vault endpoint and the tool endpoint';

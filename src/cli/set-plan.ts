@@ -1,7 +1,7 @@
 /** `strongroom organization set-plan`: changes the plan of an organization, beside a running service. */
 import { helpFor, readConfig, setPlanOptions, UsageError } from '../config.ts';
-import type { Command } from '../main.ts';
 import { openStrongroom } from '../open.ts';
+import type { Command } from './command.ts';
 import { operatorOf } from './operator.ts';
 
 const usage = 'organization set-plan [flags]';

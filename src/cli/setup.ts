@@ -1,8 +1,8 @@
 /** `strongroom setup`: makes an organization and an owner's API key, without a browser. */
 import { helpFor, readConfig, setupOptions, UsageError } from '../config.ts';
 import { name as nameSchema } from '../contract/text.ts';
-import type { Command } from '../main.ts';
 import { openStrongroom } from '../open.ts';
+import type { Command } from './command.ts';
 import { operatorOf } from './operator.ts';
 
 const usage = 'setup [flags]';

@@ -6,47 +6,22 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Caller } from '../access/caller.ts';
 import { Failure } from '../contract/errors.ts';
-import type { NewId } from '../contract/id.ts';
-import type { AddressSettings } from '../mcp/addresses.ts';
 import { mountMcp } from '../mcp/endpoint.ts';
-import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
-import type { Domain } from '../vault/domain.ts';
 import { mountAuth } from './auth.ts';
-import { checkOwnPage, clearIfOver, cookieOf, type SiteOf, sessionCookie } from './browser.ts';
+import { checkOwnPage, clearIfOver, cookieOf, sessionCookie } from './browser.ts';
 import { dashboard } from './dashboard.ts';
 import { mountDocs } from './docs.ts';
 import { errorBody, failureHeaders, failureOf, messageBody, securityHeaders, statusOf } from './errors.ts';
 import { generalRoutes } from './general.ts';
 import { mountHealth, probes } from './health.ts';
 import { parseJson } from './json.ts';
-import { type CountRequests, planLimit } from './plan-limit.ts';
-import { type AddressOf, bearerToken, faultOf, originOf } from './request.ts';
+import type { AppParts } from './parts.ts';
+import { planLimit } from './plan-limit.ts';
+import { bearerToken, faultOf, originOf } from './request.ts';
 import { type Route, registerRoutes } from './route.ts';
-import { type CertificatePair, createListener, type Timeouts } from './server.ts';
+import { createListener } from './server.ts';
 import { answerUnparsed } from './unparsed.ts';
 import { vaultReadHandler } from './vault-read.ts';
-
-export interface AppParts {
-  readonly domain: Domain;
-  readonly countRequests: CountRequests;
-  /** Whether the store answers right now, and hears what other replicas change. */
-  readonly storeReady: () => Promise<boolean>;
-  readonly now: () => number;
-  readonly newId: NewId;
-  readonly addressOf: AddressOf;
-  readonly siteOf: SiteOf;
-  readonly singleSignOn: SingleSignOn | null;
-  /** Under which addresses this service is known. */
-  readonly addresses: AddressSettings;
-  readonly version: string;
-  readonly tls: CertificatePair | null;
-  readonly draining: () => boolean;
-  /** Told of every route as it is registered. */
-  readonly onRoute?: (route: { readonly method: string | string[]; readonly url: string }) => void;
-  readonly timeouts?: Timeouts;
-  /** For the operator's eyes: what went wrong inside. */
-  readonly onError: (error: unknown, requestId: string) => void;
-}
 
 const largestBody = 1024 * 1024;
 

@@ -11,7 +11,6 @@ import { Failure } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
 import type { Site } from '../vault/accounts/passkeys.ts';
 import { longestSession, type SignedInAs } from '../vault/accounts/sessions.ts';
-import type { AppParts } from './app.ts';
 import {
   checkOwnPage,
   clearedSession,
@@ -21,6 +20,7 @@ import {
   setCookie,
   takesPasskeys,
 } from './browser.ts';
+import type { AppParts } from './parts.ts';
 import { originOf } from './request.ts';
 import { mountSignOn } from './sign-on.ts';
 

@@ -1,6 +1,6 @@
 /** For people and orchestrators: is it alive, is it ready, and which version is it. */
 import type { FastifyInstance } from 'fastify';
-import type { AppParts } from './app.ts';
+import type { AppParts } from './parts.ts';
 
 /** Answered to whoever asks, even while the service stops. */
 export const probes: ReadonlySet<string> = new Set(['/v1/health', '/livez', '/readyz']);

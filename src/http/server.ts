@@ -10,7 +10,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { HandleVaultRead } from './vault-read.ts';
+
+/** False where the request is for someone else. */
+export type HandleVaultRead = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** What we serve with, as PEM. */
 export interface CertificatePair {

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, statusOf } from '../contract/errors.ts';
 import { longestSession } from '../vault/accounts/sessions.ts';
 import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
-import type { AppParts } from './app.ts';
 import { cookieOf, sessionCookie, setCookie, signOnCookie } from './browser.ts';
+import type { AppParts } from './parts.ts';
 import { originOf } from './request.ts';
 
 const signOnLifetime = 10 * 60_000;

@@ -8,9 +8,10 @@ import { type Failure, invalid, statusOf } from '../contract/errors.ts';
 import { vaultReadQuery } from '../contract/vault-read.ts';
 import type { Selection } from '../vault/answers.ts';
 import type { Outcome } from '../vault/read.ts';
-import type { AppParts } from './app.ts';
 import { failureHeaders, failureOf, messageBody, securityHeaders } from './errors.ts';
+import type { AppParts } from './parts.ts';
 import { bearerToken, faultOf, originOf } from './request.ts';
+import type { HandleVaultRead } from './server.ts';
 
 const prefix = '/api/v1/vaults/';
 const route = '/api/v1/vaults/{vault_id}';
@@ -18,9 +19,6 @@ const fixedHeaders = Object.entries(securityHeaders).flat();
 const pemHeaders = ['cache-control', 'no-store, no-cache, must-revalidate', 'pragma', 'no-cache'];
 const jsonHeaders = ['cache-control', 'no-store'];
 const everything: Selection = { namesOnly: false, keys: false, certificates: false, resource: null };
-
-/** False where the request is for someone else. */
-export type HandleVaultRead = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export function vaultReadHandler(parts: AppParts): HandleVaultRead {
   async function serve(request: IncomingMessage, response: ServerResponse, vaultId: string): Promise<void> {
