@@ -156,15 +156,16 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
     .addColumn('status', 'integer', col => col.notNull())
     .addColumn('ip_address', 'text', col => col.notNull())
     .execute();
+  // Both carry the status, so that a filtered list's total is counted without looking at the entries.
   await db.schema
     .createIndex('request_logs_of_organization')
     .on('request_logs')
-    .columns(['organization_id', 'id'])
+    .columns(['organization_id', 'id', 'status'])
     .execute();
   await db.schema
     .createIndex('request_logs_of_vault')
     .on('request_logs')
-    .columns(['vault_id', 'id'])
+    .columns(['vault_id', 'organization_id', 'id', 'status'])
     .execute();
   await chained('audit_logs')
     .addColumn('action', 'text', col => col.notNull())
