@@ -11,7 +11,7 @@ const phone = { width: 390, height: 844 };
 
 type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Promise<unknown>];
 
-function shotsOf({ vaultId, secretId, keyId, certificateId }: Demo): readonly Shot[] {
+function shotsOf({ vaultId, secretId, keyId, certificateId, webhookId }: Demo): readonly Shot[] {
   const inside = `/vaults/${vaultId}`;
   return [
     ['overview', '/'],
@@ -39,6 +39,7 @@ function shotsOf({ vaultId, secretId, keyId, certificateId }: Demo): readonly Sh
     ['request-log', '/logs/requests'],
     ['audit-log', '/logs/audit'],
     ['webhooks', '/webhooks'],
+    ['webhook', `/webhooks/${webhookId}`],
     ['api-keys', '/settings/api-keys'],
     ['members', '/settings/members'],
     ['organization', '/settings/organization'],

@@ -16,10 +16,13 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   logs: ['contract', 'store'],
   vault: ['contract', 'keyring', 'store', 'access', 'material', 'logs'],
   events: ['contract', 'keyring', 'store', 'access', 'logs', 'vault'],
-  http: ['contract', 'access', 'logs', 'vault', 'events', 'mcp'],
-  mcp: ['contract', 'access', 'logs', 'vault'],
+  http: ['contract', 'access', 'logs', 'vault', 'events'],
+  mcp: ['contract', 'access', 'logs', 'vault', 'http'],
   client: ['contract'],
 };
+
+/** The tool endpoint stands on the HTTP base, and is mounted by the one file that mounts everything. */
+const mounts = 'src/http/app.ts -> src/mcp/';
 
 /** Where everything is put together: these files may import every room. */
 const composition = new Set(['chores', 'config', 'report', 'open', 'serve', 'tls', 'cli', 'main']);
@@ -63,7 +66,7 @@ describe('the one-way import rule', () => {
   it('rooms import only what lies below them, types included', () => {
     const broken = imports.filter(({ from, to }) => {
       const [room, target] = [roomOf(from), roomOf(to)];
-      if (composition.has(room) || room === target) return false;
+      if (composition.has(room) || room === target || `${from} -> ${to}`.startsWith(mounts)) return false;
       return !mayImport[room]!.includes(target);
     });
     assert.deepEqual(

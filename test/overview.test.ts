@@ -110,6 +110,21 @@ for (const engine of engines) {
       assert.deepEqual(webhooks, { total: 0, failing: 0, disabled: 0 });
     });
 
+    it('says how webhooks do', async () => {
+      const make = (enabled: boolean) =>
+        service.call('POST', '/v1/webhooks', {
+          url: 'https://hooks.example.org/in',
+          events: ['resource.created'],
+          enabled,
+        });
+      assert.equal((await make(true)).status, 200);
+      const { body: failing } = await make(true);
+      const { body: off } = await make(false);
+      assert.equal(off.enabled, false);
+      await tamper(service, `UPDATE webhook_queues SET failing_since = 1 WHERE webhook_id = '${failing.id}'`);
+      assert.deepEqual((await overview()).webhooks, { total: 3, failing: 1, disabled: 1 });
+    });
+
     it('shows no log to those who may not read it, and of others’ vaults nothing', async () => {
       assert.equal((await read()).status, 200);
       const key = async (body: object) =>

@@ -174,7 +174,7 @@ for (const engine of engines) {
         one(
           store.resources.insert(row),
           store.resources.insertVersion({ ...columns, value: Buffer.from(value) }),
-          ...store.resources.count(organization.id, row.type, vault.id, 1),
+          ...(row.deleted_at === null ? store.resources.count(organization.id, row.type, vault.id, 1) : []),
           ...audited(row.id, 1),
         ),
       );

@@ -27,6 +27,12 @@ export interface Expiring {
   readonly expires_at: number;
 }
 
+export interface WebhookHealth {
+  readonly total: number;
+  readonly failing: number;
+  readonly disabled: number;
+}
+
 export interface Unused {
   readonly id: string;
   readonly type: string;
@@ -177,6 +183,21 @@ export function overview({ db, name: engine }: Engine) {
         .groupBy('type')
         .execute();
       return new Map(rows.map(({ type, living }) => [type, Number(living)]));
+    },
+
+    /** How many webhooks there are, how many of the enabled ones are failing, and how many are disabled. */
+    async webhookHealth(organizationId: string): Promise<WebhookHealth> {
+      const row = await db
+        .selectFrom('webhooks')
+        .leftJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')
+        .where('organization_id', '=', organizationId)
+        .select(({ fn }) => [
+          fn.countAll<number>().as('total'),
+          sql<number>`count(CASE WHEN enabled = 1 AND failing_since IS NOT NULL THEN 1 END)`.as('failing'),
+          sql<number>`count(CASE WHEN enabled = 0 THEN 1 END)`.as('disabled'),
+        ])
+        .executeTakeFirstOrThrow();
+      return { total: Number(row.total), failing: Number(row.failing), disabled: Number(row.disabled) };
     },
 
     /** Requests counted in the plan's window that starts then. */

@@ -4,6 +4,7 @@
  * is durable. Refusals are written down too. What lies in a vault that a caller is not given looks to him
  * like what does not exist.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller, Origin } from '../access/caller.ts';
 import { type Action, allows, holds } from '../access/policy.ts';
 import { Failure } from '../contract/errors.ts';
@@ -114,7 +115,9 @@ export class StaleChange extends Failure {
   }
 }
 
-const attempts = 5;
+const attempts = 12;
+/** The winner's change may still be on its way to the disk, so a loser that reads again at once loses again. */
+const longestPause = 10;
 
 export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -122,6 +125,7 @@ export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
       return await change();
     } catch (error) {
       if (!(error instanceof StaleChange) || attempt === attempts) throw error;
+      await sleep(Math.random() * longestPause * attempt);
     }
   }
 }

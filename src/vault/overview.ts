@@ -112,10 +112,9 @@ export function overviewsWith(parts: OverviewParts): Overviews {
     return { vaults, secrets: of('secret'), keys: of('key'), certificates: of('certificate') };
   }
 
-  /** Webhooks belong to no vault, so who is given some vaults sees none of them. */
-  function webhooksFor(caller: Caller): Promise<Overview['webhooks']> | Overview['webhooks'] {
-    if (caller.vaultIds !== null || !holds(caller, 'webhooks:read')) return noWebhooks;
-    return store.webhooks.counts(caller.organizationId);
+  async function webhooksFor(caller: Caller): Promise<Overview['webhooks']> {
+    const seen = caller.vaultIds === null && holds(caller, 'webhooks:read');
+    return seen ? store.overview.webhookHealth(caller.organizationId) : noWebhooks;
   }
 
   async function planOf(caller: Caller): Promise<Overview['plan']> {

@@ -9,6 +9,7 @@ export interface Demo {
   readonly secretId: string;
   readonly keyId: string;
   readonly certificateId: string;
+  readonly webhookId: string;
   readonly accessKey: string;
 }
 
@@ -65,6 +66,10 @@ export async function furnish(page: Page, service: Fresh): Promise<Demo> {
     key_id: key.id,
     self_signed: { subject: 'CN=payments.example.com,O=Acme', sans: ['dns:payments.example.com'], days: 45 },
   });
+  const webhook = await make('webhooks', {
+    url: 'https://hooks.example.com/strongroom',
+    events: ['resource.near_expiry', 'resource.expired', 'access_key.revoked'],
+  });
   await make('public-tokens', { key_id: key.id, name: 'partner bank' });
   await make('api-keys', {
     name: 'deploy pipeline',
@@ -82,7 +87,14 @@ export async function furnish(page: Page, service: Fresh): Promise<Demo> {
     rate_limit: 60,
   });
   const { token } = await make('access-keys', { vault_id: vaultId, name: 'payments-api' });
-  return { vaultId, secretId, keyId: key.id, certificateId: certificate.id, accessKey: token };
+  return {
+    vaultId,
+    secretId,
+    keyId: key.id,
+    certificateId: certificate.id,
+    webhookId: webhook.id,
+    accessKey: token,
+  };
 }
 
 /** Reads through the vault's own door, spread over a day by the service's clock; some of them are refused. */

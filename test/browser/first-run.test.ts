@@ -28,6 +28,9 @@ test('the set-up link leads to a secret that curl reads, each line tried with on
   await page.getByRole('button', { name: 'Try it: curl line' }).click();
   await page.getByText('Read “production”: DATABASE_URL.').waitFor();
 
+  await page.getByRole('button', { name: 'Try it: MCP configuration' }).click();
+  await page.getByText('An assistant sees: DATABASE_URL.').waitFor();
+
   const line = await page.getByRole('region', { name: 'curl line' }).innerText();
   const [, url] = /curl (\S+)/.exec(line)!;
   const [, authorization] = /Authorization: ([^']+)/.exec(line)!;

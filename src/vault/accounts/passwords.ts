@@ -30,12 +30,12 @@ export interface Passwords {
 }
 
 export function passwordsWith(keyring: Keyring): Passwords {
-  const turns = new Turns(atOnce, longestLine);
+  const narrows = new Narrows(atOnce, longestLine);
   const mark = (accountId: string, derived: Uint8Array) =>
     Buffer.concat([Buffer.from([form]), keyring.stamp('password', [accountId, form, derived])]);
   return {
     derive: (emailKey, password) =>
-      turns.take(() =>
+      narrows.take(() =>
         run({
           ...costs,
           message: Buffer.from(password, 'utf8'),
@@ -48,7 +48,7 @@ export function passwordsWith(keyring: Keyring): Passwords {
 }
 
 /** So many at once, so many waiting, and no more. */
-class Turns {
+class Narrows {
   readonly #atOnce: number;
   readonly #longest: number;
   readonly #line: (() => void)[] = [];

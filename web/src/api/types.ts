@@ -24,6 +24,8 @@ export type {
   Version,
 } from '../../../src/contract/resources.ts';
 
+export type { Delivery, Webhook } from '../../../src/contract/webhooks.ts';
+
 export const roles = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
 export type Role = (typeof roles)[number];
 
@@ -37,36 +39,3 @@ export const eventKinds = [
   'access_key.revoked',
   'webhook.disabled',
 ] as const;
-
-export interface Webhook {
-  readonly id: string;
-  readonly name: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly vault_ids: readonly string[] | null;
-  readonly enabled: boolean;
-  readonly disabled_reason: 'gone' | 'failing' | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly secret?: string;
-}
-
-export interface Delivery {
-  readonly id: string;
-  readonly webhook_id: string;
-  readonly event: string;
-  readonly event_id: string;
-  readonly resource_id: string;
-  readonly vault_id: string | null;
-  readonly state: 'pending' | 'delivered' | 'dead';
-  readonly attempts: readonly {
-    readonly at: string;
-    readonly status: number | null;
-    readonly duration_ms: number;
-    readonly answer: string;
-    readonly error: string | null;
-  }[];
-  readonly next_attempt_at: string | null;
-  readonly created_at: string;
-  readonly finished_at: string | null;
-}

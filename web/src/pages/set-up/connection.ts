@@ -48,29 +48,38 @@ export async function tryCurl({ vaultId, accessKey = '' }: Connection): Promise<
   };
 }
 
-/** Asks the tool endpoint for its list of names, as an assistant would. */
+/** Asks the tool endpoint for its list of names, as an assistant would: a session, one call, and the session's end. */
 export async function tryMcp({ accessKey = '' }: Connection): Promise<Tried> {
-  const answer = await fetch('/mcp', {
-    method: 'POST',
-    credentials: 'omit',
-    cache: 'no-store',
-    headers: {
-      authorization: `Bearer ${accessKey}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    },
-    body: JSON.stringify({
-      method: 'tools/call',
-      params: { name: 'secrets.list', arguments: { namesOnly: true } },
-    }),
+  const begun = await askTools(accessKey, null, { method: 'initialize' });
+  const session = begun.headers.get('mcp-session-id');
+  const called = await askTools(accessKey, session, {
+    method: 'tools/call',
+    params: { name: 'secrets.list', arguments: { namesOnly: true } },
   });
-  const body = answer.headers.get('content-type')?.includes('json') ? await answer.json() : {};
-  if (!answer.ok || body.error || body.result?.isError) {
-    return { ok: false, text: `The tool endpoint answered ${answer.status}.` };
+  const body = called.headers.get('content-type')?.includes('json') ? await called.json() : {};
+  if (session !== null) void askTools(accessKey, session, null);
+  if (!called.ok || body.error || body.result?.isError) {
+    return { ok: false, text: `The tool endpoint answered ${called.status}.` };
   }
   const secrets: { name: string }[] = body.result?.structuredContent?.secrets ?? [];
   return {
     ok: true,
     text: `An assistant sees: ${secrets.map(secret => secret.name).join(', ') || 'no active secrets'}.`,
   };
+}
+
+/** No body ends the session. */
+function askTools(accessKey: string, session: string | null, body: object | null): Promise<Response> {
+  return fetch('/mcp', {
+    method: body === null ? 'DELETE' : 'POST',
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: {
+      authorization: `Bearer ${accessKey}`,
+      accept: 'application/json, text/event-stream',
+      ...(body === null ? {} : { 'content-type': 'application/json' }),
+      ...(session === null ? {} : { 'mcp-session-id': session }),
+    },
+    body: body === null ? null : JSON.stringify(body),
+  });
 }
