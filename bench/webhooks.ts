@@ -61,7 +61,7 @@ async function bench(): Promise<void> {
     const perEvent = (cpuOf(child.pid!) - used) / (undisturbed! * seconds);
     await hold();
     process.stdout.write(
-      `without readers an event takes ${Math.round(perEvent * 1e6)} µs of the serving thread\n`,
+      `without readers an event takes ${Math.round(perEvent * 1e6)} µs of the serving thread, ${Math.round(perEvent * wanted * 100)} % of it at ${wanted} a second\n`,
     );
     const reading = await startThread('reader', { url, path: `/api/v1/vaults/${vault.id}`, token });
     await sleep(2_000);

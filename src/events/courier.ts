@@ -12,6 +12,8 @@ export interface Courier {
   close(): Promise<void>;
 }
 
+/** Milliseconds in which messages between the two threads gather: each one costs both of them a waking up. */
+export const gathering = 5;
 const threadFile = import.meta.url.endsWith('.ts') ? './sender-thread.ts' : './sender-thread.js';
 const lost: Result = {
   status: null,
@@ -46,7 +48,7 @@ export function courierInto(opened: readonly string[]): Courier {
     waiting.delete(number);
   }
 
-  /** What is ordered in one turn of the loop goes over as one message. */
+  /** What was ordered since the last time goes over as one message. */
   function dispatch(): void {
     thread ??= start();
     thread.postMessage(orders);
@@ -59,7 +61,7 @@ export function courierInto(opened: readonly string[]): Courier {
         const number = ++last;
         waiting.set(number, resolve);
         orders.push({ number, message });
-        if (orders.length === 1) setImmediate(dispatch);
+        if (orders.length === 1) setTimeout(dispatch, gathering);
       }),
 
     close: async () => {

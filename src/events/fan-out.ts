@@ -25,6 +25,7 @@ export interface FannedOut {
 }
 
 const batch = 200;
+const patience = 20;
 const none = { events: [], webhookIds: [] };
 
 export async function fanOut({ store, targets, now, newId }: FanOutParts): Promise<FannedOut> {
@@ -43,7 +44,7 @@ export async function fanOut({ store, targets, now, newId }: FanOutParts): Promi
     ...webhookIds.map(id => store.webhooks.arrive(id, time)),
   ];
   try {
-    await store.commit([{ statements }]);
+    await store.commit([{ statements }], { patience });
   } catch (error) {
     if (error instanceof UnitsRefused) return { ...none, more: true }; // Another replica was first.
     throw error;

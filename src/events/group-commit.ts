@@ -1,6 +1,6 @@
 /**
  * Statements from many hands, stored together a few times a second. Each sync to disk is one that somebody who
- * reads a vault may have to wait for, so there are few of them, however much is delivered.
+ * reads a vault may have to wait for, so there are few of them, and they are shared with others where possible.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../store/engine.ts';
@@ -46,7 +46,8 @@ export class GroupCommit {
 
   async #commit(group: readonly Waiting[]): Promise<void> {
     try {
-      await this.#store.commit([{ statements: group.flatMap(({ statements }) => statements) }]);
+      const statements = group.flatMap(one => one.statements);
+      await this.#store.commit([{ statements }], { patience: fillTime });
       for (const { resolve } of group) resolve();
     } catch (error) {
       for (const { reject } of group) reject(error);

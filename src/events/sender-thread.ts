@@ -1,6 +1,7 @@
 /** The sender, in a thread of its own: what receivers do costs the thread that serves vaults nothing. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { egressInto } from '../access/egress.ts';
+import { gathering } from './courier.ts';
 import { systemResolve } from './egress.ts';
 import { type Message, type Result, senderWith } from './sender.ts';
 
@@ -24,12 +25,12 @@ port.on('message', (orders: readonly Order[]) => {
   }
 });
 
-/** What is done in one turn of the loop goes back as one message. */
+/** Telling another thread costs more than most of what there is to tell, so a few go together. */
 function report(one: Report): void {
   reports.push(one);
   if (reports.length > 1) return;
-  setImmediate(() => {
+  setTimeout(() => {
     port.postMessage(reports);
     reports = [];
-  });
+  }, gathering);
 }

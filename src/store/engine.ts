@@ -55,12 +55,22 @@ export class UnitsRefused extends Error {
 /** `all`: anything may have changed. */
 export type ChangeListener = (touched: readonly string[] | 'all') => void;
 
+export interface CommitOptions {
+  /**
+   * How many milliseconds it may wait for a sync that somebody else needs anyway. What nobody waits for says so, and
+   * then costs those who do wait no sync of its own.
+   */
+  readonly patience?: number;
+}
+
+export type Commit = (units: readonly Unit[], options?: CommitOptions) => Promise<readonly UnitRows[]>;
+
 export interface Engine {
   readonly name: 'sqlite' | 'postgres';
   /** Builds statements, and runs reads on connections of their own. */
   readonly db: Kysely<Schema>;
   /** Durable when it resolves. Throws `UnitsRefused`, or `Failure` UNAVAILABLE; then nothing was kept. */
-  commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
+  commit: Commit;
   insertMany<T extends keyof Schema>(
     table: T,
     columns: Columns<T>,

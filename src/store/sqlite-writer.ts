@@ -29,15 +29,15 @@ const db = new DatabaseSync(workerData.path as string, { timeout: 5_000 });
 db.exec(workerData.pragmas as string);
 const prepared = new Map<string, StatementSync>();
 
-port.on('message', (first: Submission | 'close') => {
+port.on('message', (first: readonly Submission[] | 'close') => {
   const group: Submission[] = [];
   let closing = first === 'close';
-  if (first !== 'close') group.push(first);
+  if (first !== 'close') group.push(...first);
   while (group.length < highestGroup) {
     const next = receiveMessageOnPort(port);
     if (next === undefined) break;
     if (next.message === 'close') closing = true;
-    else group.push(next.message as Submission);
+    else group.push(...(next.message as readonly Submission[]));
   }
   if (group.length > 0) for (const result of commitGroup(group)) port.postMessage(result);
   if (closing) {

@@ -57,8 +57,9 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
   return {
     name: 'sqlite',
     db,
-    commit: async units => {
-      const rows = await writer.commit(serves ? units : [...units, { statements: [noteOutsideChange] }]);
+    commit: async (units, options) => {
+      const noted = serves ? units : [...units, { statements: [noteOutsideChange] }];
+      const rows = await writer.commit(noted, options?.patience);
       announcer.announce(touchedBy(units));
       return rows;
     },
@@ -215,6 +216,9 @@ class Writer {
   readonly #path: string;
   readonly #waiting = new Map<number, Waiting>();
   #worker: Worker;
+  /** What waits for the next submission, to share its sync. */
+  #patient: Submission[] = [];
+  #patienceOver: NodeJS.Timeout | undefined;
   #nextId = 1;
   #closing = false;
 
@@ -223,18 +227,28 @@ class Writer {
     this.#worker = this.#start();
   }
 
-  commit(units: readonly Unit[]): Promise<readonly UnitRows[]> {
+  commit(units: readonly Unit[], patience = 0): Promise<readonly UnitRows[]> {
     if (this.#closing) return Promise.reject(unavailable(new Error('the store is closed')));
     return new Promise((resolve, reject) => {
       const submission: Submission = { id: this.#nextId++, units };
       this.#waiting.set(submission.id, { resolve, reject });
-      this.#worker.postMessage(submission);
+      this.#patient.push(submission);
+      if (patience === 0) this.#submit();
+      else this.#patienceOver ??= setTimeout(() => this.#submit(), patience);
     });
+  }
+
+  #submit(): void {
+    clearTimeout(this.#patienceOver);
+    this.#patienceOver = undefined;
+    if (this.#patient.length > 0) this.#worker.postMessage(this.#patient);
+    this.#patient = [];
   }
 
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
+    this.#submit();
     const ended = new Promise(resolve => this.#worker.once('exit', resolve));
     this.#worker.postMessage('close');
     await ended;
@@ -265,5 +279,6 @@ class Writer {
   #failAll(cause: unknown): void {
     for (const { reject } of this.#waiting.values()) reject(unavailable(cause));
     this.#waiting.clear();
+    this.#patient = [];
   }
 }

@@ -6,7 +6,7 @@
 import { accounts } from './accounts.ts';
 import { credentials } from './credentials.ts';
 import { deliveries } from './deliveries.ts';
-import type { ChangeListener, Engine, Unit, UnitRows } from './engine.ts';
+import type { ChangeListener, Commit, Engine } from './engine.ts';
 import { limits } from './limits.ts';
 import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
@@ -30,7 +30,7 @@ export interface Store {
   readonly accounts: ReturnType<typeof accounts>;
   readonly overview: ReturnType<typeof overview>;
   readonly sessions: ReturnType<typeof sessions>;
-  commit(units: readonly Unit[]): Promise<readonly UnitRows[]>;
+  readonly commit: Commit;
   onChange(listener: ChangeListener): void;
   hearsChanges(): boolean;
   ping(): Promise<void>;

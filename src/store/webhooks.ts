@@ -66,24 +66,6 @@ export function webhooks({ db, commit, name: engine }: Engine) {
       return { rows, total };
     },
 
-    /** How many there are, how many are off, and at how many of the others nothing arrives. */
-    async counts(organizationId: string): Promise<{ total: number; disabled: number; failing: number }> {
-      const row = await db
-        .selectFrom('webhooks')
-        .innerJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')
-        .where('organization_id', '=', organizationId)
-        .select(({ fn }) => [
-          fn.countAll<number>().as('total'),
-          sql<number>`coalesce(sum(1 - enabled), 0)`.as('disabled'),
-          sql<number>`coalesce(sum(CASE WHEN enabled = 1 AND failing_since IS NOT NULL THEN 1 ELSE 0 END), 0)`.as(
-            'failing',
-          ),
-        ])
-        .executeTakeFirstOrThrow();
-      const { total, disabled, failing } = row;
-      return { total: Number(total), disabled: Number(disabled), failing: Number(failing) };
-    },
-
     insert: (row: WebhookRow): Statement[] => [
       statement(db.insertInto('webhooks').values(row)),
       statement(
