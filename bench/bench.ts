@@ -1,7 +1,7 @@
 /** What the benchmarks share: processes on cores of their own, a service with data in it, and a table at the end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,7 +61,9 @@ function target(child: ChildProcess, port: number): Target {
 export async function startCeiling(sample: Response): Promise<Target> {
   const skipped = new Set(['date', 'connection', 'keep-alive']);
   const headers = [...sample.headers].filter(([name]) => !skipped.has(name)).flat();
-  const child = start(0, [here('ceiling.ts'), JSON.stringify({ headers, body: await sample.text() })]);
+  const sampleFile = join(mkdtempSync(join(tmpdir(), 'strongroom-bench-')), 'sample.json');
+  writeFileSync(sampleFile, JSON.stringify({ headers, body: await sample.text() }));
+  const child = start(0, [here('ceiling.ts'), sampleFile]);
   return target(child, Number(await firstLine(child)));
 }
 

@@ -1,8 +1,12 @@
 /** The ceiling: plain node:http sending the same bytes, headers included, and doing nothing else. */
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-const { headers, body } = JSON.parse(process.argv[2]!) as { headers: string[]; body: string };
+const { headers, body } = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as {
+  headers: string[];
+  body: string;
+};
 const bytes = Buffer.from(body, 'utf8');
 const server = createServer((_request, response) => {
   response.writeHead(200, headers).end(bytes);
