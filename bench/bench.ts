@@ -21,6 +21,13 @@ function start(core: 0 | 1, args: readonly string[]): ChildProcess {
   return spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
+/** Too long for a command line. */
+function inFile(value: unknown): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'strongroom-bench-')), 'input.json');
+  writeFileSync(file, JSON.stringify(value));
+  return file;
+}
+
 async function firstLine(child: ChildProcess): Promise<string> {
   let text = '';
   for await (const chunk of child.stdout!) {
@@ -31,7 +38,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
 }
 
 export async function load(plan: LoadPlan): Promise<LoadResult> {
-  const child = start(1, [here('load.ts'), JSON.stringify(plan)]);
+  const child = start(1, [here('load.ts'), inFile(plan)]);
   const result = JSON.parse(await firstLine(child)) as LoadResult;
   if (child.exitCode === null) await once(child, 'exit');
   return result;
@@ -61,9 +68,7 @@ function target(child: ChildProcess, port: number): Target {
 export async function startCeiling(sample: Response): Promise<Target> {
   const skipped = new Set(['date', 'connection', 'keep-alive']);
   const headers = [...sample.headers].filter(([name]) => !skipped.has(name)).flat();
-  const sampleFile = join(mkdtempSync(join(tmpdir(), 'strongroom-bench-')), 'sample.json');
-  writeFileSync(sampleFile, JSON.stringify({ headers, body: await sample.text() }));
-  const child = start(0, [here('ceiling.ts'), sampleFile]);
+  const child = start(0, [here('ceiling.ts'), inFile({ headers, body: await sample.text() })]);
   return target(child, Number(await firstLine(child)));
 }
 

@@ -2,10 +2,11 @@
  * A load generator that costs little: keep-alive connections over raw sockets, each sending its next request as
  * soon as the last answer is whole. Runs as a process of its own, on a core of its own; prints one JSON line.
  *
- *   node bench/load.ts '{"port":1,"connections":32,"seconds":3,"requests":["GET / HTTP/1.1\r\n…"]}'
+ *   node bench/load.ts PLAN.json
  *
  * With `rate` it sends so many requests a second in all, for latencies below the highest load.
  */
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 
 export interface LoadPlan {
@@ -24,7 +25,7 @@ export interface LoadResult {
   readonly statuses: Readonly<Record<string, number>>;
 }
 
-const plan = JSON.parse(process.argv[2]!) as LoadPlan;
+const plan = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as LoadPlan;
 const latencies: number[] = [];
 const statuses: Record<string, number> = {};
 const pause = plan.rate === undefined ? 0 : (1000 * plan.connections) / plan.rate;
