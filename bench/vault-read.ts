@@ -217,7 +217,7 @@ await cluster.stop();
 parts.push(await coldCase(), await growth());
 const intro = `# Performance
 
-Measured with \`npm run bench\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
+Measured with \`${short ? 'npm run bench -- --short --write' : 'npm run bench'}\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
 load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` sending the same bytes and doing nothing else,
 measured before and after each case. Machines differ and are noisy: the ratios are what to compare.
 Every read has its log entry synced to disk before its answer (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
