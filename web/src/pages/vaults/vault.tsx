@@ -11,13 +11,14 @@ import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Loading, Page, Wrong } from '../../ui/page.tsx';
 import { TabLinks } from '../../ui/tabs.tsx';
 import { note } from '../../ui/toast.tsx';
+import Certificates from './certificates.tsx';
+import Keys from './keys.tsx';
+import Secrets from './secrets.tsx';
+import Trash from './trash.tsx';
+import VaultAccess from './vault-access.tsx';
 import { VaultForm } from './vault-form.tsx';
 
-const Secrets = lazy(() => import('./secrets.tsx'));
-const Keys = lazy(() => import('./keys.tsx'));
-const Certificates = lazy(() => import('./certificates.tsx'));
-const VaultAccess = lazy(() => import('./vault-access.tsx'));
-const Trash = lazy(() => import('./trash.tsx'));
+// The tabs come with the page: React shows what is awaited inside of what was awaited 300 ms later.
 const Import = lazy(() => import('../../import/import.tsx'));
 
 export default function Vault() {
@@ -57,28 +58,26 @@ function Inside({ vault }: { vault: VaultRecord }) {
       actions={<VaultActions vault={vault} />}
     >
       <TabLinks label="Inside the vault" tabs={tabs} />
-      <Suspense fallback={<Loading />}>
-        <Switch>
-          <Route path="/vaults/:vault/secrets/:item?">
-            <Secrets />
-          </Route>
-          <Route path="/vaults/:vault/keys/:item?">
-            <Keys />
-          </Route>
-          <Route path="/vaults/:vault/certificates/:item?">
-            <Certificates />
-          </Route>
-          <Route path="/vaults/:vault/access">
-            <VaultAccess />
-          </Route>
-          <Route path="/vaults/:vault/trash">
-            <Trash />
-          </Route>
-          <Route>
-            <Redirect to={`${base}/secrets`} replace />
-          </Route>
-        </Switch>
-      </Suspense>
+      <Switch>
+        <Route path="/vaults/:vault/secrets/:item?">
+          <Secrets />
+        </Route>
+        <Route path="/vaults/:vault/keys/:item?">
+          <Keys />
+        </Route>
+        <Route path="/vaults/:vault/certificates/:item?">
+          <Certificates />
+        </Route>
+        <Route path="/vaults/:vault/access">
+          <VaultAccess />
+        </Route>
+        <Route path="/vaults/:vault/trash">
+          <Trash />
+        </Route>
+        <Route>
+          <Redirect to={`${base}/secrets`} replace />
+        </Route>
+      </Switch>
     </Page>
   );
 }
