@@ -76,11 +76,11 @@ mkdirSync(folder, { recursive: true });
 const service = await startFresh();
 const browser = await launch();
 try {
-  const { page } = await open(browser, service.site, {
+  const { page } = await open(browser, service.dashboardUrl, {
     viewport: wide,
     permissions: ['clipboard-read', 'clipboard-write'],
   });
-  await page.goto(service.setupLink);
+  await page.goto(service.setupUrl!);
   await page.getByLabel('Email').fill('owner@example.com');
   await page.screenshot({ path: join(folder, 'first-run-owner.png') });
   await setUp(page, service);
@@ -99,7 +99,7 @@ try {
   await page.setViewportSize(phone);
   for (const shot of shotsOf(demo).filter(([name]) => ['overview', 'secrets', 'secret'].includes(name)))
     await shoot(page, shot, '-phone');
-  const { page: outside } = await open(browser, service.site, { viewport: wide });
+  const { page: outside } = await open(browser, service.dashboardUrl, { viewport: wide });
   await shoot(outside, ['sign-in', '/sign-in']);
 } finally {
   await browser.close();

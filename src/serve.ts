@@ -24,6 +24,8 @@ import { type SingleSignOn, singleSignOnWith } from './vault/accounts/single-sig
 
 export interface Running {
   readonly url: string;
+  /** Where people open the dashboard. */
+  readonly dashboardUrl: string;
   /** The one-time link that sets it up; null where that is done. */
   readonly setupUrl: string | null;
   /** Answers in flight finish, the log is flushed and signed, everything is closed. */
@@ -99,10 +101,12 @@ async function listen(
   const privateWebhooks = config['allow-private-webhooks'];
   const events = await startEvents({ ...strongroom, privateWebhooks, onError });
   const url = urlOf(app, config, tls !== null);
+  const dashboardUrl = dashboardUrlOf(url, config);
   const setupToken = await strongroom.domain.accounts.joining.setupToken();
   return {
     url,
-    setupUrl: setupToken === null ? null : `${url}/setup#${setupToken}`,
+    dashboardUrl,
+    setupUrl: setupToken === null ? null : `${dashboardUrl}/setup#${setupToken}`,
     stop: async () => {
       draining = true;
       await chores.stop();
@@ -183,6 +187,13 @@ function urlOf(app: FastifyInstance, { host }: ServeConfig, encrypted: boolean):
   const { port } = app.server.address() as AddressInfo;
   const shown = host.includes(':') ? `[${host}]` : host;
   return `${encrypted ? 'https' : 'http'}://${shown}:${port}`;
+}
+
+/** As the operator names it, or by a name of this machine: browsers make no passkey for an address. */
+function dashboardUrlOf(url: string, config: ServeConfig): string {
+  const [named] = config['public-url'];
+  if (named !== undefined) return new URL(named).origin;
+  return url.replace(/\/\/(127\.0\.0\.1|\[::1\]):/, '//localhost:');
 }
 
 async function isReady({ hearsChanges, ping }: Store): Promise<boolean> {

@@ -19,7 +19,9 @@ export const command: Command = {
     const running = await serve(readConfig(serveOptions, args, process.env), { report });
     stopOnSignals(running.stop, report);
     process.stdout.write(`Strongroom serves on ${running.url}\n`);
-    if (running.setupUrl !== null) process.stdout.write(`Set it up: ${running.setupUrl}\n`);
+    process.stdout.write(
+      running.setupUrl === null ? `Dashboard: ${running.dashboardUrl}\n` : `Set it up: ${running.setupUrl}\n`,
+    );
   },
 };
 

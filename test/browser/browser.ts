@@ -37,10 +37,6 @@ export async function launch(): Promise<Browser> {
 
 export interface Fresh extends Running {
   readonly clock: Clock;
-  /** The service's address by its name: browsers bind passkeys to names. */
-  readonly site: string;
-  /** The one-time link, by that name. */
-  readonly setupLink: string;
 }
 
 /** A service that nobody has set up yet. */
@@ -52,12 +48,9 @@ export async function startFresh(
   const clock = new Clock();
   const config = readConfig(serveOptions, ['--data', data, '--port', '0', ...more], environment);
   const running = await serve(config, { now: clock.now, report: () => undefined });
-  const byName = (url: string) => url.replace('127.0.0.1', 'localhost');
   return {
     ...running,
     clock,
-    site: byName(running.url),
-    setupLink: byName(running.setupUrl!),
     stop: async () => {
       await running.stop();
       await rm(data, { recursive: true, force: true });
@@ -90,14 +83,35 @@ export async function open(
 }
 
 /** The owner comes in by the set-up link. */
-export async function setUp(page: Page, { setupLink }: Fresh, email = 'owner@example.com'): Promise<void> {
-  await page.goto(setupLink);
+export async function setUp(page: Page, { setupUrl }: Fresh, email = 'owner@example.com'): Promise<void> {
+  await page.goto(setupUrl!);
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByLabel('Organization').fill('Acme');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.waitForURL('**/welcome');
+}
+
+/** A device that holds passkeys and knows its user, as a laptop with a fingerprint reader does. */
+export async function addAuthenticator({ context, page }: Walk): Promise<void> {
+  const devices = await context.newCDPSession(page);
+  await devices.send('WebAuthn.enable');
+  await devices.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
 }
 
 /** Calls the service from the page, with its session and as its own page. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+import { addAuthenticator, type Fresh, launch, open, setUp, signOut, startFresh } from './browser.ts';
 
 const value = 'postgres://app:never-in-a-url@db/app';
 let browser: Browser;
@@ -17,7 +17,7 @@ after(async () => {
 });
 
 test('the set-up link leads to a secret that curl reads, each line tried with one click', async () => {
-  const { page, complaints, context } = await open(browser, service.site);
+  const { page, complaints, context } = await open(browser, service.dashboardUrl);
   const addresses: string[] = [];
   page.on('request', request => addresses.push(request.url()));
   await setUp(page, service);
@@ -59,8 +59,30 @@ test('the set-up link leads to a secret that curl reads, each line tried with on
 });
 
 test('a set-up link is good once', async () => {
-  const { page, context } = await open(browser, service.site);
-  await page.goto(service.setupLink);
+  const { page, context } = await open(browser, service.dashboardUrl);
+  await page.goto(service.setupUrl!);
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
   await context.close();
+});
+
+test('by the link as it is printed the owner is created with a passkey alone, and signs in with it', async () => {
+  const fresh = await startFresh();
+  const walk = await open(browser, fresh.dashboardUrl);
+  const { page, complaints, context } = walk;
+  await addAuthenticator(walk);
+  await page.goto(fresh.setupUrl!);
+  await page.getByLabel('Email').fill('owner@example.com');
+  await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByLabel('Organization').fill('Acme');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.waitForURL('**/welcome');
+
+  await page.goto('/');
+  await signOut(page);
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+  await fresh.stop();
 });

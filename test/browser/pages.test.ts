@@ -18,7 +18,7 @@ let demo: Demo;
 before(async () => {
   [browser, service] = await Promise.all([launch(), startFresh()]);
   // Only axe itself needs the policy lifted; the other tests walk under it.
-  walk = await open(browser, service.site, { bypassCSP: true });
+  walk = await open(browser, service.dashboardUrl, { bypassCSP: true });
   await setUp(walk.page, service);
   demo = await furnish(walk.page, service);
   await read(service, demo, 3);
@@ -119,7 +119,7 @@ test('no page is wider than a phone', async () => {
 });
 
 test('the pages before the door: axe finds nothing', async () => {
-  const { page, context } = await open(browser, service.site, { bypassCSP: true });
+  const { page, context } = await open(browser, service.dashboardUrl, { bypassCSP: true });
   for (const path of ['/sign-in', '/invite#wrong']) {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });

@@ -2,7 +2,18 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { ask, type Fresh, launch, open, password, setUp, startFresh, type Walk } from './browser.ts';
+import {
+  addAuthenticator,
+  ask,
+  type Fresh,
+  launch,
+  open,
+  password,
+  setUp,
+  signOut,
+  startFresh,
+  type Walk,
+} from './browser.ts';
 import { type Demo, furnish } from './demo.ts';
 
 let browser: Browser;
@@ -12,7 +23,7 @@ let demo: Demo;
 
 before(async () => {
   [browser, service] = await Promise.all([launch(), startFresh()]);
-  owner = await open(browser, service.site, { permissions: ['clipboard-read', 'clipboard-write'] });
+  owner = await open(browser, service.dashboardUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
   await setUp(owner.page, service);
   demo = await furnish(owner.page, service);
 });
@@ -25,7 +36,7 @@ const secretPage = () => `/vaults/${demo.vaultId}/secrets/${demo.secretId}`;
 
 async function invite(email: string, role: string): Promise<Walk> {
   const { body } = await ask(owner.page, 'POST', '/v1/members', { email, role });
-  const walk = await open(browser, service.site);
+  const walk = await open(browser, service.dashboardUrl);
   await walk.page.goto(`/invite#${body.token}`);
   await walk.page.getByLabel('Choose a password').fill(password);
   assert.equal(new URL(walk.page.url()).hash, '');
@@ -107,19 +118,9 @@ test('a refused form keeps what was typed and names the field', async () => {
 });
 
 test('a passkey is added and signs in', async () => {
-  const { page, context, complaints } = await open(browser, service.site);
-  const devices = await context.newCDPSession(page);
-  await devices.send('WebAuthn.enable');
-  await devices.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
+  const walk = await open(browser, service.dashboardUrl);
+  const { page, context, complaints } = walk;
+  await addAuthenticator(walk);
   await page.goto('/sign-in');
   await signIn(page);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -128,8 +129,7 @@ test('a passkey is added and signs in', async () => {
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('Passkey added').first().waitFor();
 
-  await page.getByRole('button', { name: /^Account of/ }).click();
-  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await signOut(page);
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   assert.deepEqual(complaints, []);
@@ -137,7 +137,7 @@ test('a passkey is added and signs in', async () => {
 });
 
 test('a wrong password says so, and keeps the email', async () => {
-  const { page, context } = await open(browser, service.site);
+  const { page, context } = await open(browser, service.dashboardUrl);
   await page.goto('/sign-in');
   await page.getByLabel('Email').fill('owner@example.com');
   await page.getByLabel('Password').fill('not the right one');

@@ -19,8 +19,8 @@ before(async () => {
     launch(),
     startFresh(flags, { STRONGROOM_OIDC_CLIENT_SECRET: clientSecret }),
   ]);
-  issuer = await startIssuer(issuerUrl, `${service.site}/auth/oidc/callback`);
-  const { page, context } = await open(browser, service.site);
+  issuer = await startIssuer(issuerUrl, `${service.dashboardUrl}/auth/oidc/callback`);
+  const { page, context } = await open(browser, service.dashboardUrl);
   await setUp(page, service);
   await context.close();
 });
@@ -65,7 +65,7 @@ async function signInAtIssuer(page: Page, as: string): Promise<void> {
 }
 
 test('a member signs in with the issuer and is inside', async () => {
-  const { page, context, complaints } = await open(browser, service.site);
+  const { page, context, complaints } = await open(browser, service.dashboardUrl);
   await signInAtIssuer(page, 'owner@example.com');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   assert.equal(new URL(page.url()).search, '', 'no code stays in the address');
@@ -74,7 +74,7 @@ test('a member signs in with the issuer and is inside', async () => {
 });
 
 test('somebody who is no member is told so on the sign-in page', async () => {
-  const { page, context } = await open(browser, service.site);
+  const { page, context } = await open(browser, service.dashboardUrl);
   await signInAtIssuer(page, 'stranger@example.com');
   await page.getByText('Single sign-on did not let you in.').waitFor();
   await context.close();

@@ -31,7 +31,7 @@ async function weigh(page: Page, path: string, heading: string): Promise<number>
 }
 
 test('the sign-in and the overview each load in under 250 KB', async t => {
-  const { page, context } = await open(browser, service.site);
+  const { page, context } = await open(browser, service.dashboardUrl);
   await setUp(page, service);
   const overview = await weigh(page, '/', 'Overview');
   await context.clearCookies();

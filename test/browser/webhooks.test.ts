@@ -27,7 +27,7 @@ after(async () => {
 });
 
 test('a webhook is made, a test arrives, its attempt is shown, and it is sent again', async () => {
-  const { page, complaints } = await open(browser, service.site);
+  const { page, complaints } = await open(browser, service.dashboardUrl);
   await setUp(page, service);
   await page.goto('/webhooks');
   await page.getByRole('button', { name: 'New webhook' }).first().click();

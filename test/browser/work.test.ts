@@ -13,7 +13,7 @@ let demo: Demo;
 
 before(async () => {
   [browser, service] = await Promise.all([launch(), startFresh()]);
-  walk = await open(browser, service.site);
+  walk = await open(browser, service.dashboardUrl);
   page = walk.page;
   await setUp(page, service);
   demo = await furnish(page, service);
