@@ -71,6 +71,7 @@ const visits: readonly Visit[] = [
   ['members', () => '/settings/members'],
   ['the organization', () => '/settings/organization'],
   ['security', () => '/settings/security'],
+  ['one-time codes', () => '/settings/security', press('Turn on one-time codes')],
   ['about', () => '/settings/about'],
   ['the command palette', () => '/vaults', page => page.keyboard.press('Control+k')],
   ['no such page', () => '/nowhere'],

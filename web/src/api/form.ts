@@ -45,6 +45,8 @@ export function useForm<T extends object>(initial: T): Form<T> {
     fail: setFailure,
     submit: action => event => {
       event.preventDefault();
+      // React passes it on to the form that opened this one's window.
+      event.stopPropagation();
       if (!busy) void run(action);
     },
     reset: () => {

@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog, DialogButtons, Problem } from '../../ui/dialog.tsx';
 import { Section } from '../../ui/page.tsx';
+import { QrCode } from '../../ui/qr-code.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 
@@ -76,9 +77,10 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
       open
       onClose={onClose}
       title="Turn on one-time codes"
-      description="Add this key to your authenticator app, then type the code that it shows."
+      description="Scan this with your authenticator app, or type the key below into it. Then type the code that it shows."
     >
       <form className="flex flex-col gap-4" onSubmit={form.submit(confirm)}>
+        <QrCode text={uri} label="QR code of the key" />
         <CodeBlock text={secret.replace(/(.{4})(?=.)/g, '$1 ')} label="key" />
         <a href={uri} className="text-[13px] text-accent-strong underline underline-offset-4">
           Open in an authenticator on this device
