@@ -112,6 +112,7 @@ export async function addAuthenticator({ context, page }: Walk): Promise<void> {
 export async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account of/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Sign in to Strongroom' }).waitFor();
 }
 
 /** Calls the service from the page, with its session and as its own page. */
