@@ -35,6 +35,7 @@ type Visit = readonly [
 ];
 
 const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click();
+const changeIt = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
 const inside = (tab: string) => (made: Demo) => `/vaults/${made.vaultId}/${tab}`;
 
 const visits: readonly Visit[] = [
@@ -51,10 +52,20 @@ const visits: readonly Visit[] = [
   ['a key', made => inside(`keys/${made.keyId}`)(made)],
   ['certificates', inside('certificates')],
   ['a certificate', made => inside(`certificates/${made.certificateId}`)(made)],
+  ['a certificate, to be changed', made => inside(`certificates/${made.certificateId}`)(made), changeIt],
   ['the access keys of a vault', inside('access')],
   ['the trash', inside('trash')],
   ['access keys', () => '/access/keys'],
   ['a new access key', () => '/access/keys', press('New access key')],
+  [
+    'a vault, chosen from a list',
+    () => '/access/keys',
+    async page => {
+      await press('New access key')(page);
+      await page.getByRole('combobox', { name: 'Vault' }).click();
+      await page.getByRole('option').first().waitFor();
+    },
+  ],
   ['public tokens', () => '/access/public-tokens'],
   ['the request log', () => '/logs/requests'],
   [

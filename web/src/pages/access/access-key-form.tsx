@@ -2,20 +2,14 @@
 import { useState } from 'react';
 import { post, put } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
-import type { AccessKey, Vault } from '../../api/types.ts';
-import { useList, useRefresh } from '../../api/use.ts';
+import type { AccessKey } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
-import {
-  AreaField,
-  CheckField,
-  ChoiceField,
-  DateField,
-  localOf,
-  momentOf,
-  TextField,
-} from '../../ui/text-field.tsx';
+import { Field } from '../../ui/field.tsx';
+import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
+import { AreaField, CheckField, DateField, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 import { TokenOnce } from '../../ui/token-once.tsx';
 import { TryLines } from '../set-up/try-lines.tsx';
@@ -115,10 +109,18 @@ function Made({ made, onClose }: { made: AccessKey; onClose: () => void }) {
 }
 
 function VaultChoice({ form }: { form: Form<Values> }) {
-  const vaults = useList<Vault>('vaults', { limit: 100 });
-  const choices = (vaults.data?.data ?? []).map(({ id, name }) => [id, name] as const);
   return (
-    <ChoiceField form={form} name="vault_id" label="Vault" choices={[['', 'Choose a vault'], ...choices]} />
+    <Field label="Vault" error={form.errorOf('vault_id')}>
+      {ids => (
+        <SearchChoice
+          {...vaults}
+          ids={ids}
+          placeholder="Choose a vault"
+          value={form.values.vault_id}
+          onChange={id => form.set('vault_id', id)}
+        />
+      )}
+    </Field>
   );
 }
 

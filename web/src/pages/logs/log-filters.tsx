@@ -1,8 +1,9 @@
 /** The bar above a log: whether it follows what happens, its filters, and the way to take it along. */
 import { Pause, Play, X } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import type { Address } from '../../ui/address.ts';
 import { Button } from '../../ui/button.tsx';
+import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
 import { localOf } from '../../ui/text-field.tsx';
 
 export const liveEvery = 2_000;
@@ -70,6 +71,25 @@ export function ChoiceFilter({
         ))}
       </select>
     </Labelled>
+  );
+}
+
+export function VaultFilter({ address }: { address: Address }) {
+  const id = useId();
+  return (
+    <div className="flex flex-col gap-1">
+      <label htmlFor={id} className="text-xs font-medium text-muted">
+        Vault
+      </label>
+      <SearchChoice
+        {...vaults}
+        ids={{ id }}
+        className="w-56"
+        placeholder="All vaults"
+        value={address.get('vault_id')}
+        onChange={vault => address.set({ vault_id: vault })}
+      />
+    </div>
   );
 }
 

@@ -2,7 +2,7 @@
 import { Activity, Download } from 'lucide-react';
 import { useState } from 'react';
 import { query } from '../../api/client.ts';
-import type { RequestLog as Entry, Vault } from '../../api/types.ts';
+import type { RequestLog as Entry } from '../../api/types.ts';
 import { useList } from '../../api/use.ts';
 import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -12,7 +12,15 @@ import { Empty, Page } from '../../ui/page.tsx';
 import { type Column, DataTable } from '../../ui/table.tsx';
 import { Clock } from '../../ui/time.tsx';
 import { VaultName } from '../access/vault-name.tsx';
-import { ChoiceFilter, ClearFilters, LiveButton, MomentFilter, TextFilter, useLive } from './log-filters.tsx';
+import {
+  ChoiceFilter,
+  ClearFilters,
+  LiveButton,
+  MomentFilter,
+  TextFilter,
+  useLive,
+  VaultFilter,
+} from './log-filters.tsx';
 import { RequestEntry } from './request-entry.tsx';
 
 const filters = ['vault_id', 'access_key_id', 'status', 'ip_address', 'from', 'to'] as const;
@@ -121,16 +129,9 @@ export default function RequestLog() {
 
 function RequestFilters() {
   const address = useAddress();
-  const vaults = useList<Vault>('vaults', { limit: 100 });
-  const choices = (vaults.data?.data ?? []).map(({ id, name }) => [id, name] as const);
   return (
     <div className="flex flex-wrap items-end gap-3">
-      <ChoiceFilter
-        address={address}
-        name="vault_id"
-        label="Vault"
-        choices={[['', 'All vaults'], ...choices]}
-      />
+      <VaultFilter key={address.get('vault_id')} address={address} />
       <ChoiceFilter address={address} name="status" label="Status" choices={statuses} />
       <TextFilter key={address.get('ip_address')} address={address} name="ip_address" label="Address" />
       <MomentFilter address={address} name="from" label="From" />

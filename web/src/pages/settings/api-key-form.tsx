@@ -2,12 +2,14 @@
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
-import { type ApiKey, roles, type Vault } from '../../api/types.ts';
-import { useList, useRefresh } from '../../api/use.ts';
+import { type ApiKey, roles } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/field.tsx';
+import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
 import { ChoiceField, DateField, momentOf, TextField } from '../../ui/text-field.tsx';
 import { TokenOnce } from '../../ui/token-once.tsx';
 
@@ -84,7 +86,7 @@ export function ApiKeyForm({ onClose }: { onClose: () => void }) {
         <DateField form={form} name="expiration_date" label="Expires" optional />
         <ScopeChoice form={form} />
         <VaultChoice form={form} />
-        <DialogButtons problem={form.problem || form.errorOf('scopes') || form.errorOf('vault_ids')}>
+        <DialogButtons problem={form.problem || form.errorOf('scopes')}>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" busy={form.busy}>
             Generate
@@ -108,15 +110,18 @@ function ScopeChoice({ form }: { form: Form<Values> }) {
 }
 
 function VaultChoice({ form }: { form: Form<Values> }) {
-  const vaults = useList<Vault>('vaults', { limit: 100 });
-  const options = (vaults.data?.data ?? []).map(({ id, name }) => [id, name] as const);
   return (
-    <Choices
-      title="Only these vaults"
-      chosen={form.values.vault_ids}
-      options={options}
-      onChange={ids => form.set('vault_ids', ids)}
-    />
+    <Field label="Only these vaults" optional error={form.errorOf('vault_ids')}>
+      {ids => (
+        <SearchChoices
+          {...vaults}
+          ids={ids}
+          placeholder="All vaults"
+          value={form.values.vault_ids}
+          onChange={chosen => form.set('vault_ids', chosen)}
+        />
+      )}
+    </Field>
   );
 }
 

@@ -1,13 +1,14 @@
-/** A certificate: imported as PEM or PKCS#12, or signed by a key of the vault. */
-import { post } from '../../api/client.ts';
+/** A certificate: imported as PEM or PKCS#12, or signed by a key of the vault; and what of it can be changed. */
+import { post, put } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
-import type { Key } from '../../api/types.ts';
-import { useList, useRefresh } from '../../api/use.ts';
+import type { Certificate, Key } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
 import { base64Of } from '../../import/files.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/field.tsx';
-import { TagsField, tagsOf } from '../../ui/tags-field.tsx';
+import { SearchChoice } from '../../ui/search-choice.tsx';
+import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 
@@ -37,46 +38,68 @@ const empty: Values = {
   tags: '',
 };
 
-export function CertificateForm({ vaultId, onClose }: { vaultId: string; onClose: () => void }) {
-  const form = useForm(empty);
+interface CertificateFormProps {
+  readonly vaultId: string;
+  readonly item?: Certificate;
+  readonly onClose: () => void;
+}
+
+export function CertificateForm({ vaultId, item, onClose }: CertificateFormProps) {
+  const form = useForm<Values>(item ? valuesOf(item) : empty);
   const refresh = useRefresh();
   async function save(values: Values) {
-    await post('/v1/certificates', {
-      vault_id: vaultId,
-      name: values.name,
-      tags: tagsOf(values.tags),
-      ...sourceOf(values),
-    });
+    const common = { name: values.name, tags: tagsOf(values.tags) };
+    if (item) await put(`/v1/certificates/${item.id}`, { ...common, key_id: values.key_id || null });
+    else await post('/v1/certificates', { vault_id: vaultId, ...common, ...sourceOf(values) });
     await refresh('certificates', 'keys');
-    note(`Certificate “${values.name}” stored`);
+    note(item ? 'Certificate changed' : `Certificate “${values.name}” stored`);
     onClose();
   }
   return (
-    <Dialog open onClose={onClose} title="New certificate">
+    <Dialog open onClose={onClose} title={item ? `Change ${item.name}` : 'New certificate'}>
       <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
         <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="example.com" />
-        <ChoiceField
-          form={form}
-          name="source"
-          label="Where it comes from"
-          choices={[
-            ['pem', 'A PEM: the leaf first, its chain after'],
-            ['pkcs12', 'A PKCS#12 file (.p12, .pfx)'],
-            ['self_signed', 'Signed by a key of this vault'],
-          ]}
-        />
-        {form.values.source === 'pem' && <AreaField form={form} name="pem" label="PEM" rows={6} required />}
-        {form.values.source === 'pkcs12' && <Pkcs12 form={form} />}
-        {form.values.source === 'self_signed' && <SelfSigned form={form} vaultId={vaultId} />}
+        {item ? (
+          <KeyChoice form={form} vaultId={vaultId} label="Private key" optional hint={noNewPem} />
+        ) : (
+          <Source form={form} vaultId={vaultId} />
+        )}
         <TagsField form={form} />
         <DialogButtons problem={form.problem}>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" busy={form.busy}>
-            Store certificate
+            {item ? 'Save' : 'Store certificate'}
           </Button>
         </DialogButtons>
       </form>
     </Dialog>
+  );
+}
+
+const noNewPem =
+  'The key of this vault that belongs to it. What the certificate says can’t be changed: store a renewed one beside it, or delete this one first to keep the name.';
+
+function valuesOf({ name, key_id, tags }: Certificate): Values {
+  return { ...empty, name, key_id: key_id ?? '', tags: tagLines(tags) };
+}
+
+function Source({ form, vaultId }: { form: Form<Values>; vaultId: string }) {
+  return (
+    <>
+      <ChoiceField
+        form={form}
+        name="source"
+        label="Where it comes from"
+        choices={[
+          ['pem', 'A PEM: the leaf first, its chain after'],
+          ['pkcs12', 'A PKCS#12 file (.p12, .pfx)'],
+          ['self_signed', 'Signed by a key of this vault'],
+        ]}
+      />
+      {form.values.source === 'pem' && <AreaField form={form} name="pem" label="PEM" rows={6} required />}
+      {form.values.source === 'pkcs12' && <Pkcs12 form={form} />}
+      {form.values.source === 'self_signed' && <SelfSigned form={form} vaultId={vaultId} />}
+    </>
   );
 }
 
@@ -108,21 +131,9 @@ function Pkcs12({ form }: { form: Form<Values> }) {
 }
 
 function SelfSigned({ form, vaultId }: { form: Form<Values>; vaultId: string }) {
-  const keys = useList<Key>('keys', { vault_id: vaultId, limit: 100 });
-  const choices = (keys.data?.data ?? [])
-    .filter(key => key.type === 'private')
-    .map(({ id, name }) => [id, name] as const);
   return (
     <>
-      <ChoiceField
-        form={form}
-        name="key_id"
-        label="Key"
-        choices={[
-          ['', choices.length === 0 ? 'No private key in this vault yet' : 'Choose a key'],
-          ...choices,
-        ]}
-      />
+      <KeyChoice form={form} vaultId={vaultId} label="Key" />
       <TextField form={form} name="subject" label="Subject" placeholder="CN=example.com,O=Example" required />
       <AreaField
         form={form}
@@ -135,6 +146,32 @@ function SelfSigned({ form, vaultId }: { form: Form<Values>; vaultId: string }) 
       />
       <TextField form={form} name="days" label="Days" type="number" min={1} max={3650} required />
     </>
+  );
+}
+
+interface KeyChoiceProps {
+  readonly form: Form<Values>;
+  readonly vaultId: string;
+  readonly label: string;
+  readonly optional?: boolean;
+  readonly hint?: string;
+}
+
+function KeyChoice({ form, vaultId, ...field }: KeyChoiceProps) {
+  return (
+    <Field {...field} error={form.errorOf('key_id')}>
+      {ids => (
+        <SearchChoice<Key>
+          collection="keys"
+          filter={{ vault_id: vaultId }}
+          accept={({ type }) => type === 'private'}
+          ids={ids}
+          placeholder="Choose a private key of this vault"
+          value={form.values.key_id}
+          onChange={id => form.set('key_id', id)}
+        />
+      )}
+    </Field>
   );
 }
 

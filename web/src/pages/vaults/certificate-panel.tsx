@@ -1,18 +1,23 @@
 /** One certificate: for whom, by whom, until when; and its PEM, which is no secret. */
+import { Pencil } from 'lucide-react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Certificate } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { TagList } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Expiry } from '../../ui/expiry.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
+import { CertificateForm } from './certificate-form.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
 import { IdWithCopy } from './secret-panel.tsx';
 
 export function CertificatePanel({ id, onClose }: { id: string; onClose: () => void }) {
   const record = useRecord<Certificate>('certificates', id);
+  const [editing, setEditing] = useState(false);
   const may = useMay();
   return (
     <ItemPanel record={record} onClose={onClose} kind="Certificate">
@@ -20,6 +25,9 @@ export function CertificatePanel({ id, onClose }: { id: string; onClose: () => v
         <>
           {may('certificates:write') && (
             <div className="flex flex-wrap gap-2">
+              <Button size="small" onClick={() => setEditing(true)}>
+                <Pencil className="size-4" aria-hidden /> Change
+              </Button>
               <DeleteItem item={certificate} collection="certificates" onDone={onClose} />
             </div>
           )}
@@ -30,6 +38,13 @@ export function CertificatePanel({ id, onClose }: { id: string; onClose: () => v
             <PanelPart title="PEM">
               <CodeBlock text={certificate.pem} label="certificate" />
             </PanelPart>
+          )}
+          {editing && (
+            <CertificateForm
+              vaultId={certificate.vault_id}
+              item={certificate}
+              onClose={() => setEditing(false)}
+            />
           )}
         </>
       )}
@@ -63,7 +78,9 @@ function CertificateFacts({ certificate: one }: { certificate: Certificate }) {
             'not stored here'
           ),
         ],
+        ['Version', one.version],
         ['Tags', Object.keys(one.tags).length === 0 ? 'none' : <TagList key="tags" tags={one.tags} />],
+        ['Changed', <Exact key="changed" at={one.updated_at} />],
         ['Id', <IdWithCopy key="id" id={one.id} />],
       ]}
     />

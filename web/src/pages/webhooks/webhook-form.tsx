@@ -6,6 +6,8 @@ import { eventKinds, type Webhook } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/field.tsx';
+import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 import { TokenOnce } from '../../ui/token-once.tsx';
@@ -15,6 +17,7 @@ interface Values {
   url: string;
   enabled: boolean;
   events: readonly string[];
+  vault_ids: readonly string[];
 }
 
 export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: () => void }) {
@@ -23,11 +26,13 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
     url: webhook?.url ?? '',
     enabled: webhook?.enabled ?? true,
     events: webhook?.events ?? ['resource.created', 'resource.updated', 'resource.deleted'],
+    vault_ids: webhook?.vault_ids ?? [],
   });
   const [secret, setSecret] = useState('');
   const refresh = useRefresh();
-  async function save({ name, ...body }: Values) {
-    const sent = { ...body, ...(name === '' ? {} : { name }) };
+  async function save({ name, vault_ids, ...body }: Values) {
+    const narrowed = { vault_ids: vault_ids.length === 0 ? null : vault_ids };
+    const sent = { ...body, ...narrowed, ...(name === '' ? {} : { name }) };
     if (webhook) {
       await put(`/v1/webhooks/${webhook.id}`, sent);
       note('Webhook changed');
@@ -60,6 +65,22 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
           error={form.errorOf('events')}
           onChange={events => form.set('events', events)}
         />
+        <Field
+          label="Only these vaults"
+          optional
+          hint="What happens elsewhere is not sent."
+          error={form.errorOf('vault_ids')}
+        >
+          {ids => (
+            <SearchChoices
+              {...vaults}
+              ids={ids}
+              placeholder="All vaults"
+              value={form.values.vault_ids}
+              onChange={chosen => form.set('vault_ids', chosen)}
+            />
+          )}
+        </Field>
         <CheckField form={form} name="enabled" label="On" />
         <DialogButtons problem={form.problem}>
           <Button onClick={onClose}>Cancel</Button>

@@ -11,6 +11,7 @@ import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { VaultName } from '../access/vault-name.tsx';
 import { ItemPanel, PanelPart } from '../vaults/item-panel.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { SecretOnce, WebhookForm } from './webhook-form.tsx';
@@ -30,7 +31,7 @@ export function WebhookPanel({ id, onClose }: { id: string; onClose: () => void 
                 ['Address', <Mono key="url">{webhook.url}</Mono>],
                 ['State', <WebhookState key="state" webhook={webhook} />],
                 ['Events', <Events key="events" events={webhook.events} />],
-                ['Vaults', webhook.vault_ids === null ? 'all' : webhook.vault_ids.length],
+                ['Vaults', <Vaults key="vaults" ids={webhook.vault_ids} />],
                 ['Made', <Exact key="made" at={webhook.created_at} />],
               ]}
             />
@@ -39,6 +40,17 @@ export function WebhookPanel({ id, onClose }: { id: string; onClose: () => void 
         </>
       )}
     </ItemPanel>
+  );
+}
+
+function Vaults({ ids }: { ids: readonly string[] | null }) {
+  if (ids === null) return 'all';
+  return (
+    <span className="flex flex-wrap gap-x-3">
+      {ids.map(id => (
+        <VaultName key={id} id={id} />
+      ))}
+    </span>
   );
 }
 

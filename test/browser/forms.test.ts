@@ -1,0 +1,131 @@
+/** Forms that choose from what is there: among more vaults than a list shows, and the key of a certificate. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { type Demo, furnish } from './demo.ts';
+
+let browser: Browser;
+let service: Fresh;
+let walk: Walk;
+let page: Page;
+let demo: Demo;
+
+before(async () => {
+  [browser, service] = await Promise.all([launch(), startFresh()]);
+  walk = await open(browser, service.dashboardUrl);
+  page = walk.page;
+  await setUp(page, service);
+  demo = await furnish(page, service);
+  // More than one answer of the API holds, all newer than those of the demo.
+  for (let made = 0; made < 105; made++) await ask(page, 'POST', '/v1/vaults', { name: `other-${made}` });
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+const newest = async (collection: string) => (await ask(page, 'GET', `/v1/${collection}`)).body.data[0];
+
+test('the oldest of 110 vaults is chosen for an access key, by keyboard alone', async () => {
+  await page.goto('/access/keys');
+  await page.getByRole('button', { name: 'New access key' }).first().click();
+  const vault = page.getByRole('combobox', { name: 'Vault' });
+  await vault.focus();
+  await page.keyboard.type('payments-prod');
+  await page.getByRole('option', { name: 'payments-production' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  assert.equal(await vault.inputValue(), 'payments-production');
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('by keyboard');
+  await page.keyboard.press('Enter');
+  await page.locator('[data-token]').waitFor();
+  const made = await newest('access-keys');
+  assert.deepEqual([made.name, made.vault_id], ['by keyboard', demo.vaultId]);
+});
+
+test('an access key without a vault is refused, and the field says so', async () => {
+  await page.goto('/access/keys');
+  await page.getByRole('button', { name: 'New access key' }).first().click();
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('nowhere');
+  await page.getByRole('button', { name: 'Make access key' }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: /^Vault / })
+    .waitFor();
+});
+
+test('a webhook is narrowed to vaults, and widened again', async () => {
+  await page.goto('/webhooks');
+  await page.getByRole('button', { name: 'New webhook' }).first().click();
+  await page.getByLabel('Address').fill('https://hooks.example.com/narrow');
+  await page.getByLabel('Name').fill('narrow');
+  const vaults = page.getByRole('combobox', { name: 'Only these vaults' });
+  await vaults.fill('payments-prod');
+  await page.getByRole('option', { name: 'payments-production' }).click();
+  await vaults.fill('website');
+  await page.getByRole('option', { name: 'website-production' }).click();
+  await page.getByRole('button', { name: 'Make webhook' }).click();
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  const made = await newest('webhooks');
+  assert.equal(made.vault_ids[0], demo.vaultId);
+  assert.equal(made.vault_ids.length, 2);
+
+  await page.goto(`/webhooks/${made.id}`);
+  await page.getByRole('dialog').getByRole('link', { name: 'website-production' }).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
+  await page.getByRole('button', { name: 'Leave out payments-production' }).click();
+  await page.getByRole('button', { name: 'Leave out website-production' }).click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Webhook changed').first().waitFor();
+  assert.equal((await newest('webhooks')).vault_ids, null);
+});
+
+test('an API key is narrowed to a vault', async () => {
+  await page.goto('/settings/api-keys');
+  await page.getByRole('button', { name: 'Generate New Key' }).click();
+  await page.getByLabel('Name').fill('narrow');
+  await page.getByRole('combobox', { name: 'Only these vaults' }).fill('payments-prod');
+  await page.getByRole('option', { name: 'payments-production' }).click();
+  await page.getByRole('button', { name: 'Generate', exact: true }).click();
+  await page.locator('[data-token]').waitFor();
+  assert.deepEqual((await newest('api-keys')).vault_ids, [demo.vaultId]);
+});
+
+test('the request log is filtered by a vault, which stays named after a reload', async () => {
+  await page.goto('/logs/requests');
+  const vault = page.getByRole('combobox', { name: 'Vault' });
+  await vault.fill('payments-prod');
+  await page.getByRole('option', { name: 'payments-production' }).click();
+  await page.waitForURL(new RegExp(`vault_id=${demo.vaultId}`));
+  await page.reload();
+  await vault.waitFor();
+  assert.equal(await vault.inputValue(), 'payments-production');
+  await page.getByRole('button', { name: 'Choose none' }).click();
+  await page.waitForURL(/\/logs\/requests$/);
+});
+
+test('a certificate gets another name, tags and another key; a key that does not fit is refused', async () => {
+  await page.goto(`/vaults/${demo.vaultId}/certificates/${demo.certificateId}`);
+  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
+  const form = page.getByRole('dialog', { name: 'Change payments.example.com' });
+  await form.getByLabel('Name').fill('shop.example.com');
+  await form.getByLabel('Tags').fill('team=web');
+  const key = form.getByRole('combobox', { name: 'Private key' });
+  assert.equal(await key.inputValue(), 'webhook-signing');
+  await key.fill('token-signing');
+  await page.getByRole('option', { name: 'token-signing-2026' }).click();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByText('Private key names a key that does not fit the certificate.').waitFor();
+
+  await form.getByRole('button', { name: 'Choose none' }).click();
+  await form.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Certificate changed').first().waitFor();
+  const { body } = await ask(page, 'GET', `/v1/certificates/${demo.certificateId}`);
+  assert.deepEqual([body.name, body.tags, body.key_id], ['shop.example.com', { team: 'web' }, null]);
+  await page.getByRole('dialog', { name: 'shop.example.com' }).getByText('team: web').waitFor();
+});
+
+test('under the strict policy the forms complain of nothing', () => {
+  assert.deepEqual(walk.complaints, []);
+});
