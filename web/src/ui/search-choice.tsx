@@ -54,6 +54,7 @@ export function SearchChoice<T extends Named>({ value, onChange, className = '',
   const record = useRecord<Named>(of.collection, value, !isKnown);
   const current = value === '' ? null : isKnown ? chosen : { id: value, name: record.data?.name ?? value };
   const { found, ...state } = useFound(of, text === current?.name ? '' : text);
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   function choose(next: Named | null) {
     setChosen(next);
     onChange(next?.id ?? '');
@@ -61,7 +62,7 @@ export function SearchChoice<T extends Named>({ value, onChange, className = '',
   if (!isKnown && record.isPending) return <input {...of.ids} disabled className={`control ${className}`} />;
   return (
     <Base.Root {...common} items={found} value={current} onValueChange={choose} onInputValueChange={setText}>
-      <div className={`relative ${className}`}>
+      <div ref={setAnchor} className={`relative ${className}`}>
         <Base.Input {...of.ids} placeholder={of.placeholder} className="control pr-9" />
         {current === null ? (
           <ChevronDown
@@ -74,7 +75,7 @@ export function SearchChoice<T extends Named>({ value, onChange, className = '',
           </Base.Clear>
         )}
       </div>
-      <Found {...state} />
+      <Found {...state} anchor={anchor} />
     </Base.Root>
   );
 }
@@ -87,6 +88,7 @@ interface SomeProps<T extends Named> extends ChoiceProps<T> {
 export function SearchChoices<T extends Named>({ value, onChange, ...of }: SomeProps<T>) {
   const [text, setText] = useState('');
   const { found, ...state } = useFound(of, text);
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
   return (
     <Base.Root
       {...common}
@@ -96,7 +98,7 @@ export function SearchChoices<T extends Named>({ value, onChange, ...of }: SomeP
       onValueChange={all => onChange(all.map(({ id }) => id))}
       onInputValueChange={setText}
     >
-      <Base.Chips className="control flex h-auto flex-wrap gap-1.5 py-1.5">
+      <Base.Chips ref={setAnchor} className="control flex h-auto flex-wrap gap-1.5 py-1.5">
         {value.map(id => (
           <Chip key={id} id={id} collection={of.collection} />
         ))}
@@ -106,7 +108,7 @@ export function SearchChoices<T extends Named>({ value, onChange, ...of }: SomeP
           className="min-w-24 flex-1 bg-transparent outline-none"
         />
       </Base.Chips>
-      <Found {...state} />
+      <Found {...state} anchor={anchor} />
     </Base.Root>
   );
 }
@@ -124,9 +126,16 @@ function Chip({ id, collection }: { id: string; collection: string }) {
   );
 }
 
-function Found({ more, isPending }: { more: boolean; isPending: boolean }) {
+interface FoundProps {
+  readonly anchor: HTMLElement | null;
+  readonly more: boolean;
+  readonly isPending: boolean;
+}
+
+function Found({ anchor, more, isPending }: FoundProps) {
   return (
-    <Base.Portal>
+    // What lies beside an open window is hidden from screen readers: the list belongs inside of it.
+    <Base.Portal container={anchor?.closest<HTMLElement>('[role=dialog], main') ?? null}>
       <Base.Positioner sideOffset={4} className="z-50">
         <Base.Popup className="popup enter max-h-[min(20rem,var(--available-height))] w-(--anchor-width) min-w-56 overflow-y-auto p-1">
           <Base.Empty>
