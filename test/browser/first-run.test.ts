@@ -65,8 +65,9 @@ test('a set-up link is good once', async () => {
   await context.close();
 });
 
-test('by the link as it is printed the owner is created with a passkey alone, and signs in with it', async () => {
+test('by the link as it is printed the owner is created with a passkey alone, and signs in with it', async t => {
   const fresh = await startFresh();
+  t.after(() => fresh.stop());
   const walk = await open(browser, fresh.dashboardUrl);
   const { page, complaints, context } = walk;
   await addAuthenticator(walk);
@@ -84,5 +85,17 @@ test('by the link as it is printed the owner is created with a passkey alone, an
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
-  await fresh.stop();
+});
+
+test('a link pasted into a tab that waits for it already is taken', async t => {
+  const fresh = await startFresh();
+  t.after(() => fresh.stop());
+  const { page, context } = await open(browser, fresh.dashboardUrl);
+  await page.goto('/');
+  await page.getByText('The link is not complete').waitFor();
+  await page.goto(fresh.setupUrl!);
+  await page.getByText('The link is not complete').waitFor({ state: 'detached' });
+  assert.equal(new URL(page.url()).hash, '', 'the token left the address bar');
+  await setUp(page, fresh);
+  await context.close();
 });

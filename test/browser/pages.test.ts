@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, open, password, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish, read } from './demo.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -130,15 +130,56 @@ test('no page is wider than a phone', async () => {
   await walk.page.setViewportSize({ width: 1280, height: 800 });
 });
 
-test('the pages before the door: axe finds nothing', async () => {
-  const { page, context } = await open(browser, service.dashboardUrl, { bypassCSP: true });
-  for (const path of ['/sign-in', '/invite#wrong']) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await page.goto(path);
-      await page.locator('h1').waitFor();
-      assert.deepEqual(await violations(page), [], `${path} in ${colorScheme}`);
+/** In light and dark, and on a phone. */
+async function lookAllWays(page: Page, what: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      assert.deepEqual(await violations(page), [], `${what} in ${colorScheme}, ${width}px wide`);
+      const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
+      assert.ok(needed <= width, `${what} needs ${needed}px of ${width}px`);
     }
   }
+}
+
+test('the pages before the door: axe finds nothing', async () => {
+  const { body } = await ask(walk.page, 'POST', '/v1/members', { email: 'new@example.com', role: 'viewer' });
+  for (const path of ['/sign-in', '/invite#wrong', `/invite#${body.token}`]) {
+    const { page, context, complaints } = await open(browser, service.dashboardUrl, { bypassCSP: true });
+    await page.goto(path);
+    await page.locator('h1').waitFor();
+    await lookAllWays(page, path.split('#')[0]!);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  }
+});
+
+test('the first run, step by step: axe finds nothing', async t => {
+  const fresh = await startFresh();
+  t.after(() => fresh.stop());
+  const { page, context, complaints } = await open(browser, fresh.dashboardUrl, { bypassCSP: true });
+  await page.goto('/');
+  await page.getByText('The link is not complete').waitFor();
+  await lookAllWays(page, 'a link without its token');
+
+  await page.goto(fresh.setupUrl!);
+  await page.getByText('The link is not complete').waitFor({ state: 'detached' });
+  await page.getByLabel('Email').fill('owner@example.com');
+  await lookAllWays(page, 'the owner');
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByLabel('Organization').fill('Acme');
+  await lookAllWays(page, 'the organization');
+
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.waitForURL('**/welcome');
+  await page.getByLabel('Value').fill('postgres://app@db/app');
+  await lookAllWays(page, 'the first secret');
+  await page.getByRole('button', { name: 'Store it' }).click();
+  await page.getByRole('button', { name: 'Try it: curl line' }).click();
+  await page.getByText('Read “production”: DATABASE_URL.').waitFor();
+  await lookAllWays(page, 'reading it');
+  assert.deepEqual(complaints, []);
   await context.close();
 });

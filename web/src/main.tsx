@@ -5,12 +5,13 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { makeQueryClient } from './api/use.ts';
 import { App } from './app.tsx';
-import { takeHashToken } from './session/hash-token.ts';
+import { beginAgainWithHashToken, takeHashToken } from './session/hash-token.ts';
 import { applyTheme } from './shell/theme.tsx';
 import './styles.css';
 import { ToastProvider } from './ui/toast.tsx';
 
 takeHashToken();
+beginAgainWithHashToken();
 applyTheme();
 
 createRoot(document.getElementById('root')!).render(

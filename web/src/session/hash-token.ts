@@ -8,3 +8,11 @@ export function takeHashToken(): string {
   }
   return taken ?? '';
 }
+
+/** A link pasted into a tab that shows its page already changes nothing but the `#`: the page begins again with it. */
+export function beginAgainWithHashToken(): void {
+  window.addEventListener('hashchange', () => {
+    const { hash, pathname } = window.location;
+    if (hash.length > 1 && (pathname === '/setup' || pathname === '/invite')) window.location.reload();
+  });
+}
