@@ -134,6 +134,7 @@ test('no page is wider than a phone', async () => {
 async function lookAllWays(page: Page, what: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
+    await page.locator(`html[data-theme=${colorScheme}]`).waitFor();
     for (const width of [1280, 360]) {
       await page.setViewportSize({ width, height: 800 });
       assert.deepEqual(await violations(page), [], `${what} in ${colorScheme}, ${width}px wide`);

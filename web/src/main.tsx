@@ -6,13 +6,13 @@ import { createRoot } from 'react-dom/client';
 import { makeQueryClient } from './api/use.ts';
 import { App } from './app.tsx';
 import { beginAgainWithHashToken, takeHashToken } from './session/hash-token.ts';
-import { applyTheme } from './shell/theme.tsx';
+import { startTheme } from './shell/theme.tsx';
 import './styles.css';
 import { ToastProvider } from './ui/toast.tsx';
 
 takeHashToken();
 beginAgainWithHashToken();
-applyTheme();
+startTheme();
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

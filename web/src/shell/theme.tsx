@@ -1,6 +1,6 @@
 /** Light, dark, or what the system says. The choice is the one thing that this browser remembers. */
 import { Monitor, Moon, Sun } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { buttonClass } from '../ui/button.tsx';
 
 const themes = ['system', 'light', 'dark'] as const;
@@ -14,23 +14,25 @@ function chosen(): Theme {
   return themes.find(theme => theme === stored) ?? 'system';
 }
 
-export function applyTheme(theme: Theme = chosen()): void {
+function applyTheme(): void {
+  const theme = chosen();
   const isDark = theme === 'dark' || (theme === 'system' && systemIsDark.matches);
   document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
 }
 
+/** From the first page on, also those that have no switch. */
+export function startTheme(): void {
+  applyTheme();
+  systemIsDark.addEventListener('change', applyTheme);
+}
+
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(chosen);
-  useEffect(() => {
-    applyTheme(theme);
-    const follow = () => applyTheme(theme);
-    systemIsDark.addEventListener('change', follow);
-    return () => systemIsDark.removeEventListener('change', follow);
-  }, [theme]);
   function turn() {
     const next = themes[(themes.indexOf(theme) + 1) % themes.length]!;
     window.localStorage.setItem(storageName, next);
     setTheme(next);
+    applyTheme();
   }
   const Icon = icons[theme];
   return (
