@@ -227,15 +227,13 @@ for (const engine of engines) {
 
     const attacks: Record<string, [string[], string]> = {
       'an edited entry': [
-        [
-          `UPDATE request_blocks SET entries = replace(entries, '"status":200', '"status":401') WHERE seq = 3`,
-        ],
+        [`UPDATE request_blocks SET text = replace(text, '"status":200', '"status":401') WHERE seq = 3`],
         'edited',
       ],
       'an edited index': [[`UPDATE request_index SET ip_address = '10.0.0.9'`], 'edited'],
       'entries hidden from the index': [[`DELETE FROM request_index`], 'edited'],
       'a block that can no longer be read': [
-        [`UPDATE request_blocks SET entries = '{' WHERE seq = 3`],
+        [`UPDATE request_blocks SET text = '{' WHERE seq = 3`],
         'edited',
       ],
       'a removed entry': [[`DELETE FROM request_blocks WHERE seq = 3`], 'missing'],
