@@ -22,7 +22,6 @@ import {
   UnitsRefused,
 } from './engine.ts';
 import { migrate } from './migrations/migrations.ts';
-import { packRows } from './packed-rows.ts';
 import type { Schema } from './schema.ts';
 import type { Submission, SubmissionResult } from './sqlite-writer.ts';
 
@@ -63,13 +62,7 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
       announcer.announce(touchedBy(units));
       return rows;
     },
-    insertMany: (table, columns, rows) => {
-      const names = Object.keys(columns);
-      const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-      const packed = packRows(names, Object.values(columns), rows);
-      refuseNul([packed.text]);
-      return { sql, parameters: [], packed };
-    },
+    insertMany,
     onChange: announcer.add,
     hearsChanges: () => true, // Its own it knows at once, and the file can't go away like a connection.
     ping: async () => void reader.prepare('SELECT 1').get(),
@@ -79,6 +72,30 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
       await writer.close(); // Last, so that it leaves one file behind, with all of the log in it.
     },
   };
+}
+
+const insertions = new Map<string, { readonly one: string; readonly many: string }>();
+
+/** Many rows are one text: handing many small values to another thread one by one costs more than storing them. */
+const insertMany: Engine['insertMany'] = (table, columns, rows, onConflict = '') => {
+  const names = Object.keys(columns);
+  const values = rows.map(row => names.map(name => row[name]));
+  for (const row of values) refuseNul(row);
+  const known = insertions.get(table) ?? insertionsInto(table, names, onConflict);
+  return values.length === 1
+    ? { sql: known.one, parameters: values[0]! }
+    : { sql: known.many, parameters: [JSON.stringify(values)] };
+};
+
+function insertionsInto(table: string, names: readonly string[], onConflict: string) {
+  const into = `INSERT INTO ${table} (${names.join(', ')})`;
+  const picked = names.map((_, index) => `value ->> ${index}`).join(', ');
+  const made = {
+    one: `${into} VALUES (${names.map(() => '?').join(', ')}) ${onConflict}`,
+    many: `${into} SELECT ${picked} FROM json_each(?) WHERE true ${onConflict}`,
+  };
+  insertions.set(table, made);
+  return made;
 }
 
 /** A value of `meta`, or undefined where there is no such file or table yet. Changes nothing. */
