@@ -6,6 +6,7 @@
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isCidr } from './access/address.ts';
+import { mostEnterpriseLimit } from './contract/access.ts';
 
 /** The command line is wrong. The message is the one line that its user sees. */
 export class UsageError extends Error {}
@@ -166,7 +167,7 @@ export const setupOptions = {
     'requests a minute on the enterprise plan (default 0: unlimited)',
     0,
     0,
-    100_000_000,
+    mostEnterpriseLimit,
   ),
   'new-key': flag('add an owner’s key to an organization that exists'),
   json: flag('print one JSON object'),

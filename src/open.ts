@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import { databasePath, inData, type Place, UsageError } from './config.ts';
+import { databasePath, inData, type Place, type ServeConfig, UsageError } from './config.ts';
 import { idGenerator, type NewId } from './contract/id.ts';
 import { Keyring } from './keyring/keyring.ts';
 import { keyFile } from './keyring/root-key/key-file.ts';
@@ -38,7 +38,7 @@ export function openLogs(place: Place): Promise<Store> {
 const keyringName = 'keyring';
 
 export async function openStrongroom(
-  place: Place & { readonly 'allow-private-webhooks'?: readonly string[] },
+  place: Place & Partial<Pick<ServeConfig, 'allow-private-webhooks' | 'log-retention-days'>>,
   serves: boolean,
   now: () => number = Date.now,
 ): Promise<Strongroom> {
@@ -58,7 +58,11 @@ export async function openStrongroom(
       now,
       newId,
       privateWebhooks: place['allow-private-webhooks'],
-      facts: { version: packageJson.version, rootKeyProvider: source.provider },
+      facts: {
+        version: packageJson.version,
+        rootKeyProvider: source.provider,
+        logRetentionDays: place['log-retention-days'] ?? 0,
+      },
     });
     const close = async () => {
       await domain.ledger.drain();

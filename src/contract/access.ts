@@ -224,9 +224,17 @@ export type Member = z.output<typeof member>;
 
 // The organization
 
+export const mostEnterpriseLimit = 100_000_000;
 export const organizationUpdate = z
-  .strictObject({ name: name.optional() })
+  .strictObject({
+    name: name.optional(),
+    plan: oneOf(planNames).optional().meta({ description: 'By an owner who is signed in; not by a key.' }),
+    enterprise_limit: count(0, mostEnterpriseLimit).optional().meta({
+      description: 'Requests a minute on the enterprise plan; 0 is unlimited. By whom, as the plan.',
+    }),
+  })
   .meta({ example: { name: 'Example Ltd' } });
+export type OrganizationUpdate = z.output<typeof organizationUpdate>;
 export const organization = z
   .object({
     id,

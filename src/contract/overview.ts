@@ -64,6 +64,9 @@ export const about = z
     keyring_term: z.int(),
     deployment: z.string(),
     log_public_key: z.string(),
+    log_retention_days: z
+      .int()
+      .meta({ description: 'How long entries of the request log are kept; 0 keeps them.' }),
   })
   .meta({
     id: 'About',
@@ -74,6 +77,7 @@ export const about = z
       keyring_term: 1,
       deployment: 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6',
       log_public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
+      log_retention_days: 90,
     },
   });
 export type About = z.output<typeof about>;

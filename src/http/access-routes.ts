@@ -73,11 +73,11 @@ export function accessRoutes({ accessKeys, publicTokens, apiKeys, members, organ
       method: 'PUT',
       path: '/v1/organization',
       tag: 'organization',
-      summary: 'Rename the organization',
+      summary: 'Rename the organization, or change its plan',
       needs: { all: ['organization:write'] },
       body: access.organizationUpdate,
       answer: access.organization,
-      handle: ({ caller, body }) => organizations.rename(caller, (body as { name?: string }).name),
+      handle: ({ caller, body }) => organizations.change(caller, body),
     },
   ];
 }

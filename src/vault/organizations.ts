@@ -1,6 +1,6 @@
 /** Organizations: made by the operator, seen by their members. Each one's plan sets its limit of requests. */
 import type { Caller } from '../access/caller.ts';
-import type { Organization, Plan } from '../contract/access.ts';
+import type { Organization, OrganizationUpdate, Plan } from '../contract/access.ts';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
 import { iso } from '../contract/text.ts';
@@ -108,14 +108,35 @@ export function organizationsWith({ store, stamps, guard, now, newId }: Organiza
       return present(await believed(caller.organizationId));
     },
 
-    async rename(caller: Caller, name: string | undefined): Promise<Organization> {
+    async change(caller: Caller, changes: OrganizationUpdate): Promise<Organization> {
       await guard.admit(caller, 'organization:write');
-      return update(caller, 'organization.updated', name === undefined ? {} : { name });
+      const changesPlan = changes.plan !== undefined || changes.enterprise_limit !== undefined;
+      if (changesPlan && !maySetPlan(caller)) throw notForKeys();
+      return update(
+        caller,
+        changesPlan ? 'organization.plan_changed' : 'organization.updated',
+        given(changes),
+      );
     },
 
     /** Requests a minute that an organization's plan allows, or null where unlimited. */
     limit: async (id: string): Promise<number | null> => limitOf(await believed(id)),
   };
+}
+
+/** What a plan allows is the house's own decision, so it takes a person: a leaked key lifts no limit. */
+function maySetPlan({ kind, role }: Caller): boolean {
+  return kind === 'member' && role === 'owner';
+}
+
+function notForKeys(): Failure {
+  return new Failure('FORBIDDEN', {
+    message: 'The plan is changed by an owner in the dashboard, or by the operator',
+  });
+}
+
+function given(changes: OrganizationUpdate): Partial<OrganizationRow> {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
 function present(row: OrganizationRow): Organization {

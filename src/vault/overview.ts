@@ -27,6 +27,7 @@ const noWebhooks = { total: 0, failing: 0, disabled: 0 };
 export interface Facts {
   readonly version: string;
   readonly rootKeyProvider: string;
+  readonly logRetentionDays: number;
 }
 
 export interface Overviews {
@@ -146,6 +147,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
         keyring_term: keyring.term,
         deployment: keyring.deployment,
         log_public_key: keyring.logPublicKey,
+        log_retention_days: facts.logRetentionDays,
       };
     },
   };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, open, password, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish } from './demo.ts';
 
 let browser: Browser;
@@ -124,6 +124,31 @@ test('a certificate gets another name, tags and another key; a key that does not
   const { body } = await ask(page, 'GET', `/v1/certificates/${demo.certificateId}`);
   assert.deepEqual([body.name, body.tags, body.key_id], ['shop.example.com', { team: 'web' }, null]);
   await page.getByRole('dialog', { name: 'shop.example.com' }).getByText('team: web').waitFor();
+});
+
+test('an owner changes the plan, and sees how long logs are kept and who decides that', async () => {
+  await page.goto('/settings/organization');
+  await page.getByLabel('Plan', { exact: true }).selectOption('enterprise');
+  await page.getByLabel('Requests a minute').fill('250');
+  await page.getByRole('button', { name: 'Change the plan' }).click();
+  await page.getByText('0 of 250').waitFor();
+  const { body } = await ask(page, 'GET', '/v1/organization');
+  assert.deepEqual([body.plan, body.rate_limit], ['enterprise', 250]);
+  await page.getByText('90 days').waitFor();
+  await page.getByText('strongroom serve --log-retention-days').waitFor();
+});
+
+test('an admin is shown the plan, and no way to change it', async () => {
+  const { body } = await ask(page, 'POST', '/v1/members', { email: 'admin@example.com', role: 'admin' });
+  const admin = await open(browser, service.dashboardUrl);
+  await admin.page.goto(`/invite#${body.token}`);
+  await admin.page.getByLabel('Choose a password').fill(password);
+  await admin.page.getByRole('button', { name: 'Join', exact: true }).click();
+  await admin.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await admin.page.goto('/settings/organization');
+  await admin.page.getByText('strongroom organization set-plan').waitFor();
+  assert.equal(await admin.page.getByRole('button', { name: 'Change the plan' }).count(), 0);
+  await admin.context.close();
 });
 
 test('under the strict policy the forms complain of nothing', () => {

@@ -1,17 +1,19 @@
-/** The organization: its name, its plan, and how much of the plan's rate this minute has used. */
+/** The organization: its name, its plan with how much of its rate this minute has used, and what is kept how long. */
 import { useQuery } from '@tanstack/react-query';
 import { get, put } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
-import type { Organization as Facts, Overview } from '../../api/types.ts';
-import { useOptional, useRefresh } from '../../api/use.ts';
+import type { Organization as Facts } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
 import { useMay, useRefreshState } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { DialogButtons } from '../../ui/dialog.tsx';
-import { Facts as FactList, Mono } from '../../ui/facts.tsx';
+import { Mono } from '../../ui/facts.tsx';
 import { Loading, Section, Wrong } from '../../ui/page.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { Plan } from './plan.tsx';
+import { Retention } from './retention.tsx';
 
 export default function Organization() {
   const found = useQuery({ queryKey: ['organization'], queryFn: () => get<Facts>('/v1/organization') });
@@ -20,18 +22,8 @@ export default function Organization() {
   return (
     <>
       <Name organization={found.data} />
-      <PlanUse organization={found.data} />
-      <Section
-        title="Retention"
-        intro="What was deleted waits in the trash for 30 days, and can be restored until then. Every version of a secret and a key is kept as long as the secret or key itself."
-      >
-        <FactList
-          facts={[
-            ['Made', <Exact key="made" at={found.data.created_at} />],
-            ['Id', <Mono key="id">{found.data.id}</Mono>],
-          ]}
-        />
-      </Section>
+      <Plan key={found.data.updated_at} organization={found.data} />
+      <Retention />
     </>
   );
 }
@@ -56,6 +48,13 @@ function Name({ organization }: { organization: Facts }) {
           required
           maxLength={255}
           readOnly={!may('organization:write')}
+          hint={
+            <>
+              Made <Exact at={organization.created_at} />
+              <br />
+              Id <Mono>{organization.id}</Mono>
+            </>
+          }
         />
         {may('organization:write') && (
           <DialogButtons problem={form.problem}>
@@ -70,49 +69,6 @@ function Name({ organization }: { organization: Facts }) {
           </DialogButtons>
         )}
       </form>
-    </Section>
-  );
-}
-
-const figures = new Intl.NumberFormat('en');
-
-function PlanUse({ organization: { plan, rate_limit } }: { organization: Facts }) {
-  const overview = useOptional<Overview>('/v1/overview', true, 5_000);
-  const used = overview.data?.plan.used ?? 0;
-  return (
-    <Section
-      title="Plan"
-      intro="The limit counts the general API’s requests in one-minute windows. The dashboard’s own are not counted, nor are vault reads."
-    >
-      <p className="text-lg font-semibold capitalize">{plan}</p>
-      {rate_limit === null ? (
-        <p className="text-muted">No limit. {figures.format(used)} requests in this minute.</p>
-      ) : (
-        <div className="mt-2 max-w-md">
-          <div className="flex justify-between">
-            <span>Requests in this minute</span>
-            <span className="tabular-nums">
-              {figures.format(used)} of {figures.format(rate_limit)}
-            </span>
-          </div>
-          <meter
-            className="sr-only"
-            min={0}
-            max={rate_limit}
-            value={used}
-            aria-label="Requests in this minute"
-          />
-          <div aria-hidden className="mt-1.5 h-2 rounded-full bg-sunken">
-            <div
-              className={`h-full rounded-full ${used >= rate_limit * 0.9 ? 'bg-bad' : 'bg-accent'}`}
-              style={{ width: `${Math.min(100, (used / rate_limit) * 100)}%` }}
-            />
-          </div>
-        </div>
-      )}
-      <p className="mt-3 text-[13px] text-muted">
-        An operator changes the plan on the command line: <Mono>strongroom organization set-plan</Mono>
-      </p>
     </Section>
   );
 }
