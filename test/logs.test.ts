@@ -169,11 +169,60 @@ for (const engine of engines) {
       assert.ok((await verify(prepared, { receipts: [...receipts.keys()] as string[] })).ok);
     });
 
-    it('another organization sees none of it', async () => {
+    it('so is the audit log, filtered as its list is', async () => {
+      const { service, vaultId } = prepared;
+      for (let made = 0; made < 3; made++)
+        await service.call('PUT', `/v1/vaults/${vaultId}`, { tags: { made: `=${made}` } });
+      const { body } = await service.call('GET', '/v1/audit-logs?limit=100');
+      const linesOf = async (query = '') => {
+        const { text } = await service.call('GET', `/v1/audit-logs/export${query}`);
+        return text === '' ? [] : text.trimEnd().split('\n');
+      };
+      assert.deepEqual(
+        (await linesOf()).map(line => JSON.parse(line)),
+        body.data,
+      );
+      assert.equal((await linesOf('?action=vault.updated')).length, 3);
+      assert.equal((await linesOf(`?subject_id=${vaultId}`)).length, 4);
+      const csv = await linesOf('?format=csv&action=vault.updated');
+      assert.match(csv[0]!, /^id,created_at,action,outcome,actor_kind,/);
+      assert.equal(csv.length, 4);
+      assert.match(csv[1]!, new RegExp(`"vault.updated","allowed","api-key",.*"vault","${vaultId}"`));
+    });
+
+    it('an export goes on beyond what is read at once, newest first, each entry once', async () => {
       const { service } = prepared;
+      const { key } = await service.organization(`Long ${engine}`);
+      const { body: vault } = await service.call('POST', '/v1/vaults', { name: 'long' }, key);
+      for (let part = 0; part < 6; part++) {
+        const items = Array.from({ length: 100 }, (_, at) => ({
+          vault_id: vault.id,
+          name: `s${part}-${at}`,
+          value: 'x',
+        }));
+        await service.call('POST', '/v1/secrets/bulk', { items }, key);
+      }
+      const { text } = await service.call(
+        'GET',
+        '/v1/audit-logs/export?action=secret.created',
+        undefined,
+        key,
+      );
+      const ids = text
+        .trimEnd()
+        .split('\n')
+        .map(line => JSON.parse(line).id);
+      assert.equal(new Set(ids).size, 600);
+      assert.deepEqual(ids, ids.toSorted().reverse());
+    });
+
+    it('another organization sees none of it', async () => {
+      const { service, vaultId } = prepared;
       const other = await service.organization(`Other ${engine}`);
       const { body } = await service.call('GET', '/v1/request-logs', undefined, other.key);
       assert.equal(body.pagination.total, 0);
+      const { text } = await service.call('GET', '/v1/audit-logs/export', undefined, other.key);
+      assert.ok(text.includes('api-key.created') && !text.includes(vaultId), text);
     });
   });
 

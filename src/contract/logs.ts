@@ -28,9 +28,10 @@ export const requestLogQuery = pageQuery.omit({ as_of: true }).extend({
 });
 export type RequestLogQuery = z.output<typeof requestLogQuery>;
 
-export const requestLogExport = requestLogQuery.omit({ page: true, limit: true }).extend({
+const exported = {
   format: z.enum(['jsonl', 'csv'], { error: 'must be one of: jsonl, csv' }).default('jsonl'),
-});
+};
+export const requestLogExport = requestLogQuery.omit({ page: true, limit: true }).extend(exported);
 
 export const requestLog = z
   .object({
@@ -74,6 +75,8 @@ export const auditLogQuery = pageQuery.omit({ as_of: true }).extend({
   ...period,
 });
 export type AuditLogQuery = z.output<typeof auditLogQuery>;
+
+export const auditLogExport = auditLogQuery.omit({ page: true, limit: true }).extend(exported);
 
 export const auditLog = z
   .object({

@@ -1,9 +1,9 @@
-/** The request log as a stream: however long it is, only a stretch of it is in memory. */
+/** A log as a stream: however long it is, only a stretch of it is in memory. */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { RequestLog } from '../contract/logs.ts';
+import type { AuditLog, RequestLog } from '../contract/logs.ts';
 
-const columns = [
+const requestColumns = [
   'id',
   'created_at',
   'success',
@@ -22,24 +22,78 @@ const columns = [
   'receipt',
 ] as const satisfies readonly (keyof RequestLog)[];
 
-export function exportRequestLog(
+const auditColumns = [
+  'id',
+  'created_at',
+  'action',
+  'outcome',
+  'actor_kind',
+  'actor_id',
+  'actor_name',
+  'subject_type',
+  'subject_id',
+  'subject_name',
+  'revision',
+  'vault_id',
+  'ip_address',
+  'user_agent',
+  'request_id',
+  'details',
+  'receipt',
+] as const;
+
+type Format = 'jsonl' | 'csv';
+
+export function exportRequestLog(reply: FastifyReply, format: Format, entries: AsyncIterable<RequestLog>) {
+  return send(reply, 'request-logs', format, entries, requestColumns, entry => entry);
+}
+
+export function exportAuditLog(reply: FastifyReply, format: Format, entries: AsyncIterable<AuditLog>) {
+  return send(reply, 'audit-logs', format, entries, auditColumns, flat);
+}
+
+function send<Entry, Column extends string>(
   reply: FastifyReply,
-  format: 'jsonl' | 'csv',
-  entries: AsyncIterable<RequestLog>,
+  name: string,
+  format: Format,
+  entries: AsyncIterable<Entry>,
+  columns: readonly Column[],
+  row: (entry: Entry) => Readonly<Record<Column, unknown>>,
 ): FastifyReply {
-  const lines = format === 'csv' ? csv(entries) : jsonLines(entries);
+  const lines = format === 'csv' ? csv(entries, columns, row) : jsonLines(entries);
   reply.header('content-type', format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl');
-  reply.header('content-disposition', `attachment; filename="request-logs.${format}"`);
+  reply.header('content-disposition', `attachment; filename="${name}.${format}"`);
   return reply.send(Readable.from(lines));
 }
 
-async function* jsonLines(entries: AsyncIterable<RequestLog>): AsyncIterable<string> {
+async function* jsonLines(entries: AsyncIterable<unknown>): AsyncIterable<string> {
   for await (const entry of entries) yield `${JSON.stringify(entry)}\n`;
 }
 
-async function* csv(entries: AsyncIterable<RequestLog>): AsyncIterable<string> {
+async function* csv<Entry, Column extends string>(
+  entries: AsyncIterable<Entry>,
+  columns: readonly Column[],
+  row: (entry: Entry) => Readonly<Record<Column, unknown>>,
+): AsyncIterable<string> {
   yield `${columns.join(',')}\n`;
-  for await (const entry of entries) yield `${columns.map(column => cell(entry[column])).join(',')}\n`;
+  for await (const entry of entries) {
+    const cells = row(entry);
+    yield `${columns.map(column => cell(cells[column])).join(',')}\n`;
+  }
+}
+
+/** A table has no members within members. */
+function flat({ actor, subject, details, ...entry }: AuditLog) {
+  return {
+    ...entry,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    subject_type: subject?.type ?? null,
+    subject_id: subject?.id ?? null,
+    subject_name: subject?.name ?? null,
+    details: JSON.stringify(details),
+  };
 }
 
 /** Quoted always; and a leading =, +, - or @ is kept from being run by a spreadsheet. */

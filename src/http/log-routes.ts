@@ -4,7 +4,7 @@ import { listOf } from '../contract/common.ts';
 import * as logs from '../contract/logs.ts';
 import * as overview from '../contract/overview.ts';
 import type { Domain } from '../vault/domain.ts';
-import { exportRequestLog } from './log-export.ts';
+import { exportAuditLog, exportRequestLog } from './log-export.ts';
 import type { Route } from './route.ts';
 
 export function logRoutes({ logs: service, logCheck }: Domain): Route[] {
@@ -51,6 +51,22 @@ export function logRoutes({ logs: service, logCheck }: Domain): Route[] {
       query: logs.auditLogQuery,
       answer: listOf(logs.auditLog),
       handle: ({ caller, query }) => service.audits(caller, query),
+    },
+    {
+      method: 'GET',
+      path: '/v1/audit-logs/export',
+      tag: 'audit-logs',
+      summary: 'Export changes, reveals and refusals as a stream of JSON Lines or CSV',
+      needs: { all: ['logs:read'] },
+      query: logs.auditLogExport,
+      answer: z
+        .string()
+        .meta({ example: '{"id":"0199a3c4-7f00-7abc-8def-0123456789ab","action":"secret.updated"}\n' }),
+      answerTypes: ['application/jsonl', 'text/csv'],
+      handle: async ({ caller, query, reply }) => {
+        const { format, ...filter } = query as z.output<typeof logs.auditLogExport>;
+        return exportAuditLog(reply, format, await service.exportAudits(caller, filter));
+      },
     },
     {
       method: 'GET',

@@ -92,6 +92,10 @@ export function logs({ db, insertMany }: Engine) {
       return { rows, total: counted.total };
     },
 
+    /** The newest that a filter finds. */
+    newestAudits: (filter: AuditFilter, limit: number): Promise<AuditLogRow[]> =>
+      audits(filter).selectAll().orderBy('id', 'desc').limit(limit).execute(),
+
     audit: (organizationId: string, id: string): Promise<AuditLogRow | undefined> =>
       db
         .selectFrom('audit_logs')

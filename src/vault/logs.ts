@@ -7,12 +7,13 @@ import type { AuditLog, AuditLogQuery, RequestLog, RequestLogQuery } from '../co
 import { blockIdOf, entriesOf } from '../logs/blocks.ts';
 import { receiptOf } from '../logs/chain.ts';
 import type { RequestEntry } from '../logs/entries.ts';
-import type { AuditLogRow } from '../store/logs.ts';
+import type { AuditFilter, AuditLogRow } from '../store/logs.ts';
 import type { RequestBlockRow, RequestFilter } from '../store/request-logs.ts';
 import { listOf } from './collection.ts';
 import type { Parts } from './parts.ts';
 
 type RequestQuery = Omit<RequestLogQuery, 'page' | 'limit'>;
+type AuditQuery = Omit<AuditLogQuery, 'page' | 'limit'>;
 
 export interface Logs {
   requests(caller: Caller, query: RequestLogQuery): Promise<List<RequestLog>>;
@@ -21,10 +22,13 @@ export interface Logs {
   exportRequests(caller: Caller, query: RequestQuery): Promise<AsyncIterable<RequestLog>>;
   audits(caller: Caller, query: AuditLogQuery): Promise<List<AuditLog>>;
   audit(caller: Caller, id: string): Promise<AuditLog>;
+  exportAudits(caller: Caller, query: AuditQuery): Promise<AsyncIterable<AuditLog>>;
 }
 
 /** In blocks. */
 const stretch = 50;
+/** In entries. */
+const auditStretch = 500;
 
 export function logsWith({ store, guard }: Parts): Logs {
   function filterOf(caller: Caller, query: RequestQuery): RequestFilter {
@@ -46,6 +50,17 @@ export function logsWith({ store, guard }: Parts): Logs {
       for (const block of blocks) yield* matching(block, filter);
       if (blocks.length < stretch) return;
       beforeId = blocks.at(-1)!.id;
+    }
+  }
+
+  /** No filter finds nothing: the audit log belongs to no vault. */
+  async function* auditStretches(filter: AuditFilter | null): AsyncIterable<AuditLog> {
+    let beforeId = filter?.beforeId;
+    while (filter !== null) {
+      const rows = await store.logs.newestAudits({ ...filter, beforeId }, auditStretch);
+      yield* rows.map(presentAudit);
+      if (rows.length < auditStretch) return;
+      beforeId = rows.at(-1)!.id;
     }
   }
 
@@ -75,9 +90,7 @@ export function logsWith({ store, guard }: Parts): Logs {
     async audits(caller, query) {
       await guard.admit(caller, 'logs:read');
       if (caller.vaultIds !== null) return listOf<AuditLog>([], 0, query);
-      const { organizationId } = caller;
-      const filter = { organizationId, action: query.action, subjectId: query.subject_id, ...period(query) };
-      const { rows, total } = await store.logs.auditPage(filter, query);
+      const { rows, total } = await store.logs.auditPage(auditFilterOf(caller, query), query);
       return listOf(rows.map(presentAudit), total, query);
     },
 
@@ -87,7 +100,16 @@ export function logsWith({ store, guard }: Parts): Logs {
       if (row === undefined) throw new Failure('NOT_FOUND');
       return presentAudit(row);
     },
+
+    async exportAudits(caller, query) {
+      await guard.admit(caller, 'logs:read');
+      return auditStretches(caller.vaultIds === null ? auditFilterOf(caller, query) : null);
+    },
   };
+}
+
+function auditFilterOf({ organizationId }: Caller, query: AuditQuery): AuditFilter {
+  return { organizationId, action: query.action, subjectId: query.subject_id, ...period(query) };
 }
 
 function period({ from, to }: { from?: number | undefined; to?: number | undefined }) {

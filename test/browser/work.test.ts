@@ -1,5 +1,6 @@
 /** A day's work, by mouse and by keyboard: import, roll back, restore, generate a key, filter a log, find a thing. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
@@ -87,6 +88,25 @@ test('the filters of the request log live in the address', async () => {
   const shown = await page.locator('tbody tr td:nth-child(2)').allInnerTexts();
   assert.ok(shown.length > 0 && shown.every(status => status === '401'), shown.join());
 });
+
+for (const [log, collection, filter] of [
+  ['audit', 'audit-logs', 'action=secret.created'],
+  ['requests', 'request-logs', 'status=401'],
+] as const) {
+  test(`${collection}, as they are filtered, are taken along as CSV and as JSON Lines`, async () => {
+    const { total } = (await ask(page, 'GET', `/v1/${collection}?${filter}`)).body.pagination;
+    await page.goto(`/logs/${log}?${filter}`);
+    for (const [format, headings] of [
+      ['CSV', 1],
+      ['JSONL', 0],
+    ] as const) {
+      const download = page.waitForEvent('download');
+      await page.getByRole('link', { name: format }).click();
+      const text = readFileSync(await (await download).path(), 'utf8');
+      assert.equal(text.trimEnd().split('\n').length - headings, total, format);
+    }
+  });
+}
 
 test('a read shows up in the request log while one looks', async () => {
   await page.goto('/logs/requests');

@@ -10,9 +10,8 @@ import { Empty, Page } from '../../ui/page.tsx';
 import { type Column, DataTable } from '../../ui/table.tsx';
 import { Clock } from '../../ui/time.tsx';
 import { AuditEntry } from './audit-entry.tsx';
-import { AuditExport } from './audit-export.tsx';
 import { ChainVerification } from './chain-verification.tsx';
-import { ClearFilters, LiveButton, MomentFilter, TextFilter, useLive } from './log-filters.tsx';
+import { ClearFilters, ExportLinks, LiveButton, MomentFilter, TextFilter, useLive } from './log-filters.tsx';
 
 const filters = ['action', 'subject_id', 'from', 'to'] as const;
 
@@ -71,7 +70,7 @@ export default function AuditLog() {
   const actions = (
     <>
       <LiveButton live={live} onToggle={toggle} />
-      <AuditExport filter={filter} />
+      <ExportLinks log="audit-logs" filter={filter} />
     </>
   );
   return (

@@ -1,8 +1,9 @@
 /** The bar above a log: whether it follows what happens, its filters, and the way to take it along. */
-import { Pause, Play, X } from 'lucide-react';
+import { Download, Pause, Play, X } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
+import { query } from '../../api/client.ts';
 import type { Address } from '../../ui/address.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, buttonClass } from '../../ui/button.tsx';
 import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
 import { localOf } from '../../ui/text-field.tsx';
 
@@ -116,6 +117,20 @@ function Labelled({ label, children }: { label: string; children: ReactNode }) {
       {children}
     </label>
   );
+}
+
+/** The log as it is filtered, as files that the service streams. */
+export function ExportLinks({ log, filter }: { log: string; filter: Readonly<Record<string, string>> }) {
+  return (['csv', 'jsonl'] as const).map(format => (
+    <a
+      key={format}
+      href={`/v1/${log}/export${query({ ...filter, format })}`}
+      download
+      className={buttonClass({})}
+    >
+      <Download className="size-4" aria-hidden /> {format.toUpperCase()}
+    </a>
+  ));
 }
 
 export function ClearFilters({ address, names }: { address: Address; names: readonly string[] }) {

@@ -1,12 +1,10 @@
 /** The request log: every read of a vault, as it happens. */
-import { Activity, Download } from 'lucide-react';
+import { Activity } from 'lucide-react';
 import { useState } from 'react';
-import { query } from '../../api/client.ts';
 import type { RequestLog as Entry } from '../../api/types.ts';
 import { useList } from '../../api/use.ts';
 import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { Mono } from '../../ui/facts.tsx';
 import { Empty, Page } from '../../ui/page.tsx';
 import { type Column, DataTable } from '../../ui/table.tsx';
@@ -15,6 +13,7 @@ import { VaultName } from '../access/vault-name.tsx';
 import {
   ChoiceFilter,
   ClearFilters,
+  ExportLinks,
   LiveButton,
   MomentFilter,
   TextFilter,
@@ -85,15 +84,10 @@ export default function RequestLog() {
   const filter = Object.fromEntries(filters.map(name => [name, address.get(name)]));
   const list = useList<Entry>('request-logs', { ...filter, page: address.page }, { every });
   const isFiltered = filters.some(name => address.get(name) !== '');
-  const exportAs = (format: string) => `/v1/request-logs/export${query({ ...filter, format })}`;
   const actions = (
     <>
       <LiveButton live={live} onToggle={toggle} />
-      {(['csv', 'jsonl'] as const).map(format => (
-        <a key={format} href={exportAs(format)} download className={buttonClass({})}>
-          <Download className="size-4" aria-hidden /> {format.toUpperCase()}
-        </a>
-      ))}
+      <ExportLinks log="request-logs" filter={filter} />
     </>
   );
   return (
