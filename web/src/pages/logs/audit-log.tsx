@@ -5,13 +5,20 @@ import type { AuditLog as Entry } from '../../api/types.ts';
 import { useList } from '../../api/use.ts';
 import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Mono } from '../../ui/facts.tsx';
 import { Empty, Page } from '../../ui/page.tsx';
 import { type Column, DataTable } from '../../ui/table.tsx';
 import { Clock } from '../../ui/time.tsx';
 import { AuditEntry } from './audit-entry.tsx';
 import { ChainVerification } from './chain-verification.tsx';
-import { ClearFilters, ExportLinks, LiveButton, MomentFilter, TextFilter, useLive } from './log-filters.tsx';
+import {
+  ClearFilters,
+  ExportLinks,
+  IpAddress,
+  LiveButton,
+  MomentFilter,
+  TextFilter,
+  useLive,
+} from './log-filters.tsx';
 
 const filters = ['action', 'subject_id', 'from', 'to'] as const;
 
@@ -31,12 +38,17 @@ function columnsFor(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
       header: 'Action',
       cell: ({ action, outcome }) => (
         <span className="flex flex-wrap items-center gap-1.5">
-          <span className="break-all">{action}</span>
+          <span className="break-words">{action}</span>
           {outcome === 'denied' && <Badge tone="bad">denied</Badge>}
         </span>
       ),
     },
-    { id: 'actor', header: 'Who', from: 'sm', cell: ({ actor }) => <Actor actor={actor} /> },
+    {
+      id: 'actor',
+      header: 'Who',
+      from: 'sm',
+      cell: ({ actor }) => <Kinded name={actor.name} kind={actor.kind.replaceAll('_', ' ')} />,
+    },
     {
       id: 'subject',
       header: 'What',
@@ -44,19 +56,17 @@ function columnsFor(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
         subject === null ? (
           <span className="text-muted">–</span>
         ) : (
-          <span className="break-all">
-            {subject.name || subject.id} <span className="text-[13px] text-muted">{subject.type}</span>
-          </span>
+          <Kinded name={subject.name || subject.id || ''} kind={subject.type} />
         ),
     },
-    { id: 'address', header: 'Address', from: 'lg', cell: ({ ip_address }) => <Mono>{ip_address}</Mono> },
+    { id: 'address', header: 'Address', from: 'lg', cell: ({ ip_address }) => <IpAddress of={ip_address} /> },
   ];
 }
 
-function Actor({ actor }: { actor: Entry['actor'] }) {
+function Kinded({ name, kind }: { name: string; kind: string }) {
   return (
-    <span className="break-all">
-      {actor.name} <span className="text-[13px] text-muted">{actor.kind.replaceAll('_', ' ')}</span>
+    <span className="wrap-anywhere">
+      {name} <span className="text-[13px] whitespace-nowrap text-muted">{kind}</span>
     </span>
   );
 }

@@ -119,6 +119,11 @@ function Labelled({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
+/** Of IPv4 in one line; of IPv6 in as many as it takes. */
+export function IpAddress({ of }: { of: string }) {
+  return <span className="inline-block min-w-[15ch] font-mono text-[13px] wrap-anywhere">{of}</span>;
+}
+
 /** The log as it is filtered, as files that the service streams. */
 export function ExportLinks({ log, filter }: { log: string; filter: Readonly<Record<string, string>> }) {
   return (['csv', 'jsonl'] as const).map(format => (

@@ -5,7 +5,6 @@ import type { RequestLog as Entry } from '../../api/types.ts';
 import { useList } from '../../api/use.ts';
 import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Mono } from '../../ui/facts.tsx';
 import { Empty, Page } from '../../ui/page.tsx';
 import { type Column, DataTable } from '../../ui/table.tsx';
 import { Clock } from '../../ui/time.tsx';
@@ -14,6 +13,7 @@ import {
   ChoiceFilter,
   ClearFilters,
   ExportLinks,
+  IpAddress,
   LiveButton,
   MomentFilter,
   TextFilter,
@@ -58,7 +58,7 @@ function columnsFor(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
       from: 'md',
       cell: ({ requested, tool }) => <span className="break-all">{tool ?? requested}</span>,
     },
-    { id: 'address', header: 'Address', from: 'sm', cell: ({ ip_address }) => <Mono>{ip_address}</Mono> },
+    { id: 'address', header: 'Address', from: 'sm', cell: ({ ip_address }) => <IpAddress of={ip_address} /> },
     {
       id: 'client',
       header: 'Client',
