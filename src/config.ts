@@ -179,6 +179,13 @@ export const setPlanOptions = {
   'enterprise-limit': setupOptions['enterprise-limit'],
 };
 
+export const keyringStatusOptions = { ...placeOptions, json: setupOptions.json };
+
+export const keyringRotateOptions = {
+  ...keyringStatusOptions,
+  'new-term': flag('start another term although an earlier one is not finished'),
+};
+
 /** What is secret has no flag: a command line is for everyone to see. */
 export interface EnvironmentSecrets {
   readonly passphrase: string | null;

@@ -9,6 +9,8 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   serve: () => import('./cli/serve.ts'),
   setup: () => import('./cli/setup.ts'),
   'organization set-plan': () => import('./cli/set-plan.ts'),
+  'keyring rotate': async () => ({ command: (await import('./cli/keyring.ts')).rotateCommand }),
+  'keyring status': async () => ({ command: (await import('./cli/keyring.ts')).statusCommand }),
   'audit verify': async () => ({ command: (await import('./cli/audit.ts')).verifyCommand }),
   'audit export': async () => ({ command: (await import('./cli/audit.ts')).exportCommand }),
   'audit public-key': async () => ({ command: (await import('./cli/audit.ts')).publicKeyCommand }),

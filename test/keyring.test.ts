@@ -142,7 +142,7 @@ describe('the keyring', () => {
   it('a new term opens everything of the old one, and moves vault keys once', () => {
     const sealed = ring.openVault(vault, wrapped).seal(place, Buffer.from('x'));
     const box = ring.organizationBox('o1').seal(place, Buffer.from('y'));
-    const rotated = ring.rotate();
+    const rotated = ring.rotate(1);
     assert.equal(rotated.term, ring.term + 1);
     assert.equal(rotated.openVault(vault, wrapped).open(place, sealed).toString(), 'x');
     assert.equal(rotated.organizationBox('o1').open(place, box).toString(), 'y');
