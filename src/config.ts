@@ -186,6 +186,13 @@ export const keyringRotateOptions = {
   'new-term': flag('start another term although an earlier one is not finished'),
 };
 
+export const rootKeyRotateOptions = {
+  ...placeOptions,
+  'new-root-key-file': text('FILE', 'the new root key; made where there is none yet'),
+  'new-passphrase-file': text('FILE', 'protect the keyring by the passphrase in FILE from now on'),
+  'new-passphrase-prompt': flag('ask for that passphrase, twice'),
+};
+
 /** What is secret has no flag: a command line is for everyone to see. */
 export interface EnvironmentSecrets {
   readonly passphrase: string | null;
@@ -220,6 +227,29 @@ export const mcpConfigOptions = {
 
 export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
 export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
+
+/** What says where a root key comes from. */
+export type RootKeyPlace = Pick<
+  Place,
+  'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
+>;
+
+/** The root key that the flags for a new one name. */
+export function newRootKeyOf(config: ValuesOf<typeof rootKeyRotateOptions>): RootKeyPlace {
+  const {
+    data,
+    'new-root-key-file': file,
+    'new-passphrase-file': words,
+    'new-passphrase-prompt': ask,
+  } = config;
+  if ([file !== null, words !== null, ask].filter(Boolean).length !== 1) {
+    throw new UsageError(
+      'give one of --new-root-key-file, --new-passphrase-file and --new-passphrase-prompt',
+    );
+  }
+  const place = { data, 'root-key-file': file, 'passphrase-file': words, passphrase: null };
+  return { ...place, 'passphrase-prompt': ask };
+}
 
 export interface Environment {
   readonly [name: string]: string | undefined;

@@ -11,6 +11,7 @@ const commands: Readonly<Record<string, () => Promise<{ command: Command }>>> = 
   'organization set-plan': () => import('./cli/set-plan.ts'),
   'keyring rotate': async () => ({ command: (await import('./cli/keyring.ts')).rotateCommand }),
   'keyring status': async () => ({ command: (await import('./cli/keyring.ts')).statusCommand }),
+  'root-key rotate': () => import('./cli/root-key.ts'),
   'audit verify': async () => ({ command: (await import('./cli/audit.ts')).verifyCommand }),
   'audit export': async () => ({ command: (await import('./cli/audit.ts')).exportCommand }),
   'audit public-key': async () => ({ command: (await import('./cli/audit.ts')).publicKeyCommand }),

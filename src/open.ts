@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import { databasePath, inData, type Place, UsageError } from './config.ts';
+import { databasePath, inData, type Place, type RootKeyPlace, UsageError } from './config.ts';
 import { idGenerator, type NewId } from './contract/id.ts';
 import { Keyring } from './keyring/keyring.ts';
 import { keyFile } from './keyring/root-key/key-file.ts';
@@ -27,11 +27,6 @@ export interface Strongroom {
   close(): Promise<void>;
 }
 
-type RootKeyPlace = Pick<
-  Place,
-  'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
->;
-
 /** The store alone, for reading what is public by nature: the logs, which are proven without any key of ours. */
 export function openLogs(place: Place): Promise<Store> {
   const url = place['database-url'];
@@ -39,6 +34,8 @@ export function openLogs(place: Place): Promise<Store> {
   if (!existsSync(databasePath(place))) throw new UsageError('--data holds no database');
   return openStore({ engine: 'sqlite', path: databasePath(place), serves: false });
 }
+
+type Ask = () => Promise<string>;
 
 export async function openStrongroom(
   place: Place & { readonly 'allow-private-webhooks'?: readonly string[] },
@@ -82,16 +79,18 @@ function locationOf(place: Place, serves: boolean): Location {
 }
 
 /** Where the root key comes from, as the flags say. */
-export function rootKeySource(place: RootKeyPlace): RootKeySource {
+export function rootKeySource(place: RootKeyPlace, ask: Ask = askPassphrase): RootKeySource {
   const file = place['passphrase-file'];
-  if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile));
-  if (place['passphrase-prompt']) return passphrase(askedOnce());
+  if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile(file)));
+  if (place['passphrase-prompt']) return passphrase(askedOnce(ask));
   if (place.passphrase !== null) return passphrase(async () => place.passphrase!);
   return keyFile(place['root-key-file'] ?? inData(place, 'root.key'));
 }
 
-function noPassphraseFile(cause: unknown): never {
-  throw new RootKeyError('--passphrase-file can’t be read', cause);
+function noPassphraseFile(file: string): (cause: unknown) => never {
+  return cause => {
+    throw new RootKeyError(`the passphrase file ${file} can’t be read`, cause);
+  };
 }
 
 /** A log without its database is a database half moved: a fresh start beside it would hide what is missing. */
@@ -116,17 +115,24 @@ async function createKeyring(
 }
 
 /** A service that reads its keyring again must not wait for somebody at the terminal. */
-function askedOnce(): () => Promise<string> {
+function askedOnce(ask: Ask): Ask {
   let answer: Promise<string> | null = null;
   return () => {
-    answer ??= askPassphrase();
+    answer ??= ask();
     return answer;
   };
 }
 
-async function askPassphrase(): Promise<string> {
-  if (!process.stdin.isTTY) throw new RootKeyError('--passphrase-prompt needs a terminal');
-  process.stderr.write('Passphrase: ');
+/** A slip of the finger in a new passphrase would lock everybody out. */
+export async function askNewPassphrase(): Promise<string> {
+  const first = await askPassphrase('New passphrase');
+  if (first !== (await askPassphrase('Once more'))) throw new RootKeyError('the two passphrases differ');
+  return first;
+}
+
+async function askPassphrase(question = 'Passphrase'): Promise<string> {
+  if (!process.stdin.isTTY) throw new RootKeyError('asking for a passphrase needs a terminal');
+  process.stderr.write(`${question}: `);
   const prompt = createInterface({ input: process.stdin, terminal: true });
   const line = await prompt.question('');
   prompt.close();

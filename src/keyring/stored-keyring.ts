@@ -43,6 +43,17 @@ export class KeyringLock {
     this.#root = root;
     return found;
   }
+
+  /** Whether this root key is the one that wraps it. */
+  async opens(bytes: Uint8Array): Promise<boolean> {
+    return this.unwrap(bytes).then(
+      () => true,
+      error => {
+        if (error instanceof RootKeyError) return false;
+        throw error;
+      },
+    );
+  }
 }
 
 async function opened(root: RootKey, wrapped: string): Promise<Keyring | null> {

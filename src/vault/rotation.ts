@@ -9,7 +9,8 @@ import type { Caller } from '../access/caller.ts';
 import { Failure } from '../contract/errors.ts';
 import { Unsealable } from '../keyring/envelope.ts';
 import { type Keyring, type Term, termMark } from '../keyring/keyring.ts';
-import type { KeyringLock } from '../keyring/stored-keyring.ts';
+import { RootKeyError } from '../keyring/root-key/root-key.ts';
+import { factsOf, type KeyringLock } from '../keyring/stored-keyring.ts';
 import { type TermHolder, termHolders } from '../store/terms.ts';
 import { retryingStale } from './guard.ts';
 import { type Movers, moversWith } from './movers.ts';
@@ -50,8 +51,11 @@ export interface RotationReport {
 export interface Rotation {
   state(): Promise<RotationState>;
   run(operator: Operator, options?: RotationOptions): Promise<RotationReport>;
-  /** Wraps the same keyring by another root key: until then the old one opens it, from then on the new one. */
-  changeRootKey(operator: Operator, to: KeyringLock): Promise<void>;
+  /**
+   * Wraps the same keyring by another root key: until then the old one opens it, from then on the new one.
+   * `to` gives that lock anew each time, so that what it wrapped is proven to open again before it is stored.
+   */
+  changeRootKey(operator: Operator, to: () => KeyringLock): Promise<void>;
 }
 
 export interface RotationParts extends Parts {
@@ -155,8 +159,12 @@ export function rotationWith(parts: RotationParts): Rotation {
     async changeRootKey(operator, to) {
       await retryingStale(async () => {
         const { stored, ring } = await load();
-        const change = [store.terms.replace(stored, await to.wrap(ring))];
-        await tell(operator, 'keyring.root_key_changed', {}, change);
+        const after = await to().wrap(ring);
+        if (await to().opens(stored)) throw new RootKeyError('the new root key is the one in use already');
+        await to().unwrap(after);
+        const { provider } = factsOf(after);
+        const change = [store.terms.replace(stored, after)];
+        await tell(operator, 'keyring.root_key_changed', { provider }, change);
       });
     },
   };
