@@ -146,18 +146,23 @@ async function perSecond(
   return { rate, memory };
 }
 
-/** The log's tables as they are, with so many entries in them. */
+/** The log's tables as they are, with so many entries in them, in blocks as a busy service writes them. */
 function fillLog(filled: Filled, entries: number): void {
   const db = new DatabaseSync(join(filled.place[1]!, 'strongroom.db'));
-  db.exec('PRAGMA synchronous = OFF');
-  db.prepare(`
-    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-    INSERT INTO request_logs (id, organization_id, writer, seq, entry, hash, mark, vault_id, access_key_id, status, ip_address)
-    SELECT printf('%08x-0000-7000-8000-%012x', i / 1000, i), o.id, '00000000-0000-7000-8000-000000000000', i,
-      (SELECT entry FROM request_logs LIMIT 1), hex(randomblob(21)), hex(randomblob(21)), v.id, NULL, 200, '127.0.0.1'
-    FROM n, (SELECT id FROM organizations LIMIT 1) o, (SELECT id FROM resources WHERE type = 'vault' LIMIT 1) v
-  `).run(entries);
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  const inBlock = 16;
+  const blocks = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${entries / inBlock})`;
+  const id = `printf('%08x-0000-7000-8000-%012x', i / 1000, i * 4096)`;
+  const line = `(SELECT entries || char(10) FROM request_blocks WHERE entries NOT LIKE '%' || char(10) || '%' LIMIT 1)`;
+  db.exec(`
+    PRAGMA synchronous = OFF;
+    ${blocks} INSERT INTO request_blocks (id, writer, seq, entries, hash, mark)
+    SELECT ${id}, '00000000-0000-7000-8000-000000000000', i, rtrim(replace(hex(zeroblob(${inBlock / 2})), '0', l.text), char(10)),
+      hex(randomblob(21)), hex(randomblob(21)) FROM n, (SELECT ${line} AS text) l;
+    ${blocks} INSERT INTO request_index (organization_id, block_id, part, vault_id, access_key_id, status, ip_address, entries)
+    SELECT o.id, ${id}, 0, v.id, NULL, 200, '127.0.0.1', ${inBlock}
+    FROM n, (SELECT id FROM organizations LIMIT 1) o, (SELECT id FROM resources WHERE type = 'vault' LIMIT 1) v;
+    PRAGMA wal_checkpoint(TRUNCATE);
+  `);
   db.close();
 }
 

@@ -143,7 +143,7 @@ for (const engine of engines) {
       const prepared = await prepare(engine);
       try {
         assert.equal((await prepared.read()).status, 200);
-        await runSql(prepared, 'ALTER TABLE request_logs RENAME TO request_logs_away');
+        await runSql(prepared, 'ALTER TABLE request_blocks RENAME TO request_blocks_away');
         for (const query of ['', '?secrets=names']) {
           const answer = await prepared.read(query);
           assert.equal(answer.status, 503);
@@ -151,7 +151,7 @@ for (const engine of engines) {
           assert.deepEqual(answer.body, { message: 'The service is unavailable' });
           assert.ok(answer.headers.get('retry-after'));
         }
-        await runSql(prepared, 'ALTER TABLE request_logs_away RENAME TO request_logs');
+        await runSql(prepared, 'ALTER TABLE request_blocks_away RENAME TO request_blocks');
         assert.equal((await prepared.read()).status, 200);
         const report = await verify(prepared);
         assert.deepEqual(report.findings, []);
@@ -196,7 +196,7 @@ for (const engine of engines) {
         await service.restart();
         const report = await verify(prepared, { receipts: [fresh.headers.get('strongroom-receipt')!] });
         assert.deepEqual(report.findings, []);
-        await runSql(prepared, 'DELETE FROM request_logs');
+        await runSql(prepared, 'DELETE FROM request_blocks');
         assert.equal((await verify(prepared)).ok, false);
       } finally {
         await service.stop();
@@ -227,15 +227,22 @@ for (const engine of engines) {
 
     const attacks: Record<string, [string[], string]> = {
       'an edited entry': [
-        [`UPDATE request_logs SET entry = replace(entry, '"status":200', '"status":401') WHERE seq = 3`],
+        [
+          `UPDATE request_blocks SET entries = replace(entries, '"status":200', '"status":401') WHERE seq = 3`,
+        ],
         'edited',
       ],
-      'an edited column': [[`UPDATE request_logs SET ip_address = '10.0.0.9' WHERE seq = 3`], 'edited'],
-      'a removed entry': [[`DELETE FROM request_logs WHERE seq = 3`], 'missing'],
+      'an edited index': [[`UPDATE request_index SET ip_address = '10.0.0.9'`], 'edited'],
+      'entries hidden from the index': [[`DELETE FROM request_index`], 'edited'],
+      'a block that can no longer be read': [
+        [`UPDATE request_blocks SET entries = '{' WHERE seq = 3`],
+        'edited',
+      ],
+      'a removed entry': [[`DELETE FROM request_blocks WHERE seq = 3`], 'missing'],
       'a removed audit entry': [[`DELETE FROM audit_logs WHERE seq = 1`], 'missing'],
-      'a cut-off tail': [[`DELETE FROM request_logs WHERE seq > 5`], 'cut-off'],
+      'a cut-off tail': [[`DELETE FROM request_blocks WHERE seq > 5`], 'cut-off'],
       'a cut-off tail with its head moved back': [
-        [`DELETE FROM request_logs WHERE seq > 5`, `UPDATE log_heads SET seq = 5 WHERE stream = 'request'`],
+        [`DELETE FROM request_blocks WHERE seq > 5`, `UPDATE log_heads SET seq = 5 WHERE stream = 'request'`],
         'cut-off',
       ],
       'a forged checkpoint': [
@@ -269,7 +276,7 @@ for (const engine of engines) {
         await prepared.service.restart();
         const kept = await readFile(join(prepared.service.data, 'checkpoint.json'), 'utf8');
         assert.equal((await verify(prepared, { kept })).ok, true);
-        await runSql(prepared, 'DELETE FROM request_logs');
+        await runSql(prepared, 'DELETE FROM request_blocks');
         await runSql(prepared, 'DELETE FROM log_heads');
         await runSql(prepared, 'DELETE FROM checkpoints');
         const report = await verify(prepared, { kept });

@@ -116,7 +116,7 @@ for (const engine of engines) {
       const caller = everyone[1]!;
       const ask = (form: number) => callIn(form, url, caller, 3, 'secrets.list', { namesOnly: false });
       assert.match((await ask(0)).text, /value-1-0/);
-      await changeSchema(world.service, 'ALTER TABLE request_logs RENAME TO request_logs_away');
+      await changeSchema(world.service, 'ALTER TABLE request_blocks RENAME TO request_blocks_away');
       for (const form of [0, 1, 2]) {
         const answer = await ask(form);
         assert.equal(answer.status, 503, answer.text);
@@ -134,7 +134,7 @@ for (const engine of engines) {
       );
       assert.ok(odd.body.error, odd.text);
       assert.doesNotMatch(odd.text, /value-/);
-      await changeSchema(world.service, 'ALTER TABLE request_logs_away RENAME TO request_logs');
+      await changeSchema(world.service, 'ALTER TABLE request_blocks_away RENAME TO request_blocks');
       assert.match((await ask(0)).text, /value-1-0/);
     });
 

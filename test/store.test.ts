@@ -10,8 +10,9 @@ import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
 import type { CredentialRow } from '../src/store/credentials.ts';
 import { type Unit, UnitsRefused } from '../src/store/engine.ts';
-import type { AuditLogRow, RequestLogRow } from '../src/store/logs.ts';
+import type { AuditLogRow } from '../src/store/logs.ts';
 import type { MemberRow, OrganizationRow } from '../src/store/organizations.ts';
+import type { RequestBlockRow, RequestIndexRow } from '../src/store/request-logs.ts';
 import type { ResourceRow } from '../src/store/resources.ts';
 import { type Location, openStore, peekMeta, type Store } from '../src/store/store.ts';
 import { engines } from './harness.ts';
@@ -87,31 +88,34 @@ const memberRow = (organizationId: string, email: string): MemberRow => ({
   state: 'active',
 });
 
-const chained = (organization_id: string | null) => ({
-  id: newId(),
-  organization_id,
-  writer: newId(),
-  seq: 1,
-  entry: '{"x":"ü\\u0000"}',
-  hash: 'A'.repeat(43),
-  mark: 'B'.repeat(43),
-});
+const link = () => ({ id: newId(), writer: newId(), seq: 1, hash: 'A'.repeat(43), mark: 'B'.repeat(43) });
 const auditRow = (
-  organizationId: string,
+  organization_id: string,
   subject_id: string | null,
   revision: number | null,
 ): AuditLogRow => ({
-  ...chained(organizationId),
+  ...link(),
+  organization_id,
+  entry: '{"x":"ü\\u0000"}',
   action: 'thing.changed',
   subject_id,
   subject_revision: revision,
 });
-const requestRow = (organizationId: string | null, vault_id: string | null, status = 200): RequestLogRow => ({
-  ...chained(organizationId),
-  vault_id,
+const block = (): RequestBlockRow => ({ ...link(), entries: '{"x":"ü\\u0000"}\n{"y":"\'"}' });
+const filed = (
+  organization_id: string,
+  { id: block_id }: RequestBlockRow,
+  part: Partial<RequestIndexRow>,
+): RequestIndexRow => ({
+  organization_id,
+  block_id,
+  part: 0,
+  vault_id: null,
   access_key_id: null,
-  status,
+  status: 200,
   ip_address: '10.0.0.1',
+  entries: 1,
+  ...part,
 });
 
 const refusedAs =
@@ -560,63 +564,80 @@ for (const engine of engines) {
       assert.deepEqual(await list({ vaultIds: [vault.id] }), []);
     });
 
-    it('logs: appended in bulk, counted, filtered, read in stretches; heads and checkpoints', async () => {
+    it('request logs: blocks are appended, found by the index, paged by entries, and removed', async () => {
       const mine = newId();
       const vaultId = newId();
-      const rows = Array.from({ length: 30 }, (_, index) =>
-        requestRow(mine, vaultId, index % 3 === 0 ? 401 : 200),
-      );
-      const stranger = requestRow(null, null, 401);
-      await store.commit(
-        one(store.logs.appendRequests([...rows, stranger]), store.logs.count(mine, 'request', 30)),
-      );
-      const read = (await store.logs.request(mine, rows[0]!.id))!;
-      const { position, ...columns } = read as typeof read & { position: number };
-      assert.deepEqual(columns, rows[0]);
-      assert.equal(await store.logs.request(newId(), rows[0]!.id), undefined);
-      const listed = await store.logs.requestPage({ organizationId: mine }, { page: 2, limit: 20 });
-      assert.deepEqual([listed.rows.length, listed.total], [10, 30]);
+      const { requestLogs, logs } = store;
+      const blocks = Array.from({ length: 10 }, block);
+      const rows = blocks.flatMap(one => [
+        filed(mine, one, { vault_id: vaultId, entries: 2 }),
+        filed(mine, one, { part: 1, vault_id: vaultId, status: 401, ip_address: '10.0.0.2' }),
+      ]);
+      const statements = [
+        ...blocks.map(requestLogs.append),
+        requestLogs.addToIndex(rows),
+        logs.count([{ organization_id: mine, stream: 'request', total: 30 }]),
+      ];
+      await store.commit([{ statements, independent: true }]);
+      assert.deepEqual({ ...(await requestLogs.block(blocks[0]!.id)) }, blocks[0]);
+
+      const organizationId = mine;
+      const total = (filter: object) => requestLogs.total({ organizationId, ...filter });
+      assert.equal(await total({}), 30);
+      assert.equal(await total({ status: 401, vaultIds: [vaultId], address: '10.0.0.2' }), 10);
+      assert.equal(await total({ fromId: blocks[5]!.id, beforeId: blocks[9]!.id }), 12);
+      assert.equal(await total({ vaultId }), 30);
+      for (const none of [{ vaultId: newId() }, { accessKeyId: newId() }, { vaultIds: [newId()] }])
+        assert.equal(await total(none), 0);
+      assert.equal(await requestLogs.total({ organizationId: newId() }), 0);
+
+      const newestFirst = blocks.map(({ id }) => id).reverse();
+      const paged = async (filter: object, number: number, limit: number) => {
+        const found = await requestLogs.page({ organizationId, ...filter }, { page: number, limit });
+        return [found.blocks.map(({ id }) => newestFirst.indexOf(id)), found.skip];
+      };
+      assert.deepEqual(await paged({}, 1, 2), [[0, 1], 0]);
+      assert.deepEqual((await paged({}, 3, 2))[1], 1, 'the fifth entry is the second of the second block');
+      assert.deepEqual((await paged({}, 3, 2))[0], [1, 2]);
+      assert.deepEqual((await paged({}, 10, 3))[0], [9]);
+      assert.deepEqual(await paged({}, 11, 3), [[], 0]);
+      assert.deepEqual(await paged({ status: 401 }, 2, 4), [[4, 5, 6, 7], 0]);
+      const newest = await requestLogs.newest({ organizationId, beforeId: blocks[8]!.id }, 3);
       assert.deepEqual(
-        listed.rows.map(({ id }) => id),
-        rows
-          .slice(0, 10)
-          .map(({ id }) => id)
-          .reverse(),
+        newest.map(({ id }) => id),
+        newestFirst.slice(2, 5),
       );
-      const narrowed = { organizationId: mine, status: 401, vaultIds: [vaultId], address: '10.0.0.1' };
-      assert.equal((await store.logs.requestPage(narrowed, page)).total, 10);
-      const between = { organizationId: mine, fromId: rows[5]!.id, beforeId: rows[10]!.id };
-      assert.equal((await store.logs.requestPage(between, page)).total, 5);
-      assert.equal((await store.logs.requestsBefore(between, 3)).length, 3);
-      assert.equal((await store.logs.requestPage({ organizationId: mine, vaultId: newId() }, page)).total, 0);
-      assert.equal(
-        (await store.logs.requestPage({ organizationId: mine, accessKeyId: newId() }, page)).total,
-        0,
-      );
+      const stretch = await requestLogs.stretch(blocks[6]!.id, 2);
       assert.deepEqual(
-        (await store.logs.stretch('request', position + 27, 2)).map(({ id }) => id),
-        [rows[28]!.id, rows[29]!.id],
+        stretch.map(({ id }) => id),
+        [blocks[7]!.id, blocks[8]!.id],
       );
-      const oldest = await store.logs.oldestRequests(rows[3]!.id, 100);
-      assert.deepEqual(
-        oldest.slice(-3).map(({ id }) => id),
-        rows.slice(0, 3).map(({ id }) => id),
-      );
+      const first = [blocks[0]!.id, blocks[1]!.id];
+      const stored = await requestLogs.indexOf([mine], first);
+      assert.deepEqual(stored.map(row => row.part).sort(), [0, 0, 1, 1]);
+
+      const oldest = (await requestLogs.oldest(blocks[2]!.id, 100)).map(({ id }) => id);
+      assert.deepEqual(oldest.slice(-2), first);
       await assert.rejects(
-        store.commit(one(store.logs.removeRequests(position + 2, rows[3]!.id, oldest.length + 1))),
+        store.commit(one(...requestLogs.remove([...first, newId()], [mine]))),
         refusedAs([0, 'stale']),
       );
-      await store.commit(
-        one(
-          store.logs.removeRequests(position + 2, rows[3]!.id, oldest.length),
-          store.logs.count(mine, 'request', -3),
-        ),
-      );
-      assert.equal((await store.logs.requestPage({ organizationId: mine }, page)).total, 27);
+      const less = logs.count([{ organization_id: mine, stream: 'request', total: -6 }]);
+      await store.commit(one(...requestLogs.remove(first, [mine]), less));
+      assert.equal(await total({}), 24);
+      assert.equal(await total({ vaultId }), 24);
+    });
 
+    it('audit logs: appended in bulk, counted, filtered; heads and checkpoints', async () => {
+      const mine = newId();
       const subject = newId();
       const entry = { ...auditRow(mine, subject, 3), action: 'a.b' };
-      await store.commit(one(store.logs.appendAudits([entry]), store.logs.count(mine, 'audit', 1)));
+      await store.commit(
+        one(
+          store.logs.appendAudits([entry]),
+          store.logs.count([{ organization_id: mine, stream: 'audit', total: 1 }]),
+        ),
+      );
       assert.equal((await store.logs.auditPage({ organizationId: mine }, page)).total, 1);
       assert.equal(
         (await store.logs.auditPage({ organizationId: mine, action: 'a.b', subjectId: subject }, page)).total,

@@ -8,15 +8,12 @@ import { addressSet, plainAddress } from '../access/address.ts';
 import type { Origin } from '../access/caller.ts';
 import { type Failure, invalid } from '../contract/errors.ts';
 
-const single = new Set([
-  'host',
-  'authorization',
-  'content-type',
-  'content-length',
-  'mcp-session-id',
-  'origin',
-  'cookie',
-]);
+/** Each with a bit of its own. */
+const single = new Map(
+  ['host', 'authorization', 'content-type', 'content-length', 'mcp-session-id', 'origin', 'cookie'].map(
+    (name, index) => [name, 1 << index],
+  ),
+);
 const suspiciousPath = /\/\.{1,2}(?:\/|$)|%2e|%2f|%5c|%00|\\|\/\//i;
 
 /** Null where the request is sound. */
@@ -30,12 +27,12 @@ export function faultOf({ rawHeaders, url = '' }: IncomingMessage): Failure | nu
 }
 
 function doubledHeader(rawHeaders: readonly string[]): Failure | null {
-  const seen = new Set<string>();
+  let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!.toLowerCase();
-    if (!single.has(name)) continue;
-    if (seen.has(name)) return invalid(name, 'must be sent once');
-    seen.add(name);
+    const bit = single.get(name) ?? 0;
+    if ((seen & bit) !== 0) return invalid(name, 'must be sent once');
+    seen |= bit;
   }
   return null;
 }

@@ -7,7 +7,7 @@ import { check } from '../contract/check.ts';
 import { type Failure, invalid, statusOf } from '../contract/errors.ts';
 import { vaultReadQuery } from '../contract/vault-read.ts';
 import type { Selection } from '../vault/answers.ts';
-import type { Outcome } from '../vault/read.ts';
+import type { Outcome, VaultRequest } from '../vault/read.ts';
 import { failureHeaders, failureOf, messageBody, securityHeaders } from './errors.ts';
 import type { AppParts } from './parts.ts';
 import { bearerToken, faultOf, originOf } from './request.ts';
@@ -18,47 +18,55 @@ const route = '/api/v1/vaults/{vault_id}';
 const fixedHeaders = Object.entries(securityHeaders).flat();
 const pemHeaders = ['cache-control', 'no-store, no-cache, must-revalidate', 'pragma', 'no-cache'];
 const jsonHeaders = ['cache-control', 'no-store'];
+/** Up to here headers and body are joined into one write; longer ones aren't worth the copy. */
+const shortBody = 16 * 1024;
 const everything: Selection = { namesOnly: false, keys: false, certificates: false, resource: null };
 
 export function vaultReadHandler(parts: AppParts): HandleVaultRead {
-  async function serve(request: IncomingMessage, response: ServerResponse, vaultId: string): Promise<void> {
+  function serve(request: IncomingMessage, response: ServerResponse, vaultId: string): void {
     const requestId = parts.newId();
     const fault = faultOf(request);
-    if (fault !== null) return refuse(response, requestId, fault);
-    try {
-      const outcome = await parts.domain.vaultReads.request({
-        token: bearerToken(request.headers.authorization),
-        vaultId,
-        connection: request.socket,
-        origin: originOf(request, requestId, parts.addressOf),
-        route,
-        method: 'GET',
-        tool: null,
-        ifNoneMatch: request.headers['if-none-match'],
-        selection: () => selectionOf(request.url!),
-      });
-      answer(response, requestId, outcome);
-    } catch (error) {
-      // The entry could not be written: whatever was read stays here.
-      refuse(response, requestId, failureOf(error));
+    if (fault !== null) {
+      refuse(response, requestId, fault);
+      return;
     }
+    const { headers } = request;
+    const asked: VaultRequest = {
+      token: bearerToken(headers.authorization),
+      vaultId,
+      connection: request.socket,
+      origin: originOf(request, requestId, parts.addressOf),
+      route,
+      method: 'GET',
+      tool: null,
+      ifNoneMatch: headers['if-none-match'],
+      selection: () => selectionOf(request.url!),
+    };
+    parts.domain.vaultReads
+      .request(asked)
+      .then(outcome => answer(response, requestId, outcome))
+      // The entry could not be written: whatever was read stays here.
+      .catch(error => refuse(response, requestId, failureOf(error)));
   }
 
   function answer(response: ServerResponse, requestId: string, outcome: Outcome): void {
+    const { receipt } = outcome;
     if ('failure' in outcome) {
-      refuse(response, requestId, outcome.failure, outcome.receipt);
+      refuse(response, requestId, outcome.failure, receipt);
       return;
     }
-    const { receipt } = outcome;
-    const common = [...fixedHeaders, 'x-request-id', requestId, 'strongroom-receipt', receipt, ...closing()];
-    if ('etag' in outcome) {
+    const common = [...fixedHeaders, 'x-request-id', requestId, 'strongroom-receipt', receipt];
+    if (parts.draining()) common.push('connection', 'close');
+    if (outcome.status === 304) {
       response.writeHead(304, [...common, ...jsonHeaders, 'etag', outcome.etag]).end();
       return;
     }
-    const { body, contentType, etag } = outcome.answer;
+    const { body, contentType, etag } = outcome;
     const tagged = contentType.startsWith('application/json') ? [...jsonHeaders, 'etag', etag] : pemHeaders;
-    const sized = ['content-type', contentType, 'content-length', String(body.length)];
-    response.writeHead(200, [...common, ...tagged, ...sized]).end(body);
+    const sized = ['content-type', contentType, 'content-length', String(body.bytes.length)];
+    response.writeHead(200, [...common, ...tagged, ...sized]);
+    if (body.bytes.length > shortBody) response.end(body.bytes);
+    else response.end(body.text, 'latin1');
   }
 
   function refuse(response: ServerResponse, requestId: string, failure: Failure, receipt?: string): void {
@@ -78,12 +86,10 @@ export function vaultReadHandler(parts: AppParts): HandleVaultRead {
       .end(body);
   }
 
-  const closing = () => (parts.draining() ? ['connection', 'close'] : []);
-
   return (request, response) => {
     const vaultId = request.method === 'GET' ? vaultIdIn(request.url!) : null;
     if (vaultId === null) return false;
-    void serve(request, response, vaultId);
+    serve(request, response, vaultId);
     return true;
   };
 }

@@ -39,32 +39,39 @@ export interface AuditEntry {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export type Entry = RequestEntry | AuditEntry;
+export const isSuccess = (status: number): boolean => status < 400;
 
-/** An entry's text. A request's is put together by hand, because there is one for every read. */
-export function entryText(id: string, createdAt: string, entry: Entry): string {
-  return 'actor' in entry
-    ? JSON.stringify({ id, created_at: createdAt, ...entry })
-    : requestText(id, createdAt, entry);
+export function auditText(id: string, createdAt: string, entry: AuditEntry): string {
+  return JSON.stringify({ id, created_at: createdAt, ...entry });
 }
 
-/** Free text is quoted; ids, addresses and our own routes have no character that would need it. */
-function requestText(id: string, createdAt: string, entry: RequestEntry): string {
-  const quoted = (text: string | null) => (text === null ? 'null' : `"${text}"`);
+/**
+ * Put together by hand, because there is one for every read. Ids, addresses and our own routes have no character
+ * that would need quoting.
+ */
+export function requestText(id: string, createdAt: string, entry: RequestEntry): string {
+  const bare = (text: string | null) => (text === null ? 'null' : `"${text}"`);
   return (
-    `{"id":"${id}","created_at":"${createdAt}","organization_id":${quoted(entry.organization_id)},` +
+    `{"id":"${id}","created_at":"${createdAt}","organization_id":${bare(entry.organization_id)},` +
     `"success":${entry.success},"resource_type":"${entry.resource_type}","ip_address":"${entry.ip_address}",` +
     `"route":"${entry.route}","method":"${entry.method}","status":${entry.status},` +
-    `"vault_id":${quoted(entry.vault_id)},"access_key_id":${quoted(entry.access_key_id)},` +
-    `"requested":${JSON.stringify(entry.requested)},"tool":${JSON.stringify(entry.tool)},` +
-    `"user_agent":${JSON.stringify(entry.user_agent)},"duration_ms":${entry.duration_ms},` +
-    `"request_id":${JSON.stringify(entry.request_id)}}`
+    `"vault_id":${bare(entry.vault_id)},"access_key_id":${bare(entry.access_key_id)},` +
+    `"requested":${quoted(entry.requested)},"tool":${quoted(entry.tool)},` +
+    `"user_agent":${quoted(entry.user_agent)},"duration_ms":${entry.duration_ms},` +
+    `"request_id":${quoted(entry.request_id)}}`
   );
+}
+
+const plain = /^[ !#-[\]-~]*$/;
+
+function quoted(text: string | null): string {
+  return text !== null && plain.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 const longestText = 256;
 
 /** Control characters and bidirectional marks out, length bounded: an entry stays one readable line. */
 export function logText(text: string): string {
+  if (text.length <= longestText && plain.test(text)) return text;
   return text.slice(0, longestText).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\uFFFD');
 }

@@ -5,7 +5,8 @@
  */
 import type { LogHourRow } from '../store/overview.ts';
 import type { Store } from '../store/store.ts';
-import type { RequestEntry } from './entries.ts';
+import type { BlockPart } from './blocks.ts';
+import { isSuccess } from './entries.ts';
 
 export const hourLength = 3_600_000;
 const kept = 48 * hourLength;
@@ -24,13 +25,17 @@ export class HourCounts {
     this.#now = now;
   }
 
-  note({ organization_id, success, vault_id, access_key_id, ip_address }: RequestEntry): void {
+  note({ organization_id, status, vault_id, access_key_id, ip_address, entries }: BlockPart): void {
     if (organization_id === null) return;
     this.#hour = Math.floor(this.#now() / hourLength) * hourLength;
-    this.#count(organization_id, 'all', '', success);
-    if (vault_id !== null) this.#count(organization_id, 'vault', vault_id, success);
-    if (access_key_id !== null) this.#count(organization_id, 'access-key', access_key_id, success);
-    if (!success) this.#count(organization_id, 'address', ip_address, success);
+    const success = isSuccess(status);
+    const counts = { successes: success ? entries : 0, failures: success ? 0 : entries };
+    const count = (kind: string, subject: string) =>
+      this.#keep({ organization_id, hour: this.#hour, kind, subject, ...counts });
+    count('all', '');
+    if (vault_id !== null) count('vault', vault_id);
+    if (access_key_id !== null) count('access-key', access_key_id);
+    if (!success) count('address', ip_address);
     if (this.#pending.size > mostPending) this.write().catch(() => {});
   }
 
@@ -58,15 +63,6 @@ export class HourCounts {
     if (this.#hour !== this.#forgotten) statements.push(overview.forgetHours(this.#hour - kept));
     this.#forgotten = this.#hour;
     return statements;
-  }
-
-  #count(organization_id: string, kind: string, subject: string, success: boolean): void {
-    const row = this.#pending.get(keyOf(organization_id, kind, this.#hour, subject));
-    if (row === undefined) {
-      const counts = { successes: success ? 1 : 0, failures: success ? 0 : 1 };
-      this.#keep({ organization_id, hour: this.#hour, kind, subject, ...counts });
-    } else if (success) row.successes++;
-    else row.failures++;
   }
 
   #keep(row: LogHourRow): void {

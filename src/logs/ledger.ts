@@ -1,20 +1,31 @@
 /**
  * The ledger: the one way in which anything that a caller did is stored. A request entry, or a change with its
- * audit entry, goes in; the promise resolves when it is durable. Entries arriving while a group is being
- * synced form the next group, so one sync serves many.
+ * audit entries, goes in; the promise resolves when it is durable. What arrives while a group is being synced
+ * forms the next group, so one sync serves many.
  *
- * Each process writes two chains of its own, one a stream. A change that the store refuses leaves its entry
- * out: the rest of its group is chained anew and submitted again. After any other failure nobody can say
- * what was kept, so the ledger starts new chains under a new writer's name rather than guess.
+ * Each process writes two chains of its own, one a stream: a group's requests are one block, and one link; each
+ * audit entry is a link. A change that the store refuses leaves its entries out: the rest of its group is
+ * chained anew and submitted again. After any other failure nobody can say what was kept, so the ledger
+ * starts new chains under a new writer's name rather than guess.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
 import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/engine.ts';
-import type { AuditLogRow, RequestLogRow, Stream } from '../store/logs.ts';
+import type { AuditLogRow, Stream } from '../store/logs.ts';
+import type { RequestBlockRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
+import {
+  type BlockPart,
+  blockText,
+  countsOf,
+  entryIdIn,
+  indexRowsOf,
+  newBlockId,
+  partsOf,
+} from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
-import { type AuditEntry, type Entry, entryText, type RequestEntry } from './entries.ts';
+import { type AuditEntry, auditText, type RequestEntry } from './entries.ts';
 import { HourCounts } from './hours.ts';
 
 /** What must be stored together with an audit entry. */
@@ -24,7 +35,7 @@ export interface Change {
   readonly touches: readonly string[];
 }
 
-/** The store refused a change: nothing of it, its entry included, was kept. */
+/** The store refused a change: nothing of it, its entries included, was kept. */
 export class ChangeRefused extends Error {
   readonly refusal: Refusal;
 
@@ -36,19 +47,21 @@ export class ChangeRefused extends Error {
 }
 
 interface Pending {
-  readonly stream: Stream;
-  readonly entries: readonly Entry[];
+  /** Either a request, or audit entries with what they tell of. */
+  readonly request: RequestEntry | null;
+  readonly audits: readonly AuditEntry[];
   readonly change: Change | null;
   readonly resolve: (receipt: string) => void;
   readonly reject: (error: Error) => void;
 }
 
-interface Chained {
-  readonly stream: Stream;
-  readonly entry: Entry;
-  readonly id: string;
-  readonly text: string;
-  readonly link: Link;
+/** What a group is once it is chained. */
+interface Draft {
+  readonly block: RequestBlockRow | null;
+  readonly parts: readonly BlockPart[];
+  readonly audits: readonly AuditLogRow[];
+  /** One for each member of the group. */
+  readonly receipts: readonly string[];
 }
 
 type Heads = Readonly<Record<Stream, Link>>;
@@ -82,12 +95,12 @@ export class Ledger {
 
   /** Resolves with the entry's receipt once it is durable. */
   record(entry: RequestEntry): Promise<string> {
-    return this.#enqueue('request', [entry], null);
+    return this.#enqueue(entry, [], null);
   }
 
   /** Stores a change and the entries that tell of it, all or nothing. Resolves with the first one's receipt. */
   commit(entries: readonly AuditEntry[], change: Change | null = null): Promise<string> {
-    return this.#enqueue('audit', entries, change);
+    return this.#enqueue(null, entries, change);
   }
 
   /** Everything that was handed in is settled when this resolves. */
@@ -95,12 +108,16 @@ export class Ledger {
     while (this.#flushing !== null) await this.#flushing;
   }
 
-  #enqueue(stream: Stream, entries: readonly Entry[], change: Change | null): Promise<string> {
+  #enqueue(
+    request: RequestEntry | null,
+    audits: readonly AuditEntry[],
+    change: Change | null,
+  ): Promise<string> {
     if (this.#queue.length >= longestQueue) {
       return Promise.reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ stream, entries, change, resolve, reject });
+      this.#queue.push({ request, audits, change, resolve, reject });
       this.#flushing ??= this.#flush();
     });
   }
@@ -129,17 +146,21 @@ export class Ledger {
 
   async #commitGroup(group: readonly Pending[]): Promise<void> {
     if (group.length === 0) return;
-    const { receipts, chained, heads } = this.#chain(group);
+    const draft = this.#draft(group);
     const changes = group.filter(pending => pending.change !== null);
     try {
-      await this.#parts.store.commit([...changes.map(unitOf), this.#logUnit(chained, heads)]);
+      await this.#parts.store.commit([...changes.map(unitOf), this.#logUnit(draft)]);
     } catch (error) {
       return this.#afterFailure(error, group, changes);
     }
-    this.#heads = heads;
-    for (const { stream, entry } of chained)
-      if (stream === 'request') this.hourCounts.note(entry as RequestEntry);
-    for (const [index, { resolve }] of group.entries()) resolve(receipts[index]!);
+    this.#moveHeads(draft);
+    for (const part of draft.parts) this.hourCounts.note(part);
+    for (const [index, { resolve }] of group.entries()) resolve(draft.receipts[index]!);
+  }
+
+  #moveHeads({ block, audits }: Draft): void {
+    const { request, audit } = this.#heads;
+    this.#heads = { request: linkOf(block ?? request), audit: linkOf(audits.at(-1) ?? audit) };
   }
 
   async #afterFailure(error: unknown, group: readonly Pending[], changes: readonly Pending[]): Promise<void> {
@@ -159,67 +180,79 @@ export class Ledger {
     for (const { reject } of group) reject(unavailable(error));
   }
 
-  #chain(group: readonly Pending[]): { receipts: string[]; chained: Chained[]; heads: Heads } {
-    const heads = { ...this.#heads };
+  #draft(group: readonly Pending[]): Draft {
     const createdAt = new Date(this.#parts.now()).toISOString();
-    const chained: Chained[] = [];
-    const receipts = group.map(({ stream, entries }) => {
-      const first = chained.length;
-      for (const entry of entries) {
-        const link = this.#link(stream, heads[stream], entry, createdAt);
-        chained.push(link);
-        heads[stream] = link.link;
-      }
-      return receiptOf(chained[first]!.id, chained[first]!.link.hash);
+    const requests = group.flatMap(({ request }) => request ?? []);
+    const block = requests.length === 0 ? null : this.#block(requests, createdAt);
+    const audits: AuditLogRow[] = [];
+    let place = 0;
+    const receipts = group.map(pending => {
+      if (pending.request !== null) return receiptOf(entryIdIn(block!.id, place++), block!.hash);
+      const first = audits.length;
+      for (const entry of pending.audits) audits.push(this.#audit(audits.at(-1), entry, createdAt));
+      return receiptOf(audits[first]!.id, audits[first]!.hash);
     });
-    return { receipts, chained, heads };
+    return { block, parts: partsOf(requests), audits, receipts };
   }
 
-  #link(stream: Stream, before: Link, entry: Entry, createdAt: string): Chained {
-    const id = this.#parts.newId();
-    const text = entryText(id, createdAt, entry);
-    const hash = linkHash(stream, this.#writer, before, id, text);
-    const link = { seq: before.seq + 1, hash, mark: this.#parts.keyring.chainMark(hash) };
-    return { stream, entry, id, text, link };
-  }
-
-  #logUnit(entries: readonly Chained[], heads: Heads): Unit {
-    const { logs } = this.#parts.store;
-    const statements: Statement[] = [];
-    const requests = entries.filter(entry => entry.stream === 'request');
-    const audits = entries.filter(entry => entry.stream === 'audit');
-    if (requests.length > 0)
-      statements.push(logs.appendRequests(requests.map(entry => this.#requestRow(entry))));
-    if (audits.length > 0) statements.push(logs.appendAudits(audits.map(entry => this.#auditRow(entry))));
-    for (const [stream, part] of [['request', requests] as const, ['audit', audits] as const]) {
-      if (part.length === 0) continue;
-      const { seq, hash } = heads[stream];
-      statements.push(logs.setHead({ writer: this.#writer, stream, seq, hash }));
-      for (const [organizationId, count] of countByOrganization(part)) {
-        statements.push(logs.count(organizationId, stream, count));
-      }
-    }
-    return { statements };
-  }
-
-  #requestRow({ id, text, link, entry }: Chained): RequestLogRow {
-    const { organization_id, vault_id, access_key_id, status, ip_address } = entry as RequestEntry;
-    return { ...this.#columns(id, text, link, organization_id), vault_id, access_key_id, status, ip_address };
-  }
-
-  #auditRow({ id, text, link, entry }: Chained): AuditLogRow {
-    const { organization_id, action, subject, revision } = entry as AuditEntry;
+  #block(entries: readonly RequestEntry[], createdAt: string): RequestBlockRow {
+    const id = newBlockId(this.#parts.newId);
+    const text = blockText(id, createdAt, entries);
     return {
-      ...this.#columns(id, text, link, organization_id),
+      id,
+      entries: text,
+      writer: this.#writer,
+      ...this.#link('request', this.#heads.request, id, text),
+    };
+  }
+
+  #audit(before: Link = this.#heads.audit, entry: AuditEntry, createdAt: string): AuditLogRow {
+    const { organization_id, action, subject, revision } = entry;
+    const id = this.#parts.newId();
+    const text = auditText(id, createdAt, entry);
+    return {
+      id,
+      organization_id,
+      entry: text,
+      writer: this.#writer,
+      ...this.#link('audit', before, id, text),
       action,
       subject_id: subject?.id ?? null,
       subject_revision: revision,
     };
   }
 
-  #columns(id: string, entry: string, { seq, hash, mark }: Link, organization_id: string | null) {
-    return { id, organization_id, writer: this.#writer, seq, entry, hash, mark };
+  #link(stream: Stream, before: Link, id: string, text: string): Link {
+    const hash = linkHash(stream, this.#writer, before, id, text);
+    return { seq: before.seq + 1, hash, mark: this.#parts.keyring.chainMark(hash) };
   }
+
+  #logUnit({ block, parts, audits }: Draft): Unit {
+    const { logs, requestLogs } = this.#parts.store;
+    const statements: Statement[] = [];
+    if (block !== null) {
+      statements.push(requestLogs.append(block), this.#setHead('request', block));
+      const rows = indexRowsOf(block.id, parts);
+      if (rows.length > 0) statements.push(requestLogs.addToIndex(rows));
+    }
+    const last = audits.at(-1);
+    if (last !== undefined) statements.push(logs.appendAudits(audits), this.#setHead('audit', last));
+    const counts = [...countsOf('request', parts), ...countsOf('audit', audits.map(asOne))];
+    if (counts.length > 0) statements.push(logs.count(counts));
+    return { statements, independent: true };
+  }
+
+  #setHead(stream: Stream, { seq, hash }: Link): Statement {
+    return this.#parts.store.logs.setHead({ writer: this.#writer, stream, seq, hash });
+  }
+}
+
+function linkOf({ seq, hash, mark }: Link): Link {
+  return { seq, hash, mark };
+}
+
+function asOne({ organization_id }: AuditLogRow) {
+  return { organization_id, entries: 1 };
 }
 
 function unitOf({ change }: Pending): Unit {
@@ -234,16 +267,6 @@ function refusedChanges(error: UnitsRefused, changes: readonly Pending[]): Map<P
     if (change !== undefined) refused.set(change.reject, refusal);
   }
   return refused;
-}
-
-/** In the order of ids, so that two replicas never wait for each other. */
-function countByOrganization(entries: readonly Chained[]): [id: string, count: number][] {
-  const counts = new Map<string, number>();
-  for (const { entry } of entries) {
-    const id = entry.organization_id;
-    if (id !== null) counts.set(id, (counts.get(id) ?? 0) + 1);
-  }
-  return [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function unavailable(cause: unknown): Failure {

@@ -1,34 +1,54 @@
 /** Where logs are verified from: a database, or a file that was exported from one. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { Stream } from '../store/logs.ts';
+import type { PlacedAuditRow, Stream } from '../store/logs.ts';
+import type { RequestBlockRow, RequestIndexRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
-import type { LoggedEntry, LogSource, SignedCheckpoint } from './verify.ts';
+import { entriesOf, indexRowsOf, partsOf } from './blocks.ts';
+import type { LoggedLink, LogSource, SignedCheckpoint } from './verify.ts';
 
 const stretch = 1_000;
+/** Blocks are long. */
+const blocksAtOnce = 100;
 
 export function databaseSource(store: Store): LogSource {
+  async function* audits(): AsyncIterable<LoggedLink> {
+    let after = 0;
+    for (;;) {
+      const rows = await store.logs.auditStretch(after, stretch);
+      yield* rows.map(auditLink);
+      if (rows.length < stretch) return;
+      after = rows.at(-1)!.position;
+    }
+  }
+
+  async function* blocks(): AsyncIterable<LoggedLink> {
+    let after: string | null = null;
+    for (;;) {
+      const rows: RequestBlockRow[] = await store.requestLogs.stretch(after, blocksAtOnce);
+      yield* await blockLinks(rows);
+      if (rows.length < blocksAtOnce) return;
+      after = rows.at(-1)!.id;
+    }
+  }
+
+  /** What the index says of each is looked up for all of them together. */
+  async function blockLinks(rows: readonly RequestBlockRow[]): Promise<LoggedLink[]> {
+    const due = rows.map(({ id, entries }) => readable(() => indexRowsOf(id, partsOf(entriesOf(entries)))));
+    const organizations = new Set(due.flatMap(parts => parts ?? []).map(part => part.organization_id));
+    const blockIds = rows.map(({ id }) => id);
+    const filed = Map.groupBy(
+      await store.requestLogs.indexOf([...organizations], blockIds),
+      ({ block_id }) => block_id,
+    );
+    return rows.map(({ entries, ...link }, index) => {
+      const isFiledRight = sayTheSame(due[index] ?? null, filed.get(link.id) ?? []);
+      return { ...link, text: entries, isFiledRight };
+    });
+  }
+
   return {
-    async *entries(stream) {
-      let after = 0;
-      for (;;) {
-        const rows = await store.logs.stretch(stream, after, stretch);
-        for (const { position, id, writer, seq, entry, hash, mark, ...row } of rows) {
-          yield {
-            id,
-            writer,
-            seq,
-            entry,
-            hash,
-            mark,
-            organization_id: row.organization_id,
-            columns: columnsOf(row),
-          };
-        }
-        if (rows.length < stretch) return;
-        after = rows.at(-1)!.position;
-      }
-    },
+    links: stream => (stream === 'audit' ? audits() : blocks()),
     async *checkpoints() {
       let after = 0;
       for (;;) {
@@ -41,21 +61,40 @@ export function databaseSource(store: Store): LogSource {
   };
 }
 
-/** The subject of an audit entry stands deeper in it, so only what has the same name in both is compared. */
-function columnsOf(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { subject_id, subject_revision, ...same } = row;
-  return same;
+function auditLink({ entry, id, writer, seq, hash, mark, ...row }: PlacedAuditRow): LoggedLink {
+  const said = readable(() => JSON.parse(entry) as { organization_id: unknown; action: unknown });
+  const isFiledRight = said?.organization_id === row.organization_id && said.action === row.action;
+  return { id, writer, seq, text: entry, hash, mark, isFiledRight };
 }
 
-/** One line each: a head, then entries of both streams, then checkpoints. */
+/** An edit may leave what can't be read at all: null then. */
+function readable<T>(read: () => T): T | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+function sayTheSame(due: readonly RequestIndexRow[] | null, filed: readonly RequestIndexRow[]): boolean {
+  const text = (rows: readonly RequestIndexRow[]) => rows.map(indexText).join('\n');
+  return due !== null && text(due) === text(filed);
+}
+
+function indexText(row: RequestIndexRow): string {
+  const { organization_id, part, vault_id, access_key_id, status, ip_address, entries } = row;
+  return JSON.stringify([organization_id, part, vault_id, access_key_id, status, ip_address, entries]);
+}
+
+/** One line each: a head, then the links of both streams, then checkpoints. */
 export async function* exportLines(
   source: LogSource,
   head: Readonly<Record<string, unknown>>,
 ): AsyncIterable<string> {
   yield `${JSON.stringify({ strongroom_logs: 1, ...head })}\n`;
   for (const stream of ['audit', 'request'] as const) {
-    for await (const { columns, ...entry } of source.entries(stream))
-      yield `${JSON.stringify({ stream, ...entry })}\n`;
+    for await (const { isFiledRight, ...link } of source.links(stream))
+      yield `${JSON.stringify({ stream, ...link })}\n`;
   }
   for await (const { body, signature } of source.checkpoints()) {
     yield `${JSON.stringify({ checkpoint: body, signature: Buffer.from(signature).toString('base64') })}\n`;
@@ -69,8 +108,8 @@ export function fileSource(path: string): LogSource {
     }
   }
   return {
-    async *entries(stream: Stream) {
-      for await (const line of lines()) if (line.stream === stream) yield line as unknown as LoggedEntry;
+    async *links(stream: Stream) {
+      for await (const line of lines()) if (line.stream === stream) yield line as unknown as LoggedLink;
     },
     async *checkpoints() {
       for await (const line of lines()) if ('checkpoint' in line) yield parseCheckpoint(line);

@@ -7,19 +7,18 @@
  */
 import { createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto';
 import type { Stream } from '../store/logs.ts';
+import { entryIdIn } from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash } from './checkpoints.ts';
 
-export interface LoggedEntry {
+/** A link of a chain as it is stored: an audit entry, or a block of request entries. */
+export interface LoggedLink extends Link {
   readonly id: string;
-  readonly organization_id: string | null;
   readonly writer: string;
-  readonly seq: number;
-  readonly entry: string;
-  readonly hash: string;
-  readonly mark: string;
-  /** The columns beside the entry, which must say the same as it. */
-  readonly columns?: Readonly<Record<string, unknown>>;
+  /** The entry, or the block's entries, a line each. */
+  readonly text: string;
+  /** Whether what is stored beside the text, to find it by, says the same as it. */
+  readonly isFiledRight?: boolean;
 }
 
 export interface SignedCheckpoint {
@@ -28,7 +27,7 @@ export interface SignedCheckpoint {
 }
 
 export interface LogSource {
-  entries(stream: Stream): AsyncIterable<LoggedEntry>;
+  links(stream: Stream): AsyncIterable<LoggedLink>;
   checkpoints(): AsyncIterable<SignedCheckpoint>;
 }
 
@@ -70,7 +69,7 @@ export async function verifyLogs(source: LogSource, options: VerifyOptions): Pro
   for await (const checkpoint of source.checkpoints()) run.checkpoint(checkpoint);
   if (options.kept !== undefined) run.keptCheckpoint(options.kept);
   for (const stream of streams) {
-    for await (const entry of source.entries(stream)) run.entry(stream, entry);
+    for await (const link of source.links(stream)) run.link(stream, link);
   }
   return run.report();
 }
@@ -86,6 +85,7 @@ class Verification {
   readonly #pruned = new Map<string, Link>();
   readonly #receipts: Set<string>;
   #last: Checkpoint | null = null;
+  #unsigned = 0;
 
   constructor({ publicKey, receipts = [] }: VerifyOptions) {
     this.#key = createPublicKey(publicKey);
@@ -119,46 +119,44 @@ class Verification {
     this.#noteHeads(checkpoint);
   }
 
-  entry(stream: Stream, entry: LoggedEntry): void {
-    this.#counts[stream]++;
-    const chain = `${stream} ${entry.writer}`;
-    const before = this.#before(stream, chain, entry);
-    const hash = linkHash(stream, entry.writer, before, entry.id, entry.entry);
-    if (hash !== entry.hash || !columnsMatch(entry)) this.#find('edited', placeOf(stream, entry));
-    const signed = this.#signed.get(chain)?.get(entry.seq);
-    if (signed !== undefined && signed !== hash) this.#find('hashed-anew', placeOf(stream, entry));
-    // Going on from what is stored keeps one edit from being reported for every later entry.
-    this.#links.set(chain, { seq: entry.seq, hash: entry.hash, mark: entry.mark });
-    this.#receipts.delete(receiptOf(entry.id, hash));
-    if (stream === 'audit') this.#notePruned(entry);
+  link(stream: Stream, link: LoggedLink): void {
+    const ids = idsIn(stream, link);
+    this.#counts[stream] += ids.length;
+    const chain = `${stream} ${link.writer}`;
+    const before = this.#before(stream, chain, link);
+    const hash = linkHash(stream, link.writer, before, link.id, link.text);
+    if (hash !== link.hash || link.isFiledRight === false || !namesItself(link, ids))
+      this.#find('edited', placeOf(stream, link));
+    const signed = this.#signed.get(chain);
+    if ((signed?.get(link.seq) ?? hash) !== hash) this.#find('hashed-anew', placeOf(stream, link));
+    if (link.seq > newestOf(signed)) this.#unsigned += ids.length;
+    // Going on from what is stored keeps one edit from being reported for every later link.
+    this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
+    for (const id of this.#receipts.size > 0 ? ids : []) this.#receipts.delete(receiptOf(id, hash));
+    if (stream === 'audit') this.#notePruned(link);
   }
 
   report(): VerifyReport {
-    let unsigned = 0;
     for (const [chain, heads] of this.#signed) {
-      const newest = Math.max(...heads.keys());
+      const newest = newestOf(heads);
       const reached = this.#links.get(chain)?.seq ?? this.#pruned.get(chain)?.seq ?? 0;
-      if (reached < newest) this.#find('cut-off', `${chain}: entries ${reached + 1} to ${newest} are gone`);
-    }
-    for (const [chain, { seq }] of this.#links) {
-      const newest = Math.max(0, ...(this.#signed.get(chain)?.keys() ?? []));
-      unsigned += Math.max(0, seq - newest);
+      if (reached < newest) this.#find('cut-off', `${chain}: links ${reached + 1} to ${newest} are gone`);
     }
     for (const receipt of this.#receipts) this.#find('receipt-not-found', receipt);
     return {
       ok: this.#findings.length === 0,
       entries: this.#counts,
       checkpoints: this.#bodies.size,
-      unsigned,
+      unsigned: this.#unsigned,
       findings: this.#findings,
     };
   }
 
-  #before(stream: Stream, chain: string, entry: LoggedEntry): Link {
+  #before(stream: Stream, chain: string, { seq, writer }: LoggedLink): Link {
     const known = this.#links.get(chain) ?? this.#pruned.get(chain) ?? chainStart;
-    if (entry.seq === known.seq + 1) return known;
-    this.#find('missing', `${stream} entries ${known.seq + 1} to ${entry.seq - 1} of writer ${entry.writer}`);
-    return { ...known, seq: entry.seq - 1 };
+    if (seq === known.seq + 1) return known;
+    this.#find('missing', `${stream} links ${known.seq + 1} to ${seq - 1} of writer ${writer}`);
+    return { ...known, seq: seq - 1 };
   }
 
   #open({ body, signature }: SignedCheckpoint): Checkpoint | null {
@@ -185,9 +183,9 @@ class Verification {
     }
   }
 
-  #notePruned({ entry }: LoggedEntry): void {
-    if (!entry.includes(prunedAction)) return;
-    const { action, details } = JSON.parse(entry) as { action: string; details: { chains?: PrunedChain[] } };
+  #notePruned({ text }: LoggedLink): void {
+    if (!text.includes(prunedAction)) return;
+    const { action, details } = JSON.parse(text) as { action: string; details: { chains?: PrunedChain[] } };
     if (action !== prunedAction) return;
     for (const { writer, ...link } of details.chains ?? []) this.#pruned.set(`request ${writer}`, link);
   }
@@ -197,12 +195,21 @@ class Verification {
   }
 }
 
-function placeOf(stream: Stream, { writer, seq, id }: LoggedEntry): string {
-  return `${stream} entry ${id} (writer ${writer}, number ${seq})`;
+function newestOf(signed: ReadonlyMap<number, string> | undefined): number {
+  let newest = 0;
+  for (const seq of signed?.keys() ?? []) newest = Math.max(newest, seq);
+  return newest;
 }
 
-function columnsMatch({ id, entry, columns = {} }: LoggedEntry): boolean {
-  const said = JSON.parse(entry) as Record<string, unknown>;
-  if (said.id !== id) return false;
-  return Object.entries(columns).every(([name, value]) => (said[name] ?? null) === value);
+function idsIn(stream: Stream, { id, text }: LoggedLink): string[] {
+  return stream === 'audit' ? [id] : text.split('\n').map((_, place) => entryIdIn(id, place));
+}
+
+/** Each entry begins with its own id. */
+function namesItself({ text }: LoggedLink, ids: readonly string[]): boolean {
+  return text.split('\n').every((line, place) => line.startsWith(`{"id":"${ids[place]}",`));
+}
+
+function placeOf(stream: Stream, { writer, seq, id }: LoggedLink): string {
+  return `${stream} ${stream === 'audit' ? 'entry' : 'block'} ${id} (writer ${writer}, number ${seq})`;
 }

@@ -8,7 +8,7 @@ import type { Origin } from '../access/caller.ts';
 import { check } from '../contract/check.ts';
 import { Failure, sentenceOf } from '../contract/errors.ts';
 import { getKey } from '../contract/tools.ts';
-import type { Form, Outcome, VaultReads, VaultRequest } from '../vault/read.ts';
+import type { Answered, Form, Outcome, VaultReads, VaultRequest } from '../vault/read.ts';
 import type { ToolSession, ToolSessions } from '../vault/sessions.ts';
 import { sessionHeader } from '../vault/sessions.ts';
 import type { OwnAddresses } from './addresses.ts';
@@ -98,9 +98,9 @@ function publicTokenOf(tool: Tool, sent: Readonly<Record<string, unknown>>): Vau
 }
 
 function picked(outcome: Outcome, reads: Reads | undefined): Buffer {
-  const { body } = (outcome as { answer: { body: Buffer } }).answer;
-  if (reads?.pick === undefined) return body;
-  const { structuredContent } = JSON.parse(body.toString('utf8')) as { structuredContent: unknown };
+  const { bytes } = (outcome as Answered).body;
+  if (reads?.pick === undefined) return bytes;
+  const { structuredContent } = JSON.parse(bytes.toString('utf8')) as { structuredContent: unknown };
   return resultOf(Buffer.from(JSON.stringify(reads.pick(structuredContent)), 'utf8'));
 }
 

@@ -11,28 +11,18 @@ import type { Schema } from './schema.ts';
 export interface Statement {
   readonly sql: string;
   readonly parameters: readonly unknown[];
-  /** The statement runs once for each row in here, instead of for `parameters`. */
-  readonly packed?: PackedRows;
   /** How many rows must change; another number refuses the unit as stale. */
   readonly expect?: number;
   /** Whether rows come back from it. */
   readonly returning?: boolean;
 }
 
-/**
- * Rows of short texts and numbers as one text: handing many small values to another thread one by one costs
- * more than storing them. No value may hold the two separators, which are control characters.
- */
-export interface PackedRows {
-  readonly text: string;
-  /** For each column whether it is a number. */
-  readonly numbers: readonly boolean[];
-}
-
 export interface Unit {
   readonly statements: readonly Statement[];
   /** Ids of the vaults, credentials and organizations whose kept copies are stale once this is committed. */
   readonly touches?: readonly string[];
+  /** No statement needs what another of them did, and none expects or returns anything: they may run as one. */
+  readonly independent?: boolean;
 }
 
 /** The rows that a unit's returning statements gave, statement by statement. */
@@ -71,10 +61,13 @@ export interface Engine {
   readonly db: Kysely<Schema>;
   /** Durable when it resolves. Throws `UnitsRefused`, or `Failure` UNAVAILABLE; then nothing was kept. */
   commit: Commit;
+  /** Any number of rows of texts and numbers, in their order, by one statement. */
   insertMany<T extends keyof Schema>(
     table: T,
     columns: Columns<T>,
     rows: readonly Readonly<Record<string, unknown>>[],
+    /** What is done about a row that is there already, in SQL. */
+    onConflict?: string,
   ): Statement;
   /** Called after each commit here, and for those of other processes as soon as they are known. */
   onChange(listener: ChangeListener): void;

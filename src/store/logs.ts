@@ -1,25 +1,18 @@
-/** The request log and the audit log: chained entries, the heads of the chains, and signed checkpoints. */
-import { type Selectable, sql } from 'kysely';
+/** The audit log, the heads of both logs' chains, how long each organization's logs are, and signed checkpoints. */
+import type { Selectable } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
 import { offsetOf, type Page, type PageOf } from './page.ts';
-import type { AuditLogTable, CheckpointTable, LogHeadTable, RequestLogTable } from './schema.ts';
+import type { AuditLogTable, CheckpointTable, LogCountTable, LogHeadTable } from './schema.ts';
 
-export type RequestLogRow = Omit<Selectable<RequestLogTable>, 'position'>;
 export type AuditLogRow = Omit<Selectable<AuditLogTable>, 'position'>;
-export type PlacedRow = (Selectable<RequestLogTable> | Selectable<AuditLogTable>) & {
-  readonly position: number;
-};
+export type PlacedAuditRow = Selectable<AuditLogTable>;
 export type LogHeadRow = Selectable<LogHeadTable>;
+export type LogCountRow = Selectable<LogCountTable>;
 export type CheckpointRow = Selectable<CheckpointTable>;
 export type Stream = 'request' | 'audit';
 
-export interface LogFilter {
+export interface AuditFilter {
   readonly organizationId: string;
-  readonly vaultId?: string | undefined;
-  readonly vaultIds?: readonly string[] | undefined;
-  readonly status?: number | undefined;
-  readonly address?: string | undefined;
-  readonly accessKeyId?: string | undefined;
   readonly action?: string | undefined;
   readonly subjectId?: string | undefined;
   /** Ids bound the time: they sort by it. */
@@ -27,34 +20,24 @@ export interface LogFilter {
   readonly beforeId?: string | undefined;
 }
 
-const chained = {
+const auditColumns: Columns<'audit_logs'> = {
   id: 'uuid',
   organization_id: 'uuid',
   writer: 'uuid',
   seq: 'bigint',
   entry: 'text',
-} as const;
-const requestColumns: Columns<'request_logs'> = {
-  ...chained,
-  hash: 'text',
-  mark: 'text',
-  vault_id: 'uuid',
-  access_key_id: 'uuid',
-  status: 'integer',
-  ip_address: 'text',
-};
-const auditColumns: Columns<'audit_logs'> = {
-  ...chained,
   hash: 'text',
   mark: 'text',
   action: 'text',
   subject_id: 'uuid',
   subject_revision: 'integer',
 };
+const countColumns: Columns<'log_counts'> = { organization_id: 'uuid', stream: 'text', total: 'bigint' };
+const addToCount =
+  'ON CONFLICT (organization_id, stream) DO UPDATE SET total = log_counts.total + excluded.total';
 
 export function logs({ db, insertMany }: Engine) {
-  const tables = { request: 'request_logs', audit: 'audit_logs' } as const;
-  // These two go with every group of entries, so they are built once and only their parameters change.
+  // It goes with every group of entries, so it is built once and only its parameters change.
   const headSql = db
     .insertInto('log_heads')
     .values({ writer: '', stream: '', seq: 0, hash: '' })
@@ -64,29 +47,8 @@ export function logs({ db, insertMany }: Engine) {
         .doUpdateSet(eb => ({ seq: eb.ref('excluded.seq'), hash: eb.ref('excluded.hash') })),
     )
     .compile().sql;
-  const countSql = db
-    .insertInto('log_counts')
-    .values({ organization_id: '', stream: '', total: 0 })
-    .onConflict(on =>
-      on
-        .columns(['organization_id', 'stream'])
-        .doUpdateSet({ total: sql`log_counts.total + excluded.total` }),
-    )
-    .compile().sql;
 
-  function requests(filter: LogFilter) {
-    let found = db.selectFrom('request_logs').where('organization_id', '=', filter.organizationId);
-    if (filter.vaultId !== undefined) found = found.where('vault_id', '=', filter.vaultId);
-    if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
-    if (filter.status !== undefined) found = found.where('status', '=', filter.status);
-    if (filter.address !== undefined) found = found.where('ip_address', '=', filter.address);
-    if (filter.accessKeyId !== undefined) found = found.where('access_key_id', '=', filter.accessKeyId);
-    if (filter.fromId !== undefined) found = found.where('id', '>=', filter.fromId);
-    if (filter.beforeId !== undefined) found = found.where('id', '<', filter.beforeId);
-    return found;
-  }
-
-  function audits(filter: LogFilter) {
+  function audits(filter: AuditFilter) {
     let found = db.selectFrom('audit_logs').where('organization_id', '=', filter.organizationId);
     if (filter.action !== undefined) found = found.where('action', '=', filter.action);
     if (filter.subjectId !== undefined) found = found.where('subject_id', '=', filter.subjectId);
@@ -95,29 +57,9 @@ export function logs({ db, insertMany }: Engine) {
     return found;
   }
 
-  async function totalOf(organizationId: string, stream: Stream): Promise<number> {
-    const row = await db
-      .selectFrom('log_counts')
-      .select('total')
-      .where('organization_id', '=', organizationId)
-      .where('stream', '=', stream)
-      .executeTakeFirst();
-    return row?.total ?? 0;
-  }
-
-  async function total(stream: Stream, filter: LogFilter, counted: () => Promise<number>): Promise<number> {
-    const narrowed = Object.entries(filter).some(
-      ([key, value]) => key !== 'organizationId' && value !== undefined,
-    );
-    return narrowed ? counted() : totalOf(filter.organizationId, stream);
-  }
-
   return {
     /** Entries of an organization that are kept. */
-    total: totalOf,
-
-    appendRequests: (rows: readonly RequestLogRow[]): Statement =>
-      insertMany('request_logs', requestColumns, rows),
+    total: (organizationId: string, stream: Stream) => totalOf(db, organizationId, stream),
 
     appendAudits: (rows: readonly AuditLogRow[]): Statement => insertMany('audit_logs', auditColumns, rows),
 
@@ -126,29 +68,16 @@ export function logs({ db, insertMany }: Engine) {
       parameters: [writer, stream, seq, hash],
     }),
 
-    count: (organizationId: string, stream: Stream, change: number): Statement => ({
-      sql: countSql,
-      parameters: [organizationId, stream, change],
-    }),
+    /** Adds to the totals. In the order of ids, so that two replicas never wait for each other. */
+    count: (changes: readonly LogCountRow[]): Statement =>
+      insertMany(
+        'log_counts',
+        countColumns,
+        changes.toSorted((a, b) => (a.organization_id < b.organization_id ? -1 : 1)),
+        addToCount,
+      ),
 
-    async requestPage(filter: LogFilter, page: Page): Promise<PageOf<RequestLogRow>> {
-      const found = requests(filter);
-      const rows = await found
-        .selectAll()
-        .orderBy('id', 'desc')
-        .limit(page.limit)
-        .offset(offsetOf(page))
-        .execute();
-      const count = async () =>
-        (await found.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()).total;
-      return { rows, total: await total('request', filter, count) };
-    },
-
-    /** The newest of the matching entries, for reading on from one stretch to the next. */
-    requestsBefore: (filter: LogFilter, limit: number): Promise<RequestLogRow[]> =>
-      requests(filter).selectAll().orderBy('id', 'desc').limit(limit).execute(),
-
-    async auditPage(filter: LogFilter, page: Page): Promise<PageOf<AuditLogRow>> {
+    async auditPage(filter: AuditFilter, page: Page): Promise<PageOf<AuditLogRow>> {
       const found = audits(filter);
       const rows = await found
         .selectAll()
@@ -156,18 +85,12 @@ export function logs({ db, insertMany }: Engine) {
         .limit(page.limit)
         .offset(offsetOf(page))
         .execute();
-      const count = async () =>
-        (await found.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow()).total;
-      return { rows, total: await total('audit', filter, count) };
+      if (!isNarrowed(filter)) return { rows, total: await totalOf(db, filter.organizationId, 'audit') };
+      const counted = await found
+        .select(({ fn }) => fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      return { rows, total: counted.total };
     },
-
-    request: (organizationId: string, id: string): Promise<RequestLogRow | undefined> =>
-      db
-        .selectFrom('request_logs')
-        .selectAll()
-        .where('id', '=', id)
-        .where('organization_id', '=', organizationId)
-        .executeTakeFirst(),
 
     audit: (organizationId: string, id: string): Promise<AuditLogRow | undefined> =>
       db
@@ -177,15 +100,15 @@ export function logs({ db, insertMany }: Engine) {
         .where('organization_id', '=', organizationId)
         .executeTakeFirst(),
 
-    /** A stretch of a whole stream in the order in which it came, for export and verification. */
-    stretch: (stream: Stream, after: number, limit: number): Promise<PlacedRow[]> =>
+    /** A stretch of the whole audit log in the order in which it came, for export and verification. */
+    auditStretch: (after: number, limit: number): Promise<PlacedAuditRow[]> =>
       db
-        .selectFrom(tables[stream])
+        .selectFrom('audit_logs')
         .selectAll()
         .where('position', '>', after)
         .orderBy('position')
         .limit(limit)
-        .execute() as Promise<PlacedRow[]>,
+        .execute(),
 
     heads: (): Promise<LogHeadRow[]> => db.selectFrom('log_heads').selectAll().execute(),
 
@@ -203,22 +126,26 @@ export function logs({ db, insertMany }: Engine) {
 
     addCheckpoint: (row: CheckpointRow): Statement => statement(db.insertInto('checkpoints').values(row)),
 
-    /** The oldest request entries that are older than an id, a few at a time. */
-    oldestRequests: (beforeId: string, limit: number): Promise<PlacedRow[]> =>
-      db
-        .selectFrom('request_logs')
-        .selectAll()
-        .where('id', '<', beforeId)
-        .orderBy('position')
-        .limit(limit)
-        .execute() as Promise<PlacedRow[]>,
-
     removeCheckpoints: (before: number): Statement =>
       statement(db.deleteFrom('checkpoints').where('number', '<', before)),
-
-    removeRequests: (through: number, beforeId: string, expect: number): Statement =>
-      statement(db.deleteFrom('request_logs').where('position', '<=', through).where('id', '<', beforeId), {
-        expect,
-      }),
   };
+}
+
+/** How many entries of an organization are kept, without counting them. */
+export async function totalOf(db: Engine['db'], organizationId: string, stream: Stream): Promise<number> {
+  const row = await db
+    .selectFrom('log_counts')
+    .select('total')
+    .where('organization_id', '=', organizationId)
+    .where('stream', '=', stream)
+    .executeTakeFirst();
+  return row?.total ?? 0;
+}
+
+/** Whether anything but the organization is asked for. */
+export function isNarrowed<F extends { readonly organizationId: string }>({
+  organizationId,
+  ...rest
+}: F): boolean {
+  return Object.values(rest).some(value => value !== undefined);
 }

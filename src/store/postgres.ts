@@ -72,19 +72,11 @@ export async function openPostgres(url: string): Promise<Engine> {
     name: 'postgres',
     db,
     commit: async units => {
-      const rows = await commit(pool, units);
+      const rows = await (isOneStatement(units) ? commitAtOnce(pool, units[0]!) : commit(pool, units));
       announcer.announce(touchedBy(units));
       return rows;
     },
-    insertMany: (table, columns, rows) => {
-      const names = Object.keys(columns);
-      const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
-      const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`;
-      const column = (name: string) => rows.map(row => row[name]);
-      const parameters = names.map(column);
-      refuseNul(parameters);
-      return { sql, parameters };
-    },
+    insertMany,
     onChange: announcer.add,
     hearsChanges: () => ear.hears,
     ping: async () => void (await pool.query('SELECT 1').catch(fail)),
@@ -96,6 +88,15 @@ export async function openPostgres(url: string): Promise<Engine> {
     },
   };
 }
+
+const insertMany: Engine['insertMany'] = (table, columns, rows, onConflict = '') => {
+  const names = Object.keys(columns);
+  const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
+  const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict}`;
+  const parameters = names.map(name => rows.map(row => row[name]));
+  refuseNul(parameters);
+  return { sql, parameters };
+};
 
 /** A value of `meta`, or undefined where there is no such table yet. Changes nothing. */
 export async function peekPostgres(url: string, key: string): Promise<Uint8Array | undefined> {
@@ -119,6 +120,42 @@ export async function peekPostgres(url: string, key: string): Promise<Uint8Array
 
 const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format: 'text' | 'binary') =>
   oid === bigint ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser;
+
+function isOneStatement(units: readonly Unit[]): boolean {
+  return units.length === 1 && units[0]!.independent === true && touchedBy(units).length === 0;
+}
+
+/** One round trip, and a transaction by itself. */
+async function commitAtOnce(pool: pg.Pool, unit: Unit, attempt = 1): Promise<readonly UnitRows[]> {
+  try {
+    await pool.query(combined(unit.statements));
+    return [[]];
+  } catch (error) {
+    if (!transient.has(codeOf(error)) || attempt === attempts) return fail(error);
+  }
+  await sleep(Math.random() * 50 * attempt);
+  return commitAtOnce(pool, unit, attempt + 1);
+}
+
+const combinations = new Map<string, string>();
+
+/** Statements that need nothing of each other, as one that is prepared once on each connection. */
+function combined(statements: readonly Statement[]): pg.QueryConfig {
+  let before = 0;
+  const parts = statements.map(({ sql, parameters }, index) => {
+    const shifted = sql.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`);
+    before += parameters.length;
+    return index === statements.length - 1 ? shifted : `s${index} AS (${shifted})`;
+  });
+  const last = parts.pop()!;
+  const text = parts.length === 0 ? last : `WITH ${parts.join(', ')} ${last}`;
+  if (!combinations.has(text)) combinations.set(text, `combined ${combinations.size}`);
+  return {
+    name: combinations.get(text)!,
+    text,
+    values: statements.flatMap(statement => statement.parameters),
+  };
+}
 
 async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promise<readonly UnitRows[]> {
   const client = await pool.connect().catch(fail);

@@ -114,27 +114,43 @@ export interface CredentialTable extends Stamped {
 }
 
 interface Chained {
-  /** The order in which entries came to this database; ids may be a little out of it between writers. */
-  position: Generated<number>;
   id: string;
-  organization_id: string | null;
   writer: string;
   seq: number;
-  /** The entry itself, in the very bytes that were hashed. */
-  entry: string;
   /** Base64url, like the mark. */
   hash: string;
   mark: string;
 }
 
-export interface RequestLogTable extends Chained {
+/** The vault requests that shared one sync to disk. */
+export interface RequestBlockTable extends Chained {
+  /** The entries, a line each, in the very bytes that were hashed. */
+  entries: string;
+}
+
+/**
+ * Where to look for an organization's requests: one row for those entries of a block that agree in all of this.
+ * Requests of strangers belong to no organization, and are in nobody's list.
+ */
+export interface RequestIndexTable {
+  organization_id: string;
+  block_id: string;
+  /** Counts the rows of one block. */
+  part: number;
   vault_id: string | null;
   access_key_id: string | null;
   status: number;
   ip_address: string;
+  /** How many entries these are. */
+  entries: number;
 }
 
 export interface AuditLogTable extends Chained {
+  /** The order in which entries came to this database; ids may be a little out of it between writers. */
+  position: Generated<number>;
+  organization_id: string | null;
+  /** The entry itself, in the very bytes that were hashed. */
+  entry: string;
   action: string;
   subject_id: string | null;
   /** The revision that the subject's row has since this entry; null where nothing changed. */
@@ -334,7 +350,8 @@ export interface Schema {
   tags: TagTable;
   counts: CountTable;
   credentials: CredentialTable;
-  request_logs: RequestLogTable;
+  request_blocks: RequestBlockTable;
+  request_index: RequestIndexTable;
   audit_logs: AuditLogTable;
   log_heads: LogHeadTable;
   log_counts: LogCountTable;

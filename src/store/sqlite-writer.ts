@@ -4,8 +4,7 @@
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import type { PackedRows, Refusal, Statement, Unit } from './engine.ts';
-import { unpackRows } from './packed-rows.ts';
+import type { Refusal, Statement, Unit } from './engine.ts';
 
 export interface Submission {
   readonly id: number;
@@ -20,7 +19,6 @@ export type SubmissionResult =
 const constraintUnique = 2067;
 const constraintPrimaryKey = 1555;
 const highestGroup = 64;
-const rowsAtOnce = 8;
 
 class Stale extends Error {}
 
@@ -64,7 +62,7 @@ function runSubmission({ id, units }: Submission): SubmissionResult {
   const rows: Record<string, unknown>[][][] = [];
   command('SAVEPOINT submission');
   for (const [index, unit] of units.entries()) {
-    const outcome = runUnit(unit);
+    const outcome = runUnit(unit, units.length > 1);
     if (typeof outcome === 'string') refusals.set(index, outcome);
     else rows.push(outcome);
   }
@@ -73,41 +71,27 @@ function runSubmission({ id, units }: Submission): SubmissionResult {
   return refusals.size > 0 ? { id, refusals } : { id, rows };
 }
 
-function runUnit(unit: Unit): Record<string, unknown>[][] | Refusal {
-  command('SAVEPOINT unit');
+/** One unit needs no savepoint of its own: with it the whole submission is refused. */
+function runUnit(unit: Unit, amongOthers: boolean): Record<string, unknown>[][] | Refusal {
+  if (amongOthers) command('SAVEPOINT unit');
   try {
     const rows = unit.statements.map(runStatement).filter(result => result !== null);
-    command('RELEASE unit');
+    if (amongOthers) command('RELEASE unit');
     return rows;
   } catch (error) {
     const refusal = refusalOf(error);
-    command('ROLLBACK TO unit');
-    command('RELEASE unit');
+    if (amongOthers) command('ROLLBACK TO unit');
+    if (amongOthers) command('RELEASE unit');
     return refusal;
   }
 }
 
 function runStatement(statement: Statement): Record<string, unknown>[] | null {
-  const { sql, parameters, packed, returning } = statement;
+  const { sql, parameters, returning } = statement;
   if (returning) return prepare(sql).all(...inputs(parameters));
-  const changed = packed === undefined ? run(sql, parameters) : runPacked(sql, packed);
+  const changed = Number(prepare(sql).run(...inputs(parameters)).changes);
   if (statement.expect !== undefined && changed !== statement.expect) throw new Stale();
   return null;
-}
-
-function run(sql: string, parameters: readonly unknown[]): number {
-  return Number(prepare(sql).run(...inputs(parameters)).changes);
-}
-
-/** Several rows at a time: calling into the engine costs as much as storing a short row. */
-function runPacked(sql: string, packed: PackedRows): number {
-  const rows = unpackRows(packed);
-  const several = `${sql}${`, (${packed.numbers.map(() => '?').join(', ')})`.repeat(rowsAtOnce - 1)}`;
-  let at = 0;
-  for (; at + rowsAtOnce <= rows.length; at += rowsAtOnce)
-    run(several, rows.slice(at, at + rowsAtOnce).flat());
-  for (; at < rows.length; at++) run(sql, rows[at]!);
-  return rows.length;
 }
 
 /** Anything but a refusal is the whole group's failure: a full disk is not one unit's fault. */

@@ -22,7 +22,6 @@ import {
   UnitsRefused,
 } from './engine.ts';
 import { migrate } from './migrations/migrations.ts';
-import { packRows } from './packed-rows.ts';
 import type { Schema } from './schema.ts';
 import type { Submission, SubmissionResult } from './sqlite-writer.ts';
 
@@ -63,13 +62,7 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
       announcer.announce(touchedBy(units));
       return rows;
     },
-    insertMany: (table, columns, rows) => {
-      const names = Object.keys(columns);
-      const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-      const packed = packRows(names, Object.values(columns), rows);
-      refuseNul([packed.text]);
-      return { sql, parameters: [], packed };
-    },
+    insertMany,
     onChange: announcer.add,
     hearsChanges: () => true, // Its own it knows at once, and the file can't go away like a connection.
     ping: async () => void reader.prepare('SELECT 1').get(),
@@ -80,6 +73,16 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
     },
   };
 }
+
+/** All rows are one text: handing many small values to another thread one by one costs more than storing them. */
+const insertMany: Engine['insertMany'] = (table, columns, rows, onConflict = '') => {
+  const names = Object.keys(columns);
+  const values = rows.map(row => names.map(name => row[name]));
+  for (const row of values) refuseNul(row);
+  const picked = names.map((_, index) => `value ->> ${index}`).join(', ');
+  const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT ${picked} FROM json_each(?) WHERE true ${onConflict}`;
+  return { sql, parameters: [JSON.stringify(values)] };
+};
 
 /** A value of `meta`, or undefined where there is no such file or table yet. Changes nothing. */
 export function peekSqlite(path: string, key: string): Uint8Array | undefined {

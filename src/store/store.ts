@@ -12,6 +12,7 @@ import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
+import { requestLogs } from './request-logs.ts';
 import { resources } from './resources.ts';
 import { sessions } from './sessions.ts';
 import { openSqlite, peekSqlite } from './sqlite.ts';
@@ -24,6 +25,7 @@ export interface Store {
   readonly resources: ReturnType<typeof resources>;
   readonly credentials: ReturnType<typeof credentials>;
   readonly logs: ReturnType<typeof logs>;
+  readonly requestLogs: ReturnType<typeof requestLogs>;
   readonly outbox: ReturnType<typeof outbox>;
   readonly webhooks: ReturnType<typeof webhooks>;
   readonly deliveries: ReturnType<typeof deliveries>;
@@ -54,6 +56,7 @@ export async function openStore(location: Location): Promise<Store> {
     resources: resources(engine),
     credentials: credentials(engine),
     logs: logs(engine),
+    requestLogs: requestLogs(engine),
     outbox: outbox(engine),
     webhooks: webhooks(engine),
     deliveries: deliveries(engine),

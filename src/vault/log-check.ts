@@ -15,7 +15,7 @@ import type { Parts } from './parts.ts';
 const fresh = 60_000;
 /** Small logs are proven while one waits. */
 const patience = 1_000;
-const entriesPerTurn = 200;
+const linksPerTurn = 200;
 
 interface Result {
   readonly at: number;
@@ -61,11 +61,11 @@ export function logCheckWith({ store, keyring, guard, now }: Parts): LogCheck {
 function unhurried(source: LogSource): LogSource {
   return {
     ...source,
-    async *entries(stream) {
+    async *links(stream) {
       let count = 0;
-      for await (const entry of source.entries(stream)) {
-        yield entry;
-        if (++count % entriesPerTurn === 0) await turn();
+      for await (const link of source.links(stream)) {
+        yield link;
+        if (++count % linksPerTurn === 0) await turn();
       }
     },
   };

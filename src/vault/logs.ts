@@ -4,26 +4,30 @@ import type { List } from '../contract/common.ts';
 import { Failure } from '../contract/errors.ts';
 import { firstIdAt } from '../contract/id.ts';
 import type { AuditLog, AuditLogQuery, RequestLog, RequestLogQuery } from '../contract/logs.ts';
+import { blockIdOf, entriesOf } from '../logs/blocks.ts';
 import { receiptOf } from '../logs/chain.ts';
-import type { AuditLogRow, LogFilter, RequestLogRow } from '../store/logs.ts';
+import type { RequestEntry } from '../logs/entries.ts';
+import type { AuditLogRow } from '../store/logs.ts';
+import type { RequestBlockRow, RequestFilter } from '../store/request-logs.ts';
 import { listOf } from './collection.ts';
 import type { Parts } from './parts.ts';
 
-type RequestFilter = Omit<RequestLogQuery, 'page' | 'limit'>;
+type RequestQuery = Omit<RequestLogQuery, 'page' | 'limit'>;
 
 export interface Logs {
   requests(caller: Caller, query: RequestLogQuery): Promise<List<RequestLog>>;
   request(caller: Caller, id: string): Promise<RequestLog>;
   /** Every matching entry, newest first, a stretch at a time. */
-  exportRequests(caller: Caller, filter: RequestFilter): Promise<AsyncIterable<RequestLog>>;
+  exportRequests(caller: Caller, query: RequestQuery): Promise<AsyncIterable<RequestLog>>;
   audits(caller: Caller, query: AuditLogQuery): Promise<List<AuditLog>>;
   audit(caller: Caller, id: string): Promise<AuditLog>;
 }
 
-const stretch = 500;
+/** In blocks. */
+const stretch = 50;
 
 export function logsWith({ store, guard }: Parts): Logs {
-  function requestFilter(caller: Caller, query: RequestFilter): LogFilter {
+  function filterOf(caller: Caller, query: RequestQuery): RequestFilter {
     return {
       organizationId: caller.organizationId,
       vaultIds: caller.vaultIds ?? undefined,
@@ -35,35 +39,37 @@ export function logsWith({ store, guard }: Parts): Logs {
     };
   }
 
-  async function* stretches(filter: LogFilter): AsyncIterable<RequestLog> {
+  async function* stretches(filter: RequestFilter): AsyncIterable<RequestLog> {
     let beforeId = filter.beforeId;
     for (;;) {
-      const rows = await store.logs.requestsBefore({ ...filter, beforeId }, stretch);
-      yield* rows.map(presentRequest);
-      if (rows.length < stretch) return;
-      beforeId = rows.at(-1)!.id;
+      const blocks = await store.requestLogs.newest({ ...filter, beforeId }, stretch);
+      for (const block of blocks) yield* matching(block, filter);
+      if (blocks.length < stretch) return;
+      beforeId = blocks.at(-1)!.id;
     }
   }
 
   return {
     async requests(caller, query) {
       await guard.admit(caller, 'logs:read');
-      const { rows, total } = await store.logs.requestPage(requestFilter(caller, query), query);
-      return listOf(rows.map(presentRequest), total, query);
+      const filter = filterOf(caller, query);
+      const { blocks, skip } = await store.requestLogs.page(filter, query);
+      const entries = blocks.flatMap(block => matching(block, filter)).slice(skip, skip + query.limit);
+      return listOf(entries, await store.requestLogs.total(filter), query);
     },
 
     async request(caller, id) {
       await guard.admit(caller, 'logs:read');
-      const row = await store.logs.request(caller.organizationId, id);
-      if (row === undefined || (caller.vaultIds !== null && !caller.vaultIds.includes(row.vault_id ?? ''))) {
-        throw new Failure('NOT_FOUND');
-      }
-      return presentRequest(row);
+      const block = await store.requestLogs.block(blockIdOf(id));
+      const entries = block === undefined ? [] : matching(block, filterOf(caller, {}));
+      const found = entries.find(entry => entry.id === id);
+      if (found === undefined) throw new Failure('NOT_FOUND');
+      return found;
     },
 
-    async exportRequests(caller, filter) {
+    async exportRequests(caller, query) {
       await guard.admit(caller, 'logs:read');
-      return stretches(requestFilter(caller, filter));
+      return stretches(filterOf(caller, query));
     },
 
     async audits(caller, query) {
@@ -91,9 +97,24 @@ function period({ from, to }: { from?: number | undefined; to?: number | undefin
   };
 }
 
-function presentRequest(row: RequestLogRow): RequestLog {
-  const { organization_id, ...entry } = JSON.parse(row.entry);
-  return { ...entry, receipt: receiptOf(row.id, row.hash) };
+/** What a filter finds in a block, newest first. The time is the whole block's. */
+function matching({ entries, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
+  return entriesOf(entries)
+    .filter(entry => matches(entry, filter))
+    .map(({ organization_id, ...entry }) => ({ ...entry, receipt: receiptOf(entry.id, hash) }) as RequestLog)
+    .reverse();
+}
+
+function matches(entry: RequestEntry, filter: RequestFilter): boolean {
+  const { organizationId, vaultIds, vaultId, accessKeyId, status, address } = filter;
+  return (
+    entry.organization_id === organizationId &&
+    (vaultIds === undefined || vaultIds.includes(entry.vault_id ?? '')) &&
+    (vaultId === undefined || entry.vault_id === vaultId) &&
+    (accessKeyId === undefined || entry.access_key_id === accessKeyId) &&
+    (status === undefined || entry.status === status) &&
+    (address === undefined || entry.ip_address === address)
+  );
 }
 
 function presentAudit(row: AuditLogRow): AuditLog {

@@ -7,7 +7,7 @@
 import type { Origin, Reader } from '../access/caller.ts';
 import { Failure, statusOf } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
-import { type AuditEntry, logText, type RequestEntry } from '../logs/entries.ts';
+import { type AuditEntry, isSuccess, logText, type RequestEntry } from '../logs/entries.ts';
 import { ChangeRefused, type Ledger } from '../logs/ledger.ts';
 import type { CredentialRow } from '../store/credentials.ts';
 import { type Answers, requestedText, type Selection } from './answers.ts';
@@ -15,7 +15,7 @@ import type { Authenticator } from './authenticate.ts';
 import { type Detail, type Details, detailKey, requestedDetail } from './details.ts';
 import { retryingStale, StaleChange } from './guard.ts';
 import type { Parts } from './parts.ts';
-import { type ReadyAnswer, ReadyAnswers } from './ready.ts';
+import { type KeptAnswer, OpenBody, type ReadyAnswer, ReadyAnswers } from './ready.ts';
 import { Turns } from './turns.ts';
 
 export interface VaultRequest {
@@ -48,9 +48,17 @@ export interface Form {
   readonly shape: (body: Buffer) => Buffer;
 }
 
+export interface Answered {
+  readonly status: 200;
+  readonly contentType: string;
+  readonly etag: string;
+  readonly body: OpenBody;
+  readonly receipt: string;
+}
+
 /** What may be handed out: its entry is in the log. */
 export type Outcome =
-  | { readonly status: 200; readonly answer: ReadyAnswer; readonly receipt: string }
+  | Answered
   | { readonly status: 304; readonly etag: string; readonly receipt: string }
   | { readonly status: number; readonly failure: Failure; readonly receipt: string };
 
@@ -73,7 +81,8 @@ interface Progress {
   vaultId: string | null;
 }
 
-type Served = { answer: ReadyAnswer } | { etag: string } | { failure: Failure };
+/** What is kept ready stays sealed until its entry is in the log. */
+type Served = { kept: KeptAnswer } | { answer: ReadyAnswer } | { etag: string } | { failure: Failure };
 
 const window = 60;
 
@@ -137,14 +146,15 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
 
   function findReady(reader: Reader, asked: VaultRequest, progress: Progress): Served | null {
     const selection = asked.selection();
-    progress.requested = 'what' in selection ? requestedDetail(selection) : requestedText(selection);
-    if (isOwn(selection)) return null;
-    const kept = ready.peek(reader.vaultId, keyOf(reader, selection, asked.form), now());
-    if (kept === undefined) return null;
+    const kept = isOwn(selection)
+      ? undefined
+      : ready.peek(reader.vaultId, keyOf(reader, selection, asked.form), now());
+    if (kept === undefined) {
+      progress.requested = 'what' in selection ? requestedDetail(selection) : requestedText(selection);
+      return null;
+    }
     progress.requested = kept.requested;
-    return matches(asked.ifNoneMatch, kept)
-      ? { etag: kept.etag }
-      : { answer: { ...kept, body: ready.open(kept) } };
+    return matches(asked.ifNoneMatch, kept) ? { etag: kept.etag } : { kept };
   }
 
   function make(reader: Reader, selection: Selection | Detail): Promise<ReadyAnswer> {
@@ -208,7 +218,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     const { credentialId, requested, organizationId, vaultId } = progress;
     return {
       organization_id: organizationId,
-      success: status < 400,
+      success: isSuccess(status),
       resource_type: 'vault',
       ip_address: asked.origin.address,
       route: asked.route,
@@ -224,16 +234,30 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     };
   }
 
+  /** Nothing is opened, and nothing is handed out, before the entry is durable. */
+  async function logged(
+    asked: VaultRequest,
+    progress: Progress,
+    served: Served,
+    started: number,
+  ): Promise<Outcome> {
+    const status = 'failure' in served ? statusOf[served.failure.code] : 'etag' in served ? 304 : 200;
+    const receipt = await ledger.record(entryOf(asked, progress, status, started));
+    if ('failure' in served) return { status, failure: served.failure, receipt };
+    if ('etag' in served) return { status: 304, etag: served.etag, receipt };
+    const body = 'kept' in served ? ready.open(served.kept) : new OpenBody(served.answer.body);
+    const { contentType, etag } = 'kept' in served ? served.kept : served.answer;
+    return { status: 200, contentType, etag, body, receipt };
+  }
+
   return {
-    async request(asked) {
+    request(asked) {
       const started = performance.now();
       const progress: Progress = { credentialId: null, requested: '', organizationId: null, vaultId: null };
-      const served = await serving(asked, progress);
-      const status = 'failure' in served ? statusOf[served.failure.code] : 'etag' in served ? 304 : 200;
-      const receipt = await ledger.record(entryOf(asked, progress, status, started));
-      if ('failure' in served) return { status, failure: served.failure, receipt };
-      if ('etag' in served) return { status: 304, etag: served.etag, receipt };
-      return { status: 200, answer: served.answer, receipt };
+      const served = serving(asked, progress);
+      return served instanceof Promise
+        ? served.then(later => logged(asked, progress, later, started))
+        : logged(asked, progress, served, started);
     },
   };
 }

@@ -18,16 +18,32 @@ export interface ReadyAnswer {
   readonly validUntil: number;
 }
 
-interface Entry extends Omit<ReadyAnswer, 'body'> {
+/** A body that was opened: its bytes, and the same as a text of one byte a character, to be sent with the headers. */
+export class OpenBody {
+  readonly bytes: Buffer;
+  #text: string | null = null;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  get text(): string {
+    if (this.#text === null) this.#text = this.bytes.toString('latin1');
+    return this.#text;
+  }
+}
+
+/** An answer that is kept, sealed. */
+export interface KeptAnswer extends Omit<ReadyAnswer, 'body'> {
   /** Vault, selection and narrowing, bound into the blob. */
   readonly place: Uint8Array;
   readonly sealed: Sealed;
   /** Opened for the requests of this turn of the event loop; the next turn opens it again. */
-  opened: Buffer | null;
+  opened: OpenBody | null;
 }
 
 interface VaultEntries {
-  readonly entries: Map<string, Entry>;
+  readonly entries: Map<string, KeptAnswer>;
   readonly loads: Map<string, Promise<ReadyAnswer>>;
 }
 
@@ -51,19 +67,19 @@ export class ReadyAnswers {
   }
 
   /** The answer as it is kept, still sealed, or undefined where it must be made. */
-  peek(vaultId: string, key: string, now: number): Entry | undefined {
+  peek(vaultId: string, key: string, now: number): KeptAnswer | undefined {
     const entry = this.#vaults.get(vaultId)?.entries.get(key);
     if (entry === undefined || now >= entry.validUntil || !this.#changes.hearsChanges()) return undefined;
     return entry;
   }
 
-  open(entry: Entry): Buffer {
-    if (entry.opened !== null) return entry.opened;
-    entry.opened = this.#seal.open(entry.place, entry.sealed);
+  open(kept: KeptAnswer): OpenBody {
+    if (kept.opened !== null) return kept.opened;
+    kept.opened = new OpenBody(this.#seal.open(kept.place, kept.sealed));
     setImmediate(() => {
-      entry.opened = null;
+      kept.opened = null;
     });
-    return entry.opened;
+    return kept.opened;
   }
 
   load(vaultId: string, key: string, make: () => Promise<ReadyAnswer>): Promise<ReadyAnswer> {

@@ -139,35 +139,40 @@ async function credentials(db: Kysely<unknown>, types: ColumnTypes): Promise<voi
 }
 
 async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
-  const chained = (table: 'request_logs' | 'audit_logs') =>
-    db.schema
-      .createTable(table)
-      .addColumn('position', types.serial as never, col => col.primaryKey())
-      .addColumn('id', types.id, col => col.notNull())
-      .addColumn('organization_id', types.id)
+  const chained = <T extends string, C extends string>(table: CreateTableBuilder<T, C>) =>
+    table
       .addColumn('writer', types.id, col => col.notNull())
       .addColumn('seq', types.time, col => col.notNull())
-      .addColumn('entry', 'text', col => col.notNull())
       .addColumn('hash', 'text', col => col.notNull())
       .addColumn('mark', 'text', col => col.notNull());
-  await chained('request_logs')
+  await chained(db.schema.createTable('request_blocks'))
+    .addColumn('id', types.id, col => col.primaryKey())
+    .addColumn('entries', 'text', col => col.notNull())
+    .execute();
+  await db.schema
+    .createTable('request_index')
+    .addColumn('organization_id', types.id, col => col.notNull())
+    .addColumn('block_id', types.id, col => col.notNull())
+    .addColumn('part', 'integer', col => col.notNull())
     .addColumn('vault_id', types.id)
     .addColumn('access_key_id', types.id)
     .addColumn('status', 'integer', col => col.notNull())
     .addColumn('ip_address', 'text', col => col.notNull())
+    .addColumn('entries', 'integer', col => col.notNull())
+    .addPrimaryKeyConstraint('request_index_key', ['organization_id', 'block_id', 'part'])
+    .modifyEnd(types.clustered)
     .execute();
-  // Both carry the status, so that a filtered list's total is counted without looking at the entries.
+  // It carries all that a vault's list and its total need, so that they are no look at each row.
   await db.schema
-    .createIndex('request_logs_of_organization')
-    .on('request_logs')
-    .columns(['organization_id', 'id', 'status'])
+    .createIndex('request_index_of_vault')
+    .on('request_index')
+    .columns(['vault_id', 'organization_id', 'block_id', 'status', 'entries'])
     .execute();
-  await db.schema
-    .createIndex('request_logs_of_vault')
-    .on('request_logs')
-    .columns(['vault_id', 'organization_id', 'id', 'status'])
-    .execute();
-  await chained('audit_logs')
+  await chained(db.schema.createTable('audit_logs'))
+    .addColumn('position', types.serial as never, col => col.primaryKey())
+    .addColumn('id', types.id, col => col.notNull())
+    .addColumn('organization_id', types.id)
+    .addColumn('entry', 'text', col => col.notNull())
     .addColumn('action', 'text', col => col.notNull())
     .addColumn('subject_id', types.id)
     .addColumn('subject_revision', 'integer')

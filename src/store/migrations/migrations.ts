@@ -1,5 +1,5 @@
 /** Brings a database forward to the newest schema, under a lock, one step after another. There is no way back. */
-import { type Kysely, type Migration, Migrator } from 'kysely';
+import { type Kysely, type Migration, Migrator, type RawBuilder, sql } from 'kysely';
 import type { Engine } from '../engine.ts';
 import { foundation } from './001-foundation.ts';
 import { events } from './002-events.ts';
@@ -14,6 +14,8 @@ export interface ColumnTypes {
   readonly time: 'bigint' | 'integer';
   /** A number that counts up by itself. */
   readonly serial: 'bigserial' | 'integer';
+  /** Ends the definition of a table that is kept in the order of its key. */
+  readonly clustered: RawBuilder<unknown>;
 }
 
 export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
@@ -25,8 +27,8 @@ const steps: Readonly<Record<string, Step>> = {
 };
 
 const columnTypes: Record<EngineName, ColumnTypes> = {
-  sqlite: { id: 'text', bytes: 'blob', time: 'integer', serial: 'integer' },
-  postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint', serial: 'bigserial' },
+  sqlite: { id: 'text', bytes: 'blob', time: 'integer', serial: 'integer', clustered: sql`WITHOUT ROWID` },
+  postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint', serial: 'bigserial', clustered: sql`` },
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees schemas of the past, which have no types
