@@ -24,7 +24,7 @@ type ValuesOf<O extends Options> = {
   readonly [Name in keyof O]: O[Name] extends Option<infer T> ? T : never;
 };
 
-const text = (value: string, help: string): Option<string | null> => ({
+export const text = (value: string, help: string): Option<string | null> => ({
   value,
   help,
   fallback: null,
@@ -34,7 +34,7 @@ const text = (value: string, help: string): Option<string | null> => ({
   },
 });
 
-const flag = (help: string): Option<boolean> => ({
+export const flag = (help: string): Option<boolean> => ({
   help,
   fallback: false,
   parse: given => {
@@ -179,20 +179,6 @@ export const setPlanOptions = {
   'enterprise-limit': setupOptions['enterprise-limit'],
 };
 
-export const keyringStatusOptions = { ...placeOptions, json: setupOptions.json };
-
-export const keyringRotateOptions = {
-  ...keyringStatusOptions,
-  'new-term': flag('start another term although an earlier one is not finished'),
-};
-
-export const rootKeyRotateOptions = {
-  ...placeOptions,
-  'new-root-key-file': text('FILE', 'the new root key; made where there is none yet'),
-  'new-passphrase-file': text('FILE', 'protect the keyring by the passphrase in FILE from now on'),
-  'new-passphrase-prompt': flag('ask for that passphrase, twice'),
-};
-
 /** What is secret has no flag: a command line is for everyone to see. */
 export interface EnvironmentSecrets {
   readonly passphrase: string | null;
@@ -233,23 +219,6 @@ export type RootKeyPlace = Pick<
   Place,
   'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
 >;
-
-/** The root key that the flags for a new one name. */
-export function newRootKeyOf(config: ValuesOf<typeof rootKeyRotateOptions>): RootKeyPlace {
-  const {
-    data,
-    'new-root-key-file': file,
-    'new-passphrase-file': words,
-    'new-passphrase-prompt': ask,
-  } = config;
-  if ([file !== null, words !== null, ask].filter(Boolean).length !== 1) {
-    throw new UsageError(
-      'give one of --new-root-key-file, --new-passphrase-file and --new-passphrase-prompt',
-    );
-  }
-  const place = { data, 'root-key-file': file, 'passphrase-file': words, passphrase: null };
-  return { ...place, 'passphrase-prompt': ask };
-}
 
 export interface Environment {
   readonly [name: string]: string | undefined;

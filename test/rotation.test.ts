@@ -335,6 +335,27 @@ for (const engine of engines) {
       });
     });
 
+    it('an older keyring that somebody puts back is not followed: nothing is sealed until it is gone', async () => {
+      const put = (hex: string) =>
+        write(
+          service,
+          `UPDATE meta SET value = ${engine === 'sqlite' ? `X'${hex}'` : `'\\x${hex}'`} WHERE key = 'keyring'`,
+        );
+      const stored = async () =>
+        (await storedBytes(service, "SELECT value FROM meta WHERE key = 'keyring'"))[0]!.toString('hex');
+      const make = async (name: string) => (await service.call('POST', '/v1/vaults', { name })).status;
+      const older = await stored();
+      await rotated(service);
+      assert.equal(await make('before'), 200);
+      const newer = await stored();
+      await put(older);
+      assert.equal(await make('meanwhile'), 503);
+      assert.equal((await service.call('GET', '/v1/vaults')).status, 200);
+      await put(newer);
+      assert.equal(await make('after'), 200);
+      assert.equal((await termsInUse(service)).length, 1);
+    });
+
     it('a term is not taken out of the keyring while a row names it', async () => {
       await beside(service, async ({ store, keyring }) => {
         const stored = (await store.terms.keyring())!;

@@ -1,9 +1,15 @@
 /** `strongroom keyring`: starts a new key-encryption term beside a running service, and tells how far that is. */
-import { helpFor, keyringRotateOptions, keyringStatusOptions, readConfig } from '../config.ts';
+import { flag, helpFor, placeOptions, readConfig } from '../config.ts';
 import { openStrongroom } from '../open.ts';
 import type { Counts, RotationReport, RotationState } from '../vault/rotation.ts';
 import type { Command } from './command.ts';
 import { operatorOf } from './operator.ts';
+
+const statusOptions = { ...placeOptions, json: flag('print one JSON object') };
+const rotateOptions = {
+  ...statusOptions,
+  'new-term': flag('start another term although an earlier one is not finished'),
+};
 
 export const rotateCommand: Command = {
   usage: 'keyring rotate [flags]',
@@ -12,10 +18,10 @@ export const rotateCommand: Command = {
     helpFor(
       'keyring rotate [flags]',
       'Starts a new term and moves everything to it, while the service runs. Cut off, it is finished by the next run.',
-      keyringRotateOptions,
+      rotateOptions,
     ),
   run: async args => {
-    const config = readConfig(keyringRotateOptions, args, process.env);
+    const config = readConfig(rotateOptions, args, process.env);
     const say = (line: string) => {
       if (!config.json) process.stdout.write(`${line}\n`);
     };
@@ -38,10 +44,9 @@ export const rotateCommand: Command = {
 export const statusCommand: Command = {
   usage: 'keyring status [flags]',
   summary: 'tell which term is in use, and what older ones still wrap',
-  help: () =>
-    helpFor('keyring status [flags]', 'Tells the state of the keyring’s terms.', keyringStatusOptions),
+  help: () => helpFor('keyring status [flags]', 'Tells the state of the keyring’s terms.', statusOptions),
   run: async args => {
-    const config = readConfig(keyringStatusOptions, args, process.env);
+    const config = readConfig(statusOptions, args, process.env);
     const strongroom = await openStrongroom(config, false);
     try {
       const state = await strongroom.domain.rotation.state();

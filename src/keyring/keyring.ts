@@ -200,21 +200,14 @@ export class Keyring {
     const bytes = openDirect(this.#termOf(wrapped), this.#vaultContext(place), wrapped);
     const parent: ParentKey = { id: 1, key: createSecretKey(bytes) };
     bytes.fill(0);
-    return this.#box(
-      place,
-      () => parent,
-      () => parent,
-    );
+    const parentOf = () => parent;
+    return this.#box(place, parentOf, parentOf);
   }
 
   /** For what belongs to an organization and to no vault: webhook secrets, second factors. */
   organizationBox(organization: string): Box {
-    const place = { organization, vault: '' };
-    return this.#box(
-      place,
-      bytes => this.#termOf(bytes),
-      () => this.#current,
-    );
+    const termOf = (bytes: Uint8Array) => this.#termOf(bytes);
+    return this.#box({ organization, vault: '' }, termOf, () => this.#current);
   }
 
   /** What lies in an organization's box, sealed under the current term, or null where it already is. */
@@ -286,32 +279,6 @@ export class Keyring {
     if (term === undefined) throw new Unsealable();
     return term;
   }
-}
-
-/** How sealed bytes name a term: what a store looks for that can't open them. */
-export function termMark(term: number): Uint8Array {
-  const mark = Buffer.alloc(4);
-  mark.writeUInt32BE(term);
-  return mark;
-}
-
-/** Seals what lives in this process's memory alone, under a key that dies with it. One decryption to open. */
-export class MemorySeal {
-  readonly #key: ParentKey = { id: 0, key: createSecretKey(randomBytes(keySize)) };
-
-  seal(place: Uint8Array, plain: Uint8Array): Sealed {
-    return sealDirect(this.#key, place, plain, randomBytes);
-  }
-
-  open(place: Uint8Array, bytes: Sealed): Buffer {
-    return openDirect(this.#key, place, bytes);
-  }
-}
-
-/** A fast mark of a text for look-ups in this process's memory: without its key nobody can aim at an entry. */
-export function memoryDigest(): (text: string) => string {
-  const key = randomBytes(keySize).toString('base64');
-  return text => digest('sha256', key + text, 'base64url');
 }
 
 /** Constant in time for equal lengths; stored digests have one length, so another length is damage. */

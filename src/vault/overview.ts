@@ -7,7 +7,7 @@ import type { Caller } from '../access/caller.ts';
 import { type Action, holds } from '../access/policy.ts';
 import type { About, Overview } from '../contract/overview.ts';
 import { iso, isoOrNull } from '../contract/text.ts';
-import { termMark } from '../keyring/keyring.ts';
+import { parentMark } from '../keyring/envelope.ts';
 import { type HourCounts, hourLength } from '../logs/hours.ts';
 import type { Busy } from '../store/overview.ts';
 import { credentialKinds } from './authenticate.ts';
@@ -148,7 +148,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
         keyring_rotated_at: isoOrNull(keyring.terms.at(-1)!.started),
         vault_keys_on_older_terms: await store.terms.vaultsBehind(
           caller.organizationId,
-          termMark(keyring.term),
+          parentMark(keyring.term),
         ),
         deployment: keyring.deployment,
         log_public_key: keyring.logPublicKey,

@@ -7,8 +7,8 @@
  */
 import type { Caller } from '../access/caller.ts';
 import { Failure } from '../contract/errors.ts';
-import { Unsealable } from '../keyring/envelope.ts';
-import { type Keyring, type Term, termMark } from '../keyring/keyring.ts';
+import { parentMark, Unsealable } from '../keyring/envelope.ts';
+import type { Keyring, Term } from '../keyring/keyring.ts';
 import { RootKeyError } from '../keyring/root-key/root-key.ts';
 import { factsOf, type KeyringLock } from '../keyring/stored-keyring.ts';
 import { type TermHolder, termHolders } from '../store/terms.ts';
@@ -109,7 +109,7 @@ export function rotationWith(parts: RotationParts): Rotation {
     let moved = 0;
     let after: string | undefined;
     for (;;) {
-      const rows = await store.terms.behind(holder, termMark(keyring.term), after, batch);
+      const rows = await store.terms.behind(holder, parentMark(keyring.term), after, batch);
       const moves = rows.map(({ organization_id, id }) =>
         move(movers, holder, operator(organization_id), id).catch(asDamage),
       );
@@ -128,11 +128,11 @@ export function rotationWith(parts: RotationParts): Rotation {
       const { stored, ring } = await load();
       const older = ring.terms.slice(0, -1).map(({ id }) => id);
       const needed: number[] = [];
-      for (const id of older) if (await store.terms.isNeeded(termMark(id))) needed.push(id);
+      for (const id of older) if (await store.terms.isNeeded(parentMark(id))) needed.push(id);
       const retired = older.filter(id => !needed.includes(id));
       if (retired.length === 0) return { retired, needed };
       const after = await lock.wrap(ring.retire(retired));
-      const change = store.terms.retire(stored, after, retired.map(termMark));
+      const change = store.terms.retire(stored, after, retired.map(parentMark));
       await tell(operator, 'keyring.terms_retired', { terms: retired }, change);
       return { retired, needed };
     });
@@ -143,7 +143,7 @@ export function rotationWith(parts: RotationParts): Rotation {
       const { ring } = await load();
       const behind = { vault: 0, webhook: 0, account: 0 };
       for (const holder of termHolders)
-        behind[holder] = await store.terms.countBehind(holder, termMark(ring.term));
+        behind[holder] = await store.terms.countBehind(holder, parentMark(ring.term));
       return { terms: ring.terms, behind, rootKeyProvider: terms.rootKeyProvider() };
     },
 

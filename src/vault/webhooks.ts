@@ -30,6 +30,12 @@ type Draft = Pick<
   'id' | 'organization_id' | 'name' | 'url' | 'events' | 'vault_ids' | 'enabled'
 > & { readonly secret: string };
 
+interface Revision {
+  readonly columns: Partial<WebhookRow>;
+  /** What goes with it. */
+  readonly statements?: readonly Statement[];
+}
+
 const rotationOverlap = 24 * 3_600_000;
 
 export function webhooksWith(
@@ -65,17 +71,15 @@ export function webhooksWith(
     caller: Caller,
     id: string,
     verb: string,
-    changes: (row: WebhookRow) => Partial<WebhookRow>,
-    alongside: (row: WebhookRow) => Statement[] = () => [],
-    hold: (() => Promise<Statement>) | null = null,
+    revision: (row: WebhookRow) => Revision | Promise<Revision>,
   ): Promise<WebhookRow> {
     return retryingStale(async () => {
-      const held = hold === null ? [] : [await hold()];
       const before = await find(caller, id);
-      const row = stamps.webhook.revise(before, changes(before), now());
+      const { columns, statements = [] } = await revision(before);
+      const row = stamps.webhook.revise(before, columns, now());
       await guard.change(caller, 'webhooks:write', verb, {
         subjects: [webhookChange(row)],
-        statements: [...held, store.webhooks.update(row), ...alongside(row)],
+        statements: [store.webhooks.update(row), ...statements],
         touches: [id],
       });
       return row;
@@ -148,14 +152,13 @@ export function webhooksWith(
       await guard.admit(caller, 'webhooks:write');
       if (body.url !== undefined) checkUrl(body.url);
       await checkVaults(caller, body.vault_ids ?? []);
-      const begin = (row: WebhookRow) => [
-        store.webhooks.forgive(id),
-        store.webhooks.arrive(id, row.updated_at),
-      ];
-      const changes = (row: WebhookRow) => changedColumns(row, body);
       // What waited while it was disabled goes on; what was held against an old URL says nothing of the new one.
-      const alongside = (row: WebhookRow) => (body.enabled || body.url !== undefined ? begin(row) : []);
-      return presentWebhook(await revise(caller, id, 'webhook.updated', changes, alongside));
+      const begins = body.enabled || body.url !== undefined;
+      const row = await revise(caller, id, 'webhook.updated', before => ({
+        columns: changedColumns(before, body),
+        statements: begins ? [store.webhooks.forgive(id), store.webhooks.arrive(id, now())] : [],
+      }));
+      return presentWebhook(row);
     },
 
     async remove(caller, id) {
@@ -173,19 +176,17 @@ export function webhooksWith(
     async rotateSecret(caller, id) {
       await guard.admit(caller, 'webhooks:write');
       const secret = newSecret();
-      const row = await revise(
-        caller,
-        id,
-        'webhook.secret_rotated',
-        before => ({
-          secret: sealSecret(before, before.secret_version + 1, secret),
-          secret_version: before.secret_version + 1,
+      const row = await revise(caller, id, 'webhook.secret_rotated', async before => {
+        const hold = await terms.hold();
+        const version = before.secret_version + 1;
+        const columns = {
+          secret: sealSecret(before, version, secret),
+          secret_version: version,
           previous_secret: before.secret,
           previous_until: now() + rotationOverlap,
-        }),
-        () => [],
-        terms.hold,
-      );
+        };
+        return { columns, statements: [hold] };
+      });
       return { ...presentWebhook(row), secret };
     },
   };
