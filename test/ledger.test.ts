@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
-import { blockIdOf } from '../src/logs/blocks.ts';
+import { blockIdOf, entriesOf } from '../src/logs/blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from '../src/logs/chain.ts';
 import type { AuditEntry, RequestEntry } from '../src/logs/entries.ts';
 import { ChangeRefused, Ledger } from '../src/logs/ledger.ts';
@@ -112,9 +112,11 @@ for (const engine of engines) {
         assert.equal(keyring.chainMark(hash), link.mark);
         assert.equal(link.isFiledRight, true);
         links.set(link.writer, link);
-        const told = link.text.split('\n').map(line => JSON.parse(line));
-        const known = chains.get(link.writer) ?? [];
-        chains.set(link.writer, [...known, ...told.map(({ action, requested }) => action ?? requested)]);
+        const told =
+          stream === 'audit'
+            ? [JSON.parse(link.text).action]
+            : entriesOf(link.id, link.text).map(entry => entry.requested);
+        chains.set(link.writer, [...(chains.get(link.writer) ?? []), ...told]);
       }
       for (const head of (await store.logs.heads()).filter(one => one.stream === stream)) {
         assert.equal(links.get(head.writer)?.seq, head.seq);
@@ -140,8 +142,8 @@ for (const engine of engines) {
       const [id = ''] = receipt.split('.');
       const block = (await store.requestLogs.block(blockIdOf(id)))!;
       assert.equal(receiptOf(id, block.hash), receipt);
-      assert.equal(JSON.parse(block.entries).requested, 'receipt');
-      assert.equal(JSON.parse(block.entries).id, id);
+      const [entry] = entriesOf(block.id, block.text);
+      assert.deepEqual(entry, { id, created_at: entry!.created_at, ...request('receipt') });
     });
 
     it('the chain goes on from group to group, one for each stream', async () => {

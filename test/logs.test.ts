@@ -130,6 +130,45 @@ for (const engine of engines) {
       assert.match(csv.text, /"401"/);
     });
 
+    it('entries that were synced together are listed, paged, filtered, fetched and exported one by one', async () => {
+      const { service, read, vaultId } = prepared;
+      const odd = 'agent "7" \\ {é';
+      const asked = Array.from({ length: 60 }, (_, at) =>
+        read(at % 2 === 0 ? '' : '?secrets=names', at % 3 === 0 ? 'sr_vault_bad' : undefined, {
+          'user-agent': at % 5 === 0 ? odd : `agent ${at % 4}`,
+        }),
+      );
+      const answers = await Promise.all(asked);
+      const exported = (await service.call('GET', '/v1/request-logs/export')).text.trimEnd().split('\n');
+      const all = exported.map(line => JSON.parse(line));
+      const paged = [];
+      for (let page = 1; page <= Math.ceil(all.length / 7); page++)
+        paged.push(...(await service.call('GET', `/v1/request-logs?limit=7&page=${page}`)).body.data);
+      assert.deepEqual(paged, all, 'pages end and begin inside of blocks');
+      const ids = all.map(entry => entry.id);
+      assert.deepEqual(ids, ids.toSorted().reverse(), 'newest first');
+
+      const receipts = new Map(answers.map(answer => [answer.headers.get('strongroom-receipt'), answer]));
+      const mine = all.filter(entry => receipts.has(entry.receipt));
+      assert.equal(mine.length, 60);
+      for (const entry of mine) {
+        const answer = receipts.get(entry.receipt)!;
+        assert.equal(entry.status, answer.status);
+        assert.equal(entry.request_id, answer.headers.get('x-request-id'));
+        assert.equal(entry.vault_id, vaultId);
+      }
+      assert.equal(mine.filter(entry => entry.user_agent === odd).length, 12);
+      const one = mine[17];
+      assert.deepEqual((await service.call('GET', `/v1/request-logs/${one.id}`)).body, one);
+      const none = `${one.id.slice(0, -3)}fff`;
+      assert.equal((await service.call('GET', `/v1/request-logs/${none}`)).status, 404);
+      const refused = (await service.call('GET', '/v1/request-logs?status=401&limit=100')).body;
+      const expected = all.filter(entry => entry.status === 401);
+      assert.deepEqual(refused.data, expected);
+      assert.equal(refused.pagination.total, expected.length);
+      assert.ok((await verify(prepared, { receipts: [...receipts.keys()] as string[] })).ok);
+    });
+
     it('another organization sees none of it', async () => {
       const { service } = prepared;
       const other = await service.organization(`Other ${engine}`);
@@ -227,15 +266,13 @@ for (const engine of engines) {
 
     const attacks: Record<string, [string[], string]> = {
       'an edited entry': [
-        [
-          `UPDATE request_blocks SET entries = replace(entries, '"status":200', '"status":401') WHERE seq = 3`,
-        ],
+        [`UPDATE request_blocks SET text = replace(text, '"status":200', '"status":401') WHERE seq = 3`],
         'edited',
       ],
       'an edited index': [[`UPDATE request_index SET ip_address = '10.0.0.9'`], 'edited'],
       'entries hidden from the index': [[`DELETE FROM request_index`], 'edited'],
       'a block that can no longer be read': [
-        [`UPDATE request_blocks SET entries = '{' WHERE seq = 3`],
+        [`UPDATE request_blocks SET text = '{' WHERE seq = 3`],
         'edited',
       ],
       'a removed entry': [[`DELETE FROM request_blocks WHERE seq = 3`], 'missing'],

@@ -101,7 +101,7 @@ const auditRow = (
   subject_id,
   subject_revision: revision,
 });
-const block = (): RequestBlockRow => ({ ...link(), entries: '{"x":"ü\\u0000"}\n{"y":"\'"}' });
+const block = (): RequestBlockRow => ({ ...link(), text: '{"x":"ü\\u0000"}' });
 const filed = (
   organization_id: string,
   { id: block_id }: RequestBlockRow,

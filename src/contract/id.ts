@@ -53,10 +53,14 @@ function stampOf(time: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7`;
 }
 
-const variants = [...'89ab89ab89ab89ab'];
+/** Three hexadecimal digits for each number below 4,096; made once, because every request takes some. */
+export const threeDigits: readonly string[] = Array.from({ length: counterEnd }, (_, number) =>
+  number.toString(16).padStart(3, '0'),
+);
+const variants: Readonly<Record<string, string>> = Object.fromEntries(
+  [...'0123456789abcdef'].map((digit, index) => [digit, '89ab'[index % 4]!]),
+);
 
 function format(stamp: string, counter: number, bits: string): string {
-  const count = (counterEnd + counter).toString(16).slice(1);
-  const variant = variants[Number.parseInt(bits[0]!, 16)];
-  return `${stamp}${count}-${variant}${bits.slice(1, 4)}-${bits.slice(4)}`;
+  return `${stamp}${threeDigits[counter]}-${variants[bits[0]!]}${bits.slice(1, 4)}-${bits.slice(4)}`;
 }

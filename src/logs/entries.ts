@@ -45,27 +45,11 @@ export function auditText(id: string, createdAt: string, entry: AuditEntry): str
   return JSON.stringify({ id, created_at: createdAt, ...entry });
 }
 
-/**
- * Put together by hand, because there is one for every read. Ids, addresses and our own routes have no character
- * that would need quoting.
- */
-export function requestText(id: string, createdAt: string, entry: RequestEntry): string {
-  const bare = (text: string | null) => (text === null ? 'null' : `"${text}"`);
-  return (
-    `{"id":"${id}","created_at":"${createdAt}","organization_id":${bare(entry.organization_id)},` +
-    `"success":${entry.success},"resource_type":"${entry.resource_type}","ip_address":"${entry.ip_address}",` +
-    `"route":"${entry.route}","method":"${entry.method}","status":${entry.status},` +
-    `"vault_id":${bare(entry.vault_id)},"access_key_id":${bare(entry.access_key_id)},` +
-    `"requested":${quoted(entry.requested)},"tool":${quoted(entry.tool)},` +
-    `"user_agent":${quoted(entry.user_agent)},"duration_ms":${entry.duration_ms},` +
-    `"request_id":${quoted(entry.request_id)}}`
-  );
-}
-
 const plain = /^[ !#-[\]-~]*$/;
 
-function quoted(text: string | null): string {
-  return text !== null && plain.test(text) ? `"${text}"` : JSON.stringify(text);
+/** As JSON. */
+export function quoted(text: string): string {
+  return plain.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 const longestText = 256;

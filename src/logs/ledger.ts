@@ -15,15 +15,7 @@ import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/
 import type { AuditLogRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
-import {
-  type BlockPart,
-  blockText,
-  countsOf,
-  entryIdIn,
-  indexRowsOf,
-  newBlockId,
-  partsOf,
-} from './blocks.ts';
+import { type BlockPart, blockOf, countsOf, entryIdIn, indexRowsOf, newBlockId } from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type AuditEntry, auditText, type RequestEntry } from './entries.ts';
 import { HourCounts } from './hours.ts';
@@ -182,8 +174,7 @@ export class Ledger {
 
   #draft(group: readonly Pending[]): Draft {
     const createdAt = new Date(this.#parts.now()).toISOString();
-    const requests = group.flatMap(({ request }) => request ?? []);
-    const block = requests.length === 0 ? null : this.#block(requests, createdAt);
+    const { block, parts } = this.#block(group, createdAt);
     const audits: AuditLogRow[] = [];
     let place = 0;
     const receipts = group.map(pending => {
@@ -192,18 +183,16 @@ export class Ledger {
       for (const entry of pending.audits) audits.push(this.#audit(audits.at(-1), entry, createdAt));
       return receiptOf(audits[first]!.id, audits[first]!.hash);
     });
-    return { block, parts: partsOf(requests), audits, receipts };
+    return { block, parts, audits, receipts };
   }
 
-  #block(entries: readonly RequestEntry[], createdAt: string): RequestBlockRow {
+  #block(group: readonly Pending[], createdAt: string): Pick<Draft, 'block' | 'parts'> {
+    const requests = group.flatMap(({ request }) => request ?? []);
+    if (requests.length === 0) return { block: null, parts: [] };
+    const { text, parts } = blockOf(createdAt, requests);
     const id = newBlockId(this.#parts.newId);
-    const text = blockText(id, createdAt, entries);
-    return {
-      id,
-      entries: text,
-      writer: this.#writer,
-      ...this.#link('request', this.#heads.request, id, text),
-    };
+    const link = this.#link('request', this.#heads.request, id, text);
+    return { block: { id, text, writer: this.#writer, ...link }, parts };
   }
 
   #audit(before: Link = this.#heads.audit, entry: AuditEntry, createdAt: string): AuditLogRow {

@@ -6,7 +6,7 @@
 import { firstIdAt } from '../contract/id.ts';
 import type { RequestBlockRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
-import { type BlockPart, countsOf, entriesOf, partsOf } from './blocks.ts';
+import { type BlockPart, countsOf, partsIn } from './blocks.ts';
 import type { AuditEntry } from './entries.ts';
 import { ChangeRefused, type Ledger } from './ledger.ts';
 import { type PrunedChain, prunedAction } from './verify.ts';
@@ -28,7 +28,7 @@ export async function pruneStep({ store, ledger, now, days }: RetentionParts): P
   if (days === 0) return false;
   const blocks = await store.requestLogs.oldest(firstIdAt(now() - days * day), step);
   if (blocks.length === 0) return false;
-  const parts = blocks.flatMap(({ entries }) => partsOf(entriesOf(entries)));
+  const parts = blocks.flatMap(({ text }) => partsIn(text));
   const counts = countsOf('request', parts).map(row => ({ ...row, total: -row.total }));
   const statements = store.requestLogs.remove(
     blocks.map(({ id }) => id),

@@ -1,10 +1,10 @@
 /** Where logs are verified from: a database, or a file that was exported from one. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { PlacedAuditRow, Stream } from '../store/logs.ts';
+import type { AuditLogRow, PlacedAuditRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow, RequestIndexRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
-import { entriesOf, indexRowsOf, partsOf } from './blocks.ts';
+import { indexRowsOf, partsIn } from './blocks.ts';
 import type { LoggedLink, LogSource, SignedCheckpoint } from './verify.ts';
 
 const stretch = 1_000;
@@ -34,16 +34,16 @@ export function databaseSource(store: Store): LogSource {
 
   /** What the index says of each is looked up for all of them together. */
   async function blockLinks(rows: readonly RequestBlockRow[]): Promise<LoggedLink[]> {
-    const due = rows.map(({ id, entries }) => readable(() => indexRowsOf(id, partsOf(entriesOf(entries)))));
+    const due = rows.map(({ id, text }) => readable(() => indexRowsOf(id, partsIn(text))));
     const organizations = new Set(due.flatMap(parts => parts ?? []).map(part => part.organization_id));
     const blockIds = rows.map(({ id }) => id);
     const filed = Map.groupBy(
       await store.requestLogs.indexOf([...organizations], blockIds),
       ({ block_id }) => block_id,
     );
-    return rows.map(({ entries, ...link }, index) => {
+    return rows.map((link, index) => {
       const isFiledRight = sayTheSame(due[index] ?? null, filed.get(link.id) ?? []);
-      return { ...link, text: entries, isFiledRight };
+      return { ...link, isFiledRight };
     });
   }
 
@@ -62,8 +62,9 @@ export function databaseSource(store: Store): LogSource {
 }
 
 function auditLink({ entry, id, writer, seq, hash, mark, ...row }: PlacedAuditRow): LoggedLink {
-  const said = readable(() => JSON.parse(entry) as { organization_id: unknown; action: unknown });
-  const isFiledRight = said?.organization_id === row.organization_id && said.action === row.action;
+  const said = readable(() => JSON.parse(entry) as AuditLogRow);
+  const isFiledRight =
+    said?.id === id && said.organization_id === row.organization_id && said.action === row.action;
   return { id, writer, seq, text: entry, hash, mark, isFiledRight };
 }
 

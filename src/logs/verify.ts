@@ -7,7 +7,7 @@
  */
 import { createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto';
 import type { Stream } from '../store/logs.ts';
-import { entryIdIn } from './blocks.ts';
+import { entriesOf } from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash } from './checkpoints.ts';
 
@@ -15,7 +15,7 @@ import { type Checkpoint, checkpointHash } from './checkpoints.ts';
 export interface LoggedLink extends Link {
   readonly id: string;
   readonly writer: string;
-  /** The entry, or the block's entries, a line each. */
+  /** The entry, or the block. */
   readonly text: string;
   /** Whether what is stored beside the text, to find it by, says the same as it. */
   readonly isFiledRight?: boolean;
@@ -125,8 +125,7 @@ class Verification {
     const chain = `${stream} ${link.writer}`;
     const before = this.#before(stream, chain, link);
     const hash = linkHash(stream, link.writer, before, link.id, link.text);
-    if (hash !== link.hash || link.isFiledRight === false || !namesItself(link, ids))
-      this.#find('edited', placeOf(stream, link));
+    if (hash !== link.hash || link.isFiledRight === false) this.#find('edited', placeOf(stream, link));
     const signed = this.#signed.get(chain);
     if ((signed?.get(link.seq) ?? hash) !== hash) this.#find('hashed-anew', placeOf(stream, link));
     if (link.seq > newestOf(signed)) this.#unsigned += ids.length;
@@ -201,13 +200,14 @@ function newestOf(signed: ReadonlyMap<number, string> | undefined): number {
   return newest;
 }
 
+/** The ids of the entries; none where they can't be read, which is an edit. */
 function idsIn(stream: Stream, { id, text }: LoggedLink): string[] {
-  return stream === 'audit' ? [id] : text.split('\n').map((_, place) => entryIdIn(id, place));
-}
-
-/** Each entry begins with its own id. */
-function namesItself({ text }: LoggedLink, ids: readonly string[]): boolean {
-  return text.split('\n').every((line, place) => line.startsWith(`{"id":"${ids[place]}",`));
+  if (stream === 'audit') return [id];
+  try {
+    return entriesOf(id, text).map(entry => entry.id);
+  } catch {
+    return [];
+  }
 }
 
 function placeOf(stream: Stream, { writer, seq, id }: LoggedLink): string {

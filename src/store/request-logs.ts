@@ -44,7 +44,7 @@ export function requestLogs({ db, insertMany }: Engine) {
   // It goes with every group of requests, so it is built once and only its parameters change.
   const appendSql = db
     .insertInto('request_blocks')
-    .values({ id: '', writer: '', seq: 0, entries: '', hash: '', mark: '' })
+    .values({ id: '', writer: '', seq: 0, text: '', hash: '', mark: '' })
     .compile().sql;
 
   function index(filter: RequestFilter) {
@@ -72,9 +72,9 @@ export function requestLogs({ db, insertMany }: Engine) {
   }
 
   return {
-    append: ({ id, writer, seq, entries, hash, mark }: RequestBlockRow): Statement => ({
+    append: ({ id, writer, seq, text, hash, mark }: RequestBlockRow): Statement => ({
       sql: appendSql,
-      parameters: [id, writer, seq, entries, hash, mark],
+      parameters: [id, writer, seq, text, hash, mark],
     }),
 
     addToIndex: (rows: readonly RequestIndexRow[]): Statement =>

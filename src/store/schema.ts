@@ -124,8 +124,8 @@ interface Chained {
 
 /** The vault requests that shared one sync to disk. */
 export interface RequestBlockTable extends Chained {
-  /** The entries, a line each, in the very bytes that were hashed. */
-  entries: string;
+  /** The entries, in the very bytes that were hashed. */
+  text: string;
 }
 
 /**

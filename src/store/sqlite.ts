@@ -74,15 +74,29 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
   };
 }
 
-/** All rows are one text: handing many small values to another thread one by one costs more than storing them. */
+const insertions = new Map<string, { readonly one: string; readonly many: string }>();
+
+/** Many rows are one text: handing many small values to another thread one by one costs more than storing them. */
 const insertMany: Engine['insertMany'] = (table, columns, rows, onConflict = '') => {
   const names = Object.keys(columns);
   const values = rows.map(row => names.map(name => row[name]));
   for (const row of values) refuseNul(row);
-  const picked = names.map((_, index) => `value ->> ${index}`).join(', ');
-  const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT ${picked} FROM json_each(?) WHERE true ${onConflict}`;
-  return { sql, parameters: [JSON.stringify(values)] };
+  const known = insertions.get(table) ?? insertionsInto(table, names, onConflict);
+  return values.length === 1
+    ? { sql: known.one, parameters: values[0]! }
+    : { sql: known.many, parameters: [JSON.stringify(values)] };
 };
+
+function insertionsInto(table: string, names: readonly string[], onConflict: string) {
+  const into = `INSERT INTO ${table} (${names.join(', ')})`;
+  const picked = names.map((_, index) => `value ->> ${index}`).join(', ');
+  const made = {
+    one: `${into} VALUES (${names.map(() => '?').join(', ')}) ${onConflict}`,
+    many: `${into} SELECT ${picked} FROM json_each(?) WHERE true ${onConflict}`,
+  };
+  insertions.set(table, made);
+  return made;
+}
 
 /** A value of `meta`, or undefined where there is no such file or table yet. Changes nothing. */
 export function peekSqlite(path: string, key: string): Uint8Array | undefined {

@@ -98,10 +98,10 @@ function period({ from, to }: { from?: number | undefined; to?: number | undefin
 }
 
 /** What a filter finds in a block, newest first. The time is the whole block's. */
-function matching({ entries, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
-  return entriesOf(entries)
+function matching({ id, text, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
+  return entriesOf(id, text)
     .filter(entry => matches(entry, filter))
-    .map(({ organization_id, ...entry }) => ({ ...entry, receipt: receiptOf(entry.id, hash) }) as RequestLog)
+    .map(({ organization_id, ...entry }) => ({ ...entry, receipt: receiptOf(entry.id, hash) }))
     .reverse();
 }
 

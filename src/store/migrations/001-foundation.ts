@@ -147,7 +147,7 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
       .addColumn('mark', 'text', col => col.notNull());
   await chained(db.schema.createTable('request_blocks'))
     .addColumn('id', types.id, col => col.primaryKey())
-    .addColumn('entries', 'text', col => col.notNull())
+    .addColumn('text', 'text', col => col.notNull())
     .execute();
   await db.schema
     .createTable('request_index')
