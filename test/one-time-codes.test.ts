@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { codeAt, stepAt } from '../src/vault/accounts/one-time-codes.ts';
 import { engines } from './harness.ts';
-import { type Browser, type EmptyService, invite, password, setUp, startEmpty, tamper } from './people.ts';
+import {
+  type Browser,
+  type EmptyService,
+  fromBase32,
+  invite,
+  password,
+  setUp,
+  startEmpty,
+  tamper,
+} from './people.ts';
 
 const minute = 60_000;
 
@@ -170,16 +179,4 @@ for (const engine of engines) {
       assert.equal((await service.browser().signIn('before@example.org')).status, 500);
     });
   });
-}
-
-function fromBase32(text: string): Buffer {
-  const bits = [...text].map(letter =>
-    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
-  );
-  return Buffer.from(
-    bits
-      .join('')
-      .match(/.{8}/g)!
-      .map(byte => Number.parseInt(byte, 2)),
-  );
 }

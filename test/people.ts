@@ -180,3 +180,16 @@ export async function tamper(
     await client.end();
   }
 }
+
+/** The seed of one-time codes, as an authenticator reads it. */
+export function fromBase32(text: string): Buffer {
+  const bits = [...text].map(letter =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
+  );
+  return Buffer.from(
+    bits
+      .join('')
+      .match(/.{8}/g)!
+      .map(byte => Number.parseInt(byte, 2)),
+  );
+}

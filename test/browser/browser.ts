@@ -36,6 +36,7 @@ export async function launch(): Promise<Browser> {
 }
 
 export interface Fresh extends Running {
+  readonly data: string;
   readonly clock: Clock;
   /** The service's address by its name: browsers bind passkeys to names. */
   readonly site: string;
@@ -55,6 +56,7 @@ export async function startFresh(
   const byName = (url: string) => url.replace('127.0.0.1', 'localhost');
   return {
     ...running,
+    data,
     clock,
     site: byName(running.url),
     setupLink: byName(running.setupUrl!),
