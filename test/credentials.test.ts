@@ -233,7 +233,7 @@ for (const engine of engines) {
       const proves = (token: string) =>
         beside(service, ({ domain }) =>
           domain.authenticate
-            .publicToken(token, { address: '127.0.0.1', requestId: '', userAgent: '' })
+            .publicToken(token, { address: '127.0.0.1', userAgent: '' })
             .then(({ keyId: id }) => id)
             .catch(({ code }) => code),
         );

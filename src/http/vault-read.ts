@@ -10,7 +10,7 @@ import { json, type Selection } from '../vault/answers.ts';
 import type { Outcome, VaultRequest } from '../vault/read.ts';
 import { failureHeaders, failureOf, messageBody, securityHeaders } from './errors.ts';
 import type { AppParts } from './parts.ts';
-import { bearerToken, faultOf, originOf } from './request.ts';
+import { bearerToken, faultOf, senderOf } from './request.ts';
 import type { HandleVaultRead } from './server.ts';
 
 const prefix = '/api/v1/vaults/';
@@ -23,10 +23,9 @@ const everything: Selection = { namesOnly: false, keys: false, certificates: fal
 
 export function vaultReadHandler(parts: AppParts): HandleVaultRead {
   function serve(request: IncomingMessage, response: ServerResponse, vaultId: string): void {
-    const requestId = parts.newId();
     const fault = faultOf(request);
     if (fault !== null) {
-      refuse(response, requestId, fault);
+      refuse(response, parts.newId(), fault);
       return;
     }
     const { headers } = request;
@@ -34,7 +33,8 @@ export function vaultReadHandler(parts: AppParts): HandleVaultRead {
       token: bearerToken(headers.authorization),
       vaultId,
       connection: request.socket,
-      origin: originOf(request, requestId, parts.addressOf),
+      sender: senderOf(request, parts.addressOf),
+      requestId: null,
       route,
       method: 'GET',
       tool: null,
@@ -43,13 +43,13 @@ export function vaultReadHandler(parts: AppParts): HandleVaultRead {
     };
     parts.domain.vaultReads
       .request(asked)
-      .then(outcome => answer(response, requestId, outcome))
+      .then(outcome => answer(response, outcome))
       // The entry could not be written: whatever was read stays here.
-      .catch(error => refuse(response, requestId, failureOf(error)));
+      .catch(error => refuse(response, parts.newId(), failureOf(error)));
   }
 
-  function answer(response: ServerResponse, requestId: string, outcome: Outcome): void {
-    const { receipt } = outcome;
+  function answer(response: ServerResponse, outcome: Outcome): void {
+    const { requestId, receipt } = outcome;
     if ('failure' in outcome) {
       refuse(response, requestId, outcome.failure, receipt);
       return;
