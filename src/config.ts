@@ -25,7 +25,7 @@ type ValuesOf<O extends Options> = {
   readonly [Name in keyof O]: O[Name] extends Option<infer T> ? T : never;
 };
 
-const text = (value: string, help: string): Option<string | null> => ({
+export const text = (value: string, help: string): Option<string | null> => ({
   value,
   help,
   fallback: null,
@@ -35,7 +35,7 @@ const text = (value: string, help: string): Option<string | null> => ({
   },
 });
 
-const flag = (help: string): Option<boolean> => ({
+export const flag = (help: string): Option<boolean> => ({
   help,
   fallback: false,
   parse: given => {
@@ -214,6 +214,12 @@ export const mcpConfigOptions = {
 
 export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
 export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
+
+/** What says where a root key comes from. */
+export type RootKeyPlace = Pick<
+  Place,
+  'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
+>;
 
 export interface Environment {
   readonly [name: string]: string | undefined;

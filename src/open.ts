@@ -7,12 +7,20 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import packageJson from '../package.json' with { type: 'json' };
-import { databasePath, inData, type Place, type ServeConfig, UsageError } from './config.ts';
+import {
+  databasePath,
+  inData,
+  type Place,
+  type RootKeyPlace,
+  type ServeConfig,
+  UsageError,
+} from './config.ts';
 import { idGenerator, type NewId } from './contract/id.ts';
 import { Keyring } from './keyring/keyring.ts';
 import { keyFile } from './keyring/root-key/key-file.ts';
 import { passphrase } from './keyring/root-key/passphrase.ts';
 import { RootKeyError, type RootKeySource } from './keyring/root-key/root-key.ts';
+import { KeyringLock } from './keyring/stored-keyring.ts';
 import { type Location, openStore, peekMeta, type Store } from './store/store.ts';
 import { type Domain, domainWith } from './vault/domain.ts';
 
@@ -22,7 +30,6 @@ export interface Strongroom {
   readonly domain: Domain;
   readonly now: () => number;
   readonly newId: NewId;
-  readonly rootKeyProvider: string;
   /** Settles what is under way, then closes. */
   close(): Promise<void>;
 }
@@ -35,40 +42,38 @@ export function openLogs(place: Place): Promise<Store> {
   return openStore({ engine: 'sqlite', path: databasePath(place), serves: false });
 }
 
-const keyringName = 'keyring';
+type Ask = () => Promise<string>;
 
 export async function openStrongroom(
   place: Place & Partial<Pick<ServeConfig, 'allow-private-webhooks' | 'log-retention-days'>>,
   serves: boolean,
   now: () => number = Date.now,
 ): Promise<Strongroom> {
-  const source = rootKeySource(place);
+  const lock = new KeyringLock(rootKeySource(place));
   refuseOrphan(place);
   const location = locationOf(place, serves);
   // The key is tried before anything is opened for writing, so that a wrong one changes nothing.
-  const stored = await peekMeta(location, keyringName);
-  const opened = stored === undefined ? null : await unwrap(stored, source);
+  const stored = await peekMeta(location, 'keyring');
+  const opened = stored && { keyring: await lock.unwrap(stored), storedKeyring: stored };
   const store = await openStore(location);
   try {
-    const keyring = opened ?? (await createKeyring(store, source));
+    const { keyring, storedKeyring } = opened ?? (await createKeyring(store, lock));
     const newId = idGenerator(now);
     const domain = domainWith({
       store,
       keyring,
+      lock,
+      storedKeyring,
       now,
       newId,
       privateWebhooks: place['allow-private-webhooks'],
-      facts: {
-        version: packageJson.version,
-        rootKeyProvider: source.provider,
-        logRetentionDays: place['log-retention-days'] ?? 0,
-      },
+      facts: { version: packageJson.version, logRetentionDays: place['log-retention-days'] ?? 0 },
     });
     const close = async () => {
       await domain.ledger.drain();
       await store.close();
     };
-    return { store, keyring, domain, now, newId, rootKeyProvider: source.provider, close };
+    return { store, keyring, domain, now, newId, close };
   } catch (error) {
     await store.close();
     throw error;
@@ -80,16 +85,19 @@ function locationOf(place: Place, serves: boolean): Location {
   return url === null ? { engine: 'sqlite', path: databasePath(place), serves } : { engine: 'postgres', url };
 }
 
-function rootKeySource(place: Place): RootKeySource {
+/** Where the root key comes from, as the flags say. */
+export function rootKeySource(place: RootKeyPlace, ask: Ask = askPassphrase): RootKeySource {
   const file = place['passphrase-file'];
-  if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile));
-  if (place['passphrase-prompt']) return passphrase(askPassphrase);
+  if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile(file)));
+  if (place['passphrase-prompt']) return passphrase(askedOnce(ask));
   if (place.passphrase !== null) return passphrase(async () => place.passphrase!);
   return keyFile(place['root-key-file'] ?? inData(place, 'root.key'));
 }
 
-function noPassphraseFile(cause: unknown): never {
-  throw new RootKeyError('--passphrase-file can’t be read', cause);
+function noPassphraseFile(file: string): (cause: unknown) => never {
+  return cause => {
+    throw new RootKeyError(`the passphrase file ${file} can’t be read`, cause);
+  };
 }
 
 /** A log without its database is a database half moved: a fresh start beside it would hide what is missing. */
@@ -100,35 +108,38 @@ function refuseOrphan(place: Place): void {
   }
 }
 
-async function createKeyring(store: Store, source: RootKeySource): Promise<Keyring> {
+async function createKeyring(
+  store: Store,
+  lock: KeyringLock,
+): Promise<{ keyring: Keyring; storedKeyring: Uint8Array }> {
   if ((await store.organizations.all()).length > 0) {
     throw new RootKeyError('this database holds data but no keyring: restore it from a backup');
   }
-  const keyring = Keyring.create(randomUUID());
-  const wrapped = await keyring.wrap(await source.create());
-  await store.organizations.setMetaOnce(keyringName, record(source.provider, wrapped));
+  await store.terms.setKeyringOnce(await lock.wrap(Keyring.create(randomUUID())));
   // Another process may have been first: what is stored is the one that counts.
-  return unwrap((await store.organizations.meta(keyringName))!, source);
+  const storedKeyring = (await store.terms.keyring())!;
+  return { keyring: await lock.unwrap(storedKeyring), storedKeyring };
 }
 
-async function unwrap(stored: Uint8Array, source: RootKeySource): Promise<Keyring> {
-  const { provider, wrapped } = JSON.parse(Buffer.from(stored).toString('utf8')) as {
-    provider: string;
-    wrapped: string;
+/** A service that reads its keyring again must not wait for somebody at the terminal. */
+function askedOnce(ask: Ask): Ask {
+  let answer: Promise<string> | null = null;
+  return () => {
+    answer ??= ask();
+    return answer;
   };
-  if (provider !== source.provider) {
-    throw new RootKeyError(`this data is protected by a ${provider}, but a ${source.provider} was given`);
-  }
-  return Keyring.unwrap(await source.open(), Buffer.from(wrapped, 'base64'));
 }
 
-function record(provider: string, wrapped: Uint8Array): Uint8Array {
-  return Buffer.from(JSON.stringify({ provider, wrapped: Buffer.from(wrapped).toString('base64') }), 'utf8');
+/** A slip of the finger in a new passphrase would lock everybody out. */
+export async function askNewPassphrase(): Promise<string> {
+  const first = await askPassphrase('New passphrase');
+  if (first !== (await askPassphrase('Once more'))) throw new RootKeyError('the two passphrases differ');
+  return first;
 }
 
-async function askPassphrase(): Promise<string> {
-  if (!process.stdin.isTTY) throw new RootKeyError('--passphrase-prompt needs a terminal');
-  process.stderr.write('Passphrase: ');
+async function askPassphrase(question = 'Passphrase'): Promise<string> {
+  if (!process.stdin.isTTY) throw new RootKeyError('asking for a passphrase needs a terminal');
+  process.stderr.write(`${question}: `);
   const prompt = createInterface({ input: process.stdin, terminal: true });
   const line = await prompt.question('');
   prompt.close();

@@ -51,7 +51,14 @@ describe('the command', () => {
   it('says what it can do: --help, for every command', async () => {
     const overview = await run(['--help']);
     assert.equal(overview.code, 0);
-    for (const command of ['serve', 'setup', 'organization set-plan']) {
+    for (const command of [
+      'serve',
+      'setup',
+      'organization set-plan',
+      'keyring rotate',
+      'keyring status',
+      'root-key rotate',
+    ]) {
       assert.ok(overview.stdout.includes(command));
       const help = await run([...command.split(' '), '--help']);
       assert.equal(help.code, 0);
@@ -251,7 +258,7 @@ describe('the root key at the start', () => {
     failsWith(
       await run([...serve, '--passphrase-file', `${phrase}.none`]),
       1,
-      /--passphrase-file can’t be read/,
+      /the passphrase file \S+ can’t be read/,
     );
     failsWith(await run([...serve, '--passphrase-prompt']), 1, /needs a terminal/);
     assert.deepEqual(contentsOf(data), before);

@@ -64,8 +64,9 @@ export function run(args: readonly string[], options: CommandOptions = {}): Prom
 }
 
 /** The owner's key of a new organization in a data folder. */
-export async function setup(place: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await run(['setup', ...place, '--plan', 'enterprise', '--json']);
+export async function setup(place: readonly string[], options: CommandOptions = {}): Promise<string> {
+  const args = ['setup', ...place, '--plan', 'enterprise', '--json'];
+  const { code, stdout, stderr } = await run(args, options);
   if (code !== 0) throw new Error(stderr);
   return JSON.parse(stdout).api_key;
 }

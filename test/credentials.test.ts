@@ -192,11 +192,48 @@ for (const engine of engines) {
       assert.equal((await ok('GET', `/v1/public-tokens?vault_id=${other}`)).pagination.total, 0);
     });
 
+    it('with a purged vault or key its credentials go from every list; in the trash they wait with it', async () => {
+      const id = (await ok('POST', '/v1/vaults', { name: unique('purged') })).id;
+      const generate = { key_type: 'EC', curve: 'P-256' };
+      const key = (await ok('POST', '/v1/keys', { vault_id: id, name: 'k', generate })).id;
+      const expiration_date = new Date(Date.now() + 86_400_000).toISOString();
+      const access = await ok('POST', '/v1/access-keys', {
+        vault_id: id,
+        name: unique('a'),
+        expiration_date,
+      });
+      const token = await ok('POST', '/v1/public-tokens', {
+        key_id: key,
+        name: unique('t'),
+        expiration_date,
+      });
+      const listed = async () => {
+        const of = async (path: string) => (await ok('GET', path)).data.map((item: Json) => item.id);
+        const expiring = (await ok('GET', '/v1/overview')).expiring.map((item: Json) => item.id);
+        const lists = [
+          await of('/v1/access-keys?limit=100'),
+          await of('/v1/public-tokens?limit=100'),
+          expiring,
+        ];
+        return lists.map(ids => [access.id, token.id].filter(one => ids.includes(one)).length);
+      };
+      assert.deepEqual(await listed(), [1, 1, 1]);
+      await ok('DELETE', `/v1/vaults/${id}`);
+      assert.deepEqual(await listed(), [1, 1, 1]);
+      await ok('POST', `/v1/resources/${id}/restore`);
+      await ok('DELETE', `/v1/keys/${key}?purge=true`);
+      assert.deepEqual(await listed(), [1, 0, 1]);
+      await ok('DELETE', `/v1/vaults/${id}?purge=true`);
+      assert.deepEqual(await listed(), [0, 0, 0]);
+      assert.equal(await status('GET', `/v1/access-keys/${access.id}`, undefined, service.key), 404);
+      assert.equal(await status('GET', `/api/v1/vaults/${id}`, undefined, access.token), 401);
+    });
+
     it('a public token gives one key’s public half away, until it expires or is revoked', async () => {
       const proves = (token: string) =>
         beside(service, ({ domain }) =>
           domain.authenticate
-            .publicToken(token, { address: '127.0.0.1', requestId: '', userAgent: '' })
+            .publicToken(token, { address: '127.0.0.1', userAgent: '' })
             .then(({ keyId: id }) => id)
             .catch(({ code }) => code),
         );

@@ -16,7 +16,8 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Unsealable } from '../src/keyring/envelope.ts';
-import { Keyring, MemorySeal, type Place, type StampField } from '../src/keyring/keyring.ts';
+import { Keyring, type Place, type StampField } from '../src/keyring/keyring.ts';
+import { MemorySeal } from '../src/keyring/memory.ts';
 import { keyFile } from '../src/keyring/root-key/key-file.ts';
 import { type Costs, passphrase } from '../src/keyring/root-key/passphrase.ts';
 import { RootKeyError } from '../src/keyring/root-key/root-key.ts';
@@ -142,7 +143,7 @@ describe('the keyring', () => {
   it('a new term opens everything of the old one, and moves vault keys once', () => {
     const sealed = ring.openVault(vault, wrapped).seal(place, Buffer.from('x'));
     const box = ring.organizationBox('o1').seal(place, Buffer.from('y'));
-    const rotated = ring.rotate();
+    const rotated = ring.rotate(1);
     assert.equal(rotated.term, ring.term + 1);
     assert.equal(rotated.openVault(vault, wrapped).open(place, sealed).toString(), 'x');
     assert.equal(rotated.organizationBox('o1').open(place, box).toString(), 'y');
@@ -151,6 +152,25 @@ describe('the keyring', () => {
     assert.equal(rotated.rewrapVaultKey(vault, moved), null);
     assert.throws(() => ring.openVault(vault, moved), Unsealable);
     assert.throws(() => rotated.rewrapVaultKey({ ...vault, vault: 'v2' }, wrapped), Unsealable);
+  });
+
+  it('a living keyring adopts a newer state of itself, and of nothing else', () => {
+    const living = Keyring.create('deployment');
+    const box = living.organizationBox('o1');
+    const old = box.seal(place, Buffer.from('old'));
+    const second = living.rotate(1);
+    const third = second.rotate(2).retire([1, 2, 3]);
+    assert.deepEqual(third.terms, [{ id: 3, started: 2 }]);
+    const fresh = third.organizationBox('o1').seal(place, Buffer.from('new'));
+    assert.equal(living.knows(fresh), false);
+    living.adopt(third);
+    assert.equal(box.open(place, fresh).toString(), 'new');
+    assert.equal(box.open(place, old).toString(), 'old', 'what it has read already still opens');
+    assert.ok(living.isCurrent(box.seal(place, Buffer.from('x'))));
+    assert.throws(() => third.organizationBox('o1').open(place, old), Unsealable);
+    assert.throws(() => living.adopt(second), Unsealable);
+    assert.throws(() => living.adopt(Keyring.create('deployment').rotate(1).rotate(2).rotate(3)), Unsealable);
+    assert.equal(living.term, 3);
   });
 
   it('a stamp holds for the very same fields alone, of the very same types', () => {

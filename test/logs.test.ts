@@ -75,6 +75,7 @@ for (const engine of engines) {
       assert.equal(answered.requested, 'secrets=names');
       assert.equal(answered.user_agent, 'tester/1');
       assert.equal(answered.request_id, ok.headers.get('x-request-id'));
+      assert.equal(answered.request_id, answered.id, 'who has the request’s id has found its entry');
       assert.equal(answered.receipt, ok.headers.get('strongroom-receipt'));
       assert.ok(answered.duration_ms >= 0);
       assert.equal(refused.success, false);

@@ -181,6 +181,7 @@ export async function tamper(
   }
 }
 
+/** The seed of one-time codes, as an authenticator reads it. */
 export function fromBase32(text: string): Buffer {
   const bits = [...text].map(letter =>
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),

@@ -4,7 +4,10 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import type { Service } from './harness.ts';
 
-async function query(service: Service, sql: string): Promise<Record<string, unknown>[]> {
+async function query(
+  service: Pick<Service, 'data' | 'databaseUrl'>,
+  sql: string,
+): Promise<Record<string, unknown>[]> {
   if (service.databaseUrl === null) {
     const file = new DatabaseSync(join(service.data, 'strongroom.db'), { timeout: 5_000 });
     try {
@@ -23,11 +26,14 @@ async function query(service: Service, sql: string): Promise<Record<string, unkn
 }
 
 /** The first column of what is found, as bytes. */
-export async function storedBytes(service: Service, sql: string): Promise<Buffer[]> {
+export async function storedBytes(
+  service: Pick<Service, 'data' | 'databaseUrl'>,
+  sql: string,
+): Promise<Buffer[]> {
   const rows = await query(service, sql);
   return rows.map(row => Buffer.from(Object.values(row)[0] as Uint8Array | string));
 }
 
-export async function write(service: Service, sql: string): Promise<void> {
+export async function write(service: Pick<Service, 'data' | 'databaseUrl'>, sql: string): Promise<void> {
   await query(service, sql);
 }

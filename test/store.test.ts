@@ -188,18 +188,19 @@ for (const engine of engines) {
     const total = async (filter: { type?: string; vaultIds?: string[] }) =>
       (await store.resources.page({ organizationId: organization.id, now: 0, ...filter }, page)).total;
 
-    it('keeps the first of two values of the deployment, and replaces only what is still there', async () => {
-      await store.organizations.setMetaOnce('k', Buffer.from('1'));
-      await store.organizations.setMetaOnce('k', Buffer.from('2'));
-      assert.deepEqual(Buffer.from((await store.organizations.meta('k'))!), Buffer.from('1'));
-      assert.deepEqual(Buffer.from((await peekMeta(location, 'k'))!), Buffer.from('1'));
-      assert.equal(await store.organizations.meta('none'), undefined);
-      await store.organizations.replaceMeta('k', Buffer.from('1'), Buffer.from('3'));
-      await assert.rejects(
-        store.organizations.replaceMeta('k', Buffer.from('1'), Buffer.from('4')),
-        refusedAs([0, 'stale']),
-      );
-      assert.deepEqual(Buffer.from((await store.organizations.meta('k'))!), Buffer.from('3'));
+    it('keeps the first of two keyrings, and holds and replaces only what is still there', async () => {
+      const [first, second, third] = ['1', '2', '3'].map(text => Buffer.from(text));
+      const kept = async () => Buffer.from((await store.terms.keyring())!);
+      assert.equal(await store.terms.keyring(), undefined);
+      await store.terms.setKeyringOnce(first!);
+      await store.terms.setKeyringOnce(second!);
+      assert.deepEqual(await kept(), first);
+      assert.deepEqual(Buffer.from((await peekMeta(location, 'keyring'))!), first);
+      assert.equal(await peekMeta(location, 'none'), undefined);
+      await store.commit(one(store.terms.hold(first!), store.terms.replace(first!, third!)));
+      await assert.rejects(store.commit(one(store.terms.replace(first!, second!))), refusedAs([0, 'stale']));
+      await assert.rejects(store.commit(one(store.terms.hold(first!))), refusedAs([0, 'stale']));
+      assert.deepEqual(await kept(), third);
     });
 
     it('finds organizations by id and name, with the newest audited revision', async () => {

@@ -4,11 +4,15 @@
  */
 import type { Grant } from './policy.ts';
 
-/** Where a request came from, for the logs. Believed for the record, never for a decision. */
-export interface Origin {
+/** Who sent a request, as far as it shows. Believed for the record, never for a decision. */
+export interface Sender {
   readonly address: string;
-  readonly requestId: string;
   readonly userAgent: string;
+}
+
+/** Where a request came from, for the logs. */
+export interface Origin extends Sender {
+  readonly requestId: string;
 }
 
 /** A caller of the general API: a key, a signed-in member, the operator at the command line, or the service itself. */

@@ -62,6 +62,12 @@ export const about = z
     engine: z.enum(['sqlite', 'postgres']),
     root_key_provider: z.string(),
     keyring_term: z.int(),
+    keyring_rotated_at: timestamp
+      .nullable()
+      .meta({ description: 'When the term in use was started; null while it is the first one.' }),
+    vault_keys_on_older_terms: z
+      .int()
+      .meta({ description: 'How many of the organization’s vault keys a rotation has still to move.' }),
     deployment: z.string(),
     log_public_key: z.string(),
     log_retention_days: z
@@ -74,7 +80,9 @@ export const about = z
       version: '0.1.0',
       engine: 'sqlite',
       root_key_provider: 'key-file',
-      keyring_term: 1,
+      keyring_term: 2,
+      keyring_rotated_at: '2026-11-15T09:00:00.000Z',
+      vault_keys_on_older_terms: 0,
       deployment: 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6',
       log_public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
       log_retention_days: 90,

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { addressSet, plainAddress } from '../access/address.ts';
-import type { Origin } from '../access/caller.ts';
+import type { Origin, Sender } from '../access/caller.ts';
 import { type Failure, invalid } from '../contract/errors.ts';
 
 /** Each with a bit of its own. */
@@ -62,6 +62,10 @@ export function addressReader(proxies: readonly string[]): AddressOf {
   };
 }
 
+export function senderOf(request: IncomingMessage, addressOf: AddressOf): Sender {
+  return { address: addressOf(request), userAgent: request.headers['user-agent'] ?? '' };
+}
+
 export function originOf(request: IncomingMessage, requestId: string, addressOf: AddressOf): Origin {
-  return { address: addressOf(request), requestId, userAgent: request.headers['user-agent'] ?? '' };
+  return { ...senderOf(request, addressOf), requestId };
 }

@@ -6,28 +6,26 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { check } from '../contract/check.ts';
 import { type Failure, invalid, statusOf } from '../contract/errors.ts';
 import { vaultReadQuery } from '../contract/vault-read.ts';
-import type { Selection } from '../vault/answers.ts';
+import { json, type Selection } from '../vault/answers.ts';
 import type { Outcome, VaultRequest } from '../vault/read.ts';
 import { failureHeaders, failureOf, messageBody, securityHeaders } from './errors.ts';
 import type { AppParts } from './parts.ts';
-import { bearerToken, faultOf, originOf } from './request.ts';
+import { bearerToken, faultOf, senderOf } from './request.ts';
 import type { HandleVaultRead } from './server.ts';
 
 const prefix = '/api/v1/vaults/';
 const route = '/api/v1/vaults/{vault_id}';
 const fixedHeaders = Object.entries(securityHeaders).flat();
 const pemHeaders = ['cache-control', 'no-store, no-cache, must-revalidate', 'pragma', 'no-cache'];
-const jsonHeaders = ['cache-control', 'no-store'];
 /** Up to here headers and body are joined into one write; longer ones aren't worth the copy. */
 const shortBody = 16 * 1024;
 const everything: Selection = { namesOnly: false, keys: false, certificates: false, resource: null };
 
 export function vaultReadHandler(parts: AppParts): HandleVaultRead {
   function serve(request: IncomingMessage, response: ServerResponse, vaultId: string): void {
-    const requestId = parts.newId();
     const fault = faultOf(request);
     if (fault !== null) {
-      refuse(response, requestId, fault);
+      refuse(response, parts.newId(), fault);
       return;
     }
     const { headers } = request;
@@ -35,7 +33,8 @@ export function vaultReadHandler(parts: AppParts): HandleVaultRead {
       token: bearerToken(headers.authorization),
       vaultId,
       connection: request.socket,
-      origin: originOf(request, requestId, parts.addressOf),
+      sender: senderOf(request, parts.addressOf),
+      requestId: null,
       route,
       method: 'GET',
       tool: null,
@@ -44,27 +43,29 @@ export function vaultReadHandler(parts: AppParts): HandleVaultRead {
     };
     parts.domain.vaultReads
       .request(asked)
-      .then(outcome => answer(response, requestId, outcome))
+      .then(outcome => answer(response, outcome))
       // The entry could not be written: whatever was read stays here.
-      .catch(error => refuse(response, requestId, failureOf(error)));
+      .catch(error => refuse(response, parts.newId(), failureOf(error)));
   }
 
-  function answer(response: ServerResponse, requestId: string, outcome: Outcome): void {
-    const { receipt } = outcome;
+  function answer(response: ServerResponse, outcome: Outcome): void {
+    const { requestId, receipt } = outcome;
     if ('failure' in outcome) {
       refuse(response, requestId, outcome.failure, receipt);
       return;
     }
-    const common = [...fixedHeaders, 'x-request-id', requestId, 'strongroom-receipt', receipt];
-    if (parts.draining()) common.push('connection', 'close');
+    const headers = [...fixedHeaders, 'x-request-id', requestId, 'strongroom-receipt', receipt];
+    if (parts.draining()) headers.push('connection', 'close');
     if (outcome.status === 304) {
-      response.writeHead(304, [...common, ...jsonHeaders, 'etag', outcome.etag]).end();
+      headers.push('cache-control', 'no-store', 'etag', outcome.etag);
+      response.writeHead(304, headers).end();
       return;
     }
     const { body, contentType, etag } = outcome;
-    const tagged = contentType.startsWith('application/json') ? [...jsonHeaders, 'etag', etag] : pemHeaders;
-    const sized = ['content-type', contentType, 'content-length', String(body.bytes.length)];
-    response.writeHead(200, [...common, ...tagged, ...sized]);
+    if (contentType === json) headers.push('cache-control', 'no-store', 'etag', etag);
+    else headers.push(...pemHeaders);
+    headers.push('content-type', contentType, 'content-length', String(body.bytes.length));
+    response.writeHead(200, headers);
     if (body.bytes.length > shortBody) response.end(body.bytes);
     else response.end(body.text, 'latin1');
   }

@@ -102,6 +102,11 @@ export function parentIdOf(bytes: Uint8Array): number {
   return Buffer.from(bytes.buffer, bytes.byteOffset, headerSize).readUInt32BE(2);
 }
 
+/** How sealed bytes name their parent key: what a store looks for that can't open them. */
+export function parentMark(id: number): Uint8Array {
+  return header(algorithms.direct, id).subarray(2);
+}
+
 function header(algorithm: Algorithm, keyId: number): Buffer {
   const head = Buffer.allocUnsafe(headerSize);
   head[0] = format;

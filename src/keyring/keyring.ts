@@ -9,7 +9,8 @@
  *
  * Key bytes leave this folder in one form only: wrapped by the root key. `seal` and `open` name the place
  * of the value; the same bytes don't open anywhere else. A new term starts with `rotate`; earlier terms
- * stay, because something may still need them.
+ * stay until `retire` names them, because something may still need them. A process that lives through both
+ * learns of them by `adopt`.
  */
 import {
   createHmac,
@@ -45,6 +46,12 @@ export interface Place {
   readonly version: number;
 }
 
+/** A term, and when it was started; null for the first one. */
+export interface Term {
+  readonly id: number;
+  readonly started: number | null;
+}
+
 export interface VaultPlace {
   readonly organization: string;
   readonly vault: string;
@@ -61,7 +68,7 @@ export type StampField = string | number | boolean | null | Uint8Array;
 
 interface KeyringContents {
   readonly deployment: string;
-  readonly terms: readonly { readonly id: number; readonly key: string }[];
+  readonly terms: readonly { readonly id: number; readonly key: string; readonly started?: number }[];
   readonly tokenKey: string;
   readonly rowKey: string;
   readonly chainKey: string;
@@ -77,9 +84,9 @@ export class Keyring {
   readonly deployment: string;
   /** The half of the log key that a verifier needs, as PEM. */
   readonly logPublicKey: string;
-  readonly #contents: KeyringContents;
-  readonly #terms: ReadonlyMap<number, ParentKey>;
-  readonly #current: ParentKey;
+  #contents: KeyringContents;
+  #terms: ReadonlyMap<number, ParentKey>;
+  #current: ParentKey;
   readonly #tokenKey: KeyObject;
   readonly #rowKey: KeyObject;
   readonly #chainKey: string;
@@ -90,9 +97,8 @@ export class Keyring {
     this.#contents = contents;
     this.#random = random;
     this.deployment = contents.deployment;
-    const terms = contents.terms.map(({ id, key }) => ({ id, key: secretKey(key) }));
-    this.#terms = new Map(terms.map(term => [term.id, term]));
-    this.#current = terms.at(-1)!;
+    this.#terms = new Map(contents.terms.map(({ id, key }) => [id, { id, key: secretKey(key) }]));
+    this.#current = this.#terms.get(contents.terms.at(-1)!.id)!;
     this.#tokenKey = secretKey(contents.tokenKey);
     this.#rowKey = secretKey(contents.rowKey);
     this.#chainKey = contents.chainKey;
@@ -136,11 +142,44 @@ export class Keyring {
     return this.#current.id;
   }
 
+  /** All that it holds, oldest first; the last one is in use. */
+  get terms(): readonly Term[] {
+    return this.#contents.terms.map(({ id, started = null }) => ({ id, started }));
+  }
+
   /** The same keyring with a new current term. Nothing sealed before stops opening. */
-  rotate(): Keyring {
+  rotate(now: number): Keyring {
     const key = Buffer.from(this.#random(keySize)).toString('base64');
-    const terms = [...this.#contents.terms, { id: this.term + 1, key }];
+    const terms = [...this.#contents.terms, { id: this.term + 1, key, started: now }];
     return new Keyring({ ...this.#contents, terms }, this.#random);
+  }
+
+  /** The same keyring without terms that nothing needs any more. The current one always stays. */
+  retire(unneeded: readonly number[]): Keyring {
+    const terms = this.#contents.terms.filter(({ id }) => id === this.term || !unneeded.includes(id));
+    return new Keyring({ ...this.#contents, terms }, this.#random);
+  }
+
+  /**
+   * Takes over the terms of a newer state of this same keyring. Terms retired there stay known here for as long
+   * as the process lives: it may have read something just before that was wrapped under one of them.
+   */
+  adopt(newer: Keyring): void {
+    const same = newer.deployment === this.deployment && newer.#chainKey === this.#chainKey;
+    if (!same || newer.term < this.term) throw new Unsealable();
+    this.#contents = newer.#contents;
+    this.#terms = new Map([...this.#terms, ...newer.#terms]);
+    this.#current = newer.#current;
+  }
+
+  /** Whether the term that the bytes name is at hand. */
+  knows(bytes: Uint8Array): boolean {
+    return this.#terms.has(parentIdOf(bytes));
+  }
+
+  /** Whether the bytes name the term in use. */
+  isCurrent(bytes: Uint8Array): boolean {
+    return parentIdOf(bytes) === this.term;
   }
 
   createVaultKey(place: VaultPlace): Sealed {
@@ -149,10 +188,9 @@ export class Keyring {
 
   /** The vault's key wrapped under the current term, or null where it already is. */
   rewrapVaultKey(place: VaultPlace, wrapped: Uint8Array): Sealed | null {
-    const from = this.#termOf(wrapped);
-    if (from.id === this.#current.id) return null;
+    if (this.isCurrent(wrapped)) return null;
     const context = this.#vaultContext(place);
-    const key = openDirect(from, context, wrapped);
+    const key = openDirect(this.#termOf(wrapped), context, wrapped);
     const moved = sealDirect(this.#current, context, key, this.#random);
     key.fill(0);
     return moved;
@@ -162,12 +200,24 @@ export class Keyring {
     const bytes = openDirect(this.#termOf(wrapped), this.#vaultContext(place), wrapped);
     const parent: ParentKey = { id: 1, key: createSecretKey(bytes) };
     bytes.fill(0);
-    return this.#box(place, () => parent, parent);
+    const parentOf = () => parent;
+    return this.#box(place, parentOf, parentOf);
   }
 
   /** For what belongs to an organization and to no vault: webhook secrets, second factors. */
   organizationBox(organization: string): Box {
-    return this.#box({ organization, vault: '' }, bytes => this.#termOf(bytes), this.#current);
+    const termOf = (bytes: Uint8Array) => this.#termOf(bytes);
+    return this.#box({ organization, vault: '' }, termOf, () => this.#current);
+  }
+
+  /** What lies in an organization's box, sealed under the current term, or null where it already is. */
+  resealForOrganization(organization: string, place: Place, bytes: Uint8Array): Sealed | null {
+    if (this.isCurrent(bytes)) return null;
+    const box = this.organizationBox(organization);
+    const plain = box.open(place, bytes);
+    const moved = box.seal(place, plain);
+    plain.fill(0);
+    return moved;
   }
 
   /** A keyed mark over the fields of a row: without the keyring nobody can edit the row or make one up. */
@@ -203,7 +253,7 @@ export class Keyring {
     return sign(null, bytes, this.#logKey);
   }
 
-  #box(vault: VaultPlace, parentOf: (bytes: Uint8Array) => ParentKey, current: ParentKey): Box {
+  #box(vault: VaultPlace, parentOf: (bytes: Uint8Array) => ParentKey, current: () => ParentKey): Box {
     const context = (place: Place) =>
       lengthPrefixed([
         this.deployment,
@@ -215,7 +265,7 @@ export class Keyring {
         String(place.version),
       ]);
     return {
-      seal: (place, plain) => sealOneUse(current, context(place), plain, this.#random),
+      seal: (place, plain) => sealOneUse(current(), context(place), plain, this.#random),
       open: (place, bytes) => openOneUse(parentOf(bytes), context(place), bytes),
     };
   }
@@ -229,25 +279,6 @@ export class Keyring {
     if (term === undefined) throw new Unsealable();
     return term;
   }
-}
-
-/** Seals what lives in this process's memory alone, under a key that dies with it. One decryption to open. */
-export class MemorySeal {
-  readonly #key: ParentKey = { id: 0, key: createSecretKey(randomBytes(keySize)) };
-
-  seal(place: Uint8Array, plain: Uint8Array): Sealed {
-    return sealDirect(this.#key, place, plain, randomBytes);
-  }
-
-  open(place: Uint8Array, bytes: Sealed): Buffer {
-    return openDirect(this.#key, place, bytes);
-  }
-}
-
-/** A fast mark of a text for look-ups in this process's memory: without its key nobody can aim at an entry. */
-export function memoryDigest(): (text: string) => string {
-  const key = randomBytes(keySize).toString('base64');
-  return text => digest('sha256', key + text, 'base64url');
 }
 
 /** Constant in time for equal lengths; stored digests have one length, so another length is damage. */

@@ -13,6 +13,7 @@ import { quoted, type RequestEntry } from './entries.ts';
 export interface WrittenEntry extends RequestEntry {
   readonly id: string;
   readonly created_at: string;
+  readonly request_id: string;
 }
 
 /** By what entries are looked for, and how many of a block agree in all of it. */
@@ -27,7 +28,7 @@ type Alike = Omit<RequestEntry, 'duration_ms' | 'request_id'>;
 interface Block {
   readonly created_at: string;
   readonly alike: readonly Alike[];
-  readonly entries: readonly [alike: number, duration_ms: number, request_id: string][];
+  readonly entries: readonly [alike: number, duration_ms: number, request_id?: string][];
 }
 
 interface Group {
@@ -59,22 +60,23 @@ export function blockOf(
   for (const entry of entries) {
     if (last === undefined || !areAlike(last.alike, entry)) last = groupOf(groups, entry); // Neighbours mostly are.
     last.count++;
-    own += `${own === '' ? '' : ','}[${last.number},${entry.duration_ms},${quoted(entry.request_id)}]`;
+    own += `${own === '' ? '' : ','}[${last.number},${entry.duration_ms}${namedBy(entry)}]`;
   }
   const alike = [...groups.keys()].join(',');
   const text = `{"created_at":"${createdAt}","alike":[${alike}],"entries":[${own}]}`;
   return { text, parts: partsOf([...groups.values()]) };
 }
 
+function namedBy({ request_id }: RequestEntry): string {
+  return request_id === null ? '' : `,${quoted(request_id)}`;
+}
+
 export function entriesOf(blockId: string, text: string): WrittenEntry[] {
   const { created_at, alike, entries } = JSON.parse(text) as Block;
-  return entries.map(([number, duration_ms, request_id], place) => ({
-    id: entryIdIn(blockId, place),
-    created_at,
-    ...alike[number]!,
-    duration_ms,
-    request_id,
-  }));
+  return entries.map(([number, duration_ms, named], place) => {
+    const id = entryIdIn(blockId, place);
+    return { id, created_at, ...alike[number]!, duration_ms, request_id: named ?? id };
+  });
 }
 
 /** By what the entries of a block are found, as it was when they were written. */

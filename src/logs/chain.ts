@@ -29,3 +29,7 @@ export function linkHash(stream: Stream, writer: string, before: Link, id: strin
 export function receiptOf(id: string, hash: string): string {
   return `${id}.${hash.slice(0, 22)}`;
 }
+
+export function entryIdOf(receipt: string): string {
+  return receipt.slice(0, receipt.indexOf('.'));
+}

@@ -19,7 +19,8 @@ export interface RequestEntry {
   readonly tool: string | null;
   readonly user_agent: string;
   readonly duration_ms: number;
-  readonly request_id: string;
+  /** Null where the request goes by the id of this entry. */
+  readonly request_id: string | null;
 }
 
 /** One change, one reveal, or one refusal on the general API or by the operator. */

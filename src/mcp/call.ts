@@ -47,7 +47,16 @@ export function toolCallsWith({ vaultReads, toolSessions, addresses, onError }: 
   /** What the call asks of the vault. What is wrong about the connection is refused by the vault too, and logged. */
   function requestOf(tool: Tool, given: Readonly<Record<string, unknown>>, context: CallContext) {
     const { request, origin, header, session } = context;
-    const base = { origin, route, method: 'POST', tool: tool.name, token: header, vaultId: null };
+    const { requestId } = origin;
+    const base = {
+      sender: origin,
+      requestId,
+      route,
+      method: 'POST',
+      tool: tool.name,
+      token: header,
+      vaultId: null,
+    };
     try {
       const isOurs = (url: string) => addresses.isOurs(url, request);
       const named = connectionOf({ vault: given.vault, credentials: given.credentials, header, isOurs });

@@ -16,6 +16,10 @@ export interface CredentialFilter {
   readonly q?: string | undefined;
 }
 
+/** Of what was purged nothing is left to open, so its credentials are as good as revoked: nobody lists them any more. */
+export const opensSomething = sql<boolean>`(credentials.vault_id IS NULL OR EXISTS (SELECT 1 FROM resources
+  WHERE resources.id = coalesce(credentials.key_id, credentials.vault_id)))`;
+
 export function credentials({ db, commit }: Engine) {
   const audited = () =>
     db
@@ -37,13 +41,15 @@ export function credentials({ db, commit }: Engine) {
         .where('organization_id', '=', organizationId)
         .where('kind', '=', kind)
         .where('revoked_at', 'is', null)
+        .where(opensSomething)
         .executeTakeFirst(),
 
     async page(filter: CredentialFilter, page: Page): Promise<PageOf<AuditedCredential>> {
       let found = audited()
         .where('organization_id', '=', filter.organizationId)
         .where('kind', '=', filter.kind)
-        .where('revoked_at', 'is', null);
+        .where('revoked_at', 'is', null)
+        .where(opensSomething);
       if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
       if (filter.keyId !== undefined) found = found.where('key_id', '=', filter.keyId);
       if (filter.q !== undefined) {

@@ -1,4 +1,4 @@
-/** Organizations, their members, and the few values that belong to the deployment as a whole. */
+/** Organizations and their members. */
 import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from './engine.ts';
 import { containing, offsetOf, type Page, type PageOf } from './page.ts';
@@ -12,7 +12,7 @@ export interface Audited {
   readonly audited_revision: number | null;
 }
 
-export function organizations({ db, commit }: Engine) {
+export function organizations({ db }: Engine) {
   const audited = () =>
     db
       .selectFrom('organizations')
@@ -41,25 +41,6 @@ export function organizations({ db, commit }: Engine) {
       );
 
   return {
-    async meta(key: string): Promise<Uint8Array | undefined> {
-      const row = await db.selectFrom('meta').select('value').where('key', '=', key).executeTakeFirst();
-      return row?.value;
-    },
-
-    /** Keeps the first value where two processes start at once; both then read the same. */
-    async setMetaOnce(key: string, value: Uint8Array): Promise<void> {
-      const insert = db
-        .insertInto('meta')
-        .values({ key, value })
-        .onConflict(on => on.column('key').doNothing());
-      await commit([{ statements: [statement(insert)] }]);
-    },
-
-    async replaceMeta(key: string, before: Uint8Array, value: Uint8Array): Promise<void> {
-      const update = db.updateTable('meta').set({ value }).where('key', '=', key).where('value', '=', before);
-      await commit([{ statements: [statement(update, { expect: 1 })] }]);
-    },
-
     byId: (id: string): Promise<(OrganizationRow & Audited) | undefined> =>
       audited().where('id', '=', id).executeTakeFirst(),
 

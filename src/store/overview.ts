@@ -1,5 +1,6 @@
 /** What the overview shows: requests counted by the hour, what expires, and what nobody uses. */
 import { type Selectable, sql } from 'kysely';
+import { opensSomething } from './credentials.ts';
 import { type Engine, type Statement, statement } from './engine.ts';
 import type { LogHourTable } from './schema.ts';
 
@@ -144,6 +145,7 @@ export function overview({ db, name: engine }: Engine) {
         .where('organization_id', '=', organizationId)
         .where('kind', 'in', [...kinds])
         .where('revoked_at', 'is', null)
+        .where(opensSomething)
         .where('expiration_date', '>', period.from)
         .where('expiration_date', '<=', period.to)
         .select(['id', 'kind as type', 'name', 'vault_id', 'expiration_date as expires_at'])
@@ -164,6 +166,7 @@ export function overview({ db, name: engine }: Engine) {
         .where('organization_id', '=', organizationId)
         .where('kind', 'in', [...kinds])
         .where('revoked_at', 'is', null)
+        .where(opensSomething)
         .where('created_at', '<', moment)
         .where(eb => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment)]))
         .select(['id', 'kind as type', 'name', 'vault_id', 'last_used_at'])

@@ -16,6 +16,7 @@ import { requestLogs } from './request-logs.ts';
 import { resources } from './resources.ts';
 import { sessions } from './sessions.ts';
 import { openSqlite, peekSqlite } from './sqlite.ts';
+import { terms } from './terms.ts';
 import { webhooks } from './webhooks.ts';
 
 export interface Store {
@@ -32,6 +33,7 @@ export interface Store {
   readonly accounts: ReturnType<typeof accounts>;
   readonly overview: ReturnType<typeof overview>;
   readonly sessions: ReturnType<typeof sessions>;
+  readonly terms: ReturnType<typeof terms>;
   readonly commit: Commit;
   onChange(listener: ChangeListener): void;
   hearsChanges(): boolean;
@@ -62,6 +64,7 @@ export async function openStore(location: Location): Promise<Store> {
     accounts: accounts(engine),
     overview: overview(engine),
     sessions: sessions(engine),
+    terms: terms(engine),
     commit: engine.commit,
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,

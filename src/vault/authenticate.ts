@@ -4,11 +4,12 @@
  * dropped the moment that a change to them is heard of; while changes can't be heard, nothing is kept.
  */
 import { addressSet } from '../access/address.ts';
-import type { Caller, Origin, Reader, ResourceKind } from '../access/caller.ts';
+import type { Caller, Origin, Reader, ResourceKind, Sender } from '../access/caller.ts';
 import type { Action, Role } from '../access/policy.ts';
 import { mintToken, parseToken } from '../access/token.ts';
 import { Failure } from '../contract/errors.ts';
-import { equalBytes, type Keyring, memoryDigest } from '../keyring/keyring.ts';
+import { equalBytes, type Keyring } from '../keyring/keyring.ts';
+import { memoryDigest } from '../keyring/memory.ts';
 import type { CredentialRow } from '../store/credentials.ts';
 import type { Store } from '../store/store.ts';
 import type { Attempts } from './attempts.ts';
@@ -43,17 +44,17 @@ export interface Authenticator {
    * The access key that this connection proved before, where it sends the same token again and nothing is to be
    * counted. Null says nothing: ask `accessKey`.
    */
-  remembered(connection: object, token: string | null, vaultId: string | null, origin: Origin): Reader | null;
+  remembered(connection: object, token: string | null, vaultId: string | null, sender: Sender): Reader | null;
   /** Lets a connection skip the proof as long as the credential's record stays as it is. */
   remember(connection: object, token: string | null, reader: Reader): void;
   apiKey(token: string | null, origin: Origin): Promise<Caller>;
-  accessKey(token: string | null, vaultId: string, origin: Origin): Promise<Reader>;
+  accessKey(token: string | null, vaultId: string, sender: Sender): Promise<Reader>;
   /** Which vault an access key opens, where the request names none. */
-  accessKeyAnywhere(token: string | null, origin: Origin): Promise<Reader>;
+  accessKeyAnywhere(token: string | null, sender: Sender): Promise<Reader>;
   /** The id of the key whose public half the token gives. */
   publicToken(
     token: string | null,
-    origin: Origin,
+    sender: Sender,
   ): Promise<{ id: string; organizationId: string; keyId: string }>;
   /** Writes down when credentials were last used, every so often. */
   noteUses(): Promise<void>;
@@ -90,21 +91,21 @@ export function authenticatorWith({
     return row && credentialOf(stamps.credential.believe(row));
   }
 
-  async function find(id: string, origin: Origin): Promise<Credential | undefined> {
+  async function find(id: string, sender: Sender): Promise<Credential | undefined> {
     const known = kept.get(id);
     if (known !== undefined) return known;
-    const wait = attempts.blockedFor(origin.address);
+    const wait = attempts.blockedFor(sender.address);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
     return kept.load(id, () => load(id));
   }
 
   /** The credential whose token this is, or undefined. */
-  async function recognise(token: string, origin: Origin): Promise<Credential | undefined> {
+  async function recognise(token: string, sender: Sender): Promise<Credential | undefined> {
     const mark = markOf(token);
     const before = proven.get(mark);
     if (before !== undefined && kept.get(before.row.id) === before) return before;
     const parsed = parseToken(token);
-    const credential = parsed === null ? undefined : await find(parsed.id, origin);
+    const credential = parsed === null ? undefined : await find(parsed.id, sender);
     const isIts = equalBytes(keyring.tokenDigest(token), credential?.row.digest ?? nobody);
     if (credential === undefined || !isIts) return undefined;
     if (proven.size >= mostKept) proven.clear();
@@ -113,10 +114,10 @@ export function authenticatorWith({
   }
 
   /** The credential that the token proves, of the kind that belongs here and able to be used now. */
-  async function prove(kind: StoredKind, token: string | null, origin: Origin): Promise<Credential> {
-    const credential = token?.startsWith(`sr_${kind}_`) ? await recognise(token, origin) : undefined;
-    if (credential === undefined || credential.row.kind !== credentialKinds[kind]) return refuse(origin);
-    if (!usable(credential.row) || !credential.admits(origin.address)) return refuse(origin);
+  async function prove(kind: StoredKind, token: string | null, sender: Sender): Promise<Credential> {
+    const credential = token?.startsWith(`sr_${kind}_`) ? await recognise(token, sender) : undefined;
+    if (credential === undefined || credential.row.kind !== credentialKinds[kind]) return refuse(sender);
+    if (!usable(credential.row) || !credential.admits(sender.address)) return refuse(sender);
     used.set(credential.row.id, now());
     return credential;
   }
@@ -125,14 +126,14 @@ export function authenticatorWith({
     return revoked_at === null && (expiration_date === null || now() < expiration_date);
   }
 
-  function refuse({ address }: Origin): never {
+  function refuse({ address }: Sender): never {
     const wait = attempts.blockedFor(address);
     attempts.failed(address);
     throw wait > 0 ? new Failure('RATE_LIMITED', { retryAfter: wait }) : new Failure('UNAUTHORIZED');
   }
 
-  async function accessKeyAnywhere(token: string | null, origin: Origin): Promise<Reader> {
-    return (await prove('vault', token, origin)).reader!;
+  async function accessKeyAnywhere(token: string | null, sender: Sender): Promise<Reader> {
+    return (await prove('vault', token, sender)).reader!;
   }
 
   return {
@@ -156,13 +157,13 @@ export function authenticatorWith({
 
     accessKeyAnywhere,
 
-    accessKey: async (token, vaultId, origin) => {
-      const reader = await accessKeyAnywhere(token, origin);
-      return reader.vaultId === vaultId ? reader : refuse(origin);
+    accessKey: async (token, vaultId, sender) => {
+      const reader = await accessKeyAnywhere(token, sender);
+      return reader.vaultId === vaultId ? reader : refuse(sender);
     },
 
-    publicToken: async (token, origin) => {
-      const { row } = await prove('pub', token, origin);
+    publicToken: async (token, sender) => {
+      const { row } = await prove('pub', token, sender);
       return { id: row.id, organizationId: row.organization_id, keyId: row.key_id! };
     },
 

@@ -24,8 +24,9 @@ export const noLabels: Labels = { tags: {}, description: '' };
 
 export type Contents = ReturnType<typeof contentsWith>;
 
-export function contentsWith({ store, keyring, stamps }: Parts) {
-  function openVaultRow(row: ResourceRow): OpenVault {
+export function contentsWith({ store, keyring, stamps, terms }: Parts) {
+  async function openVaultRow(row: ResourceRow): Promise<OpenVault> {
+    await terms.know(row.vault_key!);
     const place = { organization: row.organization_id, vault: row.id };
     return { row, box: keyring.openVault(place, row.vault_key!) };
   }

@@ -2,6 +2,7 @@
 import { egressInto } from '../access/egress.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Keyring } from '../keyring/keyring.ts';
+import type { KeyringLock } from '../keyring/stored-keyring.ts';
 import { Ledger } from '../logs/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { accountsWith } from './accounts/accounts.ts';
@@ -22,10 +23,12 @@ import { type Facts, overviewsWith } from './overview.ts';
 import { vaultReadsWith } from './read.ts';
 import { readingWith } from './reading.ts';
 import { resourcesWith } from './resources.ts';
+import { rotationWith } from './rotation.ts';
 import { secretsWith } from './secrets.ts';
 import { toolSessionsWith } from './sessions.ts';
 import { shelfWith } from './shelf.ts';
 import { stampsWith } from './stamps.ts';
+import { termsWith } from './terms.ts';
 import { vaultsWith } from './vaults.ts';
 import { webhookDeliveriesWith } from './webhook-deliveries.ts';
 import { webhookTargetsWith } from './webhook-targets.ts';
@@ -34,6 +37,9 @@ import { webhooksWith } from './webhooks.ts';
 export interface DomainParts {
   readonly store: Store;
   readonly keyring: Keyring;
+  /** What wraps the keyring, and how that is stored right now. */
+  readonly lock: KeyringLock;
+  readonly storedKeyring: Uint8Array;
   readonly now: () => number;
   readonly newId: NewId;
   readonly facts: Facts;
@@ -43,10 +49,12 @@ export interface DomainParts {
 
 export type Domain = ReturnType<typeof domainWith>;
 
-export function domainWith({ store, keyring, now, newId, facts, privateWebhooks = [] }: DomainParts) {
+export function domainWith(given: DomainParts) {
+  const { store, keyring, lock, now, newId, facts, privateWebhooks = [] } = given;
   const ledger = new Ledger({ store, keyring, now, newId });
   const stamps = stampsWith(keyring);
-  const parts = { store, keyring, stamps, guard: guardWith(ledger), now, newId };
+  const terms = termsWith({ store, keyring, lock, stored: given.storedKeyring });
+  const parts = { store, keyring, stamps, terms, guard: guardWith(ledger), now, newId };
   const attempts = new Attempts(now);
   const shelf = shelfWith(parts);
   const vaults = vaultsWith(parts, shelf);
@@ -88,5 +96,7 @@ export function domainWith({ store, keyring, now, newId, facts, privateWebhooks 
     logs: logsWith(parts),
     logCheck: logCheckWith(parts),
     housekeeping: housekeepingWith(parts, shelf),
+    /** For the operator alone; no surface is handed this. */
+    rotation: rotationWith({ ...parts, lock }),
   };
 }

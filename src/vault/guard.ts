@@ -9,7 +9,7 @@ import type { Caller, Origin } from '../access/caller.ts';
 import { type Action, allows, holds } from '../access/policy.ts';
 import { Failure } from '../contract/errors.ts';
 import { type AuditEntry, logText } from '../logs/entries.ts';
-import { ChangeRefused, type Ledger } from '../logs/ledger.ts';
+import { type Change, ChangeRefused, type Ledger } from '../logs/ledger.ts';
 import type { Statement } from '../store/engine.ts';
 
 /** What an action is done to. */
@@ -36,6 +36,13 @@ export interface GuardedChange {
   readonly unique?: string;
 }
 
+export interface DeploymentChange {
+  readonly subject: Subject;
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly statements: readonly Statement[];
+  readonly touches: readonly string[];
+}
+
 export interface Guard {
   /** Refuses whoever may not do this at all. Says nothing yet about a particular target. */
   admit(caller: Caller, action: Action, verb?: string): Promise<void>;
@@ -44,6 +51,8 @@ export interface Guard {
   change(caller: Caller, action: Action, verb: string, change: GuardedChange): Promise<string>;
   /** What a person does to his own account: who he is, is all the permission that it takes. */
   own(caller: Caller, verb: string, change: GuardedChange): Promise<string>;
+  /** What the operator does to the deployment as a whole: written down once for each whom he acts for. */
+  operate(operators: readonly Caller[], verb: string, change: DeploymentChange): Promise<void>;
   /** Somebody failed to prove who he is. Names the one whom he claimed to be, where there is such a one. */
   unproven(origin: Origin, verb: string, claimed: Claimed | null): Promise<void>;
   /** `open` runs once the entry is durable. */
@@ -66,16 +75,20 @@ export function guardWith(ledger: Ledger): Guard {
     if (!allows(caller, action, target)) await deny(caller, action, subject);
   }
 
-  async function store(caller: Caller, verb: string, change: GuardedChange): Promise<string> {
-    const { subjects, statements, touches = [], unique = 'name' } = change;
-    const entries = subjects.map(subject =>
-      entryOf(caller, subject.verb ?? verb, 'allowed', subject, subject.revision, subject.details ?? {}),
-    );
+  async function commit(entries: readonly AuditEntry[], change: Change, unique = 'name'): Promise<string> {
     try {
-      return await ledger.commit(entries, { statements, touches });
+      return await ledger.commit(entries, change);
     } catch (error) {
       throw error instanceof ChangeRefused ? conflict(error, unique) : error;
     }
+  }
+
+  async function store(caller: Caller, verb: string, change: GuardedChange): Promise<string> {
+    const { subjects, statements, touches = [], unique } = change;
+    const entries = subjects.map(subject =>
+      entryOf(caller, subject.verb ?? verb, 'allowed', subject, subject.revision, subject.details ?? {}),
+    );
+    return commit(entries, { statements, touches }, unique);
   }
 
   return {
@@ -92,12 +105,15 @@ export function guardWith(ledger: Ledger): Guard {
 
     own: store,
 
+    operate: async (operators, verb, { subject, details, ...change }) => {
+      const entries = operators.map(operator => entryOf(operator, verb, 'allowed', subject, null, details));
+      await commit(entries, change);
+    },
+
     unproven: async (origin, verb, claimed) => {
       const nobody = { kind: 'nobody', id: 'nobody', name: '' } as const;
-      const organization_id = claimed?.organizationId ?? null;
-      const by = { ...nobody, organizationId: '', origin };
-      const entry = entryOf(by, verb, 'denied', claimed?.subject ?? null, null, {});
-      await ledger.commit([{ ...entry, organization_id }]);
+      const by = { ...nobody, organizationId: claimed?.organizationId ?? '', origin };
+      await ledger.commit([entryOf(by, verb, 'denied', claimed?.subject ?? null, null, {})]);
     },
 
     reveal: async (caller, action, verb, subject, open) => {
@@ -144,7 +160,7 @@ function entryOf(
   details: Readonly<Record<string, unknown>>,
 ): AuditEntry {
   return {
-    organization_id: caller.organizationId,
+    organization_id: caller.organizationId || null, // Of none: the deployment's own.
     actor: { kind: caller.kind, id: caller.id, name: logText(caller.name) },
     action,
     outcome,

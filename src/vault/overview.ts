@@ -7,6 +7,7 @@ import type { Caller } from '../access/caller.ts';
 import { type Action, holds } from '../access/policy.ts';
 import type { About, Overview } from '../contract/overview.ts';
 import { iso, isoOrNull } from '../contract/text.ts';
+import { parentMark } from '../keyring/envelope.ts';
 import { type HourCounts, hourLength } from '../logs/hours.ts';
 import type { Busy } from '../store/overview.ts';
 import { credentialKinds } from './authenticate.ts';
@@ -26,7 +27,6 @@ const noWebhooks = { total: 0, failing: 0, disabled: 0 };
 
 export interface Facts {
   readonly version: string;
-  readonly rootKeyProvider: string;
   readonly logRetentionDays: number;
 }
 
@@ -42,7 +42,7 @@ export interface OverviewParts extends Parts {
 }
 
 export function overviewsWith(parts: OverviewParts): Overviews {
-  const { store, keyring, guard, now, organizations, hourCounts, facts } = parts;
+  const { store, keyring, terms, guard, now, organizations, hourCounts, facts } = parts;
 
   async function readsOf(caller: Caller) {
     if (!holds(caller, 'logs:read') || caller.vaultIds?.length === 0) return noLog;
@@ -140,11 +140,17 @@ export function overviewsWith(parts: OverviewParts): Overviews {
 
     async about(caller) {
       await guard.admit(caller, 'organization:read');
+      await terms.refresh();
       return {
         version: facts.version,
         engine: store.engine,
-        root_key_provider: facts.rootKeyProvider,
+        root_key_provider: terms.rootKeyProvider(),
         keyring_term: keyring.term,
+        keyring_rotated_at: isoOrNull(keyring.terms.at(-1)!.started),
+        vault_keys_on_older_terms: await store.terms.vaultsBehind(
+          caller.organizationId,
+          parentMark(keyring.term),
+        ),
         deployment: keyring.deployment,
         log_public_key: keyring.logPublicKey,
         log_retention_days: facts.logRetentionDays,

@@ -4,11 +4,13 @@ import type { Keyring } from '../keyring/keyring.ts';
 import type { Store } from '../store/store.ts';
 import type { Guard } from './guard.ts';
 import type { Stamps } from './stamps.ts';
+import type { Terms } from './terms.ts';
 
 export interface Parts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly stamps: Stamps;
+  readonly terms: Terms;
   readonly guard: Guard;
   readonly now: () => number;
   readonly newId: NewId;

@@ -4,25 +4,26 @@
  * does it hand anything out. Refusals are written down like answers. Where the log can't be written, there
  * is no answer at all.
  */
-import type { Origin, Reader } from '../access/caller.ts';
+import type { Reader, Sender } from '../access/caller.ts';
 import { Failure, statusOf } from '../contract/errors.ts';
 import { isId } from '../contract/id.ts';
-import { type AuditEntry, isSuccess, logText, type RequestEntry } from '../logs/entries.ts';
-import { ChangeRefused, type Ledger } from '../logs/ledger.ts';
-import type { CredentialRow } from '../store/credentials.ts';
+import { entryIdOf } from '../logs/chain.ts';
+import { isSuccess, logText, type RequestEntry } from '../logs/entries.ts';
+import type { Ledger } from '../logs/ledger.ts';
 import { type Answers, requestedText, type Selection } from './answers.ts';
 import type { Authenticator } from './authenticate.ts';
 import { type Detail, type Details, detailKey, requestedDetail } from './details.ts';
-import { retryingStale, StaleChange } from './guard.ts';
+import { keyLimitsWith } from './key-limits.ts';
 import type { Parts } from './parts.ts';
 import { type KeptAnswer, OpenBody, type ReadyAnswer, ReadyAnswers } from './ready.ts';
-import { Turns } from './turns.ts';
 
 export interface VaultRequest {
   readonly token: string | null;
   /** The vault that is asked for; null where the access key alone says which. */
   readonly vaultId: string | null;
-  readonly origin: Origin;
+  readonly sender: Sender;
+  /** Null where the request goes by the id of its own log entry. */
+  readonly requestId: string | null;
   /** What stands for the client's connection, where there is one: its credential is proven once. */
   readonly connection?: object;
   readonly route: string;
@@ -48,19 +49,23 @@ export interface Form {
   readonly shape: (body: Buffer) => Buffer;
 }
 
-export interface Answered {
+interface Written {
+  readonly receipt: string;
+  readonly requestId: string;
+}
+
+export interface Answered extends Written {
   readonly status: 200;
   readonly contentType: string;
   readonly etag: string;
   readonly body: OpenBody;
-  readonly receipt: string;
 }
 
 /** What may be handed out: its entry is in the log. */
 export type Outcome =
   | Answered
-  | { readonly status: 304; readonly etag: string; readonly receipt: string }
-  | { readonly status: number; readonly failure: Failure; readonly receipt: string };
+  | ({ readonly status: 304; readonly etag: string } & Written)
+  | ({ readonly status: number; readonly failure: Failure } & Written);
 
 export interface VaultReads {
   request(asked: VaultRequest): Promise<Outcome>;
@@ -75,6 +80,7 @@ export interface VaultReadParts extends Parts {
 
 /** What is known of a request while it is served, for its entry. */
 interface Progress {
+  requestId: string | null;
   credentialId: string | null;
   requested: string;
   organizationId: string | null;
@@ -84,36 +90,37 @@ interface Progress {
 /** What is kept ready stays sealed until its entry is in the log. */
 type Served = { kept: KeptAnswer } | { answer: ReadyAnswer } | { etag: string } | { failure: Failure };
 
-const window = 60;
-
 export function vaultReadsWith(parts: VaultReadParts): VaultReads {
-  const { store, stamps, ledger, authenticate, answers, details, now } = parts;
+  const { store, ledger, authenticate, answers, details, now, newId } = parts;
   const ready = new ReadyAnswers(store);
-  const turns = new Turns();
+  const limits = keyLimitsWith(parts);
 
   async function serve(asked: VaultRequest, progress: Progress): Promise<Served> {
     if (asked.fault !== undefined) throw asked.fault;
     if (asked.publicToken !== undefined) return servePublic(asked, asked.publicToken, progress);
-    const { token, vaultId, origin, connection } = asked;
+    const { token, vaultId, sender, connection } = asked;
     const reader = await (vaultId === null
-      ? authenticate.accessKeyAnywhere(token, origin)
-      : authenticate.accessKey(token, vaultId, origin));
+      ? authenticate.accessKeyAnywhere(token, sender)
+      : authenticate.accessKey(token, vaultId, sender));
     if (connection !== undefined) authenticate.remember(connection, token, reader);
     identify(progress, reader);
     if (asked.admit !== undefined) await asked.admit(reader);
-    if (reader.rateLimit !== null) await countRequest(reader.id, reader.rateLimit);
-    if (reader.maxUses !== null) await countUse(reader, origin);
+    if (reader.rateLimit !== null) await limits.countRequest(reader.id, reader.rateLimit);
+    if (reader.maxUses !== null) {
+      progress.requestId ??= newId(); // Two entries tell of this request: both name it.
+      await limits.countUse(reader, { ...sender, requestId: progress.requestId });
+    }
     return find(reader, asked, progress);
   }
 
   /** A token of another key is a bad token: it must not tell whether that key exists. */
   async function servePublic(
-    { origin, form }: VaultRequest,
+    { sender, form }: VaultRequest,
     { code, keyId }: NonNullable<VaultRequest['publicToken']>,
     progress: Progress,
   ): Promise<Served> {
     progress.requested = 'key';
-    const token = await authenticate.publicToken(code, origin);
+    const token = await authenticate.publicToken(code, sender);
     progress.credentialId = token.id;
     progress.organizationId = token.organizationId;
     if (keyId !== null && keyId !== token.keyId) throw new Failure('UNAUTHORIZED');
@@ -124,9 +131,9 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
 
   /** What needs no waiting: a known connection asks for an answer that is kept ready. */
   function serveAtOnce(asked: VaultRequest, progress: Progress): Served | null {
-    const { connection, token, vaultId, origin } = asked;
+    const { connection, token, vaultId, sender } = asked;
     if (connection === undefined || asked.fault !== undefined || asked.publicToken !== undefined) return null;
-    const reader = authenticate.remembered(connection, token, vaultId, origin);
+    const reader = authenticate.remembered(connection, token, vaultId, sender);
     if (reader === null || (asked.admit !== undefined && asked.admitted !== reader.id)) return null;
     identify(progress, reader);
     return findReady(reader, asked, progress);
@@ -161,33 +168,6 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     return 'what' in selection ? details.make(reader, selection) : answers.make(reader, selection);
   }
 
-  async function countRequest(id: string, limit: number): Promise<void> {
-    const seconds = Math.floor(now() / 1000);
-    const start = seconds - (seconds % window);
-    const taken = await store.limits.take(id, start, 1);
-    if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: start + window - seconds });
-  }
-
-  /** A key that is used up is a bad key. A use is a revision of its record, so none can be taken back. */
-  function countUse(reader: Reader, origin: Origin): Promise<void> {
-    const count = async () => {
-      const found = await store.credentials.byId(reader.id);
-      if (found === undefined) throw new Failure('UNAUTHORIZED');
-      const before = stamps.credential.believe(found);
-      if (before.max_uses !== null && before.uses >= before.max_uses) throw new Failure('UNAUTHORIZED');
-      const row = stamps.credential.stamp({
-        ...before,
-        uses: before.uses + 1,
-        revision: before.revision + 1,
-      });
-      const change = { statements: [store.credentials.update(row)], touches: [row.id] };
-      await ledger.commit([useEntry(reader, origin, row)], change).catch(error => {
-        throw error instanceof ChangeRefused ? new StaleChange() : error;
-      });
-    };
-    return turns.take(reader.id, () => retryingStale(count));
-  }
-
   /** A refused request for a vault that exists belongs into the log of those whose vault it is. */
   async function attribute({ vaultId }: VaultRequest, progress: Progress): Promise<void> {
     if (vaultId === null || !isId(vaultId)) return;
@@ -215,12 +195,12 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   }
 
   function entryOf(asked: VaultRequest, progress: Progress, status: number, started: number): RequestEntry {
-    const { credentialId, requested, organizationId, vaultId } = progress;
+    const { requestId, credentialId, requested, organizationId, vaultId } = progress;
     return {
       organization_id: organizationId,
       success: isSuccess(status),
       resource_type: 'vault',
-      ip_address: asked.origin.address,
+      ip_address: asked.sender.address,
       route: asked.route,
       method: asked.method,
       status,
@@ -228,9 +208,9 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
       access_key_id: credentialId,
       requested: logText(requested),
       tool: asked.tool,
-      user_agent: logText(asked.origin.userAgent),
+      user_agent: logText(asked.sender.userAgent),
       duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
-      request_id: asked.origin.requestId,
+      request_id: requestId,
     };
   }
 
@@ -243,17 +223,18 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   ): Promise<Outcome> {
     const status = 'failure' in served ? statusOf[served.failure.code] : 'etag' in served ? 304 : 200;
     const receipt = await ledger.record(entryOf(asked, progress, status, started));
-    if ('failure' in served) return { status, failure: served.failure, receipt };
-    if ('etag' in served) return { status: 304, etag: served.etag, receipt };
+    const written = { receipt, requestId: progress.requestId ?? entryIdOf(receipt) };
+    if ('failure' in served) return { status, failure: served.failure, ...written };
+    if ('etag' in served) return { status: 304, etag: served.etag, ...written };
     const body = 'kept' in served ? ready.open(served.kept) : new OpenBody(served.answer.body);
     const { contentType, etag } = 'kept' in served ? served.kept : served.answer;
-    return { status: 200, contentType, etag, body, receipt };
+    return { status: 200, contentType, etag, body, ...written };
   }
 
   return {
     request(asked) {
       const started = performance.now();
-      const progress: Progress = { credentialId: null, requested: '', organizationId: null, vaultId: null };
+      const progress = newProgress(asked);
       const served = serving(asked, progress);
       return served instanceof Promise
         ? served.then(later => logged(asked, progress, later, started))
@@ -262,28 +243,14 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   };
 }
 
+function newProgress({ requestId }: VaultRequest): Progress {
+  return { requestId, credentialId: null, requested: '', organizationId: null, vaultId: null };
+}
+
 function identify(progress: Progress, reader: Reader): void {
   progress.credentialId = reader.id;
   progress.organizationId = reader.organizationId;
   progress.vaultId = reader.vaultId;
-}
-
-function useEntry(reader: Reader, origin: Origin, row: CredentialRow): AuditEntry {
-  const { id, kind } = reader;
-  const name = logText(reader.name);
-  return {
-    organization_id: reader.organizationId,
-    actor: { kind, id, name },
-    action: 'access-key.used',
-    outcome: 'allowed',
-    subject: { type: kind, id, name },
-    revision: row.revision,
-    vault_id: reader.vaultId,
-    ip_address: origin.address,
-    user_agent: logText(origin.userAgent),
-    request_id: origin.requestId,
-    details: { uses: row.uses },
-  };
 }
 
 /** What a key may do is the key's own: it is made anew each time, and kept for nobody. */

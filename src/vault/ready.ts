@@ -5,7 +5,7 @@
  * same answer share one load. The memory is bounded, and the oldest goes first.
  */
 import type { Sealed } from '../keyring/envelope.ts';
-import { MemorySeal } from '../keyring/keyring.ts';
+import { MemorySeal } from '../keyring/memory.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ReadyAnswer {

@@ -46,7 +46,7 @@ export interface Revision {
 export type Shelf = ReturnType<typeof shelfWith>;
 
 export function shelfWith(parts: Parts) {
-  const { store, keyring, stamps, guard, now, newId } = parts;
+  const { store, keyring, stamps, terms, guard, now, newId } = parts;
   const contents = contentsWith(parts);
   const catalogue = catalogueWith(parts, contents);
   const { openLabels, sealLabels, tagStatements, versionStatement } = contents;
@@ -107,6 +107,11 @@ export function shelfWith(parts: Parts) {
 
   async function createVault(caller: Caller, name: string, labels: Labels): Promise<Labelled> {
     await guard.admit(caller, 'vaults:write');
+    return retryingStale(() => placeVault(caller, name, labels));
+  }
+
+  async function placeVault(caller: Caller, name: string, labels: Labels): Promise<Labelled> {
+    const hold = await terms.hold();
     const id = newId();
     const vault_key = keyring.createVaultKey({ organization: caller.organizationId, vault: id });
     const box = keyring.openVault({ organization: caller.organizationId, vault: id }, vault_key);
@@ -118,6 +123,7 @@ export function shelfWith(parts: Parts) {
     await guard.change(caller, 'vaults:write', 'vault.created', {
       subjects: [{ ...subjectOf(row), vaultId: caller.vaultIds === null ? row.id : undefined }],
       statements: [
+        hold,
         store.resources.insert(row),
         ...tagStatements(row, labels.tags),
         ...store.resources.countVault(row.organization_id, row.id, 1),

@@ -33,7 +33,7 @@ export interface WebhookTargets {
 }
 
 export function webhookTargetsWith(
-  { store, keyring, stamps, guard, now, newId }: Parts,
+  { store, keyring, stamps, terms, guard, now, newId }: Parts,
   onError: (error: unknown) => void,
 ): WebhookTargets {
   function believed<T, R>(value: T, believe: (value: T) => R): R | null {
@@ -51,7 +51,8 @@ export function webhookTargetsWith(
     return listening.map(row => ({ id: row.id, after: row.begins_after, wants: filterOf(row) }));
   }
 
-  function secretsOf(row: WebhookRow): string[] {
+  async function secretsOf(row: WebhookRow): Promise<string[]> {
+    await terms.know(row.secret, row.previous_secret ?? row.secret);
     const box = keyring.organizationBox(row.organization_id);
     const open = (version: number, sealed: Uint8Array) =>
       box.open(secretPlace(row.id, version), sealed).toString('utf8');
@@ -89,7 +90,7 @@ export function webhookTargetsWith(
         id,
         url: row.url,
         enabled: row.enabled === 1,
-        secrets: secretsOf(row),
+        secrets: await secretsOf(row),
         takes: delivery => {
           const event = eventIn(delivery);
           const holds = believed(event, stamps.believeEvent<typeof event>) !== null;

@@ -24,10 +24,22 @@ export interface Webhooks extends Collection<Webhook, WebhookCreate, WebhookUpda
   find(caller: Caller, id: string): Promise<WebhookRow>;
 }
 
+/** A webhook about to be made, its secret still open. */
+type Draft = Pick<
+  WebhookRow,
+  'id' | 'organization_id' | 'name' | 'url' | 'events' | 'vault_ids' | 'enabled'
+> & { readonly secret: string };
+
+interface Revision {
+  readonly columns: Partial<WebhookRow>;
+  /** What goes with it. */
+  readonly statements?: readonly Statement[];
+}
+
 const rotationOverlap = 24 * 3_600_000;
 
 export function webhooksWith(
-  { store, keyring, stamps, guard, now, newId }: Parts,
+  { store, keyring, stamps, terms, guard, now, newId }: Parts,
   shelf: Shelf,
   egress: Egress,
 ): Webhooks {
@@ -59,19 +71,41 @@ export function webhooksWith(
     caller: Caller,
     id: string,
     verb: string,
-    changes: (row: WebhookRow) => Partial<WebhookRow>,
-    alongside: (row: WebhookRow) => Statement[] = () => [],
+    revision: (row: WebhookRow) => Revision | Promise<Revision>,
   ): Promise<WebhookRow> {
     return retryingStale(async () => {
       const before = await find(caller, id);
-      const row = stamps.webhook.revise(before, changes(before), now());
+      const { columns, statements = [] } = await revision(before);
+      const row = stamps.webhook.revise(before, columns, now());
       await guard.change(caller, 'webhooks:write', verb, {
         subjects: [webhookChange(row)],
-        statements: [store.webhooks.update(row), ...alongside(row)],
+        statements: [store.webhooks.update(row), ...statements],
         touches: [id],
       });
       return row;
     });
+  }
+
+  async function insert(caller: Caller, draft: Draft): Promise<WebhookRow> {
+    const hold = await terms.hold();
+    const time = now();
+    const row = stamps.webhook.stamp({
+      ...draft,
+      disabled_reason: null,
+      secret: sealSecret(draft, 1, draft.secret),
+      secret_version: 1,
+      previous_secret: null,
+      previous_until: null,
+      created_at: time,
+      updated_at: time,
+      revision: 1,
+    });
+    await guard.change(caller, 'webhooks:write', 'webhook.created', {
+      subjects: [webhookChange(row)],
+      statements: [hold, ...store.webhooks.insert(row)],
+      touches: [row.id],
+    });
+    return row;
   }
 
   return {
@@ -100,28 +134,17 @@ export function webhooksWith(
       await checkVaults(caller, vault_ids ?? []);
       const place = { id: newId(), organization_id: caller.organizationId };
       const secret = newSecret();
-      const time = now();
-      const row = stamps.webhook.stamp({
-        ...place,
-        name: name ?? new URL(url).host,
-        url,
-        events: JSON.stringify(events),
-        vault_ids: vault_ids && JSON.stringify(vault_ids),
-        enabled: enabled ? 1 : 0,
-        disabled_reason: null,
-        secret: sealSecret(place, 1, secret),
-        secret_version: 1,
-        previous_secret: null,
-        previous_until: null,
-        created_at: time,
-        updated_at: time,
-        revision: 1,
-      });
-      await guard.change(caller, 'webhooks:write', 'webhook.created', {
-        subjects: [webhookChange(row)],
-        statements: store.webhooks.insert(row),
-        touches: [row.id],
-      });
+      const row = await retryingStale(() =>
+        insert(caller, {
+          ...place,
+          name: name ?? new URL(url).host,
+          url,
+          events: JSON.stringify(events),
+          vault_ids: vault_ids && JSON.stringify(vault_ids),
+          enabled: enabled ? 1 : 0,
+          secret,
+        }),
+      );
       return { ...presentWebhook(row), secret };
     },
 
@@ -129,14 +152,13 @@ export function webhooksWith(
       await guard.admit(caller, 'webhooks:write');
       if (body.url !== undefined) checkUrl(body.url);
       await checkVaults(caller, body.vault_ids ?? []);
-      const begin = (row: WebhookRow) => [
-        store.webhooks.forgive(id),
-        store.webhooks.arrive(id, row.updated_at),
-      ];
-      const changes = (row: WebhookRow) => changedColumns(row, body);
       // What waited while it was disabled goes on; what was held against an old URL says nothing of the new one.
-      const alongside = (row: WebhookRow) => (body.enabled || body.url !== undefined ? begin(row) : []);
-      return presentWebhook(await revise(caller, id, 'webhook.updated', changes, alongside));
+      const begins = body.enabled || body.url !== undefined;
+      const row = await revise(caller, id, 'webhook.updated', before => ({
+        columns: changedColumns(before, body),
+        statements: begins ? [store.webhooks.forgive(id), store.webhooks.arrive(id, now())] : [],
+      }));
+      return presentWebhook(row);
     },
 
     async remove(caller, id) {
@@ -154,12 +176,17 @@ export function webhooksWith(
     async rotateSecret(caller, id) {
       await guard.admit(caller, 'webhooks:write');
       const secret = newSecret();
-      const row = await revise(caller, id, 'webhook.secret_rotated', before => ({
-        secret: sealSecret(before, before.secret_version + 1, secret),
-        secret_version: before.secret_version + 1,
-        previous_secret: before.secret,
-        previous_until: now() + rotationOverlap,
-      }));
+      const row = await revise(caller, id, 'webhook.secret_rotated', async before => {
+        const hold = await terms.hold();
+        const version = before.secret_version + 1;
+        const columns = {
+          secret: sealSecret(before, version, secret),
+          secret_version: version,
+          previous_secret: before.secret,
+          previous_until: now() + rotationOverlap,
+        };
+        return { columns, statements: [hold] };
+      });
       return { ...presentWebhook(row), secret };
     },
   };

@@ -36,6 +36,7 @@ export async function launch(): Promise<Browser> {
 }
 
 export interface Fresh extends Running {
+  readonly data: string;
   readonly clock: Clock;
 }
 
@@ -50,6 +51,7 @@ export async function startFresh(
   const running = await serve(config, { now: clock.now, report: () => undefined });
   return {
     ...running,
+    data,
     clock,
     stop: async () => {
       await running.stop();

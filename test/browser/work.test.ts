@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { run } from '../command.ts';
 import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish, read } from './demo.ts';
 
@@ -127,6 +128,17 @@ test('the command palette finds a secret by name, by keyboard alone', async () =
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: 'SENTRY_DSN' }).waitFor();
   assert.match(page.url(), /\/secrets\/[0-9a-f-]{36}$/);
+});
+
+test('Settings, About: the term in use, and when the keys were last rotated', async () => {
+  await page.goto('/settings/about');
+  await page.getByText('Never').waitFor();
+  await page.getByText('All under term 1').waitFor();
+  const { code, stderr } = await run(['keyring', 'rotate', '--data', service.data]);
+  assert.equal(code, 0, stderr);
+  await page.reload();
+  await page.getByText('All under term 2').waitFor();
+  assert.equal(await page.getByText('Never').count(), 0);
 });
 
 test('under the strict policy the pages complain of nothing', () => {

@@ -47,17 +47,26 @@ function normalise(text: string): string {
 }
 
 function passphraseRootKey(secret: string, costs: Costs): RootKey {
+  /** The newest derivation, for what was wrapped last is mostly what is unwrapped next. */
+  let derived: { readonly head: Buffer; readonly key: ParentKey } | null = null;
+
+  async function keyFor(head: Buffer): Promise<ParentKey> {
+    if (derived === null || !derived.head.equals(head))
+      derived = { head, key: await parentKey(secret, head) };
+    return derived.key;
+  }
+
   return {
     provider,
     wrap: async (context, plain) => {
       const head = writeHead(randomBytes(saltSize), costs);
-      const parent = await parentKey(secret, head);
+      const parent = await keyFor(head);
       return Buffer.concat([head, sealDirect(parent, context, plain, randomBytes)]);
     },
     unwrap: async (context, wrapped) => {
       const head = Buffer.from(wrapped.subarray(0, headSize));
       try {
-        return openDirect(await parentKey(secret, head), context, wrapped.subarray(headSize));
+        return openDirect(await keyFor(head), context, wrapped.subarray(headSize));
       } catch (cause) {
         throw new RootKeyError('the passphrase is not the one that protects this data', cause);
       }

@@ -20,7 +20,7 @@ import { signInWith } from './sign-in.ts';
 export type Accounts = ReturnType<typeof accountsWith>;
 
 export function accountsWith(parts: Parts, attempts: Attempts, random = randomBytes) {
-  const { store, keyring, stamps, now } = parts;
+  const { store, keyring, stamps, terms, now } = parts;
   const people = peopleWith(store, stamps);
   const lockOut = lockOutWith({ store, keyring, attempts, now });
   const challenges = challengesWith({ store, keyring, now, random });
@@ -33,7 +33,7 @@ export function accountsWith(parts: Parts, attempts: Attempts, random = randomBy
     challenges,
     passwords: passwordsWith(keyring),
     passkeys: passkeysWith(challenges),
-    codes: codesWith({ keyring, stamps, now, random }),
+    codes: codesWith({ keyring, stamps, terms, now, random }),
   };
 
   async function describe({ person: { member, account } }: SignedInAs): Promise<SignedIn> {

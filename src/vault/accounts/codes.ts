@@ -2,36 +2,33 @@
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { AccountRow } from '../../store/accounts.ts';
 import type { Stamps } from '../stamps.ts';
+import type { Terms } from '../terms.ts';
 import { looksLikeRecoveryCode, makeRecoveryCodes, seedSize, stepOf } from './one-time-codes.ts';
 
 export interface Codes {
   /** The account after the code was used, or null where it is not right, or not any more. */
-  take(account: AccountRow, code: string): AccountRow | null;
+  take(account: AccountRow, code: string): Promise<AccountRow | null>;
   /** A new seed, sealed for the account. */
   newSeed(account: AccountRow): { readonly seed: Uint8Array; readonly sealed: Uint8Array };
-  openSeed(account: AccountRow, sealed: Uint8Array): Buffer;
+  openSeed(account: AccountRow, sealed: Uint8Array): Promise<Buffer>;
   newRecoveryCodes(account: AccountRow): { readonly codes: string[]; readonly digests: string };
 }
 
 export interface CodeParts {
   readonly keyring: Keyring;
   readonly stamps: Stamps;
+  readonly terms: Terms;
   readonly now: () => number;
   readonly random: (size: number) => Uint8Array;
 }
 
-export function codesWith({ keyring, stamps, now, random }: CodeParts): Codes {
-  const place = (account: AccountRow) => ({
-    type: 'account',
-    resource: account.id,
-    field: 'totp',
-    version: 1,
-  });
+export function codesWith({ keyring, stamps, terms, now, random }: CodeParts): Codes {
   const digestOf = (account: AccountRow, code: string) =>
     keyring.tokenDigest(`recovery ${account.id} ${code}`).toString('base64url');
 
-  function openSeed(account: AccountRow, sealed: Uint8Array): Buffer {
-    return keyring.organizationBox(account.organization_id).open(place(account), sealed);
+  async function openSeed(account: AccountRow, sealed: Uint8Array): Promise<Buffer> {
+    await terms.know(sealed);
+    return keyring.organizationBox(account.organization_id).open(seedPlace(account), sealed);
   }
 
   function takeRecovery(account: AccountRow, code: string): AccountRow | null {
@@ -44,15 +41,18 @@ export function codesWith({ keyring, stamps, now, random }: CodeParts): Codes {
   return {
     openSeed,
 
-    take: (account, code) => {
+    take: async (account, code) => {
       if (looksLikeRecoveryCode(code)) return takeRecovery(account, code);
-      const step = stepOf(openSeed(account, account.totp!), code, now(), account.totp_step);
+      const step = stepOf(await openSeed(account, account.totp!), code, now(), account.totp_step);
       return step === null ? null : stamps.account.revise(account, { totp_step: step }, now());
     },
 
     newSeed: account => {
       const seed = random(seedSize);
-      return { seed, sealed: keyring.organizationBox(account.organization_id).seal(place(account), seed) };
+      return {
+        seed,
+        sealed: keyring.organizationBox(account.organization_id).seal(seedPlace(account), seed),
+      };
     },
 
     newRecoveryCodes: account => {
@@ -60,4 +60,9 @@ export function codesWith({ keyring, stamps, now, random }: CodeParts): Codes {
       return { codes, digests: JSON.stringify(codes.map(code => digestOf(account, code))) };
     },
   };
+}
+
+/** Where the seed of one-time codes is sealed. */
+export function seedPlace(account: Pick<AccountRow, 'id'>) {
+  return { type: 'account', resource: account.id, field: 'totp', version: 1 };
 }

@@ -48,7 +48,7 @@ export interface Factors {
 }
 
 export function factorsWith(parts: SignInParts): Factors {
-  const { store, stamps, guard, now, people, sessions, passwords, passkeys, codes, lockOut } = parts;
+  const { store, stamps, terms, guard, now, people, sessions, passwords, passkeys, codes, lockOut } = parts;
 
   async function personOf({ person }: SignedInAs): Promise<Person> {
     const fresh = await people.fresh(person.member.id);
@@ -74,7 +74,7 @@ export function factorsWith(parts: SignInParts): Factors {
     { password, code }: Proof,
   ): Promise<boolean> {
     if (password === undefined) {
-      return code !== undefined && account.totp !== null && codes.take(account, code) !== null;
+      return code !== undefined && account.totp !== null && (await codes.take(account, code)) !== null;
     }
     return passwords.matches(account, await passwords.derive(member.email_key, password));
   }
@@ -161,8 +161,10 @@ export function factorsWith(parts: SignInParts): Factors {
       retryingStale(async () => {
         const person = await personOf(as);
         if (person.account.password === null) throw invalid('', 'a second factor needs a password first');
+        const hold = await terms.hold();
         const { seed, sealed } = codes.newSeed(person.account);
-        await revise(as, person, 'account.codes_begun', { columns: { totp_pending: sealed } });
+        const columns = { totp_pending: sealed };
+        await revise(as, person, 'account.codes_begun', { columns, statements: [hold] });
         return { secret: base32(seed), uri: codeUri(seed, person.member.email) };
       }),
 
@@ -171,7 +173,7 @@ export function factorsWith(parts: SignInParts): Factors {
       const { account, member } = person;
       if (account.totp_pending === null) throw invalid('code', 'nothing was begun that it could confirm');
       await lockOut.take(member.email_key, as.caller.origin);
-      const step = stepOf(codes.openSeed(account, account.totp_pending), code, now(), 0);
+      const step = stepOf(await codes.openSeed(account, account.totp_pending), code, now(), 0);
       if (step === null) throw invalid('code', 'is not right');
       const recovery = codes.newRecoveryCodes(account);
       const { totp_pending: totp } = account;

@@ -76,7 +76,7 @@ export function signInWith(parts: SignInParts): SignIn {
     const { account, member } = person;
     if (account.totp === null) return {};
     if (code === undefined) throw new Failure('SECOND_FACTOR_REQUIRED');
-    const after = codes.take(account, code);
+    const after = await codes.take(account, code);
     if (after === null) return refuse(origin, person);
     return {
       subjects: [accountSubject(after, member.email, 'account.code_used')],

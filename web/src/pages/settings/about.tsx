@@ -5,6 +5,7 @@ import { useSession } from '../../session/session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Section } from '../../ui/page.tsx';
+import { Exact } from '../../ui/time.tsx';
 
 const engines: Readonly<Record<string, string>> = { sqlite: 'SQLite, embedded', postgres: 'PostgreSQL' };
 
@@ -37,12 +38,14 @@ export default function About() {
       {data && (
         <Section
           title="Keys at rest"
-          intro="The root key wraps the keyring; the keyring’s current term wraps each vault’s key. An operator rotates both on the command line, while the service runs."
+          intro="The root key wraps the keyring; the keyring’s term in use wraps each vault’s key. An operator rotates both on the command line, while the service runs."
         >
           <Facts
             facts={[
               ['Root key', data.root_key_provider],
-              ['Keyring term', data.keyring_term],
+              ['Term in use', data.keyring_term],
+              ['Last rotated', lastRotated(data)],
+              ['Vault keys', vaultKeys(data)],
             ]}
           />
           <h3 className="mt-5 mb-2 font-medium">The log’s public key</h3>
@@ -54,4 +57,13 @@ export default function About() {
       )}
     </>
   );
+}
+
+function lastRotated({ keyring_rotated_at: at }: AboutRecord) {
+  return at === null ? 'Never' : <Exact at={at} />;
+}
+
+function vaultKeys({ keyring_term: term, vault_keys_on_older_terms: older }: AboutRecord): string {
+  if (older === 0) return `All under term ${term}`;
+  return `${older} still under an older term: strongroom keyring rotate moves ${older === 1 ? 'it' : 'them'}`;
 }

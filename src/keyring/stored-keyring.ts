@@ -1,0 +1,76 @@
+/**
+ * The keyring as it is stored: wrapped by the root key, and beside it, readable by all, who provides that key and
+ * which term is in use. The root key stays at hand, so that what is stored next is wrapped by the key that was
+ * proven to be right; where it no longer fits, the source is asked once more, for an operator may have changed it.
+ */
+import { Keyring } from './keyring.ts';
+import { type RootKey, RootKeyError, type RootKeySource } from './root-key/root-key.ts';
+
+interface Stored {
+  readonly provider: string;
+  /** Missing in what the first releases stored. */
+  readonly term?: number;
+  readonly wrapped: string;
+}
+
+export class KeyringLock {
+  readonly #source: RootKeySource;
+  #root: RootKey | null = null;
+
+  constructor(source: RootKeySource) {
+    this.#source = source;
+  }
+
+  /** Makes the root key where there is none yet. */
+  async wrap(keyring: Keyring): Promise<Uint8Array> {
+    this.#root ??= await this.#source.create();
+    const wrapped = Buffer.from(await keyring.wrap(this.#root)).toString('base64');
+    const stored: Stored = { provider: this.#source.provider, term: keyring.term, wrapped };
+    return Buffer.from(JSON.stringify(stored), 'utf8');
+  }
+
+  async unwrap(bytes: Uint8Array): Promise<Keyring> {
+    const { provider, wrapped } = parse(bytes);
+    if (provider !== this.#source.provider) {
+      throw new RootKeyError(
+        `this data is protected by a ${provider}, but a ${this.#source.provider} was given`,
+      );
+    }
+    const keyring = this.#root && (await opened(this.#root, wrapped));
+    if (keyring !== null) return keyring;
+    const root = await this.#source.open();
+    const found = await Keyring.unwrap(root, Buffer.from(wrapped, 'base64'));
+    this.#root = root;
+    return found;
+  }
+
+  /** Whether this root key is the one that wraps it. */
+  async opens(bytes: Uint8Array): Promise<boolean> {
+    return this.unwrap(bytes).then(
+      () => true,
+      error => {
+        if (error instanceof RootKeyError) return false;
+        throw error;
+      },
+    );
+  }
+}
+
+async function opened(root: RootKey, wrapped: string): Promise<Keyring | null> {
+  try {
+    return await Keyring.unwrap(root, Buffer.from(wrapped, 'base64'));
+  } catch (error) {
+    if (error instanceof RootKeyError) return null;
+    throw error;
+  }
+}
+
+/** What anyone can tell of a stored keyring. Proven only by unwrapping it. */
+export function factsOf(bytes: Uint8Array): Pick<Stored, 'provider' | 'term'> {
+  const { provider, term } = parse(bytes);
+  return { provider, ...(term === undefined ? {} : { term }) };
+}
+
+function parse(bytes: Uint8Array): Stored {
+  return JSON.parse(Buffer.from(bytes).toString('utf8')) as Stored;
+}
