@@ -15,7 +15,8 @@ import type { Parts } from './parts.ts';
 const fresh = 60_000;
 /** Small logs are proven while one waits. */
 const patience = 1_000;
-const linksPerTurn = 200;
+/** How long it keeps others waiting. A link is an entry or a whole block, so they are not counted. */
+const longestTurn = 5;
 
 interface Result {
   readonly at: number;
@@ -62,10 +63,12 @@ function unhurried(source: LogSource): LogSource {
   return {
     ...source,
     async *links(stream) {
-      let count = 0;
+      let since = performance.now();
       for await (const link of source.links(stream)) {
         yield link;
-        if (++count % linksPerTurn === 0) await turn();
+        if (performance.now() - since < longestTurn) continue;
+        await turn();
+        since = performance.now();
       }
     },
   };
