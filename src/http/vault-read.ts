@@ -17,8 +17,6 @@ const prefix = '/api/v1/vaults/';
 const route = '/api/v1/vaults/{vault_id}';
 const fixedHeaders = Object.entries(securityHeaders).flat();
 const pemHeaders = ['cache-control', 'no-store, no-cache, must-revalidate', 'pragma', 'no-cache'];
-/** Up to here headers and body are joined into one write; longer ones aren't worth the copy. */
-const shortBody = 16 * 1024;
 const everything: Selection = { namesOnly: false, keys: false, certificates: false, resource: null };
 
 export function vaultReadHandler(parts: AppParts): HandleVaultRead {
@@ -64,10 +62,8 @@ export function vaultReadHandler(parts: AppParts): HandleVaultRead {
     const { body, contentType, etag } = outcome;
     if (contentType === json) headers.push('cache-control', 'no-store', 'etag', etag);
     else headers.push(...pemHeaders);
-    headers.push('content-type', contentType, 'content-length', String(body.bytes.length));
-    response.writeHead(200, headers);
-    if (body.bytes.length > shortBody) response.end(body.bytes);
-    else response.end(body.text, 'latin1');
+    headers.push('content-type', contentType, 'content-length', String(body.length));
+    response.writeHead(200, headers).end(body);
   }
 
   function refuse(response: ServerResponse, requestId: string, failure: Failure, receipt?: string): void {

@@ -107,9 +107,9 @@ function publicTokenOf(tool: Tool, sent: Readonly<Record<string, unknown>>): Vau
 }
 
 function picked(outcome: Outcome, reads: Reads | undefined): Buffer {
-  const { bytes } = (outcome as Answered).body;
-  if (reads?.pick === undefined) return bytes;
-  const { structuredContent } = JSON.parse(bytes.toString('utf8')) as { structuredContent: unknown };
+  const { body } = outcome as Answered;
+  if (reads?.pick === undefined) return body;
+  const { structuredContent } = JSON.parse(body.toString('utf8')) as { structuredContent: unknown };
   return resultOf(Buffer.from(JSON.stringify(reads.pick(structuredContent)), 'utf8'));
 }
 

@@ -15,7 +15,7 @@ import type { Authenticator } from './authenticate.ts';
 import { type Detail, type Details, detailKey, requestedDetail } from './details.ts';
 import { keyLimitsWith } from './key-limits.ts';
 import type { Parts } from './parts.ts';
-import { type KeptAnswer, OpenBody, type ReadyAnswer, ReadyAnswers } from './ready.ts';
+import { type KeptAnswer, type ReadyAnswer, ReadyAnswers } from './ready.ts';
 
 export interface VaultRequest {
   readonly token: string | null;
@@ -58,7 +58,7 @@ export interface Answered extends Written {
   readonly status: 200;
   readonly contentType: string;
   readonly etag: string;
-  readonly body: OpenBody;
+  readonly body: Buffer;
 }
 
 /** What may be handed out: its entry is in the log. */
@@ -226,7 +226,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     const written = { receipt, requestId: progress.requestId ?? entryIdOf(receipt) };
     if ('failure' in served) return { status, failure: served.failure, ...written };
     if ('etag' in served) return { status: 304, etag: served.etag, ...written };
-    const body = 'kept' in served ? ready.open(served.kept) : new OpenBody(served.answer.body);
+    const body = 'kept' in served ? ready.open(served.kept) : served.answer.body;
     const { contentType, etag } = 'kept' in served ? served.kept : served.answer;
     return { status: 200, contentType, etag, body, ...written };
   }

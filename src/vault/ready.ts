@@ -18,28 +18,13 @@ export interface ReadyAnswer {
   readonly validUntil: number;
 }
 
-/** A body that was opened: its bytes, and the same as a text of one byte a character, to be sent with the headers. */
-export class OpenBody {
-  readonly bytes: Buffer;
-  #text: string | null = null;
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
-  }
-
-  get text(): string {
-    if (this.#text === null) this.#text = this.bytes.toString('latin1');
-    return this.#text;
-  }
-}
-
 /** An answer that is kept, sealed. */
 export interface KeptAnswer extends Omit<ReadyAnswer, 'body'> {
   /** Vault, selection and narrowing, bound into the blob. */
   readonly place: Uint8Array;
   readonly sealed: Sealed;
   /** Opened for the requests of this turn of the event loop; the next turn opens it again. */
-  opened: OpenBody | null;
+  opened: Buffer | null;
 }
 
 interface VaultEntries {
@@ -73,9 +58,9 @@ export class ReadyAnswers {
     return entry;
   }
 
-  open(kept: KeptAnswer): OpenBody {
+  open(kept: KeptAnswer): Buffer {
     if (kept.opened !== null) return kept.opened;
-    kept.opened = new OpenBody(this.#seal.open(kept.place, kept.sealed));
+    kept.opened = this.#seal.open(kept.place, kept.sealed);
     setImmediate(() => {
       kept.opened = null;
     });
