@@ -46,7 +46,6 @@ export async function load(plan: LoadPlan): Promise<LoadResult> {
 
 export interface Target {
   readonly port: number;
-  readonly pid: number;
   /** Resident memory, in MB. */
   memory(): number;
   stop(): Promise<void>;
@@ -55,7 +54,6 @@ export interface Target {
 function target(child: ChildProcess, port: number): Target {
   return {
     port,
-    pid: child.pid!,
     memory: () =>
       Math.round(
         Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
