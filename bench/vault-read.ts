@@ -2,6 +2,7 @@
  * What a vault read costs, as ratios of plain node:http sending the same bytes in the same run. Writes
  * docs/performance.md. `--short` takes a tenth of the time and the data, and writes only with `--write`.
  */
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -17,14 +18,17 @@ import {
   type Target,
   table,
 } from './bench.ts';
+import type { LoadPlan, LoadResult } from './load.ts';
 
 const short = process.argv.includes('--short');
 const seconds = short ? 2 : 5;
+const turns = short ? 3 : 9;
 /** Until the runtime has compiled what is called all the time. */
 const warmUp = 3;
 const connections = 32;
 const logEntries = short ? 1_000_000 : 5_000_000;
 const manyVaults = short ? 2_000 : 100_000;
+const manySecrets = short ? 1_000 : 10_000;
 
 type Row = (string | number)[];
 const heads = ['what', 'requests/s', 'of the ceiling', 'median ms', 'p99 ms', 'memory MB'];
@@ -37,7 +41,27 @@ async function sampleOf(server: Target, vault: Filled['vaults'][number], query =
   });
 }
 
-/** One case: ceiling and service take turns, so that both meet the same noise. */
+/** Whoever is compared takes turns, a second each: a machine changes its speed within seconds. */
+async function takingTurns(plans: readonly LoadPlan[]): Promise<LoadResult[]> {
+  for (const plan of plans) await load({ ...plan, seconds: warmUp });
+  const results: LoadResult[][] = plans.map(() => []);
+  for (let turn = 0; turn < turns; turn++) {
+    for (const [index, plan] of plans.entries()) results[index]!.push(await load(plan));
+  }
+  return results.map(summary);
+}
+
+function summary(results: readonly LoadResult[]): LoadResult {
+  const median = (pick: 'p50' | 'p99') =>
+    results.map(result => result[pick]).sort((x, y) => x - y)[turns >> 1]!;
+  const statuses: Record<string, number> = {};
+  for (const result of results)
+    for (const [status, count] of Object.entries(result.statuses))
+      statuses[status] = (statuses[status] ?? 0) + count;
+  const perSecond = results.reduce((sum, result) => sum + result.perSecond, 0) / turns;
+  return { perSecond, p50: median('p50'), p99: median('p99'), statuses };
+}
+
 async function measure(
   name: string,
   server: Target,
@@ -46,29 +70,21 @@ async function measure(
   extra = '',
 ): Promise<Row> {
   const ceiling = await startCeiling(await sampleOf(server, vault, query));
-  const plain = {
-    connections,
-    seconds,
-    port: ceiling.port,
-    requests: ['GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
-  };
-  const real = { connections, seconds, port: server.port, requests: [readRequest(vault, query, extra)] };
-  await load({ ...plain, seconds: warmUp });
-  await load({ ...real, seconds: warmUp });
-  const before = await load(plain);
-  const result = await load(real);
-  const after = await load(plain);
+  const request = { connections, seconds: 1 };
+  const [plain, real] = await takingTurns([
+    { ...request, port: ceiling.port, requests: ['GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'] },
+    { ...request, port: server.port, requests: [readRequest(vault, query, extra)] },
+  ]);
   await ceiling.stop();
-  const ratio = result.perSecond / ((before.perSecond + after.perSecond) / 2);
   const row = [
     name,
-    Math.round(result.perSecond),
-    percent(ratio),
-    result.p50.toFixed(2),
-    result.p99.toFixed(2),
+    Math.round(real!.perSecond),
+    percent(real!.perSecond / plain!.perSecond),
+    real!.p50.toFixed(2),
+    real!.p99.toFixed(2),
     server.memory(),
   ];
-  console.log(row.join('  '), JSON.stringify(result.statuses));
+  console.log(row.join('  '), JSON.stringify(real!.statuses));
   return row;
 }
 
@@ -136,17 +152,26 @@ async function coldCase(): Promise<string> {
   return `## Cold\n\n${table(['what', 'requests/s', 'memory MB'], [[`${filled.vaults.length} vaults of 50 secrets, each read for the first time`, perSecond, memory]])}\n`;
 }
 
-async function perSecond(
-  filled: Filled,
-  vaults: Filled['vaults'],
-): Promise<{ rate: number; memory: number }> {
-  const server = await startServer(filled.place);
-  const requests = vaults.map(vault => readRequest(vault));
-  await load({ connections, seconds: warmUp, port: server.port, requests });
-  const { perSecond: rate } = await load({ connections, seconds, port: server.port, requests });
-  const memory = server.memory();
-  await server.stop();
-  return { rate, memory };
+interface Load {
+  readonly filled: Filled;
+  readonly vaults: Filled['vaults'];
+}
+
+/** Two services with different data, side by side. */
+async function compare(what: string, small: Load, large: Load): Promise<Row> {
+  const servers: Target[] = [];
+  const plans: LoadPlan[] = [];
+  for (const { filled, vaults } of [small, large]) {
+    const server = await startServer(filled.place);
+    servers.push(server);
+    const requests = vaults.map(vault => readRequest(vault));
+    plans.push({ connections, seconds: 1, port: server.port, requests });
+  }
+  const [before, after] = (await takingTurns(plans)).map(({ perSecond }) => perSecond) as [number, number];
+  const row = [what, Math.round(before), Math.round(after), percent(after / before), servers[1]!.memory()];
+  for (const server of servers) await server.stop();
+  console.log(row.join('  '));
+  return row;
 }
 
 const inBlock = 16;
@@ -171,54 +196,33 @@ function fillLog(filled: Filled, entries: number): void {
   `);
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   db.close();
+  execFileSync('sync'); // What was just written must not be on its way to the disk while others are measured.
 }
 
 async function growth(): Promise<string> {
-  const rows: Row[] = [];
-  const compare = (what: string, small: { rate: number }, large: { rate: number; memory: number }) => {
-    rows.push([
-      what,
-      Math.round(small.rate),
-      Math.round(large.rate),
-      percent(large.rate / small.rate),
-      large.memory,
-    ]);
-    console.log(rows.at(-1)!.join('  '));
-  };
-  const logged = await fill({ vaults: [50] });
-  const empty = await perSecond(logged, logged.vaults);
-  fillLog(logged, logEntries);
-  compare(
-    `${logEntries.toLocaleString('en')} log entries, against an empty log`,
-    empty,
-    await perSecond(logged, logged.vaults),
-  );
-  logged.remove();
+  const all = (filled: Filled) => ({ filled, vaults: filled.vaults });
+  const [empty, full] = [await fill({ vaults: [50] }), await fill({ vaults: [50] })];
+  fillLog(full, logEntries);
+  const count = (number: number) => number.toLocaleString('en');
+  const rows = [
+    await compare(`${count(logEntries)} log entries, against an empty log`, all(empty), all(full)),
+  ];
   const few = await fill({ vaults: Array.from({ length: 10 }, () => 5) });
   const many = await fill({ vaults: Array.from({ length: manyVaults }, () => 5) });
-  const ten = await perSecond(few, few.vaults);
-  compare(
-    `${manyVaults.toLocaleString('en')} vaults, the same ten read, against ten vaults`,
-    ten,
-    await perSecond(many, many.vaults.slice(0, 10)),
+  const some = { filled: many, vaults: many.vaults.slice(0, 10) };
+  const spread = {
+    filled: many,
+    vaults: many.vaults.filter((_, index) => index % Math.ceil(manyVaults / 1000) === 0),
+  };
+  const vaults = `${count(manyVaults)} vaults`;
+  rows.push(
+    await compare(`${vaults}, ten of them read, against ten vaults`, all(few), some),
+    await compare(`${vaults}, 1,000 of them read, against ten vaults`, all(few), spread),
   );
-  const spread = many.vaults.filter((_, index) => index % Math.ceil(manyVaults / 1000) === 0);
-  compare(
-    `${manyVaults.toLocaleString('en')} vaults, 1,000 of them read, against ten vaults`,
-    ten,
-    await perSecond(many, spread),
-  );
-  few.remove();
-  many.remove();
-  const small = await fill({ vaults: [10] });
-  const large = await fill({ vaults: [short ? 1000 : 10_000] });
-  compare(
-    `${short ? '1,000' : '10,000'} secrets in the vault, against 10 (bytes grow alike)`,
-    await perSecond(small, small.vaults),
-    await perSecond(large, large.vaults),
-  );
-  small.remove();
-  large.remove();
+  const [small, large] = [await fill({ vaults: [10] }), await fill({ vaults: [manySecrets] })];
+  const secrets = `${count(manySecrets)} secrets in the vault, against 10 (bytes grow alike)`;
+  rows.push(await compare(secrets, all(small), all(large)));
+  for (const filled of [empty, full, few, many, small, large]) filled.remove();
   return `## Growth\n\n${table(['what', 'requests/s before', 'requests/s after', 'kept', 'memory MB'], rows)}\n`;
 }
 
@@ -231,7 +235,7 @@ const intro = `# Performance
 
 Measured with \`${short ? 'npm run bench -- --short --write' : 'npm run bench'}\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
 load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` sending the same bytes and doing nothing else,
-measured before and after each case. Machines differ and are noisy: the ratios are what to compare.
+measured in turns of a second with each case. Machines differ and are noisy: the ratios are what to compare.
 Every read has its log entry synced to disk before its answer (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
 `;
 const text = `${[intro, ...parts].join('\n')}`;

@@ -3,6 +3,7 @@
  * bytes, with all headers written at once. The same soundness checks come first as for every other route.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { check } from '../contract/check.ts';
 import { type Failure, invalid, statusOf } from '../contract/errors.ts';
 import { vaultReadQuery } from '../contract/vault-read.ts';
@@ -19,26 +20,44 @@ const fixedHeaders = Object.entries(securityHeaders).flat();
 const pemHeaders = ['cache-control', 'no-store, no-cache, must-revalidate', 'pragma', 'no-cache'];
 const everything: Selection = { namesOnly: false, keys: false, certificates: false, resource: null };
 
+/** What a connection last asked for, to the letter, and how it was understood: clients repeat themselves. */
+interface Repeated {
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+  readonly asked: VaultRequest;
+}
+
 export function vaultReadHandler(parts: AppParts): HandleVaultRead {
+  const repeated = new WeakMap<Socket, Repeated>();
+
   function serve(request: IncomingMessage, response: ServerResponse, vaultId: string): void {
     const fault = faultOf(request);
     if (fault !== null) {
       refuse(response, parts.newId(), fault);
       return;
     }
-    const { headers } = request;
-    const asked: VaultRequest = {
+    const asked = understood(request, vaultId);
+    repeated.set(request.socket, { url: request.url!, rawHeaders: request.rawHeaders, asked });
+    read(asked, response);
+  }
+
+  function understood(request: IncomingMessage, vaultId: string): VaultRequest {
+    const { headers, socket, url } = request;
+    return {
       token: bearerToken(headers.authorization),
       vaultId,
-      connection: request.socket,
+      connection: socket,
       sender: senderOf(request, parts.addressOf),
       requestId: null,
       route,
       method: 'GET',
       tool: null,
       ifNoneMatch: headers['if-none-match'],
-      selection: () => selectionOf(request.url!),
+      selection: () => selectionOf(url!),
     };
+  }
+
+  function read(asked: VaultRequest, response: ServerResponse): void {
     parts.domain.vaultReads
       .request(asked)
       .then(outcome => answer(response, outcome))
@@ -84,11 +103,21 @@ export function vaultReadHandler(parts: AppParts): HandleVaultRead {
   }
 
   return (request, response) => {
+    const last = repeated.get(request.socket);
+    if (last !== undefined && isSame(last, request)) {
+      read(last.asked, response);
+      return true;
+    }
     const vaultId = request.method === 'GET' ? vaultIdIn(request.url!) : null;
     if (vaultId === null) return false;
     serve(request, response, vaultId);
     return true;
   };
+}
+
+function isSame(last: Repeated, { method, url, rawHeaders }: IncomingMessage): boolean {
+  if (method !== 'GET' || url !== last.url || rawHeaders.length !== last.rawHeaders.length) return false;
+  return rawHeaders.every((text, index) => text === last.rawHeaders[index]);
 }
 
 /** The one segment behind the prefix, or null where the path is another. */

@@ -32,6 +32,7 @@ const pragmas = `
   PRAGMA secure_delete = FAST;
   PRAGMA temp_store = MEMORY;
   PRAGMA cache_size = -8000;
+  PRAGMA wal_autocheckpoint = 4000;
 `;
 const workerFile = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './sqlite-writer.js';
 
