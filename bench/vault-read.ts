@@ -7,6 +7,8 @@ import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { blockOf } from '../src/logs/blocks.ts';
+import type { RequestEntry } from '../src/logs/entries.ts';
 import { startCluster } from '../test/postgres.ts';
 import {
   type Filled,
@@ -176,19 +178,34 @@ async function compare(what: string, small: Load, large: Load): Promise<Row> {
 
 const inBlock = 16;
 
+const entryOf = (vault_id: string): RequestEntry => ({
+  organization_id: vault_id,
+  success: true,
+  resource_type: 'vault',
+  ip_address: '127.0.0.1',
+  route: '/api/v1/vaults/{vault_id}',
+  method: 'GET',
+  status: 200,
+  vault_id,
+  access_key_id: vault_id,
+  requested: 'secrets',
+  tool: null,
+  user_agent: 'bench',
+  duration_ms: 0.2,
+  request_id: null,
+});
+
 /** The log's tables as they are, with so many entries in them, in blocks as a busy service writes them. */
 function fillLog(filled: Filled, entries: number): void {
   const db = new DatabaseSync(join(filled.place[1]!, 'strongroom.db'));
-  const { text } = db.prepare('SELECT text FROM request_blocks LIMIT 1').get() as { text: string };
-  const block = JSON.parse(text) as { entries: unknown[] };
-  const longer = JSON.stringify({ ...block, entries: Array(inBlock).fill(block.entries[0]) });
+  const { text } = blockOf(new Date().toISOString(), Array(inBlock).fill(entryOf(filled.vaults[0]!.id)));
   const blocks = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${entries / inBlock})`;
   const id = `printf('%08x-0000-7000-8000-%012x', i / 1000, i * 4096)`;
   db.exec('PRAGMA synchronous = OFF');
   db.prepare(`
     ${blocks} INSERT INTO request_blocks (id, writer, seq, text, hash, mark)
     SELECT ${id}, '00000000-0000-7000-8000-000000000000', i, ?, hex(randomblob(21)), hex(randomblob(21)) FROM n
-  `).run(longer);
+  `).run(text);
   db.exec(`
     ${blocks} INSERT INTO request_index (organization_id, block_id, part, vault_id, access_key_id, status, ip_address, entries)
     SELECT o.id, ${id}, 0, v.id, NULL, 200, '127.0.0.1', ${inBlock}
@@ -210,6 +227,7 @@ async function growth(): Promise<string> {
   const few = await fill({ vaults: Array.from({ length: 10 }, () => 5) });
   const many = await fill({ vaults: Array.from({ length: manyVaults }, () => 5) });
   const some = { filled: many, vaults: many.vaults.slice(0, 10) };
+  const thousand = await fill({ vaults: Array.from({ length: 1_000 }, () => 5) });
   const spread = {
     filled: many,
     vaults: many.vaults.filter((_, index) => index % Math.ceil(manyVaults / 1000) === 0),
@@ -217,12 +235,13 @@ async function growth(): Promise<string> {
   const vaults = `${count(manyVaults)} vaults`;
   rows.push(
     await compare(`${vaults}, ten of them read, against ten vaults`, all(few), some),
-    await compare(`${vaults}, 1,000 of them read, against ten vaults`, all(few), spread),
+    await compare(`${vaults}, 1,000 of them read, against 1,000 vaults`, all(thousand), spread),
+    await compare(`1,000 vaults, all of them read, against ten vaults`, all(few), all(thousand)),
   );
   const [small, large] = [await fill({ vaults: [10] }), await fill({ vaults: [manySecrets] })];
   const secrets = `${count(manySecrets)} secrets in the vault, against 10 (bytes grow alike)`;
   rows.push(await compare(secrets, all(small), all(large)));
-  for (const filled of [empty, full, few, many, small, large]) filled.remove();
+  for (const filled of [empty, full, few, thousand, many, small, large]) filled.remove();
   return `## Growth\n\n${table(['what', 'requests/s before', 'requests/s after', 'kept', 'memory MB'], rows)}\n`;
 }
 
