@@ -1,5 +1,5 @@
 /** What the benchmarks share: processes on cores of their own, a service with data in it, and a table at the end. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -28,13 +28,16 @@ function inFile(value: unknown): string {
   return file;
 }
 
-async function firstLine(child: ChildProcess): Promise<string> {
+/** The stream stays open: a server may have more to say. */
+async function firstLine({ stdout }: ChildProcess): Promise<string> {
   let text = '';
-  for await (const chunk of child.stdout!) {
+  while (!text.includes('\n')) {
+    const [chunk] = await Promise.race([once(stdout!, 'data'), once(stdout!, 'end')]);
+    if (chunk === undefined) throw new Error('the process ended without a word');
     text += String(chunk);
-    if (text.includes('\n')) return text.slice(0, text.indexOf('\n'));
   }
-  throw new Error('the process ended without a word');
+  stdout!.resume();
+  return text.slice(0, text.indexOf('\n'));
 }
 
 export async function load(plan: LoadPlan): Promise<LoadResult> {
@@ -113,6 +116,7 @@ export async function fill({ databaseUrl, vaults }: FillPlan): Promise<Filled> {
     );
   }
   await strongroom.close();
+  execFileSync('sync'); // What was just written must not be on its way to the disk while others are measured.
   return { place, vaults: made, remove: () => rmSync(data, { recursive: true, force: true }) };
 }
 

@@ -299,6 +299,19 @@ describe('the serving process', () => {
     await stop(next);
   });
 
+  it('serves on when nobody reads what it prints any more', async () => {
+    const data = folder();
+    await setup(['--data', data]);
+    const service = start(['serve', '--data', data, '--port', '0']);
+    const url = await service.url;
+    service.child.stdout!.destroy();
+    service.child.stderr!.destroy();
+    const broken = await fetch(`${url}/v1/vaults`, { method: 'POST', body: '{' });
+    assert.equal(broken.status, 401);
+    assert.equal((await fetch(`${url}/livez`)).status, 200);
+    await stop(service);
+  });
+
   it('SIGTERM: requests in flight finish, new ones are turned away, and it ends with 0 in time', async () => {
     const data = folder();
     const key = await setup(['--data', data]);
