@@ -8,10 +8,9 @@ import { useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/field.tsx';
-import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
 import { ChoiceField, DateField, momentOf, TextField } from '../../ui/text-field.tsx';
 import { TokenOnce } from '../../ui/token-once.tsx';
+import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
   name: string;
@@ -85,7 +84,7 @@ export function ApiKeyForm({ onClose }: { onClose: () => void }) {
         />
         <DateField form={form} name="expiration_date" label="Expires" optional />
         <ScopeChoice form={form} />
-        <VaultChoice form={form} />
+        <VaultsField form={form} />
         <DialogButtons problem={form.problem || form.errorOf('scopes')}>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" busy={form.busy}>
@@ -106,22 +105,6 @@ function ScopeChoice({ form }: { form: Form<Values> }) {
       options={permissions.map(scope => [scope, scope] as const)}
       onChange={scopes => form.set('scopes', scopes)}
     />
-  );
-}
-
-function VaultChoice({ form }: { form: Form<Values> }) {
-  return (
-    <Field label="Only these vaults" optional error={form.errorOf('vault_ids')}>
-      {ids => (
-        <SearchChoices
-          {...vaults}
-          ids={ids}
-          placeholder="All vaults"
-          value={form.values.vault_ids}
-          onChange={chosen => form.set('vault_ids', chosen)}
-        />
-      )}
-    </Field>
   );
 }
 

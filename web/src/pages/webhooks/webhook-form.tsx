@@ -6,11 +6,10 @@ import { eventKinds, type Webhook } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
-import { Field } from '../../ui/field.tsx';
-import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 import { TokenOnce } from '../../ui/token-once.tsx';
+import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
   name: string;
@@ -65,22 +64,7 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
           error={form.errorOf('events')}
           onChange={events => form.set('events', events)}
         />
-        <Field
-          label="Only these vaults"
-          optional
-          hint="What happens elsewhere is not sent."
-          error={form.errorOf('vault_ids')}
-        >
-          {ids => (
-            <SearchChoices
-              {...vaults}
-              ids={ids}
-              placeholder="All vaults"
-              value={form.values.vault_ids}
-              onChange={chosen => form.set('vault_ids', chosen)}
-            />
-          )}
-        </Field>
+        <VaultsField form={form} hint="What happens elsewhere is not sent." />
         <CheckField form={form} name="enabled" label="On" />
         <DialogButtons problem={form.problem}>
           <Button onClick={onClose}>Cancel</Button>
