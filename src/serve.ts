@@ -89,6 +89,7 @@ async function listen(
   });
   const checkpointer = new Checkpointer({
     ...strongroom,
+    ledger: strongroom.domain.ledger,
     file: config['checkpoint-file'] ?? inData(config, 'checkpoint.json'),
     onError,
   });

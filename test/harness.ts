@@ -108,6 +108,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return replica;
     },
     prune: async days => {
+      // Whoever reads the log has the service file what it has not filed yet; its own retention does so too.
+      await callService(running.url, 'GET', '/v1/request-logs', undefined, first.key);
       const strongroom = await openStrongroom(readConfig(serveOptions, place, {}), false, clock.now);
       await pruneStep({ ...strongroom, ledger: strongroom.domain.ledger, days });
       await strongroom.close();

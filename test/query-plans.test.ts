@@ -24,6 +24,7 @@ const id = '0199a3c4-7f00-7abc-8def-0123456789ab';
 const page = { page: 1, limit: 20 };
 const organization = { organizationId: id, now: 0 };
 
+type Explained = Pick<CompiledQuery, 'sql' | 'parameters'>;
 type Store = ReturnType<typeof nouns>;
 const nouns = (engine: Engine) => ({
   webhooks: webhooks(engine),
@@ -79,7 +80,7 @@ for (const engineName of engines) {
   describe(`the plans of lists on ${engineName}`, () => {
     let engine: Engine;
     let recorded: CompiledQuery[] = [];
-    let explain: (query: CompiledQuery) => Promise<string>;
+    let explain: (query: Explained) => Promise<string>;
     let close: () => Promise<void>;
 
     before(async () => {
@@ -109,6 +110,12 @@ for (const engineName of engines) {
         );
       });
     }
+
+    it('counting a vault takes the rows of its organization and its own, however many vaults there are', async () => {
+      const statements = nouns(engine).resources.countVault(id, id, -1);
+      const plans = await Promise.all(statements.map(explain));
+      assert.match(plans.at(-1)!, /organization_id ?= ?\S+ AND \(?vault_id/, plans.join('\n\n'));
+    });
 
     for (const [name, run, sorted] of lists) {
       it(`${name}: by an index${sorted ? ', which gives the order too' : ''}`, async () => {
@@ -144,7 +151,7 @@ async function sqlite() {
   const path = join(folder, 'plans.db');
   const engine = await openSqlite(path, false);
   const database = new DatabaseSync(path, { readOnly: true });
-  const explain = async ({ sql, parameters }: CompiledQuery) =>
+  const explain = async ({ sql, parameters }: Explained) =>
     database
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all(...(parameters as SQLInputValue[]))
@@ -165,7 +172,7 @@ async function postgres() {
   const client = new pg.Client(url);
   await client.connect();
   await client.query('SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off');
-  const explain = async ({ sql, parameters }: CompiledQuery) => {
+  const explain = async ({ sql, parameters }: Explained) => {
     const { rows } = await client.query(`EXPLAIN ${sql}`, [...parameters]);
     return rows.map(row => row['QUERY PLAN']).join('\n');
   };

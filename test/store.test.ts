@@ -523,7 +523,7 @@ for (const engine of engines) {
       await store.commit(
         one(
           ...store.resources.countVault(organization.id, vault.id, -1),
-          ...store.resources.purgeContents(vault.id),
+          ...store.resources.purgeContents(vault),
           store.resources.purge(vault.id, 3),
         ),
       );

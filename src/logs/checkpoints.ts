@@ -9,6 +9,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { UnitsRefused } from '../store/engine.ts';
 import type { LogHeadRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
+import type { Ledger } from './ledger.ts';
 
 export interface Checkpoint {
   readonly number: number;
@@ -30,6 +31,7 @@ export interface SignedHead {
 
 export interface CheckpointerParts {
   readonly store: Store;
+  readonly ledger: Pick<Ledger, 'settle'>;
   readonly keyring: { readonly deployment: string; signCheckpoint(bytes: Uint8Array): Buffer };
   readonly now: () => number;
   /** Where the newest checkpoint is also written, outside of the database. */
@@ -65,7 +67,8 @@ export class Checkpointer {
   }
 
   async sign(): Promise<void> {
-    const { store, keyring, now, file } = this.#parts;
+    const { store, ledger, keyring, now, file } = this.#parts;
+    await ledger.settle();
     const heads = await store.logs.heads();
     const moved = heads.filter(head => this.#signed.get(`${head.writer} ${head.stream}`) !== head.seq);
     if (moved.length === 0) return;

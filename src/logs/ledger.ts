@@ -15,9 +15,10 @@ import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/
 import type { AuditLogRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
-import { type BlockPart, blockOf, countsOf, entryIdIn, indexRowsOf, newBlockId } from './blocks.ts';
+import { type BlockPart, blockOf, countsOf, entryIdIn, newBlockId } from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type AuditEntry, auditText, type RequestEntry } from './entries.ts';
+import { Filing, type FilingStep, fileLeft } from './filing.ts';
 import { HourCounts } from './hours.ts';
 
 /** What must be stored together with an audit entry. */
@@ -38,10 +39,10 @@ export class ChangeRefused extends Error {
   }
 }
 
+/** Either a request, or audit entries with what they tell of, or the wish that all be filed. */
 interface Pending {
-  /** Either a request, or audit entries with what they tell of. */
   readonly request: RequestEntry | null;
-  readonly audits: readonly AuditEntry[];
+  readonly audits: readonly AuditEntry[] | null;
   readonly change: Change | null;
   readonly resolve: (receipt: string) => void;
   readonly reject: (error: Error) => void;
@@ -76,18 +77,22 @@ export class Ledger {
   readonly hourCounts: HourCounts;
   #writer: string;
   #heads: Heads = noHeads;
+  #filing: Filing;
+  /** The filing of what writers before this one left; null until somebody needs it. */
+  #forerunners: Promise<void> | null = null;
   #queue: Pending[] = [];
   #flushing: Promise<void> | null = null;
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
     this.#writer = parts.newId();
+    this.#filing = new Filing(parts.store, this.#writer);
     this.hourCounts = new HourCounts(parts.store, parts.now);
   }
 
   /** Resolves with the entry's receipt once it is durable. */
   record(entry: RequestEntry): Promise<string> {
-    return this.#enqueue(entry, [], null);
+    return this.#enqueue(entry, null, null);
   }
 
   /** Stores a change and the entries that tell of it, all or nothing. Resolves with the first one's receipt. */
@@ -100,9 +105,19 @@ export class Ledger {
     while (this.#flushing !== null) await this.#flushing;
   }
 
+  /** What is durable now can be found when this resolves: in lists, in totals, and behind the head that is signed. */
+  async settle(): Promise<void> {
+    this.#forerunners ??= fileLeft(this.#parts.store, this.#writer);
+    await this.#forerunners.catch(error => {
+      this.#forerunners = null;
+      throw error;
+    });
+    if (this.#filing.isBehind) await this.#enqueue(null, null, null);
+  }
+
   #enqueue(
     request: RequestEntry | null,
-    audits: readonly AuditEntry[],
+    audits: readonly AuditEntry[] | null,
     change: Change | null,
   ): Promise<string> {
     if (this.#queue.length >= longestQueue) {
@@ -139,12 +154,14 @@ export class Ledger {
   async #commitGroup(group: readonly Pending[]): Promise<void> {
     if (group.length === 0) return;
     const draft = this.#draft(group);
-    const changes = group.filter(pending => pending.change !== null);
+    const changes = group.filter(({ change }) => change !== null);
+    const filing = this.#filing.step(draft.block, draft.parts, group.some(isWish));
     try {
-      await this.#parts.store.commit([...changes.map(unitOf), this.#logUnit(draft)]);
+      await this.#parts.store.commit([...changes.map(unitOf), this.#logUnit(draft, filing)]);
     } catch (error) {
       return this.#afterFailure(error, group, changes);
     }
+    filing.done();
     this.#moveHeads(draft);
     for (const part of draft.parts) this.hourCounts.note(part);
     for (const [index, { resolve }] of group.entries()) resolve(draft.receipts[index]!);
@@ -169,6 +186,8 @@ export class Ledger {
   #startAnew(error: unknown, group: readonly Pending[]): void {
     this.#writer = this.#parts.newId();
     this.#heads = noHeads;
+    this.#filing = new Filing(this.#parts.store, this.#writer);
+    this.#forerunners = null;
     for (const { reject } of group) reject(unavailable(error));
   }
 
@@ -179,8 +198,9 @@ export class Ledger {
     let place = 0;
     const receipts = group.map(pending => {
       if (pending.request !== null) return receiptOf(entryIdIn(block!.id, place++), block!.hash);
+      if (isWish(pending)) return '';
       const first = audits.length;
-      for (const entry of pending.audits) audits.push(this.#audit(audits.at(-1), entry, createdAt));
+      for (const entry of pending.audits!) audits.push(this.#audit(audits.at(-1), entry, createdAt));
       return receiptOf(audits[first]!.id, audits[first]!.hash);
     });
     return { block, parts, audits, receipts };
@@ -216,28 +236,27 @@ export class Ledger {
     return { seq: before.seq + 1, hash, mark: this.#parts.keyring.chainMark(hash) };
   }
 
-  #logUnit({ block, parts, audits }: Draft): Unit {
+  #logUnit({ block, audits }: Draft, filing: FilingStep): Unit {
     const { logs, requestLogs } = this.#parts.store;
-    const statements: Statement[] = [];
-    if (block !== null) {
-      statements.push(requestLogs.append(block), this.#setHead('request', block));
-      const rows = indexRowsOf(block.id, parts);
-      if (rows.length > 0) statements.push(requestLogs.addToIndex(rows));
-    }
+    const statements: Statement[] = block === null ? [] : [requestLogs.append(block)];
+    statements.push(...filing.statements);
     const last = audits.at(-1);
-    if (last !== undefined) statements.push(logs.appendAudits(audits), this.#setHead('audit', last));
-    const counts = [...countsOf('request', parts), ...countsOf('audit', audits.map(asOne))];
-    if (counts.length > 0) statements.push(logs.count(counts));
+    if (last !== undefined) {
+      const { seq, hash } = last;
+      const counts = countsOf('audit', audits.map(asOne));
+      const head = logs.setHead({ writer: this.#writer, stream: 'audit', seq, hash });
+      statements.push(logs.appendAudits(audits), head, ...(counts.length === 0 ? [] : [logs.count(counts)]));
+    }
     return { statements, independent: true };
-  }
-
-  #setHead(stream: Stream, { seq, hash }: Link): Statement {
-    return this.#parts.store.logs.setHead({ writer: this.#writer, stream, seq, hash });
   }
 }
 
 function linkOf({ seq, hash, mark }: Link): Link {
   return { seq, hash, mark };
+}
+
+function isWish({ request, audits }: Pending): boolean {
+  return request === null && audits === null;
 }
 
 function asOne({ organization_id }: AuditLogRow) {

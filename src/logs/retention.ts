@@ -26,6 +26,7 @@ const day = 86_400_000;
 /** Removes one step's worth; true where more may be left. */
 export async function pruneStep({ store, ledger, now, days }: RetentionParts): Promise<boolean> {
   if (days === 0) return false;
+  await ledger.settle();
   const blocks = await store.requestLogs.oldest(firstIdAt(now() - days * day), step);
   if (blocks.length === 0) return false;
   const parts = blocks.flatMap(({ text }) => partsIn(text));

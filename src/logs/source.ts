@@ -5,7 +5,7 @@ import type { AuditLogRow, PlacedAuditRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow, RequestIndexRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
 import { indexRowsOf, partsIn } from './blocks.ts';
-import type { LoggedLink, LogSource, SignedCheckpoint } from './verify.ts';
+import type { Filed, LoggedLink, LogSource, SignedCheckpoint } from './verify.ts';
 
 const stretch = 1_000;
 /** Blocks are long. */
@@ -41,10 +41,7 @@ export function databaseSource(store: Store): LogSource {
       await store.requestLogs.indexOf([...organizations], blockIds),
       ({ block_id }) => block_id,
     );
-    return rows.map((link, index) => {
-      const isFiledRight = sayTheSame(due[index] ?? null, filed.get(link.id) ?? []);
-      return { ...link, isFiledRight };
-    });
+    return rows.map((link, index) => ({ ...link, filed: filedAs(due[index] ?? null, filed.get(link.id)) }));
   }
 
   return {
@@ -63,9 +60,9 @@ export function databaseSource(store: Store): LogSource {
 
 function auditLink({ entry, id, writer, seq, hash, mark, ...row }: PlacedAuditRow): LoggedLink {
   const said = readable(() => JSON.parse(entry) as AuditLogRow);
-  const isFiledRight =
+  const isRight =
     said?.id === id && said.organization_id === row.organization_id && said.action === row.action;
-  return { id, writer, seq, text: entry, hash, mark, isFiledRight };
+  return { id, writer, seq, text: entry, hash, mark, filed: isRight ? 'right' : 'wrong' };
 }
 
 /** An edit may leave what can't be read at all: null then. */
@@ -77,9 +74,14 @@ function readable<T>(read: () => T): T | null {
   }
 }
 
-function sayTheSame(due: readonly RequestIndexRow[] | null, filed: readonly RequestIndexRow[]): boolean {
+function filedAs(
+  due: readonly RequestIndexRow[] | null,
+  filed: readonly RequestIndexRow[] | undefined,
+): Filed {
+  if (due === null) return 'wrong';
+  if (filed === undefined) return due.length === 0 ? 'right' : 'not-yet';
   const text = (rows: readonly RequestIndexRow[]) => rows.map(indexText).join('\n');
-  return due !== null && text(due) === text(filed);
+  return text(due) === text(filed) ? 'right' : 'wrong';
 }
 
 function indexText(row: RequestIndexRow): string {
@@ -94,7 +96,7 @@ export async function* exportLines(
 ): AsyncIterable<string> {
   yield `${JSON.stringify({ strongroom_logs: 1, ...head })}\n`;
   for (const stream of ['audit', 'request'] as const) {
-    for await (const { isFiledRight, ...link } of source.links(stream))
+    for await (const { filed, ...link } of source.links(stream))
       yield `${JSON.stringify({ stream, ...link })}\n`;
   }
   for await (const { body, signature } of source.checkpoints()) {

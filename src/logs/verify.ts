@@ -11,14 +11,16 @@ import { entriesOf } from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash } from './checkpoints.ts';
 
+export type Filed = 'right' | 'wrong' | 'not-yet';
+
 /** A link of a chain as it is stored: an audit entry, or a block of request entries. */
 export interface LoggedLink extends Link {
   readonly id: string;
   readonly writer: string;
   /** The entry, or the block. */
   readonly text: string;
-  /** Whether what is stored beside the text, to find it by, says the same as it. */
-  readonly isFiledRight?: boolean;
+  /** Whether what is stored beside the text, to find it by, says the same as it; or isn't there yet. */
+  readonly filed?: Filed;
 }
 
 export interface SignedCheckpoint {
@@ -74,12 +76,19 @@ export async function verifyLogs(source: LogSource, options: VerifyOptions): Pro
   return run.report();
 }
 
+/** The hashes that were signed, by their place in the chain. */
+interface SignedChain {
+  readonly hashes: Map<number, string>;
+  readonly newest: number;
+}
+
+const unsigned: SignedChain = { hashes: new Map(), newest: 0 };
+
 class Verification {
   readonly #key: KeyObject;
   readonly #findings: Finding[] = [];
   readonly #counts: Record<Stream, number> = { request: 0, audit: 0 };
-  /** Chain -> seq -> the hash that was signed. */
-  readonly #signed = new Map<string, Map<number, string>>();
+  readonly #signed = new Map<string, SignedChain>();
   readonly #bodies = new Map<number, string>();
   readonly #links = new Map<string, Link>();
   readonly #pruned = new Map<string, Link>();
@@ -125,10 +134,11 @@ class Verification {
     const chain = `${stream} ${link.writer}`;
     const before = this.#before(stream, chain, link);
     const hash = linkHash(stream, link.writer, before, link.id, link.text);
-    if (hash !== link.hash || link.isFiledRight === false) this.#find('edited', placeOf(stream, link));
-    const signed = this.#signed.get(chain);
-    if ((signed?.get(link.seq) ?? hash) !== hash) this.#find('hashed-anew', placeOf(stream, link));
-    if (link.seq > newestOf(signed)) this.#unsigned += ids.length;
+    const { hashes, newest } = this.#signed.get(chain) ?? unsigned;
+    const isSigned = link.seq <= newest;
+    if (hash !== link.hash || isMisfiled(link, isSigned)) this.#find('edited', placeOf(stream, link));
+    if ((hashes.get(link.seq) ?? hash) !== hash) this.#find('hashed-anew', placeOf(stream, link));
+    if (!isSigned) this.#unsigned += ids.length;
     // Going on from what is stored keeps one edit from being reported for every later link.
     this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
     for (const id of this.#receipts.size > 0 ? ids : []) this.#receipts.delete(receiptOf(id, hash));
@@ -136,8 +146,7 @@ class Verification {
   }
 
   report(): VerifyReport {
-    for (const [chain, heads] of this.#signed) {
-      const newest = newestOf(heads);
+    for (const [chain, { newest }] of this.#signed) {
       const reached = this.#links.get(chain)?.seq ?? this.#pruned.get(chain)?.seq ?? 0;
       if (reached < newest) this.#find('cut-off', `${chain}: links ${reached + 1} to ${newest} are gone`);
     }
@@ -176,9 +185,8 @@ class Verification {
   #noteHeads({ heads }: Checkpoint): void {
     for (const { writer, stream, seq, hash } of heads) {
       const chain = `${stream} ${writer}`;
-      const known = this.#signed.get(chain) ?? new Map<number, string>();
-      known.set(seq, hash);
-      this.#signed.set(chain, known);
+      const { hashes, newest } = this.#signed.get(chain) ?? { hashes: new Map(), newest: 0 };
+      this.#signed.set(chain, { hashes: hashes.set(seq, hash), newest: Math.max(newest, seq) });
     }
   }
 
@@ -194,10 +202,9 @@ class Verification {
   }
 }
 
-function newestOf(signed: ReadonlyMap<number, string> | undefined): number {
-  let newest = 0;
-  for (const seq of signed?.keys() ?? []) newest = Math.max(newest, seq);
-  return newest;
+/** A head is signed after its blocks were filed. */
+function isMisfiled({ filed }: LoggedLink, isSigned: boolean): boolean {
+  return filed === 'wrong' || (filed === 'not-yet' && isSigned);
 }
 
 /** The ids of the entries; none where they can't be read, which is an edit. */

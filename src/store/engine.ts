@@ -57,6 +57,8 @@ export type Commit = (units: readonly Unit[], options?: CommitOptions) => Promis
 
 export interface Engine {
   readonly name: 'sqlite' | 'postgres';
+  /** Whether requests are written down here by this process alone. */
+  readonly isSole: boolean;
   /** Builds statements, and runs reads on connections of their own. */
   readonly db: Kysely<Schema>;
   /** Durable when it resolves. Throws `UnitsRefused`, or `Failure` UNAVAILABLE; then nothing was kept. */

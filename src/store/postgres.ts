@@ -70,6 +70,7 @@ export async function openPostgres(url: string): Promise<Engine> {
   await ear.start();
   return {
     name: 'postgres',
+    isSole: false,
     db,
     commit: async units => {
       const rows = await (isOneStatement(units) ? commitAtOnce(pool, units[0]!) : commit(pool, units));

@@ -6,10 +6,11 @@ import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
 import { isNarrowed, totalOf } from './logs.ts';
 import { offsetOf, type Page } from './page.ts';
-import type { RequestBlockTable, RequestIndexTable } from './schema.ts';
+import type { RequestBlockTable, RequestIndexTable, UnfiledTable } from './schema.ts';
 
 export type RequestBlockRow = Selectable<RequestBlockTable>;
 export type RequestIndexRow = Selectable<RequestIndexTable>;
+export type UnfiledRow = Selectable<UnfiledTable>;
 
 export interface RequestFilter {
   readonly organizationId: string;
@@ -79,6 +80,22 @@ export function requestLogs({ db, insertMany }: Engine) {
 
     addToIndex: (rows: readonly RequestIndexRow[]): Statement =>
       insertMany('request_index', indexColumns, rows),
+
+    /** From this block on, the writer's are not in the index. */
+    leave: (row: UnfiledRow): Statement => statement(db.insertInto('unfiled').values(row)),
+
+    noneLeft: (writer: string): Statement => statement(db.deleteFrom('unfiled').where('writer', '=', writer)),
+
+    left: (): Promise<UnfiledRow[]> => db.selectFrom('unfiled').selectAll().execute(),
+
+    ofWriter: (writer: string, fromId: string): Promise<RequestBlockRow[]> =>
+      db
+        .selectFrom('request_blocks')
+        .selectAll()
+        .where('id', '>=', fromId)
+        .where('writer', '=', writer)
+        .orderBy('id')
+        .execute(),
 
     async total(filter: RequestFilter): Promise<number> {
       if (!isNarrowed(filter)) return totalOf(db, filter.organizationId, 'request');

@@ -91,9 +91,11 @@ export function resources({ db }: Engine) {
       }),
 
     /** All that a vault holds, for good; the vault's own row goes by `purge`. */
-    purgeContents: (vaultId: string): Statement[] => [
-      statement(db.deleteFrom('resources').where('vault_id', '=', vaultId).where('type', '<>', 'vault')),
-      statement(db.deleteFrom('counts').where('vault_id', '=', vaultId)),
+    purgeContents: ({ id, organization_id }: Pick<ResourceRow, 'id' | 'organization_id'>): Statement[] => [
+      statement(db.deleteFrom('resources').where('vault_id', '=', id).where('type', '<>', 'vault')),
+      statement(
+        db.deleteFrom('counts').where('organization_id', '=', organization_id).where('vault_id', '=', id),
+      ),
     ],
 
     /** Takes a vault with all that it holds out of the organization's totals, or back into them. */
@@ -104,7 +106,8 @@ export function resources({ db }: Engine) {
           .updateTable('counts')
           .set({
             living: sql`living + ${change} * coalesce((SELECT held.living FROM counts AS held
-              WHERE held.vault_id = ${vaultId} AND held.type = counts.type), 0)`,
+              WHERE held.organization_id = counts.organization_id AND held.vault_id = ${vaultId}
+                AND held.type = counts.type), 0)`,
           })
           .where('organization_id', '=', organizationId)
           .where('vault_id', '=', organizationId)
@@ -166,7 +169,7 @@ export function resources({ db }: Engine) {
         .values(row)
         .onConflict(on =>
           on
-            .columns(['organization_id', 'type', 'vault_id'])
+            .columns(['organization_id', 'vault_id', 'type'])
             .doUpdateSet({ living: sql`counts.living + ${change}` }),
         ),
     );

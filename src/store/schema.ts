@@ -145,6 +145,12 @@ export interface RequestIndexTable {
   entries: number;
 }
 
+/** Writers whose newest blocks are not in the index yet, and their first such block. */
+export interface UnfiledTable {
+  writer: string;
+  from_id: string;
+}
+
 export interface AuditLogTable extends Chained {
   /** The order in which entries came to this database; ids may be a little out of it between writers. */
   position: Generated<number>;
@@ -352,6 +358,7 @@ export interface Schema {
   credentials: CredentialTable;
   request_blocks: RequestBlockTable;
   request_index: RequestIndexTable;
+  unfiled: UnfiledTable;
   audit_logs: AuditLogTable;
   log_heads: LogHeadTable;
   log_counts: LogCountTable;

@@ -56,6 +56,7 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
   const ear = serves ? hearOutsideChanges(reader, announcer) : null;
   return {
     name: 'sqlite',
+    isSole: serves,
     db,
     commit: async (units, options) => {
       const noted = serves ? units : [...units, { statements: [noteOutsideChange] }];

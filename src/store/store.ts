@@ -21,6 +21,7 @@ import { webhooks } from './webhooks.ts';
 
 export interface Store {
   readonly engine: Engine['name'];
+  readonly isSole: boolean;
   readonly organizations: ReturnType<typeof organizations>;
   readonly resources: ReturnType<typeof resources>;
   readonly credentials: ReturnType<typeof credentials>;
@@ -52,6 +53,7 @@ export async function openStore(location: Location): Promise<Store> {
     : (await import('./postgres.ts')).openPostgres(location.url));
   return {
     engine: engine.name,
+    isSole: engine.isSole,
     organizations: organizations(engine),
     resources: resources(engine),
     credentials: credentials(engine),

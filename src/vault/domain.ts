@@ -93,8 +93,8 @@ export function domainWith(given: DomainParts) {
     /** For the delivery of events alone; no surface is handed this. */
     webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
     stamps,
-    logs: logsWith(parts),
-    logCheck: logCheckWith(parts),
+    logs: logsWith({ ...parts, ledger }),
+    logCheck: logCheckWith({ ...parts, ledger }),
     housekeeping: housekeepingWith(parts, shelf),
     /** For the operator alone; no surface is handed this. */
     rotation: rotationWith({ ...parts, lock }),

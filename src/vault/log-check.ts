@@ -7,6 +7,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../access/caller.ts';
 import type { LogVerification } from '../contract/logs.ts';
 import { iso } from '../contract/text.ts';
+import type { Ledger } from '../logs/ledger.ts';
 import { databaseSource } from '../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
 import type { Parts } from './parts.ts';
@@ -25,7 +26,8 @@ interface Result {
 
 export type LogCheck = (caller: Caller) => Promise<LogVerification>;
 
-export function logCheckWith({ store, keyring, guard, now }: Parts): LogCheck {
+export function logCheckWith(parts: Parts & { readonly ledger: Ledger }): LogCheck {
+  const { store, ledger, keyring, guard, now } = parts;
   let last: Result | null = null;
   let running: Promise<void> | null = null;
 
@@ -52,6 +54,7 @@ export function logCheckWith({ store, keyring, guard, now }: Parts): LogCheck {
     await guard.admit(caller, 'logs:read');
     if (last === null || now() - last.at > fresh)
       await Promise.race([start(), sleep(patience, undefined, { ref: false })]);
+    await ledger.settle().catch(() => {});
     const total = (stream: 'request' | 'audit') => store.logs.total(caller.organizationId, stream);
     const entries = { request: await total('request'), audit: await total('audit') };
     return { ...present(last), running: running !== null, entries };

@@ -7,6 +7,7 @@ import type { AuditLog, AuditLogQuery, RequestLog, RequestLogQuery } from '../co
 import { blockIdOf, entriesOf } from '../logs/blocks.ts';
 import { receiptOf } from '../logs/chain.ts';
 import type { RequestEntry } from '../logs/entries.ts';
+import type { Ledger } from '../logs/ledger.ts';
 import type { AuditFilter, AuditLogRow } from '../store/logs.ts';
 import type { RequestBlockRow, RequestFilter } from '../store/request-logs.ts';
 import { listOf } from './collection.ts';
@@ -30,7 +31,10 @@ const stretch = 50;
 /** In entries. */
 const auditStretch = 500;
 
-export function logsWith({ store, guard }: Parts): Logs {
+export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Ledger }): Logs {
+  /** What can't be filed now, because nothing can be written, is found later; the rest is shown all the same. */
+  const settled = () => ledger.settle().catch(() => {});
+
   function filterOf(caller: Caller, query: RequestQuery): RequestFilter {
     return {
       organizationId: caller.organizationId,
@@ -67,6 +71,7 @@ export function logsWith({ store, guard }: Parts): Logs {
   return {
     async requests(caller, query) {
       await guard.admit(caller, 'logs:read');
+      await settled();
       const filter = filterOf(caller, query);
       const { blocks, skip } = await store.requestLogs.page(filter, query);
       const entries = blocks.flatMap(block => matching(block, filter)).slice(skip, skip + query.limit);
@@ -84,6 +89,7 @@ export function logsWith({ store, guard }: Parts): Logs {
 
     async exportRequests(caller, query) {
       await guard.admit(caller, 'logs:read');
+      await settled();
       return stretches(filterOf(caller, query));
     },
 

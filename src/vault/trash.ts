@@ -43,7 +43,7 @@ export function trashWith(
   }
 
   function purging(row: ResourceRow): Statement[] {
-    const contents = row.type === 'vault' ? store.resources.purgeContents(row.id) : [];
+    const contents = row.type === 'vault' ? store.resources.purgeContents(row) : [];
     return [...contents, store.resources.purge(row.id, row.revision)];
   }
 

@@ -106,12 +106,11 @@ async function resources(db: Kysely<unknown>, types: ColumnTypes): Promise<void>
   await db.schema
     .createTable('counts')
     .addColumn('organization_id', types.id, col => col.notNull())
-    .addColumn('type', 'text', col => col.notNull())
     .addColumn('vault_id', types.id, col => col.notNull())
+    .addColumn('type', 'text', col => col.notNull())
     .addColumn('living', 'integer', col => col.notNull())
-    .addPrimaryKeyConstraint('counts_key', ['organization_id', 'type', 'vault_id'])
+    .addPrimaryKeyConstraint('counts_key', ['organization_id', 'vault_id', 'type'])
     .execute();
-  await db.schema.createIndex('counts_of_vault').on('counts').column('vault_id').execute();
 }
 
 async function credentials(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
@@ -167,6 +166,11 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
     .createIndex('request_index_of_vault')
     .on('request_index')
     .columns(['vault_id', 'organization_id', 'block_id', 'status', 'entries'])
+    .execute();
+  await db.schema
+    .createTable('unfiled')
+    .addColumn('writer', types.id, col => col.primaryKey())
+    .addColumn('from_id', types.id, col => col.notNull())
     .execute();
   await chained(db.schema.createTable('audit_logs'))
     .addColumn('position', types.serial as never, col => col.primaryKey())
