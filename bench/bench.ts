@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { operatorOf } from '../src/cli/operator.ts';
 import { placeOptions, readConfig } from '../src/config.ts';
+import { fanOut } from '../src/events/fan-out.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
 
@@ -109,15 +110,22 @@ export async function fill({ databaseUrl, vaults }: FillPlan): Promise<Filled> {
   const made: Filled['vaults'][number][] = [];
   for (let at = 0; at < vaults.length; at += 100) {
     const some = vaults.slice(at, at + 100);
-    made.push(
-      ...(await Promise.all(
-        some.map((secrets, index) => fillVault(strongroom, organization.id, at + index, secrets)),
-      )),
-    );
+    const filling = some.map((secrets, index) => fillVault(strongroom, organization.id, at + index, secrets));
+    const [vaultsMade] = await Promise.all([Promise.all(filling), handOnEvents(strongroom)]);
+    made.push(...vaultsMade);
   }
+  await handOnEvents(strongroom);
   await strongroom.close();
   execFileSync('sync'); // What was just written must not be on its way to the disk while others are measured.
   return { place, vaults: made, remove: () => rmSync(data, { recursive: true, force: true }) };
+}
+
+/** A service that made all this would have handed on its events long ago. */
+async function handOnEvents({ store, domain, now, newId }: Strongroom): Promise<void> {
+  const targets = domain.webhookTargets(error => {
+    throw error;
+  });
+  while ((await fanOut({ store, targets, now, newId })).more);
 }
 
 async function fillVault(

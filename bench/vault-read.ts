@@ -72,11 +72,8 @@ async function measure(
   extra = '',
 ): Promise<Row> {
   const ceiling = await startCeiling(await sampleOf(server, vault, query));
-  const request = { connections, seconds: 1 };
-  const [plain, real] = await takingTurns([
-    { ...request, port: ceiling.port, requests: ['GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'] },
-    { ...request, port: server.port, requests: [readRequest(vault, query, extra)] },
-  ]);
+  const asked = { connections, seconds: 1, requests: [readRequest(vault, query, extra)] };
+  const [plain, real] = await takingTurns([ceiling, server].map(({ port }) => ({ ...asked, port })));
   await ceiling.stop();
   const row = [
     name,
@@ -253,8 +250,8 @@ parts.push(await coldCase(), await growth());
 const intro = `# Performance
 
 Measured with \`${short ? 'npm run bench -- --short --write' : 'npm run bench'}\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
-load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` sending the same bytes and doing nothing else,
-measured in turns of a second with each case. Machines differ and are noisy: the ratios are what to compare.
+load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` that is sent the same requests, sends the same
+bytes and does nothing else, measured in turns of a second with each case. Machines differ and are noisy: the ratios are what to compare.
 Every read has its log entry synced to disk before its answer (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
 `;
 const text = `${[intro, ...parts].join('\n')}`;

@@ -279,6 +279,19 @@ for (const engine of engines) {
       assert.ok(await chainHolding('request', 'd 2'));
     });
 
+    it('somebody who says of filed blocks that they are not changes nothing', async () => {
+      const mine = newId();
+      const ledger = ledgerOver(store);
+      const receipt = await ledger.record({ ...request('l'), organization_id: mine });
+      await ledger.settle();
+      const { id, writer } = (await store.requestLogs.block(blockIdOf(entryIdOf(receipt))))!;
+      await store.commit([{ statements: [store.requestLogs.leave({ writer, from_id: id })] }]);
+      await ledgerOver(store).settle();
+      assert.equal(await store.requestLogs.total({ organizationId: mine }), 1);
+      assert.equal(await store.requestLogs.total({ organizationId: mine, status: 200 }), 1);
+      await store.commit([{ statements: [store.requestLogs.noneLeft(writer)] }]);
+    });
+
     it('what was not filed when a commit failed is filed under its own writer', async () => {
       const { store: over, state } = watched(store);
       const ledger = ledgerOver(over);

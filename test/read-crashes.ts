@@ -11,6 +11,10 @@ import { callService } from './harness.ts';
 
 export interface ReadToll {
   readonly answers: number;
+  /** Entries in the log after the last kill. */
+  readonly written: number;
+  /** Entries that the next start lists, in all and by vault. */
+  readonly listed: readonly number[];
   readonly findings: readonly { readonly what: string; readonly where: string }[];
 }
 
@@ -21,11 +25,20 @@ export async function crashReads(answersWanted: number, answersPerLife: number):
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-reads-'));
   const place = ['--data', folder];
   try {
-    const { vaultId, token } = await prepare(place, await setup(place));
+    const key = await setup(place);
+    const { vaultId, token } = await prepare(place, key);
     const receipts: string[] = [];
     while (receipts.length < answersWanted)
       await readUntilKilled(place, vaultId, token, receipts, answersPerLife);
-    return { answers: receipts.length, findings: await verify(place, folder, receipts) };
+    const { entries, findings } = await verify(place, folder, receipts);
+    const listed = await listAfterStart(place, key, vaultId);
+    const later = await verify(place, folder, receipts);
+    return {
+      answers: receipts.length,
+      written: entries.request,
+      listed,
+      findings: [...findings, ...later.findings],
+    };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -65,11 +78,23 @@ async function readUntilKilled(
   await Promise.all([...Array.from({ length: readersAtOnce }, read), service.ended]);
 }
 
+async function listAfterStart(place: readonly string[], key: string, vaultId: string): Promise<number[]> {
+  const service = start(['serve', ...place, '--port', '0']);
+  const url = await service.url;
+  const total = async (query: string) => {
+    const list = await callService(url, 'GET', `/v1/request-logs${query}`, undefined, key);
+    return list.body.pagination.total as number;
+  };
+  const totals = [await total(''), await total(`?vault_id=${vaultId}`)];
+  await stop(service);
+  return totals;
+}
+
 async function verify(place: readonly string[], folder: string, receipts: readonly string[]) {
   const publicKey = await readFile(join(folder, 'log-public-key.pem'), 'utf8');
   const store = await openLogs(readConfig(placeOptions, place, {}));
   try {
-    return (await verifyLogs(databaseSource(store), { publicKey, receipts })).findings;
+    return await verifyLogs(databaseSource(store), { publicKey, receipts });
   } finally {
     await store.close();
   }

@@ -80,10 +80,28 @@ export async function fileLeft(store: Store, writerNow: string): Promise<void> {
   for (const { writer, from_id } of await store.requestLogs.left()) {
     if (writer === writerNow) continue;
     const blocks = await store.requestLogs.ofWriter(writer, from_id);
-    const rows = blocks.flatMap(({ id, text }) => indexRowsOf(id, partsIn(text)));
     const last = blocks.at(-1);
-    const statements = last === undefined ? [] : filed(store, rows, last);
+    const statements = last === undefined ? [] : filed(store, await missingRows(store, blocks), last);
     await store.commit([{ statements: [...statements, store.requestLogs.noneLeft(writer)] }]);
+  }
+}
+
+/** What the index lacks. A row of `unfiled` that somebody put there, or a block he made unreadable, stops nobody. */
+async function missingRows(store: Store, blocks: readonly RequestBlockRow[]): Promise<RequestIndexRow[]> {
+  const rows = blocks.flatMap(({ id, text }) => indexRowsOf(id, readableParts(text)));
+  const organizations = new Set(rows.map(row => row.organization_id));
+  const ids = blocks.map(({ id }) => id);
+  const known = await store.requestLogs.indexOf([...organizations], ids);
+  const isThere = new Set(known.map(row => row.block_id));
+  return rows.filter(row => !isThere.has(row.block_id));
+}
+
+/** None where an edit left no block at all: the verifier tells of it. */
+function readableParts(text: string): BlockPart[] {
+  try {
+    return partsIn(text);
+  } catch {
+    return [];
   }
 }
 

@@ -47,8 +47,8 @@ port.on('message', (first: readonly Submission[] | 'close') => {
 function commitGroup(group: readonly Submission[]): SubmissionResult[] {
   try {
     command('BEGIN IMMEDIATE');
-    const results = group.map(runSubmission);
-    command('COMMIT');
+    const results = group.map(submission => runSubmission(submission, group.length > 1));
+    command(results.length === 1 && 'refusals' in results[0]! ? 'ROLLBACK' : 'COMMIT');
     return results;
   } catch (error) {
     if (db.isTransaction) command('ROLLBACK');
@@ -56,18 +56,21 @@ function commitGroup(group: readonly Submission[]): SubmissionResult[] {
   }
 }
 
-/** All units or none; where some are refused, all of those are named. */
-function runSubmission({ id, units }: Submission): SubmissionResult {
+/**
+ * All units or none; where some are refused, all of those are named. One alone needs no savepoint: when it is refused,
+ * the whole transaction goes.
+ */
+function runSubmission({ id, units }: Submission, amongOthers: boolean): SubmissionResult {
   const refusals = new Map<number, Refusal>();
   const rows: Record<string, unknown>[][][] = [];
-  command('SAVEPOINT submission');
+  if (amongOthers) command('SAVEPOINT submission');
   for (const [index, unit] of units.entries()) {
     const outcome = runUnit(unit, units.length > 1);
     if (typeof outcome === 'string') refusals.set(index, outcome);
     else rows.push(outcome);
   }
-  if (refusals.size > 0) command('ROLLBACK TO submission');
-  command('RELEASE submission');
+  if (amongOthers && refusals.size > 0) command('ROLLBACK TO submission');
+  if (amongOthers) command('RELEASE submission');
   return refusals.size > 0 ? { id, refusals } : { id, rows };
 }
 
