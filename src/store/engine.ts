@@ -11,6 +11,8 @@ import type { Schema } from './schema.ts';
 export interface Statement {
   readonly sql: string;
   readonly parameters: readonly unknown[];
+  /** Many rows of parameters in place of the one, each as JSON, for an engine that runs the statement with each of them. */
+  readonly rows?: readonly string[];
   /** How many rows must change; another number refuses the unit as stale. */
   readonly expect?: number;
   /** Whether rows come back from it. */

@@ -90,9 +90,14 @@ function runUnit(unit: Unit, amongOthers: boolean): Record<string, unknown>[][] 
 }
 
 function runStatement(statement: Statement): Record<string, unknown>[] | null {
-  const { sql, parameters, returning } = statement;
-  if (returning) return prepare(sql).all(...inputs(parameters));
-  const changed = Number(prepare(sql).run(...inputs(parameters)).changes);
+  const { sql, parameters, rows, returning } = statement;
+  const query = prepare(sql);
+  if (returning) return query.all(...inputs(parameters));
+  if (rows !== undefined) {
+    for (const row of rows) query.run(...inputs(JSON.parse(row)));
+    return null;
+  }
+  const changed = Number(query.run(...inputs(parameters)).changes);
   if (statement.expect !== undefined && changed !== statement.expect) throw new Stale();
   return null;
 }

@@ -38,6 +38,8 @@ const workerFile = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './s
 
 /** How often the serving process looks whether a command beside it changed something. */
 const outsideInterval = 400;
+/** In MB. What the writer makes is short-lived, and would else be left lying about in much more memory. */
+const youngest = 6;
 const longestMigration = 600_000;
 const noteOutsideChange: Statement = {
   sql: `INSERT INTO meta (key, value) VALUES ('outside_changes', randomblob(8))
@@ -76,28 +78,24 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
   };
 }
 
-const insertions = new Map<string, { readonly one: string; readonly many: string }>();
+const insertions = new Map<string, string>();
 
-/** Many rows are one text: handing many small values to another thread one by one costs more than storing them. */
+/** Each of many rows is one text: handing its values to another thread one by one costs more than storing them. */
 const insertMany: Engine['insertMany'] = (table, columns, rows, onConflict = '') => {
   const names = Object.keys(columns);
   const values = rows.map(row => names.map(name => row[name]));
   for (const row of values) refuseNul(row);
-  const known = insertions.get(table) ?? insertionsInto(table, names, onConflict);
+  const sql = insertions.get(table) ?? insertionInto(table, names, onConflict);
   return values.length === 1
-    ? { sql: known.one, parameters: values[0]! }
-    : { sql: known.many, parameters: [JSON.stringify(values)] };
+    ? { sql, parameters: values[0]! }
+    : { sql, parameters: [], rows: values.map(row => JSON.stringify(row)) };
 };
 
-function insertionsInto(table: string, names: readonly string[], onConflict: string) {
-  const into = `INSERT INTO ${table} (${names.join(', ')})`;
-  const picked = names.map((_, index) => `value ->> ${index}`).join(', ');
-  const made = {
-    one: `${into} VALUES (${names.map(() => '?').join(', ')}) ${onConflict}`,
-    many: `${into} SELECT ${picked} FROM json_each(?) WHERE true ${onConflict}`,
-  };
-  insertions.set(table, made);
-  return made;
+function insertionInto(table: string, names: readonly string[], onConflict: string): string {
+  const places = names.map(() => '?').join(', ');
+  const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${places}) ${onConflict}`;
+  insertions.set(table, sql);
+  return sql;
 }
 
 /** A value of `meta`, or undefined where there is no such file or table yet. Changes nothing. */
@@ -276,6 +274,7 @@ class Writer {
   #start(): Worker {
     const worker = new Worker(new URL(workerFile, import.meta.url), {
       workerData: { path: this.#path, pragmas },
+      resourceLimits: { maxYoungGenerationSizeMb: youngest },
     });
     worker.on('message', (result: SubmissionResult) => this.#settle(result));
     worker.on('error', cause => this.#failAll(cause));
