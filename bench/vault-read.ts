@@ -251,7 +251,8 @@ const intro = `# Performance
 
 Measured with \`${short ? 'npm run bench -- --short --write' : 'npm run bench'}\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
 load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` that is sent the same requests, sends the same
-bytes and does nothing else, measured in turns of a second with each case. Machines differ and are noisy: the ratios are what to compare.
+bytes and does nothing else, measured in turns of a second with each case. Machines differ and are noisy: the ratios are what
+to compare.
 Every read has its log entry synced to disk before its answer (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
 `;
 const text = `${[intro, ...parts].join('\n')}`;
