@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { placeOptions, readConfig } from '../src/config.ts';
+import { chainStart, linkHash } from '../src/logs/chain.ts';
 import { databaseSource, exportLines, fileSource, parseCheckpoint } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
 import { openLogs } from '../src/open.ts';
@@ -370,6 +371,41 @@ for (const engine of engines) {
         assert.ok(report.findings.some(finding => finding.what === 'cut-off'));
       } finally {
         await prepared.service.stop();
+      }
+    });
+
+    it('does not sign a chain that somebody without the keyring put there, and shows it', async () => {
+      const prepared = await prepare(engine);
+      const { service } = prepared;
+      try {
+        await prepared.read();
+        const id = '0199a3c4-7f00-7abc-8def-0123456789ab';
+        const writer = '0199a3c4-7f00-7abc-8def-0123456789ac';
+        const text = '{"created_at":"2025-01-01T00:00:00.000Z","alike":[],"entries":[]}';
+        const hash = linkHash('request', writer, chainStart, id, text);
+        await runSql(
+          prepared,
+          `INSERT INTO request_blocks (id, writer, seq, text, hash, mark) VALUES ('${id}', '${writer}', 1, '${text}', '${hash}', '${hash}')`,
+        );
+        await runSql(
+          prepared,
+          `INSERT INTO log_heads (writer, stream, seq, hash, mark) VALUES ('${writer}', 'request', 1, '${hash}', '${hash}')`,
+        );
+        await prepared.read();
+        await service.restart(); // A stop signs what is left.
+        const { findings } = await verify(prepared);
+        assert.deepEqual(
+          findings.map(({ what }) => what),
+          ['never-signed'],
+        );
+        assert.ok(service.reports.some(line => line.includes('not signed')));
+        const { body } = await service.call('GET', '/v1/audit-logs/verification');
+        assert.deepEqual(body.findings.map(({ what }: { what: string }) => what).sort(), [
+          'hashed-anew',
+          'never-signed',
+        ]);
+      } finally {
+        await service.stop();
       }
     });
 

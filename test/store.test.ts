@@ -648,7 +648,11 @@ for (const engine of engines) {
 
       const writer = newId();
       for (const seq of [1, 5_000_000_000]) {
-        await store.commit(one(store.logs.setHead({ writer, stream: 'audit', seq, hash: 'C'.repeat(43) })));
+        await store.commit(
+          one(
+            store.logs.setHead({ writer, stream: 'audit', seq, hash: 'C'.repeat(43), mark: 'D'.repeat(43) }),
+          ),
+        );
       }
       const heads = (await store.logs.heads()).filter(head => head.writer === writer);
       assert.deepEqual(

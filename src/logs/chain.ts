@@ -1,8 +1,8 @@
 /**
  * The chain of one writer, whose links are audit entries, or blocks of request entries. Each link hashes the link
  * before it, its keyed mark and its own text, so that an edit changes every later hash. The hash can be checked
- * by anyone, and is what checkpoints sign; the mark needs the keyring, and keeps the newest links, not yet
- * signed, from being re-hashed.
+ * by anyone, and is what checkpoints sign; the mark needs the keyring: without it nobody has a link signed that he
+ * put there or hashed anew.
  */
 import { hash as digest } from 'node:crypto';
 import type { Stream } from '../store/logs.ts';

@@ -6,6 +6,7 @@
  */
 import { hash as digest } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
+import type { Keyring } from '../keyring/keyring.ts';
 import { UnitsRefused } from '../store/engine.ts';
 import type { LogHeadRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
@@ -32,7 +33,7 @@ export interface SignedHead {
 export interface CheckpointerParts {
   readonly store: Store;
   readonly ledger: Pick<Ledger, 'settle'>;
-  readonly keyring: { readonly deployment: string; signCheckpoint(bytes: Uint8Array): Buffer };
+  readonly keyring: Pick<Keyring, 'deployment' | 'hasChainMark' | 'signCheckpoint'>;
   readonly now: () => number;
   /** Where the newest checkpoint is also written, outside of the database. */
   readonly file: string | null;
@@ -45,6 +46,8 @@ const fullEvery = 3_600;
 export class Checkpointer {
   readonly #parts: CheckpointerParts;
   readonly #signed = new Map<string, number>();
+  /** Heads that were reported. */
+  readonly #strange = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> = Promise.resolve();
 
@@ -70,7 +73,9 @@ export class Checkpointer {
     const { store, ledger, keyring, now, file } = this.#parts;
     await ledger.settle();
     const heads = await store.logs.heads();
-    const moved = heads.filter(head => this.#signed.get(`${head.writer} ${head.stream}`) !== head.seq);
+    const moved = heads.filter(
+      head => this.#signed.get(`${head.writer} ${head.stream}`) !== head.seq && this.#isOurs(head),
+    );
     if (moved.length === 0) return;
     const last = await store.logs.lastCheckpoint();
     const number = (last?.number ?? 0) + 1;
@@ -81,7 +86,7 @@ export class Checkpointer {
       deployment: keyring.deployment,
       previous: last === undefined ? '' : checkpointHash(last.body),
       full,
-      heads: (full ? heads : moved).map(signedHead),
+      heads: (full ? heads.filter(head => this.#isOurs(head)) : moved).map(signedHead),
     };
     const body = JSON.stringify(checkpoint);
     const signature = keyring.signCheckpoint(Buffer.from(body));
@@ -96,6 +101,17 @@ export class Checkpointer {
     }
     for (const { writer, stream, seq } of moved) this.#signed.set(`${writer} ${stream}`, seq);
     if (file !== null) await writeAside(file, exportLine(body, signature));
+  }
+
+  /** Who can write to the database alone can put a chain there, but must not have it signed by us. */
+  #isOurs({ writer, stream, seq, hash, mark }: LogHeadRow): boolean {
+    if (this.#parts.keyring.hasChainMark(hash, mark)) return true;
+    const head = `${stream} ${writer}, number ${seq}`;
+    if (!this.#strange.has(head)) {
+      this.#strange.add(head);
+      this.#parts.onError(new Error(`a head that was not written with the keyring is not signed: ${head}`));
+    }
+    return false;
   }
 }
 

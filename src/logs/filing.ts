@@ -106,8 +106,8 @@ function readableParts(text: string): BlockPart[] {
 }
 
 function filed(store: Store, rows: readonly RequestIndexRow[], last: RequestBlockRow): Statement[] {
-  const { writer, seq, hash } = last;
-  const head = store.logs.setHead({ writer, stream: 'request', seq, hash });
+  const { writer, seq, hash, mark } = last;
+  const head = store.logs.setHead({ writer, stream: 'request', seq, hash, mark });
   if (rows.length === 0) return [head];
   return [head, store.requestLogs.addToIndex(rows), store.logs.count(countsOf('request', rows))];
 }

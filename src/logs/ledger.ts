@@ -242,9 +242,9 @@ export class Ledger {
     statements.push(...filing.statements);
     const last = audits.at(-1);
     if (last !== undefined) {
-      const { seq, hash } = last;
+      const { seq, hash, mark } = last;
       const counts = countsOf('audit', audits.map(asOne));
-      const head = logs.setHead({ writer: this.#writer, stream: 'audit', seq, hash });
+      const head = logs.setHead({ writer: this.#writer, stream: 'audit', seq, hash, mark });
       statements.push(logs.appendAudits(audits), head, ...(counts.length === 0 ? [] : [logs.count(counts)]));
     }
     return { statements, independent: true };

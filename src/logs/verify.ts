@@ -6,6 +6,7 @@
  * not yet signed. What retention removed is known from its own entries in the audit chain.
  */
 import { createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto';
+import { firstIdAt } from '../contract/id.ts';
 import type { Stream } from '../store/logs.ts';
 import { entriesOf } from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
@@ -40,10 +41,19 @@ export interface VerifyOptions {
   readonly kept?: SignedCheckpoint | undefined;
   /** Receipts that clients hold: each must be found. */
   readonly receipts?: readonly string[];
+  /** Whether a link's keyed mark holds, where the keyring is at hand. */
+  readonly hasMark?: (hash: string, mark: string) => boolean;
 }
 
 export interface Finding {
-  readonly what: 'edited' | 'missing' | 'cut-off' | 'hashed-anew' | 'bad-checkpoint' | 'receipt-not-found';
+  readonly what:
+    | 'edited'
+    | 'missing'
+    | 'cut-off'
+    | 'hashed-anew'
+    | 'never-signed'
+    | 'bad-checkpoint'
+    | 'receipt-not-found';
   readonly where: string;
 }
 
@@ -64,6 +74,8 @@ export interface PrunedChain extends Link {
 }
 
 const mostFindings = 100;
+/** Entries are signed within seconds, on whatever replica, even where clocks differ by minutes. */
+const longestUnsigned = 600_000;
 const streams: readonly Stream[] = ['audit', 'request']; // Audit first: it says what retention removed.
 
 export async function verifyLogs(source: LogSource, options: VerifyOptions): Promise<VerifyReport> {
@@ -86,6 +98,7 @@ const unsigned: SignedChain = { hashes: new Map(), newest: 0 };
 
 class Verification {
   readonly #key: KeyObject;
+  readonly #hasMark: NonNullable<VerifyOptions['hasMark']>;
   readonly #findings: Finding[] = [];
   readonly #counts: Record<Stream, number> = { request: 0, audit: 0 };
   readonly #signed = new Map<string, SignedChain>();
@@ -96,8 +109,9 @@ class Verification {
   #last: Checkpoint | null = null;
   #unsigned = 0;
 
-  constructor({ publicKey, receipts = [] }: VerifyOptions) {
+  constructor({ publicKey, receipts = [], hasMark = () => true }: VerifyOptions) {
     this.#key = createPublicKey(publicKey);
+    this.#hasMark = hasMark;
     this.#receipts = new Set(receipts);
   }
 
@@ -137,8 +151,9 @@ class Verification {
     const { hashes, newest } = this.#signed.get(chain) ?? unsigned;
     const isSigned = link.seq <= newest;
     if (hash !== link.hash || isMisfiled(link, isSigned)) this.#find('edited', placeOf(stream, link));
-    if ((hashes.get(link.seq) ?? hash) !== hash) this.#find('hashed-anew', placeOf(stream, link));
-    if (!isSigned) this.#unsigned += ids.length;
+    if ((hashes.get(link.seq) ?? hash) !== hash || !this.#hasMark(link.hash, link.mark))
+      this.#find('hashed-anew', placeOf(stream, link));
+    if (!isSigned) this.#noteUnsigned(stream, link, ids.length);
     // Going on from what is stored keeps one edit from being reported for every later link.
     this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
     for (const id of this.#receipts.size > 0 ? ids : []) this.#receipts.delete(receiptOf(id, hash));
@@ -158,6 +173,12 @@ class Verification {
       unsigned: this.#unsigned,
       findings: this.#findings,
     };
+  }
+
+  #noteUnsigned(stream: Stream, link: LoggedLink, entries: number): void {
+    this.#unsigned += entries;
+    if (this.#last !== null && link.id < firstIdAt(Date.parse(this.#last.created_at) - longestUnsigned))
+      this.#find('never-signed', placeOf(stream, link));
   }
 
   #before(stream: Stream, chain: string, { seq, writer }: LoggedLink): Link {

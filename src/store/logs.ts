@@ -40,11 +40,13 @@ export function logs({ db, insertMany }: Engine) {
   // It goes with every group of entries, so it is built once and only its parameters change.
   const headSql = db
     .insertInto('log_heads')
-    .values({ writer: '', stream: '', seq: 0, hash: '' })
+    .values({ writer: '', stream: '', seq: 0, hash: '', mark: '' })
     .onConflict(on =>
-      on
-        .columns(['writer', 'stream'])
-        .doUpdateSet(eb => ({ seq: eb.ref('excluded.seq'), hash: eb.ref('excluded.hash') })),
+      on.columns(['writer', 'stream']).doUpdateSet(eb => ({
+        seq: eb.ref('excluded.seq'),
+        hash: eb.ref('excluded.hash'),
+        mark: eb.ref('excluded.mark'),
+      })),
     )
     .compile().sql;
 
@@ -63,9 +65,9 @@ export function logs({ db, insertMany }: Engine) {
 
     appendAudits: (rows: readonly AuditLogRow[]): Statement => insertMany('audit_logs', auditColumns, rows),
 
-    setHead: ({ writer, stream, seq, hash }: LogHeadRow): Statement => ({
+    setHead: ({ writer, stream, seq, hash, mark }: LogHeadRow): Statement => ({
       sql: headSql,
-      parameters: [writer, stream, seq, hash],
+      parameters: [writer, stream, seq, hash, mark],
     }),
 
     /** Adds to the totals. In the order of ids, so that two replicas never wait for each other. */

@@ -163,11 +163,13 @@ export interface AuditLogTable extends Chained {
   subject_revision: number | null;
 }
 
+/** The newest link of a chain; its mark proves that whoever moved it here holds the keyring. */
 export interface LogHeadTable {
   writer: string;
   stream: string;
   seq: number;
   hash: string;
+  mark: string;
 }
 
 export interface LogCountTable {

@@ -31,7 +31,11 @@ export function logCheckWith(parts: Parts & { readonly ledger: Ledger }): LogChe
   let last: Result | null = null;
   let running: Promise<void> | null = null;
 
-  const verify = () => verifyLogs(unhurried(databaseSource(store)), { publicKey: keyring.logPublicKey });
+  const verify = () =>
+    verifyLogs(unhurried(databaseSource(store)), {
+      publicKey: keyring.logPublicKey,
+      hasMark: (hash, mark) => keyring.hasChainMark(hash, mark),
+    });
 
   async function run(): Promise<void> {
     const at = now();

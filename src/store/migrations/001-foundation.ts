@@ -194,6 +194,7 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
     .addColumn('stream', 'text', col => col.notNull())
     .addColumn('seq', types.time, col => col.notNull())
     .addColumn('hash', 'text', col => col.notNull())
+    .addColumn('mark', 'text', col => col.notNull())
     .addPrimaryKeyConstraint('log_heads_key', ['writer', 'stream'])
     .execute();
   await db.schema
