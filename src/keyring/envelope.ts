@@ -41,18 +41,23 @@ const keySize = 32;
 const nonceSize = 12;
 const tagSize = 16;
 const headerSize = 6;
+const prefixSize = 4;
 const wrappedKeySize = keySize + tagSize;
 
 /** Joins fields so that the result can be read in one way only: each is preceded by its length. */
 export function lengthPrefixed(fields: readonly (string | Uint8Array)[]): Buffer {
-  const parts: Uint8Array[] = [];
+  let size = 0;
+  for (const field of fields) size += prefixSize + Buffer.byteLength(field);
+  const joined = Buffer.allocUnsafe(size);
+  let at = 0;
   for (const field of fields) {
-    const bytes = typeof field === 'string' ? Buffer.from(field, 'utf8') : field;
-    const length = Buffer.allocUnsafe(4);
-    length.writeUInt32BE(bytes.length);
-    parts.push(length, bytes);
+    const from = at + prefixSize;
+    if (typeof field !== 'string') joined.set(field, from);
+    const length = typeof field === 'string' ? joined.write(field, from, 'utf8') : field.length;
+    joined.writeUInt32BE(length, at);
+    at = from + length;
   }
-  return Buffer.concat(parts);
+  return joined;
 }
 
 export function sealOneUse(

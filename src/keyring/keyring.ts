@@ -295,8 +295,8 @@ function secretKey(base64: string): KeyObject {
   return createSecretKey(Buffer.from(base64, 'base64'));
 }
 
-function encodeField(field: StampField): Uint8Array {
-  if (field === null) return Buffer.from('0');
+function encodeField(field: StampField): string | Uint8Array {
+  if (field === null) return '0';
   if (field instanceof Uint8Array) return Buffer.concat([Buffer.from('x'), field]);
-  return Buffer.from(`${(typeof field)[0]}${field}`, 'utf8');
+  return `${(typeof field)[0]}${field}`;
 }

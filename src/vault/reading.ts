@@ -37,11 +37,12 @@ export function readingWith({ store, stamps, now }: Parts, shelf: Shelf) {
     return shelf.openVaultRow(stamps.resource.believe(row));
   }
 
-  async function* rowsOf(vaultId: string, type: ResourceKind): AsyncIterable<Believed> {
+  async function* stretchesOf(vaultId: string, type: ResourceKind): AsyncIterable<readonly Believed[]> {
     let afterId: string | undefined;
     for (;;) {
       const rows = await store.resources.stretchWithValues(vaultId, type, afterId, stretch);
-      for (const row of rows) yield stamps.resource.believe(row);
+      for (const row of rows) stamps.resource.check(row);
+      yield rows;
       if (rows.length < stretch) return;
       afterId = rows.at(-1)!.id;
       await turn();
@@ -57,12 +58,14 @@ export function readingWith({ store, stamps, now }: Parts, shelf: Shelf) {
     if (!readerSeesKind(reader, type)) return { items, validUntil: Number.POSITIVE_INFINITY };
     const moment = now();
     let validUntil = Number.POSITIVE_INFINITY;
-    for await (const row of rowsOf(reader.vaultId, type)) {
-      if (!readerSeesName(reader, row.name)) continue;
-      validUntil = Math.min(validUntil, nextChangeOf([row], moment));
-      const state = stateAt(row, moment);
-      const isStub = state === 'expired' && type !== 'secret';
-      if (state === 'active' || isStub) items.push(present(row, isStub));
+    for await (const rows of stretchesOf(reader.vaultId, type)) {
+      const seen = rows.filter(row => readerSeesName(reader, row.name));
+      validUntil = Math.min(validUntil, nextChangeOf(seen, moment));
+      for (const row of seen) {
+        const state = stateAt(row, moment);
+        const isStub = state === 'expired' && type !== 'secret';
+        if (state === 'active' || isStub) items.push(present(row, isStub));
+      }
     }
     return { items, validUntil };
   }

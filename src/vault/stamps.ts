@@ -173,6 +173,9 @@ export interface Stamper<Row> {
   stamp(row: Unstamped<Row>): Row;
   /** The next revision of a row. */
   revise(before: Row, changes: Partial<Row>, now: number): Row;
+  /** Throws where a row is not to be believed. */
+  check(row: Row & Audited): void;
+  /** The row without what only tells whether it is to be believed. */
   believe<R extends Row & Audited>(row: R): Omit<R, keyof Audited>;
 }
 
@@ -195,17 +198,21 @@ export function stampsWith(keyring: Keyring): Stamps {
   function stamper<Row extends Revised>(kind: string, fields: FieldsOf<Row>): Stamper<Row> {
     const stamp = (row: Unstamped<Row>) =>
       ({ ...row, stamp: keyring.stamp(kind, fields(row)) }) as unknown as Row;
+    const check = (row: Row & Audited) => {
+      if (!keyring.stampHolds(kind, fields(row), row.stamp)) {
+        throw tampered(`${kind}: the stamp does not hold`);
+      }
+      if (row.audited_revision !== row.revision) throw tampered(`${kind}: not the newest revision`);
+    };
     return {
       stamp,
+      check,
       revise: (before, changes, now) =>
         stamp({ ...before, ...changes, updated_at: now, revision: before.revision + 1 }),
-      believe: ({ audited_revision, ...row }) => {
-        const believed = row as unknown as Row;
-        if (!keyring.stampHolds(kind, fields(believed), believed.stamp)) {
-          throw tampered(`${kind}: the stamp does not hold`);
-        }
-        if (audited_revision !== believed.revision) throw tampered(`${kind}: not the newest revision`);
-        return row;
+      believe: row => {
+        check(row);
+        const { audited_revision, ...believed } = row;
+        return believed;
       },
     };
   }
