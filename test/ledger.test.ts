@@ -279,6 +279,34 @@ for (const engine of engines) {
       assert.ok(await chainHolding('request', 'd 2'));
     });
 
+    it('a block that somebody left there, of whatever shape, stops neither the filing of others nor ours', async () => {
+      if (engine !== 'sqlite') return; // Elsewhere nothing is left.
+      const mine = newId();
+      const ledger = ledgerOver(store);
+      const forged = { seq: 1, hash: 'A'.repeat(43), mark: 'A'.repeat(43) };
+      const texts = [
+        '{',
+        '{"alike":[{"organization_id":"x"}],"entries":[[0,1]]}',
+        '{"alike":[],"entries":[[7,1]]}',
+      ];
+      const ids = texts.map(newId);
+      for (const [index, text] of texts.entries()) {
+        const block = { ...forged, id: ids[index]!, writer: newId(), text };
+        const statements = [
+          store.requestLogs.append(block),
+          store.requestLogs.leave({ writer: block.writer, from_id: block.id }),
+        ];
+        await store.commit([{ statements }]);
+      }
+      await ledger.record({ ...request('z'), organization_id: mine });
+      await ledger.settle();
+      assert.equal(await store.requestLogs.total({ organizationId: mine, status: 200 }), 1);
+      assert.deepEqual(await store.requestLogs.left(), []);
+      const heads = await store.logs.heads();
+      assert.ok(!heads.some(({ hash }) => hash === forged.hash), 'what is not ours is no head');
+      await store.commit([{ statements: store.requestLogs.remove(ids, []) }]);
+    });
+
     it('somebody who says of filed blocks that they are not changes nothing', async () => {
       const mine = newId();
       const ledger = ledgerOver(store);

@@ -9,6 +9,7 @@ import { chainStart, linkHash } from '../src/logs/chain.ts';
 import { databaseSource, exportLines, fileSource, parseCheckpoint } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
 import { openLogs } from '../src/open.ts';
+import type { LogHeadRow } from '../src/store/logs.ts';
 import { type EngineName, engines, type Service, startService } from './harness.ts';
 
 interface Prepared {
@@ -39,6 +40,29 @@ async function runSql({ service }: Prepared, statement: string): Promise<void> {
   await client.connect();
   await client.query(statement);
   await client.end();
+}
+
+async function oneRow({ service }: Prepared, query: string): Promise<Record<string, unknown>> {
+  if (service.databaseUrl === null) {
+    const db = new DatabaseSync(join(service.data, 'strongroom.db'), { readOnly: true });
+    const row = db.prepare(query).get();
+    db.close();
+    return { ...row };
+  }
+  const client = new pg.Client(service.databaseUrl);
+  await client.connect();
+  const { rows } = await client.query(query);
+  await client.end();
+  return rows[0];
+}
+
+/** Of the request chains, once all that was read is behind them. */
+async function heads({ service }: Prepared): Promise<LogHeadRow[]> {
+  await service.call('GET', '/v1/request-logs');
+  const store = await openLogs(readConfig(placeOptions, service.place, {}));
+  const found = await store.logs.heads();
+  await store.close();
+  return found.filter(({ stream }) => stream === 'request');
 }
 
 async function verify({ service }: Prepared, options: { receipts?: string[]; kept?: string } = {}) {
@@ -371,6 +395,59 @@ for (const engine of engines) {
         assert.ok(report.findings.some(finding => finding.what === 'cut-off'));
       } finally {
         await prepared.service.stop();
+      }
+    });
+
+    it('shows what is gone, although somebody without the keyring wrote that retention removed it', async () => {
+      const prepared = await prepare(engine);
+      try {
+        for (let count = 0; count < 8; count++) await prepared.read();
+        await prepared.service.restart();
+        const block = await oneRow(prepared, 'SELECT writer, hash, mark FROM request_blocks WHERE seq = 5');
+        await runSql(prepared, 'DELETE FROM request_blocks WHERE seq <= 5');
+        const writer = '0199a3c4-7f00-7abc-8def-0123456789ac';
+        const id = 'ffffffff-7f00-7abc-8def-0123456789ab'; // As if it were still to be signed.
+        const details = { removed: 5, chains: [{ ...block, seq: 5 }] };
+        const entry = JSON.stringify({ id, organization_id: null, action: 'request_logs.pruned', details });
+        const hash = linkHash('audit', writer, chainStart, id, entry);
+        await runSql(
+          prepared,
+          `INSERT INTO audit_logs (id, writer, seq, entry, hash, mark, action) VALUES ('${id}', '${writer}', 1, '${entry}', '${hash}', '${hash}', 'request_logs.pruned')`,
+        );
+        const { findings } = await verify(prepared);
+        assert.ok(
+          findings.some(({ what }) => what === 'missing'),
+          JSON.stringify(findings),
+        );
+      } finally {
+        await prepared.service.stop();
+      }
+    });
+
+    it('signs no head that was moved back, and goes on naming what it signed', async () => {
+      const prepared = await prepare(engine);
+      const { service } = prepared;
+      try {
+        for (let count = 0; count < 8; count++) await prepared.read();
+        const [early] = await heads(prepared);
+        for (let count = 0; count < 8; count++) await prepared.read();
+        await service.restart();
+        const { writer, seq, hash, mark } = early!;
+        await runSql(prepared, `DELETE FROM request_blocks WHERE writer = '${writer}' AND seq > ${seq}`);
+        await runSql(
+          prepared,
+          `UPDATE log_heads SET seq = ${seq}, hash = '${hash}', mark = '${mark}' WHERE writer = '${writer}' AND stream = 'request'`,
+        );
+        await prepared.read();
+        await service.restart();
+        assert.ok(service.reports.some(line => line.includes('is not signed')));
+        const { findings } = await verify(prepared);
+        assert.deepEqual(
+          findings.map(({ what }) => what),
+          ['cut-off'],
+        );
+      } finally {
+        await service.stop();
       }
     });
 

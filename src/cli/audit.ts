@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { helpFor, inData, type Option, type Place, placeOptions, readConfig, UsageError } from '../config.ts';
+import type { SignedCheckpoint } from '../logs/checkpoints.ts';
 import { databaseSource, exportLines, fileSource, parseCheckpoint } from '../logs/source.ts';
-import { type LogSource, type SignedCheckpoint, type VerifyReport, verifyLogs } from '../logs/verify.ts';
+import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
 import { openLogs, openStrongroom } from '../open.ts';
 import type { Command } from './command.ts';
 

@@ -249,11 +249,6 @@ export class Keyring {
     return digest('sha256', this.#chainKey + hash, 'base64url');
   }
 
-  /** Whether a link's mark was made by someone who holds this keyring. */
-  hasChainMark(hash: string, mark: string): boolean {
-    return hash.length === linkLength && this.chainMark(hash) === mark;
-  }
-
   signCheckpoint(bytes: Uint8Array): Buffer {
     return sign(null, bytes, this.#logKey);
   }

@@ -19,6 +19,28 @@ const nothing = 'A'.repeat(43);
 /** Before the first link. */
 export const chainStart: Link = { seq: 0, hash: nothing, mark: nothing };
 
+/** Where a chain ends: its newest link, and whose it is. */
+export interface Head {
+  readonly writer: string;
+  readonly stream: string;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** Whoever holds the keyring. */
+export interface Marker {
+  chainMark(hash: string): string;
+}
+
+export function isMarked(marker: Marker, hash: string, mark: string): boolean {
+  return hash.length === nothing.length && marker.chainMark(hash) === mark;
+}
+
+/** What a head's own mark is over: all of it, in the length of a link's hash. */
+export function headDigest({ stream, writer, seq, hash }: Head): string {
+  return digest('sha256', `${stream} ${writer} ${seq} ${hash}`, 'base64url');
+}
+
 /** All parts but the last have a fixed form without a line break, so the joined text reads in one way only. */
 export function linkHash(stream: Stream, writer: string, before: Link, id: string, text: string): string {
   const whole = `${before.hash} ${before.mark}\n${stream} ${writer} ${before.seq + 1} ${id}\n${text}`;

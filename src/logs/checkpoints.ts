@@ -4,12 +4,12 @@
  * up to it was edited, removed or cut off. Every so often a checkpoint names all heads, and what is older
  * than the last such one is dropped.
  */
-import { hash as digest } from 'node:crypto';
+import { createPublicKey, hash as digest, type KeyObject, verify } from 'node:crypto';
 import { rename, writeFile } from 'node:fs/promises';
-import type { Keyring } from '../keyring/keyring.ts';
 import { UnitsRefused } from '../store/engine.ts';
-import type { LogHeadRow, Stream } from '../store/logs.ts';
+import type { CheckpointRow, LogHeadRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
+import { type Head, headDigest, isMarked, type Marker } from './chain.ts';
 import type { Ledger } from './ledger.ts';
 
 export interface Checkpoint {
@@ -23,17 +23,25 @@ export interface Checkpoint {
   readonly heads: readonly SignedHead[];
 }
 
-export interface SignedHead {
-  readonly writer: string;
+export interface SignedHead extends Head {
   readonly stream: Stream;
-  readonly seq: number;
-  readonly hash: string;
+}
+
+/** As it is kept: the very text that was signed. */
+export interface SignedCheckpoint {
+  readonly body: string;
+  readonly signature: Uint8Array;
 }
 
 export interface CheckpointerParts {
   readonly store: Store;
   readonly ledger: Pick<Ledger, 'settle'>;
-  readonly keyring: Pick<Keyring, 'deployment' | 'hasChainMark' | 'signCheckpoint'>;
+  readonly keyring: Marker & {
+    readonly deployment: string;
+    /** PEM. */
+    readonly logPublicKey: string;
+    signCheckpoint(bytes: Uint8Array): Buffer;
+  };
   readonly now: () => number;
   /** Where the newest checkpoint is also written, outside of the database. */
   readonly file: string | null;
@@ -45,7 +53,8 @@ const fullEvery = 3_600;
 
 export class Checkpointer {
   readonly #parts: CheckpointerParts;
-  readonly #signed = new Map<string, number>();
+  /** What was signed last of each chain, by us or before us; null until it was read. */
+  #signed: Map<string, SignedHead> | null = null;
   /** Heads that were reported. */
   readonly #strange = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
@@ -70,23 +79,22 @@ export class Checkpointer {
   }
 
   async sign(): Promise<void> {
-    const { store, ledger, keyring, now, file } = this.#parts;
-    await ledger.settle();
-    const heads = await store.logs.heads();
-    const moved = heads.filter(
-      head => this.#signed.get(`${head.writer} ${head.stream}`) !== head.seq && this.#isOurs(head),
-    );
+    const { store, ledger, keyring, now, file, onError } = this.#parts;
+    await ledger.settle().catch(onError); // What can't be filed now must not keep the rest from being signed.
+    this.#signed ??= await this.#signedBefore();
+    const moved = (await store.logs.heads()).filter(head => this.#isToSign(head)).map(signedHead);
     if (moved.length === 0) return;
+    const all = new Map([...this.#signed, ...moved.map(head => [chainOf(head), head] as const)]);
     const last = await store.logs.lastCheckpoint();
     const number = (last?.number ?? 0) + 1;
-    const full = number % fullEvery === 1;
+    const full = isFull(number);
     const checkpoint: Checkpoint = {
       number,
       created_at: new Date(now()).toISOString(),
       deployment: keyring.deployment,
       previous: last === undefined ? '' : checkpointHash(last.body),
       full,
-      heads: (full ? heads.filter(head => this.#isOurs(head)) : moved).map(signedHead),
+      heads: full ? [...all.values()] : moved,
     };
     const body = JSON.stringify(checkpoint);
     const signature = keyring.signCheckpoint(Buffer.from(body));
@@ -99,20 +107,57 @@ export class Checkpointer {
       if (error instanceof UnitsRefused) return;
       throw error;
     }
-    for (const { writer, stream, seq } of moved) this.#signed.set(`${writer} ${stream}`, seq);
+    this.#signed = all;
     if (file !== null) await writeAside(file, exportLine(body, signature));
   }
 
-  /** Who can write to the database alone can put a chain there, but must not have it signed by us. */
-  #isOurs({ writer, stream, seq, hash, mark }: LogHeadRow): boolean {
-    if (this.#parts.keyring.hasChainMark(hash, mark)) return true;
-    const head = `${stream} ${writer}, number ${seq}`;
-    if (!this.#strange.has(head)) {
-      this.#strange.add(head);
-      this.#parts.onError(new Error(`a head that was not written with the keyring is not signed: ${head}`));
-    }
+  /**
+   * Who can write to the database alone can put a chain there, or move a head back over what he removed. Neither is
+   * signed; and what was signed once stays in every full checkpoint.
+   */
+  #isToSign(head: LogHeadRow): boolean {
+    const before = this.#signed!.get(chainOf(head));
+    if (before?.seq === head.seq && before.hash === head.hash) return false;
+    const isOurs = isMarked(this.#parts.keyring, headDigest(head), head.mark);
+    if (isOurs && head.seq > (before?.seq ?? 0)) return true;
+    const place = `${chainOf(head)}, number ${head.seq}`;
+    if (!this.#strange.has(place))
+      this.#parts.onError(new Error(`a head that is not ours is not signed: ${place}`));
+    this.#strange.add(place);
     return false;
   }
+
+  /** From the newest checkpoint, whose signature proves it, back to the last full one: each names the one before. */
+  async #signedBefore(): Promise<Map<string, SignedHead>> {
+    const rows = await this.#sinceFull();
+    const key = createPublicKey(this.#parts.keyring.logPublicKey);
+    const signed = new Map<string, SignedHead>();
+    let isProven = rows.length > 0 && isSignedBy(key, rows.at(-1)!);
+    for (let at = rows.length - 1; at >= 0 && isProven; at--) {
+      const { heads, previous } = JSON.parse(rows[at]!.body) as Checkpoint;
+      for (const head of heads) if (!signed.has(chainOf(head))) signed.set(chainOf(head), head);
+      isProven = at > 0 && checkpointHash(rows[at - 1]!.body) === previous;
+    }
+    return signed;
+  }
+
+  async #sinceFull(): Promise<CheckpointRow[]> {
+    const { logs } = this.#parts.store;
+    const last = (await logs.lastCheckpoint())?.number ?? 0;
+    return logs.checkpoints(last - 1 - ((last - 1) % fullEvery), fullEvery);
+  }
+}
+
+function isFull(number: number): boolean {
+  return number % fullEvery === 1;
+}
+
+function chainOf({ stream, writer }: Head): string {
+  return `${stream} ${writer}`;
+}
+
+export function isSignedBy(key: KeyObject, { body, signature }: SignedCheckpoint): boolean {
+  return verify(null, Buffer.from(body), key, signature);
 }
 
 export function checkpointHash(body: string): string {

@@ -16,9 +16,9 @@ import type { AuditLogRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
 import { type BlockPart, blockOf, countsOf, entryIdIn, newBlockId } from './blocks.ts';
-import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
+import { chainStart, type Link, linkHash, type Marker, receiptOf } from './chain.ts';
 import { type AuditEntry, auditText, type RequestEntry } from './entries.ts';
-import { Filing, type FilingStep, fileLeft } from './filing.ts';
+import { Filing, type FilingStep, fileLeft, setHead } from './filing.ts';
 import { HourCounts } from './hours.ts';
 
 /** What must be stored together with an audit entry. */
@@ -66,7 +66,7 @@ const longestGathering = 4;
 
 export interface LedgerParts {
   readonly store: Store;
-  readonly keyring: { chainMark(hash: string): string };
+  readonly keyring: Marker;
   readonly now: () => number;
   readonly newId: NewId;
 }
@@ -86,7 +86,7 @@ export class Ledger {
   constructor(parts: LedgerParts) {
     this.#parts = parts;
     this.#writer = parts.newId();
-    this.#filing = new Filing(parts.store, this.#writer);
+    this.#filing = new Filing(parts, this.#writer);
     this.hourCounts = new HourCounts(parts.store, parts.now);
   }
 
@@ -107,12 +107,19 @@ export class Ledger {
 
   /** What is durable now can be found when this resolves: in lists, in totals, and behind the head that is signed. */
   async settle(): Promise<void> {
-    this.#forerunners ??= fileLeft(this.#parts.store, this.#writer);
-    await this.#forerunners.catch(error => {
-      this.#forerunners = null;
+    const own = this.#filing.isBehind ? this.#enqueue(null, null, null) : null;
+    await Promise.all([own, this.#fileForerunners()]);
+  }
+
+  async #fileForerunners(): Promise<void> {
+    const filing = this.#forerunners ?? fileLeft(this.#parts, this.#writer);
+    this.#forerunners = filing;
+    try {
+      await filing;
+    } catch (error) {
+      if (this.#forerunners === filing) this.#forerunners = null;
       throw error;
-    });
-    if (this.#filing.isBehind) await this.#enqueue(null, null, null);
+    }
   }
 
   #enqueue(
@@ -186,7 +193,7 @@ export class Ledger {
   #startAnew(error: unknown, group: readonly Pending[]): void {
     this.#writer = this.#parts.newId();
     this.#heads = noHeads;
-    this.#filing = new Filing(this.#parts.store, this.#writer);
+    this.#filing = new Filing(this.#parts, this.#writer);
     this.#forerunners = null;
     for (const { reject } of group) reject(unavailable(error));
   }
@@ -241,12 +248,9 @@ export class Ledger {
     const statements: Statement[] = block === null ? [] : [requestLogs.append(block)];
     statements.push(...filing.statements);
     const last = audits.at(-1);
-    if (last !== undefined) {
-      const { seq, hash, mark } = last;
-      const counts = countsOf('audit', audits.map(asOne));
-      const head = logs.setHead({ writer: this.#writer, stream: 'audit', seq, hash, mark });
-      statements.push(logs.appendAudits(audits), head, ...(counts.length === 0 ? [] : [logs.count(counts)]));
-    }
+    if (last !== undefined) statements.push(logs.appendAudits(audits), setHead(this.#parts, 'audit', last));
+    const counts = [...filing.counts, ...countsOf('audit', audits.map(asOne))];
+    if (counts.length > 0) statements.push(logs.count(counts));
     return { statements, independent: true };
   }
 }

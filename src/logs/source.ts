@@ -5,7 +5,8 @@ import type { AuditLogRow, PlacedAuditRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow, RequestIndexRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
 import { indexRowsOf, partsIn } from './blocks.ts';
-import type { Filed, LoggedLink, LogSource, SignedCheckpoint } from './verify.ts';
+import type { SignedCheckpoint } from './checkpoints.ts';
+import type { Filed, LoggedLink, LogSource } from './verify.ts';
 
 const stretch = 1_000;
 /** Blocks are long. */

@@ -3,14 +3,15 @@
  * tail that was cut off, and a chain that someone without the key hashed anew: every signed head must be met
  * by the hash that the entries themselves give. A checkpoint kept outside of the database also shows when
  * checkpoints were removed together with the entries. Entries newer than the last checkpoint are counted as
- * not yet signed. What retention removed is known from its own entries in the audit chain.
+ * not yet signed; those that no checkpoint covers although later ones exist are told of. What retention removed is
+ * known from its own entries in the audit chain, once they are signed.
  */
-import { createPublicKey, type KeyObject, verify as verifySignature } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { firstIdAt } from '../contract/id.ts';
 import type { Stream } from '../store/logs.ts';
 import { entriesOf } from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
-import { type Checkpoint, checkpointHash } from './checkpoints.ts';
+import { type Checkpoint, checkpointHash, isSignedBy, type SignedCheckpoint } from './checkpoints.ts';
 
 export type Filed = 'right' | 'wrong' | 'not-yet';
 
@@ -22,11 +23,6 @@ export interface LoggedLink extends Link {
   readonly text: string;
   /** Whether what is stored beside the text, to find it by, says the same as it; or isn't there yet. */
   readonly filed?: Filed;
-}
-
-export interface SignedCheckpoint {
-  readonly body: string;
-  readonly signature: Uint8Array;
 }
 
 export interface LogSource {
@@ -98,7 +94,7 @@ const unsigned: SignedChain = { hashes: new Map(), newest: 0 };
 
 class Verification {
   readonly #key: KeyObject;
-  readonly #hasMark: NonNullable<VerifyOptions['hasMark']>;
+  readonly #hasMark: VerifyOptions['hasMark'];
   readonly #findings: Finding[] = [];
   readonly #counts: Record<Stream, number> = { request: 0, audit: 0 };
   readonly #signed = new Map<string, SignedChain>();
@@ -109,7 +105,7 @@ class Verification {
   #last: Checkpoint | null = null;
   #unsigned = 0;
 
-  constructor({ publicKey, receipts = [], hasMark = () => true }: VerifyOptions) {
+  constructor({ publicKey, receipts = [], hasMark }: VerifyOptions) {
     this.#key = createPublicKey(publicKey);
     this.#hasMark = hasMark;
     this.#receipts = new Set(receipts);
@@ -151,13 +147,15 @@ class Verification {
     const { hashes, newest } = this.#signed.get(chain) ?? unsigned;
     const isSigned = link.seq <= newest;
     if (hash !== link.hash || isMisfiled(link, isSigned)) this.#find('edited', placeOf(stream, link));
-    if ((hashes.get(link.seq) ?? hash) !== hash || !this.#hasMark(link.hash, link.mark))
+    const isOurs = this.#hasMark?.(link.hash, link.mark);
+    if ((hashes.get(link.seq) ?? hash) !== hash || isOurs === false)
       this.#find('hashed-anew', placeOf(stream, link));
     if (!isSigned) this.#noteUnsigned(stream, link, ids.length);
     // Going on from what is stored keeps one edit from being reported for every later link.
     this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
     for (const id of this.#receipts.size > 0 ? ids : []) this.#receipts.delete(receiptOf(id, hash));
-    if (stream === 'audit') this.#notePruned(link);
+    // Whoever can write to the database can say that entries were pruned: it counts when we signed or marked it.
+    if (stream === 'audit' && (isSigned || isOurs)) this.#notePruned(link);
   }
 
   report(): VerifyReport {
@@ -189,7 +187,7 @@ class Verification {
   }
 
   #open({ body, signature }: SignedCheckpoint): Checkpoint | null {
-    if (verifySignature(null, Buffer.from(body), this.#key, signature)) return JSON.parse(body) as Checkpoint;
+    if (isSignedBy(this.#key, { body, signature })) return JSON.parse(body) as Checkpoint;
     this.#find('bad-checkpoint', 'a checkpoint’s signature does not hold');
     return null;
   }

@@ -88,13 +88,14 @@ export function requestLogs({ db, insertMany }: Engine) {
 
     left: (): Promise<UnfiledRow[]> => db.selectFrom('unfiled').selectAll().execute(),
 
-    ofWriter: (writer: string, fromId: string): Promise<RequestBlockRow[]> =>
+    ofWriter: (writer: string, fromId: string, limit: number): Promise<RequestBlockRow[]> =>
       db
         .selectFrom('request_blocks')
         .selectAll()
         .where('id', '>=', fromId)
         .where('writer', '=', writer)
         .orderBy('id')
+        .limit(limit)
         .execute(),
 
     async total(filter: RequestFilter): Promise<number> {

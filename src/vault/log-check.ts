@@ -7,6 +7,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Caller } from '../access/caller.ts';
 import type { LogVerification } from '../contract/logs.ts';
 import { iso } from '../contract/text.ts';
+import { isMarked } from '../logs/chain.ts';
 import type { Ledger } from '../logs/ledger.ts';
 import { databaseSource } from '../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
@@ -34,7 +35,7 @@ export function logCheckWith(parts: Parts & { readonly ledger: Ledger }): LogChe
   const verify = () =>
     verifyLogs(unhurried(databaseSource(store)), {
       publicKey: keyring.logPublicKey,
-      hasMark: (hash, mark) => keyring.hasChainMark(hash, mark),
+      hasMark: (hash, mark) => isMarked(keyring, hash, mark),
     });
 
   async function run(): Promise<void> {
