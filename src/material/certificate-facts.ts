@@ -72,8 +72,10 @@ export function factsOf({ x509, tbs, fingerprint }: ParsedCertificate, field: st
 
 function datesOf(x509: X509Certificate, field: string): { notBefore: Date; expiresAt: Date } {
   const { validFromDate: notBefore, validToDate: expiresAt } = x509;
-  // Also false where either is no date at all.
-  if (!(notBefore <= expiresAt)) throw invalid(field, 'holds a certificate whose dates are not in order');
+  // The texts tell what is no date at all; the runtime's own dates are then whatever lay in memory.
+  const areDates = [x509.validFrom, x509.validTo].every(text => !Number.isNaN(Date.parse(text)));
+  if (!areDates || notBefore > expiresAt)
+    throw invalid(field, 'holds a certificate whose dates are not in order');
   return { notBefore, expiresAt };
 }
 
