@@ -1,7 +1,8 @@
 /**
  * Retention: request entries past their age go, block by block, oldest first, a few at a time. What was removed is itself an
  * entry in the audit chain, with the last link of each chain that was shortened, so that the verifier can
- * tell retention from tampering. Audit entries stay: they prove which revision of a row is the newest.
+ * tell retention from tampering. It belongs to the process that serves: only that one can file what it has not filed
+ * yet, and what is not filed is not counted. Audit entries stay: they prove which revision of a row is the newest.
  */
 import { firstIdAt } from '../contract/id.ts';
 import type { RequestBlockRow } from '../store/request-logs.ts';
