@@ -28,7 +28,7 @@ export interface FilingStep {
 
 const nothing: FilingStep = { statements: [], counts: [], done: () => {} };
 /** In rows of the index, and one for each block: what one unit stores in some milliseconds. */
-const mostLeft = 4_000;
+const mostLeft = 1_000;
 /** In blocks. */
 const stretch = 100;
 
