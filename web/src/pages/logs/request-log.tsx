@@ -72,7 +72,7 @@ function columnsFor(onOpen: (entry: Entry) => void): readonly Column<Entry>[] {
       header: 'Took',
       from: 'lg',
       end: true,
-      cell: ({ duration_ms }) => <span className="tabular-nums">{duration_ms.toFixed(1)} ms</span>,
+      cell: ({ duration_ms }) => <span className="tabular-nums">{duration_ms.toFixed(2)} ms</span>,
     },
   ];
 }
