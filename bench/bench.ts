@@ -14,12 +14,17 @@ import type { LoadPlan, LoadResult } from './load.ts';
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const canPin = existsSync('/usr/bin/taskset') && cpus().length > 1;
 
-/** The server has the first core, the load the second. */
-function start(core: 0 | 1, args: readonly string[]): ChildProcess {
-  const [command, ...rest] = canPin
-    ? ['taskset', '-c', String(core), process.execPath, ...args]
-    : [process.execPath, ...args];
-  return spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
+/** The server has the first core, the load the second; or all share all of them. */
+function start(
+  core: 0 | 1 | 'any',
+  args: readonly string[],
+  stderr: 'inherit' | 'ignore' = 'inherit',
+): ChildProcess {
+  const [command, ...rest] =
+    canPin && core !== 'any'
+      ? ['taskset', '-c', String(core), process.execPath, ...args]
+      : [process.execPath, ...args];
+  return spawn(command!, rest, { stdio: ['ignore', 'pipe', stderr] });
 }
 
 /** Too long for a command line. */
@@ -52,19 +57,38 @@ export interface Target {
   readonly port: number;
   /** Resident memory, in MB. */
   memory(): number;
+  /** The most that it ever was, or was since that was last forgotten. */
+  peakMemory(): number;
+  forgetPeak(): void;
+  readonly hasEnded: boolean;
+  /** What all its threads worked so far, in milliseconds. */
+  processorTime(): number;
   stop(): Promise<void>;
 }
 
 function target(child: ChildProcess, port: number): Target {
+  const megabytes = (line: 'VmRSS' | 'VmHWM') => {
+    const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+    return Math.round(Number(new RegExp(`${line}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024);
+  };
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   return {
     port,
-    memory: () =>
-      Math.round(
-        Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
-      ),
+    memory: () => megabytes('VmRSS'),
+    peakMemory: () => megabytes('VmHWM'),
+    forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
+    processorTime: () => {
+      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      return (Number(fields[11]) + Number(fields[12])) * 10; // In hundredths of a second.
+    },
+    get hasEnded() {
+      return hasEnded();
+    },
     stop: async () => {
       child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
+      if (!hasEnded()) await once(child, 'exit');
     },
   };
 }
@@ -76,8 +100,17 @@ export async function startCeiling(sample: Response): Promise<Target> {
   return target(child, Number(await firstLine(child)));
 }
 
-export async function startServer(place: readonly string[]): Promise<Target> {
-  const child = start(0, [here('../bin/strongroom.js'), 'serve', ...place, '--port', '0']);
+/** Of this checkout, or of another. Where it shares the cores it is overloaded, and would report every refusal. */
+export async function startServer(
+  place: readonly string[],
+  command = here('../bin/strongroom.js'),
+  core: 0 | 'any' = 0,
+): Promise<Target> {
+  const child = start(
+    core,
+    [command, 'serve', ...place, '--port', '0'],
+    core === 'any' ? 'ignore' : 'inherit',
+  );
   return target(child, Number(/:(\d+)$/.exec((await firstLine(child)).trim())![1]));
 }
 
@@ -152,6 +185,9 @@ export function readRequest(vault: { id: string; token: string }, query = '', ex
 }
 
 export function table(heads: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const line = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
-  return [line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n');
+  return [row(heads), row(heads.map(() => '---')), ...rows.map(row)].join('\n');
+}
+
+export function row(cells: readonly (string | number)[]): string {
+  return `| ${cells.join(' | ')} |`;
 }

@@ -48,7 +48,7 @@ async function seed(place: readonly string[]): Promise<Seeded> {
   for (let written = 0; written < entries; written += batch) {
     time = start - 30 * day * (1 - written / entries);
     await write(strongroom, id, vault.id, accessKey.id);
-    await domain.ledger.hourCounts.write();
+    await domain.ledger.writeHourCounts();
   }
   time = start;
   const { token } = await domain.members.create(operator(id), { email: 'owner@example.com', role: 'owner' });

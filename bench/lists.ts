@@ -3,6 +3,7 @@
  * asked in turns in one run, through the domain, so the ratios hold on any machine. More than 3 is a failure.
  *
  *   npm run bench:lists [-- sqlite|postgres]
+ *   npm run bench:lists -- COMMIT    lists and first reads of that commit beside this one's: `lists-before-and-after.ts`
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -55,10 +56,13 @@ const linear: Record<string, Ask> = {
 
 const chosen = process.argv[2];
 let failed = false;
-if (chosen !== 'postgres') await measure('sqlite');
-if (chosen !== 'sqlite') {
+if (chosen === undefined || chosen === 'sqlite') await measure('sqlite');
+if (chosen === undefined || chosen === 'postgres') {
   await globalSetup();
   await measure('postgres').finally(globalTeardown);
+}
+if (chosen !== undefined && !['sqlite', 'postgres'].includes(chosen)) {
+  await (await import('./lists-before-and-after.ts')).compare(chosen);
 }
 process.exitCode = failed ? 1 : 0;
 

@@ -8,6 +8,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { Answers } from './answers.ts';
 
 export interface LoadPlan {
   readonly port: number;
@@ -16,6 +17,8 @@ export interface LoadPlan {
   /** Whole requests; each connection goes through them in turn, from a place of its own. */
   readonly requests: readonly string[];
   readonly rate?: number;
+  /** Each request is sent once, by whichever connection is free, and the run ends with the last one. */
+  readonly once?: boolean;
 }
 
 export interface LoadResult {
@@ -30,33 +33,7 @@ const latencies: number[] = [];
 const statuses: Record<string, number> = {};
 const pause = plan.rate === undefined ? 0 : (1000 * plan.connections) / plan.rate;
 let over = false;
-
-/** The length of the answer that begins here, or 0 while its head is not whole. */
-function lengthOf(bytes: Buffer): number {
-  const head = bytes.indexOf('\r\n\r\n');
-  if (head < 0) return 0;
-  const length = /content-length: (\d+)/i.exec(bytes.toString('latin1', 0, head));
-  return head + 4 + Number(length?.[1] ?? 0);
-}
-
-/** One connection's answers, put together from what arrives; long ones come in parts. */
-class Answers {
-  #parts: Buffer[] = [];
-  #have = 0;
-  #need = 0;
-
-  /** The status, once an answer is whole. */
-  add(chunk: Buffer): string | null {
-    this.#parts.push(chunk);
-    this.#have += chunk.length;
-    if (this.#need === 0)
-      this.#need = lengthOf(this.#parts.length === 1 ? chunk : Buffer.concat(this.#parts));
-    if (this.#need === 0 || this.#have < this.#need) return null;
-    const status = this.#parts[0]!.toString('latin1', 9, 12);
-    [this.#parts, this.#have, this.#need] = [[], 0, 0];
-    return status;
-  }
-}
+let sentOnce = 0;
 
 function drive(index: number): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -66,10 +43,12 @@ function drive(index: number): Promise<void> {
     let sent = 0;
     const send = () => {
       sent = performance.now();
-      socket.write(plan.requests[next++ % plan.requests.length]!, 'latin1');
+      const at = plan.once ? sentOnce++ : next++ % plan.requests.length;
+      socket.write(plan.requests[at]!, 'latin1');
     };
     const goOn = () => {
-      if (over) socket.destroy(undefined).once('close', resolve);
+      if (over || (plan.once && sentOnce >= plan.requests.length))
+        socket.destroy(undefined).once('close', resolve);
       else if (pause === 0) send();
       else setTimeout(send, Math.max(0, pause - (performance.now() - sent)));
     };
@@ -87,7 +66,7 @@ function drive(index: number): Promise<void> {
 
 setTimeout(() => {
   over = true;
-}, plan.seconds * 1000);
+}, plan.seconds * 1000).unref();
 const started = performance.now();
 await Promise.all(Array.from({ length: plan.connections }, (_, index) => drive(index)));
 const seconds = (performance.now() - started) / 1000;

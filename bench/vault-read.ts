@@ -2,13 +2,7 @@
  * What a vault read costs, as ratios of plain node:http sending the same bytes in the same run. Writes
  * docs/performance.md. `--short` takes a tenth of the time and the data, and writes only with `--write`.
  */
-import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { blockOf } from '../src/logs/blocks.ts';
-import type { RequestEntry } from '../src/logs/entries.ts';
 import { startCluster } from '../test/postgres.ts';
 import {
   type Filled,
@@ -21,6 +15,8 @@ import {
   table,
 } from './bench.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
+import { fillLog } from './log-entries.ts';
+import { writePage } from './performance-page.ts';
 
 const short = process.argv.includes('--short');
 const seconds = short ? 2 : 5;
@@ -173,50 +169,10 @@ async function compare(what: string, small: Load, large: Load): Promise<Row> {
   return row;
 }
 
-const inBlock = 16;
-
-const entryOf = (vault_id: string): RequestEntry => ({
-  organization_id: vault_id,
-  success: true,
-  resource_type: 'vault',
-  ip_address: '127.0.0.1',
-  route: '/api/v1/vaults/{vault_id}',
-  method: 'GET',
-  status: 200,
-  vault_id,
-  access_key_id: vault_id,
-  requested: 'secrets',
-  tool: null,
-  user_agent: 'bench',
-  duration_ms: 0.2,
-  request_id: null,
-});
-
-/** The log's tables as they are, with so many entries in them, in blocks as a busy service writes them. */
-function fillLog(filled: Filled, entries: number): void {
-  const db = new DatabaseSync(join(filled.place[1]!, 'strongroom.db'));
-  const { text } = blockOf(new Date().toISOString(), Array(inBlock).fill(entryOf(filled.vaults[0]!.id)));
-  const blocks = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${entries / inBlock})`;
-  const id = `printf('%08x-0000-7000-8000-%012x', i / 1000, i * 4096)`;
-  db.exec('PRAGMA synchronous = OFF');
-  db.prepare(`
-    ${blocks} INSERT INTO request_blocks (id, writer, seq, text, hash, mark)
-    SELECT ${id}, '00000000-0000-7000-8000-000000000000', i, ?, hex(randomblob(21)), hex(randomblob(21)) FROM n
-  `).run(text);
-  db.exec(`
-    ${blocks} INSERT INTO request_index (organization_id, block_id, part, vault_id, access_key_id, status, ip_address, entries)
-    SELECT o.id, ${id}, 0, v.id, NULL, 200, '127.0.0.1', ${inBlock}
-    FROM n, (SELECT id FROM organizations LIMIT 1) o, (SELECT id FROM resources WHERE type = 'vault' LIMIT 1) v
-  `);
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  db.close();
-  execFileSync('sync'); // What was just written must not be on its way to the disk while others are measured.
-}
-
 async function growth(): Promise<string> {
   const all = (filled: Filled) => ({ filled, vaults: filled.vaults });
   const [empty, full] = [await fill({ vaults: [50] }), await fill({ vaults: [50] })];
-  fillLog(full, logEntries);
+  fillLog(full.place[1]!, logEntries);
   const count = (number: number) => number.toLocaleString('en');
   const rows = [
     await compare(`${count(logEntries)} log entries, against an empty log`, all(empty), all(full)),
@@ -249,13 +205,12 @@ await cluster.stop();
 parts.push(await coldCase(), await growth());
 const intro = `# Performance
 
-Measured with \`${short ? 'npm run bench -- --short --write' : 'npm run bench'}\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
-load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` that is sent the same requests, sends the same
-bytes and does nothing else, measured in turns of a second with each case. Machines differ and are noisy: the ratios are what
-to compare.
-Every read has its log entry synced to disk before its answer (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
+Measured with \`${short ? 'npm run bench:read -- --short --write' : 'npm run bench:read'}\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
+load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` that gets the same requests, sends the same
+bytes and does nothing else; it and each case are measured in alternating turns of one second. Machines differ and are
+noisy, so compare the ratios.
+The log entry of every read is synced to disk before the answer is sent (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
 `;
 const text = `${[intro, ...parts].join('\n')}`;
-if (!short || process.argv.includes('--write'))
-  writeFileSync(new URL('../docs/performance.md', import.meta.url), text);
+if (!short || process.argv.includes('--write')) writePage(text);
 console.log(text);

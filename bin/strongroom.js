@@ -1,9 +1,21 @@
 #!/usr/bin/env node
 // The way in. A package brings compiled JavaScript; a checkout runs its TypeScript as it stands, and keeps what
 // the runtime made of it, because stripping types at every start costs a third of the memory that we use.
-import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
+// Everything is imported after the version check: an old runtime would answer a missing export with a stack trace.
+const oldest = 24;
+
+if (Number.parseInt(process.versions.node, 10) < oldest) {
+  process.stderr.write(`strongroom: needs Node.js ${oldest} or later; this is ${process.versions.node}\n`);
+  process.exit(1);
+}
+
+const { existsSync } = await import('node:fs');
+const { enableCompileCache } = await import('node:module');
+const { fileURLToPath } = await import('node:url');
+const { setFlagsFromString } = await import('node:v8');
+
+// The service gives back what only its start needed. Set before anything is compiled: what is kept is kept by its flags.
+setFlagsFromString('--expose-gc');
 
 const compiled = new URL('../dist/src/main.js', import.meta.url);
 const source = new URL('../src/main.ts', import.meta.url);
@@ -11,7 +23,8 @@ const source = new URL('../src/main.ts', import.meta.url);
 if (existsSync(source)) {
   const folder = fileURLToPath(new URL('../node_modules/.cache/strongroom', import.meta.url));
   enableCompileCache(folder);
-  process.env.NODE_COMPILE_CACHE = folder; // Worker threads look here.
+  // Worker threads look here; a program that we run gets the environment as it was.
+  if (process.argv[2] !== 'run') process.env.NODE_COMPILE_CACHE = folder;
   await import(source.href);
 } else {
   await import(compiled.href);

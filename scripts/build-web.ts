@@ -1,12 +1,42 @@
-/** Builds the dashboard into web/dist. */
+/** Builds the dashboard into web/dist, and leaves beside it a digest of what it was built from. */
+import { createHash } from 'node:crypto';
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'vite';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const builtFrom = join(root, 'web/.built-from');
+/** The pages import the contract, and are made with what the lock file names. */
+const sources = ['web/{src,public}/**', 'web/*.{html,ts,json}', 'src/contract/**', 'package-lock.json'];
 
 export async function buildWeb(): Promise<void> {
-  await build({
-    configFile: fileURLToPath(new URL('../web/vite.config.ts', import.meta.url)),
-    logLevel: 'warn',
-  });
+  const { build } = await import('vite');
+  const digest = digestOfSources();
+  await build({ configFile: join(root, 'web/vite.config.ts'), logLevel: 'warn' });
+  writeFileSync(builtFrom, digest);
+}
+
+/** Builds only where a source is not what it was at the last build. */
+export async function buildChangedWeb(): Promise<void> {
+  if (lastBuilt() !== digestOfSources()) await buildWeb();
+}
+
+function lastBuilt(): string | null {
+  try {
+    statSync(join(root, 'web/dist/index.html'));
+    return readFileSync(builtFrom, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function digestOfSources(): string {
+  const hash = createHash('sha256');
+  for (const file of globSync(sources, { cwd: root }).sort()) {
+    const path = join(root, file);
+    if (statSync(path).isFile()) hash.update(`${file}\0`).update(readFileSync(path)).update('\0');
+  }
+  return hash.digest('hex');
 }
 
 if (import.meta.main) await buildWeb();

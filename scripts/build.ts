@@ -1,10 +1,11 @@
 /** Compiles to plain JavaScript and types under dist/, with the dashboard's pages beside them, for the package. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { buildWeb } from './build-web.ts';
 
 rmSync('dist', { recursive: true, force: true });
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+finishTypes();
 await buildWeb();
 // From dist/src the pages are looked for where they lie from src: two folders up.
 cpSync('web/dist', 'dist/web/dist', { recursive: true });
@@ -18,4 +19,12 @@ for (const file of [
   'NOTICE',
 ]) {
   cpSync(`node_modules/swagger-ui-dist/${file}`, `dist/viewer/${file}`);
+}
+
+/** Only the client's types can be imported; a compiler older than ours looks for the names that the files have here. */
+function finishTypes(): void {
+  for (const file of globSync('dist/src/**/*.d.ts')) {
+    if (!file.startsWith('dist/src/client/')) rmSync(file);
+    else writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(from '\.[^']*)\.ts'/g, "$1.js'"));
+  }
 }

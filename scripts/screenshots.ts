@@ -55,7 +55,7 @@ async function preview(page: Page): Promise<void> {
     .getByLabel('Paste')
     .fill('DATABASE_URL=postgres://new\nSENTRY_DSN=https://new\nFEATURE_FLAGS_KEY=abc\n');
   await page.getByRole('button', { name: 'Preview' }).click();
-  await page.getByText('What will change').first().waitFor();
+  await page.getByText('Change', { exact: true }).first().waitFor();
 }
 
 async function search(page: Page): Promise<void> {
@@ -73,7 +73,7 @@ async function shoot(page: Page, [name, path, prepare]: Shot, suffix = ''): Prom
 }
 
 mkdirSync(folder, { recursive: true });
-const service = await startFresh();
+const service = await startFresh([], {}, 24);
 const browser = await launch();
 try {
   const { page } = await open(browser, service.dashboardUrl, {
@@ -85,12 +85,12 @@ try {
   await page.screenshot({ path: join(folder, 'first-run-owner.png') });
   await setUp(page, service);
   await page.getByLabel('Value').fill('postgres://app:hunter2@db/app');
-  await page.getByRole('button', { name: 'Store it' }).click();
-  await page.getByRole('button', { name: 'Try it: curl line' }).click();
+  await page.getByRole('button', { name: 'Create secret' }).click();
+  await page.getByRole('button', { name: 'Try it: curl command' }).click();
   await page.waitForTimeout(300);
   await page.screenshot({ path: join(folder, 'first-run-read.png'), fullPage: true });
-  const demo = await furnish(page, service);
-  await read(service, demo);
+  const demo = await furnish(page);
+  await read(page, service, demo);
   for (const shot of shotsOf(demo)) await shoot(page, shot);
   await page.emulateMedia({ colorScheme: 'dark' });
   for (const shot of shotsOf(demo).filter(([name]) => ['overview', 'secret', 'request-log'].includes(name)))

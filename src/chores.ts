@@ -1,28 +1,43 @@
-/** Work that repeats: each chore takes small steps, goes on while there is more, and never overlaps itself. */
+/**
+/**
+ * Background work that no request waits for. Repeated work runs in small steps, continues while there is more to do,
+ * and never overlaps itself. Failures are reported and end nothing. A stop waits for work in progress.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** True where more is left. */
-type Step = () => Promise<boolean>;
+/** Resolves to true if there is more to do. */
+type Step = () => Promise<unknown>;
 
 const betweenSteps = 50;
 
 export class Chores {
   readonly #stopping = new AbortController();
-  readonly #loops: Promise<void>[] = [];
+  readonly #running = new Set<Promise<void>>();
   readonly #onError: (error: unknown) => void;
 
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
+  /** The first step is taken after that time. */
   every(milliseconds: number, step: Step): this {
-    this.#loops.push(this.#loop(milliseconds, step));
+    this.#keep(this.#loop(milliseconds, step));
     return this;
+  }
+
+  /** At once; not at all where everything stops. */
+  once(work: () => Promise<void>): void {
+    if (!this.#stopping.signal.aborted) this.#keep(work().catch(this.#onError));
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all(this.#loops);
+    await Promise.all(this.#running);
+  }
+
+  #keep(work: Promise<void>): void {
+    const kept = work.finally(() => this.#running.delete(kept));
+    this.#running.add(kept);
   }
 
   async #loop(milliseconds: number, step: Step): Promise<void> {
@@ -31,11 +46,8 @@ export class Chores {
     while (!signal.aborted) {
       await sleep(pause, undefined, { signal, ref: false }).catch(() => {});
       if (signal.aborted) return;
-      const more = await step().catch(error => {
-        this.#onError(error);
-        return false;
-      });
-      pause = more ? betweenSteps : milliseconds;
+      const more = await step().catch(error => void this.#onError(error));
+      pause = more === true ? betweenSteps : milliseconds;
     }
   }
 }

@@ -1,79 +1,39 @@
 /**
- * Flags and environment become one frozen Config; nothing else reads `process.env`. Every flag has a twin in
- * the environment (`--tls-cert`, `STRONGROOM_TLS_CERT`), and the flag wins. A flag that is not known or a value
- * that can't be right stops the start with one line that names it.
+ * Turns flags and environment into one frozen Config; nothing else reads `process.env`. Every flag has an environment
+ * variable (`--tls-cert`, `STRONGROOM_TLS_CERT`), and the flag wins. An unknown flag or an invalid value stops the
+ * start with one line that names it.
  */
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { isCidr } from './access/address.ts';
+import type { Keep } from './backup/schedule.ts';
 import { mostEnterpriseLimit } from './contract/access.ts';
+import { recipientFrom } from './keyring/age/keys.ts';
+import {
+  choice,
+  type Environment,
+  flag,
+  isHttpUrl,
+  isThisMachine,
+  type Option,
+  type Options,
+  readCommand,
+  serviceUrl,
+  text,
+  type ValuesOf,
+  whole,
+} from './options.ts';
+import { UsageError } from './report.ts';
 
-/** The command line is wrong. The message is the one line that its user sees. */
-export class UsageError extends Error {}
+export { type Environment, flag, type Option, type Options, text } from './options.ts';
+export { StartRefused, UsageError } from './report.ts';
 
-export interface Option<T> {
-  /** What stands behind the flag in the help; a flag without one is a switch. */
-  readonly value?: string;
-  readonly help: string;
-  readonly fallback: T;
-  /** Throws with what would be right. */
-  readonly parse: (text: string) => T;
-}
-
-export type Options = Readonly<Record<string, Option<unknown>>>;
-type ValuesOf<O extends Options> = {
-  readonly [Name in keyof O]: O[Name] extends Option<infer T> ? T : never;
-};
-
-export const text = (value: string, help: string): Option<string | null> => ({
-  value,
-  help,
-  fallback: null,
-  parse: given => {
-    if (given === '') throw new Error('must not be empty');
-    return given;
-  },
-});
-
-export const flag = (help: string): Option<boolean> => ({
-  help,
-  fallback: false,
-  parse: given => {
-    if (!['true', 'false', '1', '0'].includes(given)) throw new Error('must be true or false');
-    return given === 'true' || given === '1';
-  },
-});
-
-const whole = (
-  value: string,
-  help: string,
-  fallback: number,
-  least: number,
-  most: number,
-): Option<number> => ({
-  value,
-  help,
-  fallback,
-  parse: given => {
-    if (!/^\d{1,9}$/.test(given) || Number(given) < least || Number(given) > most) {
-      throw new Error(`must be a whole number from ${least} to ${most}`);
-    }
-    return Number(given);
-  },
-});
-
-const choice = <T extends string>(help: string, values: readonly T[]): Option<T | null> => ({
-  value: values.join('|'),
-  help,
-  fallback: null,
-  parse: given => {
-    if (!values.includes(given as T)) throw new Error(`must be one of: ${values.join(', ')}`);
-    return given as T;
-  },
-});
+/** 0, which no checkpoint has, if none is given. */
+const checkpointNumber = (help: string) => whole('N', help, 0, 1, 999_999_999);
 
 const cidrs = (help: string): Option<readonly string[]> => ({
   value: 'CIDR[,CIDR]',
+  list: true,
   help,
   fallback: [],
   parse: given => {
@@ -85,6 +45,7 @@ const cidrs = (help: string): Option<readonly string[]> => ({
 
 const urls = (help: string): Option<readonly string[]> => ({
   value: 'URL[,URL]',
+  list: true,
   help,
   fallback: [],
   parse: given => {
@@ -94,184 +55,258 @@ const urls = (help: string): Option<readonly string[]> => ({
   },
 });
 
-function isHttpUrl(given: string): boolean {
-  const url = URL.parse(given);
-  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+function databaseUrl(given: string): string {
+  if (!/^postgres(ql)?:\/\/./.test(given)) throw new Error('must begin with postgres://');
+  return given;
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new Error('names a file that can’t be read');
+  }
 }
 
 /** Where the data and its root key are: the same for every command that touches them. */
 export const placeOptions = {
-  data: { ...text('DIR', 'the data folder (default ./data)'), fallback: 'data' } as Option<string>,
+  data: { ...text('DIR', 'the data folder (default: ./data)'), fallback: 'data' } as Option<string>,
   'database-url': {
-    ...text('URL', 'a PostgreSQL database instead of the embedded one'),
-    parse: given => {
-      if (!/^postgres(ql)?:\/\/./.test(given)) throw new Error('must begin with postgres://');
-      return given;
-    },
+    ...text('URL', 'use this PostgreSQL database instead of the embedded SQLite'),
+    parse: databaseUrl,
   } satisfies Option<string | null> as Option<string | null>,
-  'root-key-file': text('FILE', 'the root key (default root.key in the data folder)'),
+  'database-url-file': {
+    ...text('FILE', 'read the database URL from FILE, so that it is not visible in the process list'),
+    parse: file => databaseUrl(contentOf(file)),
+  } satisfies Option<string | null> as Option<string | null>,
+  'root-key-file': text('FILE', 'the root key file (default: root.key in the data folder)'),
   'passphrase-file': text(
     'FILE',
-    'protect the keyring by the passphrase in FILE, instead of a root key file',
+    'protect the keyring with the passphrase in FILE instead of a root key file',
   ),
-  'passphrase-prompt': flag('ask for that passphrase at the start'),
+  'passphrase-prompt': flag('ask for the passphrase on the terminal at start'),
+};
+
+const newDatabase = flag('create a new database although a root key already exists');
+
+/** What a backup is encrypted for. */
+export const recipientOptions = {
+  'backup-recipient': {
+    value: 'KEY[,KEY]',
+    list: true,
+    help: 'encrypt backups for these public keys (age1…)',
+    fallback: [],
+    parse: given => {
+      const list = given.split(',').map(part => part.trim());
+      if (list.some(key => recipientFrom(key) === null)) throw new Error('must be public keys such as age1…');
+      return list;
+    },
+  } satisfies Option<readonly string[]> as Option<readonly string[]>,
+  'backup-passphrase-file': text('FILE', 'encrypt backups with the passphrase in FILE instead'),
+};
+
+/** Such as 6h; in milliseconds. */
+function durationOf(given: string): number {
+  const [, count, unit] = /^([1-9]\d{0,3})([mhd])$/.exec(given) ?? [];
+  if (count === undefined)
+    throw new Error('must be a number of minutes, hours or days, such as 30m, 6h or 1d');
+  return Number(count) * { m: 60_000, h: 3_600_000, d: 86_400_000 }[unit as 'm' | 'h' | 'd'];
+}
+
+const scheduleOptions = {
+  'backup-to': text('DIR', 'take backups into this folder, by the service itself'),
+  'backup-every': {
+    value: 'TIME',
+    help: 'how often, such as 30m, 6h or 1d (default: 6h)',
+    fallback: durationOf('6h'),
+    parse: durationOf,
+  } satisfies Option<number> as Option<number>,
+  keep: {
+    value: 'N|TIME',
+    help: 'how many of those backups to keep, or for how long, such as 30d (default: 28)',
+    fallback: { count: 28 },
+    parse: given => (/^[1-9]\d{0,4}$/.test(given) ? { count: Number(given) } : { age: durationOf(given) }),
+  } satisfies Option<Keep> as Option<Keep>,
 };
 
 export const serveOptions = {
   ...placeOptions,
+  'new-database': newDatabase,
   host: {
-    ...text('H', 'the address to listen on (default 127.0.0.1)'),
+    ...text('H', 'the address to listen on (default: 127.0.0.1)'),
     fallback: '127.0.0.1',
   } as Option<string>,
-  port: whole('N', 'the port to listen on (default 8420; 0 takes a free one)', 8420, 0, 65_535),
-  'tls-cert': text('FILE', 'the certificate, with its chain; read again when it changes'),
-  'tls-key': text('FILE', 'the certificate’s private key'),
-  tls: choice('make a local authority and a certificate in the data folder', ['auto'] as const),
-  'behind-proxy': cidrs('the proxies that end TLS; forwarded headers are believed from them alone'),
-  'oidc-issuer': {
-    ...text('URL', 'sign in by this OpenID Connect issuer, too'),
+  port: whole('N', 'the port to listen on (default: 8420; 0 picks a free one)', 8420, 0, 65_535),
+  socket: text('FILE', 'listen on this Unix socket instead of --host and --port'),
+  'socket-mode': {
+    value: 'MODE',
+    help: 'who may connect to the Unix socket (default: 0660, owner and group)',
+    fallback: 0o660,
     parse: given => {
-      const local = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:|\/|$)/.test(given);
-      if (!URL.canParse(given) || !(local || given.startsWith('https://'))) {
+      if (!/^0?[0-7]{3}$/.test(given)) throw new Error('must be an octal mode such as 0660');
+      return Number.parseInt(given, 8);
+    },
+  } satisfies Option<number> as Option<number>,
+  'tls-cert': text('FILE', 'the TLS certificate with its chain; reloaded when it changes'),
+  'tls-key': text('FILE', 'the private key of the TLS certificate'),
+  tls: choice('create a local certificate authority and a certificate in the data folder', ['auto'] as const),
+  'client-certificates': flag('ask TLS clients for a certificate, for identities that log in with one'),
+  'behind-proxy': cidrs('the proxies that terminate TLS; forwarded headers are trusted only from them'),
+  'connections-per-address': whole(
+    'N',
+    'maximum connections per client address, except proxies (default: 1000)',
+    1_000,
+    1,
+    10_000,
+  ),
+  'oidc-issuer': {
+    ...text('URL', 'offer sign-in through this OpenID Connect issuer'),
+    parse: given => {
+      const { protocol, hostname } = URL.canParse(given) ? new URL(given) : { protocol: '', hostname: '' };
+      if (protocol !== 'https:' && !(protocol === 'http:' && isThisMachine(hostname))) {
         throw new Error('must be a URL that begins with https://');
       }
       return given;
     },
   } satisfies Option<string | null> as Option<string | null>,
-  'oidc-client-id': text('ID', 'who we are to that issuer; its secret is STRONGROOM_OIDC_CLIENT_SECRET'),
-  'oidc-name': text('NAME', 'what the button says (default: Single sign-on)'),
-  'public-url': urls('where clients reach the service; the tool endpoint refuses other Host headers'),
-  'mcp-base-url': urls('what else a tool call may name as its baseUrl; compared, never fetched'),
+  'oidc-client-id': text(
+    'ID',
+    'the client id at the issuer; the client secret is STRONGROOM_OIDC_CLIENT_SECRET',
+  ),
+  'oidc-name': text('NAME', 'the issuer’s name on the sign-in button (default: Single sign-on)'),
+  'public-url': urls(
+    'the addresses at which clients reach the service; the tool endpoint refuses other Host headers',
+  ),
+  'mcp-base-url': urls('other addresses that a tool call may give as baseUrl; compared, never fetched'),
   'checkpoint-file': text(
     'FILE',
-    'where the newest signed log checkpoint is kept (default in the data folder)',
+    'where to keep the newest signed log checkpoint (default: checkpoint.json in the data folder)',
   ),
-  'allow-private-webhooks': cidrs('inner ranges that webhooks may be sent to, there also by plain http'),
+  'accept-restore': checkpointNumber(
+    'accept, once, a restored database that does not match the kept checkpoint N',
+  ),
+  'accept-clock': checkpointNumber('accept, once, a clock that is far behind the time of checkpoint N'),
+  'allow-private-webhooks': cidrs('private networks that webhooks may be sent to, also over plain http'),
+  'log-format': choice('print reports as text to stderr (default), or as lines of JSON to stdout', [
+    'text',
+    'json',
+  ] as const),
+  'metrics-port': {
+    ...whole('N', 'serve Prometheus metrics on this port (default: off; 0 picks a free one)', 0, 0, 65_535),
+    fallback: null,
+  } satisfies Option<number | null> as Option<number | null>,
+  'metrics-host': {
+    ...text('H', 'the address on which metrics are served (default: 127.0.0.1)'),
+    fallback: '127.0.0.1',
+  } as Option<string>,
+  'allow-private-issuers': cidrs(
+    'private networks that the keys of token issuers may be fetched from, also over plain http',
+  ),
   'log-retention-days': whole(
     'N',
-    'days that request logs are kept (default 90; 0 keeps them)',
+    'days to keep request log entries (default: 90; 0 keeps them indefinitely)',
     90,
     0,
     36_500,
   ),
+  ...scheduleOptions,
+  ...recipientOptions,
 };
 
-export const planOption = choice('the plan', ['free', 'pro', 'enterprise'] as const);
+const planOption = choice('the plan', ['free', 'pro', 'enterprise'] as const);
 
 export const setupOptions = {
   ...placeOptions,
-  organization: text('NAME', 'the organization (default: Default)'),
-  plan: { ...planOption, help: 'its plan (default pro)' },
+  'new-database': newDatabase,
+  organization: text('NAME', 'the name of the organization (default: Default)'),
+  plan: { ...planOption, help: 'the plan of the organization (default: pro)' },
   'enterprise-limit': whole(
     'N',
-    'requests a minute on the enterprise plan (default 0: unlimited)',
+    'requests per minute on the enterprise plan (default: 0, unlimited)',
     0,
     0,
     mostEnterpriseLimit,
   ),
-  'new-key': flag('add an owner’s key to an organization that exists'),
+  'new-key': flag('add an owner’s API key to an existing organization'),
   json: flag('print one JSON object'),
 };
 
 export const setPlanOptions = {
   ...placeOptions,
-  organization: text('NAME', 'the organization'),
+  organization: text('NAME', 'the name of the organization'),
   plan: planOption,
   'enterprise-limit': setupOptions['enterprise-limit'],
 };
 
-/** What is secret has no flag: a command line is for everyone to see. */
+/** Secrets have no flags, because other users can see command lines. */
 export interface EnvironmentSecrets {
   readonly passphrase: string | null;
   readonly oidcClientSecret: string | null;
   /** A vault access key, for commands that call a remote service. */
   readonly accessKey: string | null;
+  /** Of backups. */
+  readonly backupPassphrase: string | null;
 }
-
-const serviceUrl: Option<string | null> = {
-  value: 'URL',
-  help: 'the address of the service',
-  fallback: null,
-  parse: given => {
-    if (!isHttpUrl(given)) throw new Error('must be an address such as https://vault.example.com');
-    const { protocol, hostname } = new URL(given);
-    if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
-      throw new Error('must begin with https://, for a key is sent there');
-    }
-    return given.replace(/\/+$/, '').replace(/\/mcp$/, '');
-  },
-};
 
 export const mcpOptions = {
   url: serviceUrl,
-  names: choice('how tools are named (default dotted)', ['dotted', 'underscore'] as const),
+  names: choice('how tools are named (default: dotted)', ['dotted', 'underscore'] as const),
 };
 
 export const mcpConfigOptions = {
-  client: choice('which client', ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'inspector'] as const),
-  url: { ...serviceUrl, help: 'the address of the service (default http://127.0.0.1:8420)' },
+  client: choice('the client to configure', [
+    'claude-code',
+    'claude-desktop',
+    'codex',
+    'copilot',
+    'cursor',
+    'gemini',
+    'opencode',
+    'vscode',
+    'zed',
+    'inspector',
+  ] as const),
+  url: { ...serviceUrl, help: 'the address of the service (default: http://127.0.0.1:8420)' },
 };
 
 export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
 export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
 
-/** What says where a root key comes from. */
+/** The settings that say where the root key comes from. */
 export type RootKeyPlace = Pick<
   Place,
   'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
 >;
-
-export interface Environment {
-  readonly [name: string]: string | undefined;
-}
 
 export function readConfig<O extends Options>(
   options: O,
   args: readonly string[],
   environment: Environment,
 ): ValuesOf<O> & EnvironmentSecrets {
-  const given = parseFlags(options, args);
-  const values: Record<string, unknown> = {};
-  for (const [name, option] of Object.entries(options)) {
-    const twin = `STRONGROOM_${name.toUpperCase().replaceAll('-', '_')}`;
-    const [source, value] =
-      given[name] === undefined ? [twin, environment[twin]] : [`--${name}`, given[name]];
-    values[name] = value === undefined ? option.fallback : parseValue(option, source, value);
-  }
+  return readConfigOf(options, args, environment, 0).config;
+}
+
+/** The same, with at most so many arguments that are not flags. */
+export function readConfigOf<O extends Options>(
+  options: O,
+  args: readonly string[],
+  environment: Environment,
+  most: number,
+): { readonly config: ValuesOf<O> & EnvironmentSecrets; readonly positionals: readonly string[] } {
+  const { values: read, positionals } = readCommand(options, args, environment, most);
+  const values: Record<string, unknown> = { ...read };
+  const { 'database-url': url = null, 'database-url-file': fromFile = null } = values;
+  if (url !== null && fromFile !== null)
+    throw new UsageError('--database-url and --database-url-file can’t be combined');
+  if (fromFile !== null) values['database-url'] = fromFile;
   const secrets: EnvironmentSecrets = {
     passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
     oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
     accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
+    backupPassphrase: environment.STRONGROOM_BACKUP_PASSPHRASE ?? null,
   };
-  return Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
-}
-
-function parseFlags(options: Options, args: readonly string[]): Record<string, string | undefined> {
-  const entries = Object.entries(options).map(
-    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
-  );
-  try {
-    const { values } = parseArgs({ args: [...args], options: Object.fromEntries(entries), strict: true });
-    return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
-  } catch (error) {
-    throw new UsageError((error as Error).message.split(/\.\s/)[0]!);
-  }
-}
-
-function parseValue(option: Option<unknown>, source: string, value: string): unknown {
-  try {
-    return option.parse(value);
-  } catch (error) {
-    throw new UsageError(`${source} ${(error as Error).message}`);
-  }
-}
-
-export function helpFor(usage: string, what: string, options: Options): string {
-  const lines = Object.entries(options).map(([name, { value, help }]) => {
-    const head = `  --${name}${value === undefined ? '' : ` ${value}`}`;
-    return `${head.padEnd(36)} ${help}`;
-  });
-  return `${what}\n\nUsage: strongroom ${usage}\n\n${lines.join('\n')}\n\nEvery flag has a twin in the environment: --tls-cert is STRONGROOM_TLS_CERT. The flag wins.\n`;
+  const config = Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
+  return { config, positionals };
 }
 
 export function databasePath({ data }: Pick<Place, 'data'>): string {

@@ -1,7 +1,43 @@
 /**
- * Errors in one line for the operator: type, code, what happened and where. What others put between quotes is
- * left out, because drivers and parsers quote what they were given, and that may be a secret.
+ * Errors as one line for the operator: type, code, what happened and where. Quoted text in messages is left out,
+ * because drivers and parsers quote their input, which may be a secret.
  */
+/** One line for the operator, and the request that it is about: what happened, never what was sent. */
+export type Report = (line: string, requestId?: string) => void;
+
+export type ReportFormat = 'text' | 'json';
+
+/** A report as it is printed. */
+export function reportLine(format: ReportFormat, time: Date, line: string, requestId?: string): string {
+  const at = time.toISOString();
+  if (format === 'json') return `${JSON.stringify({ time: at, message: line, request_id: requestId })}\n`;
+  return `${[at, requestId, line].filter(part => part !== undefined).join(' ')}\n`;
+}
+
+/** In milliseconds. */
+const foldedFor = 60_000;
+const mostFolded = 100;
+
+/**
+ * What is reported again and again, because a database is away for instance, is printed once a minute, and how often it
+ * was: a report must never be what fills the disk.
+ */
+export function folding(report: Report, now: () => number = Date.now): Report {
+  const told = new Map<string, { since: number; again: number }>();
+  return (line, requestId) => {
+    const before = told.get(line);
+    if (before !== undefined && now() - before.since < foldedFor) {
+      before.again++;
+      return;
+    }
+    if (told.size >= mostFolded) told.delete(told.keys().next().value!);
+    told.delete(line);
+    told.set(line, { since: now(), again: 0 });
+    const again = before?.again ?? 0;
+    report(again === 0 ? line : `${line} (${again} more times since)`, requestId);
+  };
+}
+
 const longestMessage = 200;
 const quoted = /"[^"]*"?|(?<!\w)'[^']*'?|`[^`]*`?/g;
 
@@ -17,4 +53,34 @@ export function describe(error: unknown): string {
 /** What happened, without where. */
 export function summary({ message }: Error): string {
   return message.split('\n')[0]!.replace(quoted, '…').slice(0, longestMessage);
+}
+
+/** The command line is not valid. The message is the one line that the user sees. */
+export class UsageError extends Error {}
+
+/** Something found at the start is not as it should be. The message is the one line that the operator sees. */
+export class StartRefused extends Error {}
+
+/** What was asked can't be done. The message is the one line that the user sees. */
+export class Refusal extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/**
+ * The one line that is told of an error: its own, where it was made for that. The classes of the service are loaded
+ * only now: no command should wait for them.
+ */
+export async function messageOf(error: unknown): Promise<string> {
+  if ([UsageError, StartRefused, Refusal].some(kind => error instanceof kind))
+    return (error as Error).message;
+  const { RootKeyError } = await import('./keyring/root-key/root-key.ts');
+  const { StoreError } = await import('./store/store-error.ts');
+  const { BackupError } = await import('./backup/backup-error.ts');
+  const isExpected = [RootKeyError, StoreError, BackupError].some(kind => error instanceof kind);
+  return isExpected ? (error as Error).message : describe(error);
 }

@@ -1,206 +1,270 @@
-/** The composition root: open, wire, listen, drain, close. */
-import { mkdir, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+/** The composition root: open, wire both planes, listen, drain, close. */
+import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
+import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
-import { startEvents } from './events/events.ts';
-import { buildApp } from './http/app.ts';
-import { siteReader } from './http/browser.ts';
-import type { AppParts } from './http/parts.ts';
+import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
+import { lateAnswers } from './http/client-errors.ts';
+import type { ReadingSurfaceParts } from './http/parts.ts';
+import { buildReadingApp } from './http/reading-app.ts';
 import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
-import { Checkpointer } from './logs/checkpoints.ts';
-import { pruneStep } from './logs/retention.ts';
+import { answerUnavailable } from './http/unavailable.ts';
+import {
+  bind,
+  checkListener,
+  connectionsOf,
+  dashboardUrlOf,
+  isEncrypted,
+  refusedPort,
+  urlOf,
+} from './listening.ts';
 import type { AddressSettings } from './mcp/addresses.ts';
-import { openStrongroom, type Strongroom } from './open.ts';
-import { describe } from './report.ts';
-import { lockFolder } from './store/sqlite.ts';
-import type { Store } from './store/store.ts';
-import { openTls, type Tls } from './tls.ts';
-import { type SingleSignOn, singleSignOnWith } from './vault/accounts/single-sign-on.ts';
+import { exposition } from './metrics/exposition.ts';
+import { listenForScrapes, type MetricsListener } from './metrics/listener.ts';
+import { Meter } from './metrics/meter.ts';
+import { requestsByPath } from './metrics/requests.ts';
+import { type Opened, type OpenParts, openData, withAskedPassphrase } from './open-data.ts';
+import { readingGauges } from './planes/gauges.ts';
+import { Management, type Ready, type StartPlane } from './planes/management.ts';
+import type { Handed } from './planes/messages.ts';
+import { readinessOf } from './readiness.ts';
+import { describe, type Report } from './report.ts';
+import { checkBackups } from './scheduled-backups.ts';
+import { giveBackSpareMemory } from './spare-memory.ts';
+import { lockFolder } from './store/folder-lock.ts';
+import type { Tls } from './tls.ts';
 
 export interface Running {
   readonly url: string;
   /** Where people open the dashboard. */
   readonly dashboardUrl: string;
-  /** The one-time link that sets it up; null where that is done. */
+  /** The one-time setup link; null once setup is complete. */
   readonly setupUrl: string | null;
-  /** Answers in flight finish, the log is flushed and signed, everything is closed. */
+  /** Where metrics are served; null where they are not. */
+  readonly metricsUrl: string | null;
+  /** Every route that is served, as `GET /v1/vaults/:id`. */
+  readonly routes: readonly string[];
+  /** Reloads the TLS certificate without cutting connections. */
+  reload(): Promise<void>;
+  /** Requests in progress finish, the log is flushed and signed, and everything is closed. */
   stop(): Promise<void>;
 }
 
 export interface ServeParts {
-  readonly now?: () => number;
-  /** One line for the operator: what happened, never what was sent. */
-  readonly report: (line: string) => void;
-  /** Told of every route as it is registered. */
-  readonly onRoute?: AppParts['onRoute'];
-  readonly timeouts?: Timeouts;
+  /** A clock that is moved by hand (see `wallClock`). */
+  readonly movedClock?: SharedArrayBuffer;
+  readonly report: Report;
+  readonly timeouts?: Timeouts | undefined;
+  readonly passwordCosts?: OpenParts['passwordCosts'];
+  /** How the management plane is started, where it is not in a thread of its own. */
+  readonly startPlane?: StartPlane | undefined;
+  /** Whether memory that only the start needed is given back. */
+  readonly sparing?: boolean;
 }
 
 const noteUsesEvery = 10_000;
-const houseworkEvery = 60_000;
-/** How long answers in flight may take once the service stops; then their connections are cut. */
+/** How long requests in progress may take once the service is stopping; then their connections are cut. */
 const longestDrain = 6_000;
-const forgetSessionsEvery = 600_000;
 
-export async function serve(config: ServeConfig, parts: ServeParts): Promise<Running> {
-  checkListener(config);
-  const lock = lockData(config);
+export async function serve(given: ServeConfig, parts: ServeParts): Promise<Running> {
+  checkListener(given);
+  checkBackups(given);
+  const lock = lockData(given);
+  const release = () => lock?.release();
   try {
-    const tls = await openTls(config);
-    const strongroom = await openStrongroom(config, true, parts.now);
-    return await listen(config, strongroom, tls, parts, () => lock?.release()).catch(async error => {
-      await strongroom.close();
-      throw error;
-    });
+    const tls = isEncrypted(given) ? await (await import('./tls.ts')).openTls(given) : null;
+    const config = await withAskedPassphrase(given);
+    return await servePlanes(config, tls, parts, release);
   } catch (error) {
-    lock?.release();
+    release();
     throw error;
   }
 }
 
-async function listen(
+/** The management plane's thread starts first: it loads what it needs while this one opens the data. */
+async function servePlanes(
   config: ServeConfig,
-  strongroom: Strongroom,
   tls: Tls | null,
-  { report, onRoute, timeouts }: ServeParts,
+  parts: ServeParts,
   release: () => void,
 ): Promise<Running> {
+  const management = new Management(parts.report, parts.startPlane);
+  const wall = wallClock(parts.movedClock ?? null);
+  try {
+    await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
+    const opened = await openData(config, true, wall, parts, management.sibling);
+    const managementMeter = new Meter();
+    return await listen({ config, tls, parts, management, managementMeter, opened, release }).catch(
+      async error => {
+        await management.terminate(); // First: it would tell of a writer that is gone.
+        await opened.store.close();
+        throw error;
+      },
+    );
+  } catch (error) {
+    await management.terminate();
+    throw error;
+  }
+}
+
+interface Planes {
+  readonly config: ServeConfig;
+  readonly tls: Tls | null;
+  readonly parts: ServeParts;
+  readonly management: Management;
+  /** Where the management plane counts, however often its thread is started. */
+  readonly managementMeter: Meter;
+  readonly opened: Opened;
+  readonly release: () => void;
+}
+
+async function listen(planes: Planes): Promise<Running> {
+  const { config, tls, management, opened, release } = planes;
+  const { report } = planes.parts;
   let draining = false;
-  const onError = (error: unknown, requestId = '-') => report(`${requestId} ${describe(error)}`);
-  const app = buildApp({
-    ...strongroom,
-    ...(timeouts === undefined ? {} : { timeouts }),
-    countRequests: strongroom.store.limits.take,
-    storeReady: () => isReady(strongroom.store),
-    addressOf: addressReader(config['behind-proxy']),
-    siteOf: siteReader(tls !== null, config['behind-proxy']),
-    singleSignOn: signOnOf(config, strongroom),
-    addresses: addressesOf(config),
-    version: packageJson.version,
-    tls: tls?.current ?? null,
-    draining: () => draining,
-    ...(onRoute === undefined ? {} : { onRoute }),
-    onError,
+  const onError = (error: unknown, requestId?: string) => report(describe(error), requestId);
+  const domain = readingDomainWith({ ...opened, other: { tellFailed: management.tellFailed } });
+  const routes: string[] = [];
+  const surface = surfaceOf(planes, domain, { draining: () => draining, routes, onError });
+  const app = buildReadingApp(surface, management.forward);
+  const countRefused = requestsByPath(opened.meter);
+  const ready = await management.begin({
+    ledger: domain.ledger,
+    failed: address => domain.attempts.count(address),
+    refuse: (request, response) => {
+      countRefused(request.url!, 503, 0);
+      answerUnavailable(request, response, opened.newId);
+    },
+    onLate: lateAnswers(surface),
+    handed: () => handedBy(planes),
   });
-  const checkpointer = new Checkpointer({
-    ...strongroom,
-    ledger: strongroom.domain.ledger,
-    file: config['checkpoint-file'] ?? inData(config, 'checkpoint.json'),
-    onError,
+  if (planes.parts.sparing) void giveBackSpareMemory();
+  const unbound = await bind(app, config);
+  const metrics = await serveMetrics(planes, domain, app).catch(async error => {
+    await app.close();
+    unbound();
+    throw error;
   });
-  await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
-  await writeFile(inData(config, 'log-public-key.pem'), strongroom.keyring.logPublicKey);
-  await bind(app, config);
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
-  const chores = startChores(strongroom, config, onError);
-  checkpointer.start();
-  const privateWebhooks = config['allow-private-webhooks'];
-  const events = await startEvents({ ...strongroom, privateWebhooks, onError });
-  const url = urlOf(app, config, tls !== null);
-  const dashboardUrl = dashboardUrlOf(url, config);
-  const setupToken = await strongroom.domain.accounts.joining.setupToken();
+  const chores = new Chores(onError).every(noteUsesEvery, () => domain.authenticate.noteUses());
+  void surface.storeReady(); // Where something is wrong, the operator need not wait for a probe to be told.
   return {
-    url,
-    dashboardUrl,
-    setupUrl: setupToken === null ? null : `${dashboardUrl}/setup#${setupToken}`,
+    ...addressed(urlOf(app, config, tls !== null), config, ready),
+    metricsUrl: metrics?.url ?? null,
+    routes: [...routes, ...ready.routes],
+    reload: async () => tls?.reload(),
     stop: async () => {
       draining = true;
+      management.drain();
       await chores.stop();
       tls?.close();
       const cut = setTimeout(() => app.server.closeAllConnections(), longestDrain);
       await app.close();
+      unbound();
       clearTimeout(cut);
-      await events.stop();
-      await strongroom.domain.authenticate.noteUses().catch(onError);
-      await strongroom.domain.ledger.drain();
-      await strongroom.domain.ledger.hourCounts.write().catch(onError);
-      await checkpointer.stop();
-      await strongroom.close();
+      await metrics?.close();
+      await domain.authenticate.noteUses().catch(onError);
+      await domain.ledger.drain();
+      await management.stop(); // It has the last word in the log: the checkpoint that signs all of it.
+      await opened.store.close();
       release();
     },
   };
 }
 
-function signOnOf(config: ServeConfig, { keyring, now }: Strongroom): SingleSignOn | null {
-  const { 'oidc-issuer': issuer, 'oidc-client-id': clientId, 'oidc-name': name } = config;
-  if (issuer === null && clientId === null) return null;
-  if (issuer === null || clientId === null)
-    throw new UsageError('--oidc-issuer and --oidc-client-id go together');
-  const clientSecret = config.oidcClientSecret;
-  return singleSignOnWith({ issuer, clientId, clientSecret, name: name ?? 'Single sign-on' }, keyring, now);
+interface Surroundings extends Pick<ReadingSurfaceParts, 'draining' | 'onError'> {
+  /** Where routes are noted as they are registered. */
+  readonly routes: string[];
+}
+
+function surfaceOf(
+  { config, tls, parts, management, opened }: Planes,
+  domain: ReadingDomain,
+  { routes, ...surroundings }: Surroundings,
+): ReadingSurfaceParts {
+  const isReady = readinessOf(opened.store, parts.report);
+  const connections = connectionsOf(config, tls !== null);
+  return {
+    ...surroundings,
+    domain,
+    now: opened.now,
+    newId: opened.newId,
+    meter: opened.meter,
+    encrypted: tls !== null,
+    tls: tls?.current ?? null,
+    clientCertificates: config['client-certificates'],
+    timeouts: parts.timeouts,
+    connections,
+    storeReady: async () => (await isReady()) && management.isUp,
+    addressOf: addressReader(config['behind-proxy'], connections.peerOf),
+    addresses: addressesOf(config),
+    version: packageJson.version,
+    onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
+  };
+}
+
+/** What the management plane begins with: at the start, and where its thread is started anew. */
+function handedBy({ config, tls, parts, opened, management, managementMeter }: Planes): Handed {
+  const { store, keyring, storedKeyring, signed, accepted } = opened;
+  return {
+    config,
+    writer: store.writerPort?.() ?? null,
+    keyring: keyring.handOver(),
+    storedKeyring,
+    signed,
+    movedClock: parts.movedClock ?? null,
+    meter: managementMeter.buffer,
+    accepted: management.hasBegun ? [] : accepted,
+    encrypted: tls !== null,
+    sparing: parts.sparing ?? false,
+    timeouts: parts.timeouts,
+    passwordCosts: parts.passwordCosts,
+  };
+}
+
+function addressed(url: string, config: ServeConfig, { setupToken }: Ready) {
+  const dashboardUrl = dashboardUrlOf(url, config);
+  return { url, dashboardUrl, setupUrl: setupToken === null ? null : `${dashboardUrl}/setup#${setupToken}` };
 }
 
 function addressesOf(config: ServeConfig): AddressSettings {
   return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
 }
 
-/** What runs beside the requests, in small steps. */
-function startChores(strongroom: Strongroom, config: ServeConfig, onError: (error: unknown) => void): Chores {
-  const { domain } = strongroom;
-  const retention = { ...strongroom, ledger: domain.ledger, days: config['log-retention-days'] };
-  return new Chores(onError)
-    .every(noteUsesEvery, async () => {
-      await domain.authenticate.noteUses();
-      await domain.ledger.hourCounts.write();
-      return false;
-    })
-    .every(houseworkEvery, () => pruneStep(retention))
-    .every(houseworkEvery, () => domain.housekeeping.step())
-    .every(forgetSessionsEvery, async () => {
-      await domain.toolSessions.forget();
-      return false;
-    });
-}
-
-async function bind(app: FastifyInstance, { host, port }: ServeConfig): Promise<void> {
-  await app.listen({ host, port }).catch(error => {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new UsageError(
-      code === 'EADDRINUSE' ? `--port ${port} is in use` : `--host can’t be listened on: ${code}`,
-    );
+async function serveMetrics(
+  { config, management, managementMeter, opened }: Planes,
+  { ledger }: ReadingDomain,
+  { server }: FastifyInstance,
+): Promise<MetricsListener | null> {
+  const port = config['metrics-port'];
+  if (port === null) return null;
+  const gauges = readingGauges(opened.meter, { ledger, server, isManagementUp: () => management.isUp });
+  const buffers = [opened.meter.buffer, managementMeter.buffer];
+  const info = { version: packageJson.version, node: process.versions.node };
+  const place = { host: config['metrics-host'], port };
+  const listener = await listenForScrapes(place, async () => {
+    await gauges.sample();
+    return exposition(buffers, info);
+  }).catch(error => {
+    throw refusedPort('--metrics-port', port, error);
   });
-}
-
-/** What goes over a network must be encrypted: by us, or by the proxy that the operator names. */
-function checkListener(config: ServeConfig): void {
-  const { host } = config;
-  const encrypted = config.tls !== null || config['tls-cert'] !== null || config['behind-proxy'].length > 0;
-  if (encrypted || host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)) return;
-  throw new UsageError(
-    '--host is not loopback: give --tls-cert and --tls-key, --tls auto, or --behind-proxy',
-  );
+  return {
+    url: listener.url,
+    close: async () => {
+      gauges.stop();
+      await listener.close();
+    },
+  };
 }
 
 function lockData(config: ServeConfig): { release(): void } | null {
   if (config['database-url'] !== null) return null;
   const lock = lockFolder(inData(config, 'serve.lock'));
   if (lock === null)
-    throw new UsageError(`--data is served by another process already: ${databasePath(config)}`);
+    throw new UsageError(`--data is already served by another process: ${databasePath(config)}`);
   return lock;
-}
-
-function urlOf(app: FastifyInstance, { host }: ServeConfig, encrypted: boolean): string {
-  const { port } = app.server.address() as AddressInfo;
-  const shown = host.includes(':') ? `[${host}]` : host;
-  return `${encrypted ? 'https' : 'http'}://${shown}:${port}`;
-}
-
-/** As the operator names it, or by a name of this machine: browsers make no passkey for an address. */
-function dashboardUrlOf(url: string, config: ServeConfig): string {
-  const [named] = config['public-url'];
-  if (named !== undefined) return new URL(named).origin;
-  return url.replace(/\/\/(127\.0\.0\.1|\[::1\]):/, '//localhost:');
-}
-
-async function isReady({ hearsChanges, ping }: Store): Promise<boolean> {
-  if (!hearsChanges()) return false;
-  return ping().then(
-    () => true,
-    () => false,
-  );
 }

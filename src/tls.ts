@@ -4,17 +4,21 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, unwatchFile, watchFile } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { inData, type ServeConfig, UsageError } from './config.ts';
+import { writeDurably } from './durable-file.ts';
 import type { CertificatePair } from './http/server.ts';
 import { issueServerCertificate, selfSign } from './material/certificate.ts';
 import { generateKey } from './material/key-material.ts';
 
 export interface Tls {
   readonly current: CertificatePair;
+  /** Called once with each new certificate and key. */
   onChange(listener: (pair: CertificatePair) => void): void;
+  /** Reads the files now. Rejects where they do not fit; then the old pair serves on. */
+  reload(): Promise<void>;
   close(): void;
 }
 
@@ -41,14 +45,18 @@ async function fromFiles(certFile: string, keyFile: string): Promise<Tls> {
   };
   const current = await read().catch(error => {
     throw new UsageError(
-      `--tls-cert and --tls-key can’t be used: ${(error as NodeJS.ErrnoException).code ?? 'they do not fit'}`,
+      `--tls-cert and --tls-key can’t be used: ${(error as NodeJS.ErrnoException).code ?? 'they do not match'}`,
     );
   });
+  let serveWith: (pair: CertificatePair) => void = () => {};
+  const reload = async () => serveWith(await read());
   return {
     current,
+    reload,
     onChange: listener => {
+      serveWith = listener;
       // While the two files are being replaced they may not fit: the old pair serves until they do.
-      const look = () => void read().then(listener, () => {});
+      const look = () => void reload().catch(() => {});
       for (const file of [certFile, keyFile])
         watchFile(file, { interval: lookEvery, persistent: false }, look);
     },
@@ -81,8 +89,8 @@ async function makeLocalFiles(config: ServeConfig): Promise<[cert: string, key: 
     notBefore: justNow(),
     days: serverDays,
   });
-  await replace(files[0], serverPem + authorityPem, 0o600);
-  await replace(files[1], server.pem, 0o400);
+  await writeDurably(files[0], serverPem + authorityPem, 0o600);
+  await writeDurably(files[1], server.pem, 0o400);
   return files;
 }
 
@@ -98,8 +106,8 @@ async function makeAuthority(certFile: string, keyFile: string): Promise<void> {
     days: authorityDays,
     isAuthority: true,
   });
-  await replace(keyFile, pem, 0o400);
-  await replace(certFile, certificate, 0o600);
+  await writeDurably(keyFile, pem, 0o400);
+  await writeDurably(certFile, certificate, 0o600);
 }
 
 function lasts(pem: string, names: readonly string[]): boolean {
@@ -112,10 +120,4 @@ function lasts(pem: string, names: readonly string[]): boolean {
 /** Clocks differ a little. */
 function justNow(): Date {
   return new Date(Date.now() - 60_000);
-}
-
-async function replace(file: string, text: string, mode: number): Promise<void> {
-  await rm(`${file}.new`, { force: true });
-  await writeFile(`${file}.new`, text, { mode });
-  await rename(`${file}.new`, file);
 }

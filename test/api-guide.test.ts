@@ -1,19 +1,13 @@
 /** docs/api.md works as it stands: its commands are run by a shell, in order, against a real service. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import type { Json } from './document.ts';
 import { type Service, startService } from './harness.ts';
+import { shell } from './shell.ts';
 
-const run = promisify(execFile);
 const guide = await readFile(new URL('../docs/api.md', import.meta.url), 'utf8');
 const commands = [...guide.matchAll(/```sh\n(curl[\s\S]*?)```/g)].map(match => match[1]!);
-
-/** Not every machine has curl. */
-const curl = `curl() { '${process.execPath}' '${fileURLToPath(new URL('./curl.ts', import.meta.url))}' "$@"; }`;
 
 /** What a reader takes out of an answer for the commands that follow. */
 const takes: [command: RegExp, variables: (answer: Json) => Record<string, string>][] = [
@@ -32,10 +26,14 @@ describe('docs/api.md', () => {
   after(() => service.stop());
 
   it('every command works, one after the other, and does what the text says', async () => {
-    const environment: Record<string, string> = { STRONGROOM: service.url, API_KEY: service.key };
+    const environment: Record<string, string> = {
+      PATH: process.env.PATH!,
+      STRONGROOM: service.url,
+      API_KEY: service.key,
+    };
     const answers: Json[] = [];
     for (const command of commands) {
-      const { stdout } = await run('sh', ['-c', `${curl}\n${command}`], { env: environment });
+      const stdout = await shell(command, environment);
       const answer = JSON.parse(stdout);
       assert.equal('error' in answer, false, `${command}\n${stdout}`);
       answers.push(answer);

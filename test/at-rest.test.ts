@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { engines, type Service, startService } from './harness.ts';
+import { engines, eventually, type Service, startService } from './harness.ts';
 
 const canary = 'Canary-7f3a9c51-do-not-store';
 
@@ -133,13 +132,16 @@ for (const engine of engines) {
         access.token,
       );
       assert.ok(read.text.includes(needles.get('second-value')!), 'it is served all the same');
+      const checkpoint = () =>
+        readFileSync(join(service.data, 'checkpoint.json'), { encoding: 'utf8', flag: 'a+' });
+      const signedBefore = checkpoint();
       await service.call(
         'GET',
         `/api/v1/vaults/${vault.id}?resource=${say('asked-for')}`,
         undefined,
         access.token,
       );
-      await sleep(1_200); // A checkpoint is signed meanwhile.
+      await eventually(async () => checkpoint() !== signedBefore);
 
       const look = async (when: string) => {
         for (const [name, bytes] of filesOf(service)) assertAbsent(bytes, needles, `${name} ${when}`);

@@ -1,6 +1,7 @@
 /** A real Chromium, from the packages that `npm ci` brought. */
 import chromium from '@sparticuz/chromium';
 import { type Browser, chromium as driver } from 'playwright-core';
+import { atTheLatest } from './ending.ts';
 
 const quiet = [
   '--no-sandbox',
@@ -12,5 +13,7 @@ const quiet = [
 
 export async function startBrowser(): Promise<Browser> {
   const executablePath = await chromium.executablePath();
-  return driver.launch({ executablePath, args: [...chromium.args, ...quiet], headless: true });
+  const browser = await driver.launch({ executablePath, args: [...chromium.args, ...quiet], headless: true });
+  atTheLatest(() => browser.close());
+  return browser;
 }

@@ -27,6 +27,7 @@ import {
   seq,
   unpem,
 } from './der-build.ts';
+import { isImmediate } from './effort.ts';
 import vectors from './vectors/material.json' with { type: 'json' };
 
 const { pem: files, pkcs12: p12 } = vectors;
@@ -127,10 +128,10 @@ describe('certificates in PEM', () => {
       'pem',
       /not part of the chain/,
     ],
-    ["another's key", chain + files.rsa_pkcs8, 'pem', /fits none/],
+    ["another's key", chain + files.rsa_pkcs8, 'pem', /matches none/],
     ['two keys', chain + files.pkcs8 + files.rsa_pkcs8, 'pem', /more than one private key/],
     ['only a key', files.pkcs8, 'pem', /no certificate/],
-    ['a missing passphrase', chain + files.scrypt, 'passphrase', /needed/],
+    ['a missing passphrase', chain + files.scrypt, 'passphrase', /required/],
     ['too much', 'x'.repeat(300_000), 'pem', /larger than 262144/],
     ['too many blocks', chain.repeat(20), 'pem', /more than 32/],
   ];
@@ -252,26 +253,16 @@ describe('PKCS#12', () => {
     await refused(open(leafBag, keyBag, keyBag), 'pkcs12', /more than one private key/);
     await refused(open(keyBag), 'pkcs12', /no certificate/);
     await refused(open(leafBag, bag(ids.keyBag, unpem(files.rsa_512))), 'pkcs12', /2048 to 8192/);
-    await refused(open(leafBag, bag(ids.keyBag, unpem(files.rsa_pkcs8))), 'pkcs12', /fits none/);
+    await refused(open(leafBag, bag(ids.keyBag, unpem(files.rsa_pkcs8))), 'pkcs12', /matches none/);
   });
 
   test('without a MAC is refused', () =>
     refused(importPkcs12(bytesOf(p12.nomac), 'modern-pass'), 'pkcs12', /no MAC/));
 
   test('with a million and one iterations is refused before the derivation', async () => {
-    const start = performance.now();
     const file = pfx(seq(), macData(Buffer.alloc(32), Buffer.alloc(8), 1_000_001));
-    await refused(importPkcs12(file, 'x'), 'pkcs12', /iteration count over 1000000/);
-    assert.ok(performance.now() - start < 200);
-  });
-
-  test('lets other work run while its passphrase is tried', async () => {
-    let ticks = 0;
-    const timer = setInterval(() => ticks++, 1);
-    const file = pfx(seq(), macData(Buffer.alloc(32), Buffer.alloc(8), 100_000));
-    await refused(importPkcs12(file, 'x'), 'passphrase', /wrong/);
-    clearInterval(timer);
-    assert.ok(ticks >= 5, `${ticks}`);
+    const refusing = () => refused(importPkcs12(file, 'x'), 'pkcs12', /iteration count over 1000000/);
+    assert.ok(await isImmediate(refusing), 'nothing was derived');
   });
 });
 
@@ -371,7 +362,7 @@ describe('a certificate or request of our own', () => {
       await refused(selfSign({ ...good, notBefore: date }), 'not_before', /./);
     for (const serial of ['', '00', 'xyz', 'ff', '1'.repeat(60)])
       await refused(selfSign({ ...good, serial }), 'serial', /./);
-    await refused(selfSign({ ...good, privatePem: publicPem }), 'key_id', /private half/);
+    await refused(selfSign({ ...good, privatePem: publicPem }), 'key_id', /private key/);
   });
 
   test('gets a positive serial of sixteen bytes, never the same twice', async () => {
@@ -412,7 +403,7 @@ describe('a local authority', () => {
     const { privatePem, publicPem } = await keyFor({ key_type: 'EC', curve: 'P-256' });
     const request = { authorityPrivatePem: privatePem, publicPem, names, notBefore, days: 1 };
     const leaf = await selfSign({ privatePem, subject: 'CN=x', sans: [], notBefore, days: 1 });
-    await refused(issueServerCertificate({ ...request, authorityPem: leaf }), 'authority', /may not issue/);
+    await refused(issueServerCertificate({ ...request, authorityPem: leaf }), 'authority', /can’t issue/);
     await refused(
       issueServerCertificate({ ...request, authorityPem: files.authority }),
       'authority',

@@ -88,7 +88,7 @@ for (const engine of engines) {
       const before = (await ok('GET', '/v1/resources')).pagination.total;
       const { base64 } = pkcs12.modern;
       await refused({ pkcs12: base64, passphrase: 'wrong' }, 'passphrase', /wrong/);
-      await refused({ pkcs12: base64 }, 'passphrase', /need|wrong/);
+      await refused({ pkcs12: base64 }, 'passphrase', /required|wrong/);
       await refused({ pkcs12: 'not base64!' }, 'pkcs12', /base64/);
       await refused({ pkcs12: nomac.base64, passphrase: nomac.passphrase }, 'pkcs12', /no MAC/);
       assert.equal((await ok('GET', '/v1/resources')).pagination.total, before);
@@ -97,8 +97,8 @@ for (const engine of engines) {
     it('a certificate that does not fit the key it names is refused, when made and when changed', async () => {
       const right = await key({ pem: files.pkcs8 });
       const wrong = await key({ generate: { key_type: 'EC', curve: 'P-256' } });
-      await refused({ pem: files.leaf, key_id: wrong.id }, 'key_id', /does not fit/);
-      await refused({ pem: files.leaf + files.rsa_pkcs8 }, 'pem', /fits none/);
+      await refused({ pem: files.leaf, key_id: wrong.id }, 'key_id', /does not match/);
+      await refused({ pem: files.leaf + files.rsa_pkcs8 }, 'pem', /matches none/);
       const made = await make({ pem: files.leaf, key_id: right.id });
       assert.equal(made.key_id, right.id);
       const path = `/v1/certificates/${made.id}`;
@@ -113,7 +113,7 @@ for (const engine of engines) {
       const far = await ok('POST', '/v1/keys', { vault_id: elsewhere, name: 'far', pem: files.pkcs8 });
       const nowhere = '01999999-9999-7999-8999-999999999999';
       for (const id of [far.id, nowhere])
-        await refused({ pem: files.leaf, key_id: id }, 'key_id', /no key in this vault/);
+        await refused({ pem: files.leaf, key_id: id }, 'key_id', /not the id of a key in this vault/);
     });
 
     for (const generate of [
@@ -155,13 +155,13 @@ for (const engine of engines) {
         await refused({ key_id: id, self_signed }, 'key_id', /cannot sign certificates/);
       }
       const half = await key({ pem: files.rsa_pkcs1_public });
-      await refused({ key_id: half.id, self_signed }, 'key_id', /private half/);
+      await refused({ key_id: half.id, self_signed }, 'key_id', /private key/);
       const later = await key({
         generate: { key_type: 'EC', curve: 'P-256' },
         activation_date: '2099-01-01T00:00:00Z',
       });
       await refused({ key_id: later.id, self_signed }, 'key_id', /not active/);
-      await refused({ self_signed }, 'key_id', /must name the key/);
+      await refused({ self_signed }, 'key_id', /must name the signing key/);
     });
 
     it('exactly one source must be given', async () => {

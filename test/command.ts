@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { atTheLatest } from './ending.ts';
 
 const command = fileURLToPath(new URL('../bin/strongroom.js', import.meta.url));
 
@@ -24,30 +25,36 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** A program to run it under, such as strace. */
   readonly under?: readonly string[];
+  /** Whether the test writes to its standard input. */
+  readonly fed?: boolean;
 }
 
-export function start(args: readonly string[], { env = {}, cwd, under = [] }: CommandOptions = {}): Started {
-  const [program = '', ...rest] = [...under, process.execPath, command, ...args];
+export function start(
+  args: readonly string[],
+  { env = {}, cwd, under = [], fed = false }: CommandOptions = {},
+): Started {
+  const { flags, database } = withoutDatabase(args);
+  const [program = '', ...rest] = [...under, process.execPath, command, ...flags];
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(STRONGROOM_|NODE_TEST|NODE_OPTIONS)/.test(name),
   );
   const child = spawn(program, rest, {
-    env: { ...Object.fromEntries(inherited), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...Object.fromEntries(inherited), ...database, ...env },
+    stdio: [fed ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     ...(cwd === undefined ? {} : { cwd }),
   });
   let stdout = '';
   let stderr = '';
-  child.stdout.on('data', chunk => {
+  child.stdout!.on('data', chunk => {
     stdout += chunk;
   });
-  child.stderr.on('data', chunk => {
+  child.stderr!.on('data', chunk => {
     stderr += chunk;
   });
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, stdout, stderr }) as Result);
   const served = new Promise<string>(resolve => {
-    child.stdout.on('data', () => {
-      const [, url] = /^Strongroom serves on (\S+)$/m.exec(stdout) ?? [];
+    child.stdout!.on('data', () => {
+      const [, url] = /^Strongroom is listening on (\S+)$/m.exec(stdout) ?? [];
       if (url !== undefined) resolve(url);
     });
   });
@@ -56,14 +63,28 @@ export function start(args: readonly string[], { env = {}, cwd, under = [] }: Co
     ended.then(({ code, stderr }) => Promise.reject(new Error(`it ended with ${code}: ${stderr}`))),
   ]);
   url.catch(() => {});
+  atTheLatest(() => child.kill('SIGKILL'));
   return { child, url, ended };
 }
 
-export function run(args: readonly string[], options: CommandOptions = {}): Promise<Result> {
-  return start(args, options).ended;
+/** The database's password goes by the environment, as it should; `--database-url=URL` in one piece stays a flag. */
+function withoutDatabase(args: readonly string[]) {
+  const at = args.indexOf('--database-url');
+  if (at < 0) return { flags: args, database: {} };
+  return { flags: args.toSpliced(at, 2), database: { STRONGROOM_DATABASE_URL: args[at + 1]! } };
 }
 
-/** The owner's key of a new organization in a data folder. */
+/** Until it ends; one that serves, where a refusal was expected, is ended. */
+export function run(args: readonly string[], options: CommandOptions = {}): Promise<Result> {
+  const { child, url, ended } = start(args, options);
+  url.then(
+    () => child.kill('SIGTERM'),
+    () => {},
+  );
+  return ended;
+}
+
+/** The owner's key of a new organization in a data folder, by the command itself. */
 export async function setup(place: readonly string[], options: CommandOptions = {}): Promise<string> {
   const args = ['setup', ...place, '--plan', 'enterprise', '--json'];
   const { code, stdout, stderr } = await run(args, options);

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { warningsOf } from '../src/cli/warnings.ts';
 import {
-  helpFor,
   type Options,
   readConfig,
   serveOptions,
@@ -9,22 +12,57 @@ import {
   setupOptions,
   UsageError,
 } from '../src/config.ts';
+import { newKeyPair } from '../src/keyring/age/keys.ts';
+import { helpFor } from '../src/options.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'strongroom-config-'));
+after(() => rmSync(folder, { recursive: true }));
+const urlFile = join(folder, 'url');
+writeFileSync(urlFile, 'postgres://u@h/d\n');
+
+const { recipient } = newKeyPair();
 
 /** A value that is right for each flag, and what becomes of it. */
 const good: Record<string, [given: string, read: unknown]> = {
   data: ['/x', '/x'],
   'database-url': ['postgres://u@h/d', 'postgres://u@h/d'],
+  'database-url-file': [urlFile, 'postgres://u@h/d'],
+  'new-database': ['true', true],
   'root-key-file': ['/k', '/k'],
   'passphrase-file': ['/p', '/p'],
   'passphrase-prompt': ['true', true],
   host: ['::1', '::1'],
   port: ['0', 0],
+  socket: ['/run/s', '/run/s'],
+  'socket-mode': ['0600', 0o600],
   'tls-cert': ['/c', '/c'],
   'tls-key': ['/k', '/k'],
   tls: ['auto', 'auto'],
   'behind-proxy': ['10.0.0.0/8, ::1/128', ['10.0.0.0/8', '::1/128']],
+  'connections-per-address': ['1', 1],
+  'oidc-issuer': ['http://localhost:8080/realm', 'http://localhost:8080/realm'],
+  'oidc-client-id': ['strongroom', 'strongroom'],
+  'oidc-name': ['Acme ID', 'Acme ID'],
+  'public-url': [
+    'https://vault.example.com, http://10.0.0.1:8420',
+    ['https://vault.example.com', 'http://10.0.0.1:8420'],
+  ],
+  'mcp-base-url': ['https://tools.example.com', ['https://tools.example.com']],
   'checkpoint-file': ['/f', '/f'],
+  'accept-restore': ['12', 12],
+  'accept-clock': ['12', 12],
+  'allow-private-webhooks': ['10.0.0.0/8', ['10.0.0.0/8']],
+  'allow-private-issuers': ['10.0.0.0/8', ['10.0.0.0/8']],
+  'client-certificates': ['true', true],
   'log-retention-days': ['0', 0],
+  'log-format': ['json', 'json'],
+  'metrics-port': ['9420', 9420],
+  'metrics-host': ['::1', '::1'],
+  'backup-to': ['/b', '/b'],
+  'backup-every': ['30m', 1_800_000],
+  keep: ['30d', { age: 2_592_000_000 }],
+  'backup-recipient': [`${recipient}, ${recipient}`, [recipient, recipient]],
+  'backup-passphrase-file': ['/p', '/p'],
   organization: ['Acme', 'Acme'],
   plan: ['free', 'free'],
   'enterprise-limit': ['5', 5],
@@ -33,18 +71,57 @@ const good: Record<string, [given: string, read: unknown]> = {
 };
 const bad: Record<string, string[]> = {
   data: [''],
+  'backup-to': [''],
+  'backup-every': ['', '6', '0h', '6 h', '1w', '-1h', '10000d'],
+  keep: ['', '0', 'all', '-1', '1.5', '100000'],
+  'backup-recipient': ['', 'age1', `${recipient}x`, `${recipient},`, recipient.toUpperCase()],
+  'backup-passphrase-file': [''],
   'database-url': ['mysql://x', 'x', ''],
+  'database-url-file': ['', '/none'],
+  'new-database': ['yes'],
   'root-key-file': [''],
   'passphrase-file': [''],
   'passphrase-prompt': ['yes'],
   host: [''],
   port: ['-1', '65536', 'x', '1.5', '', '1e3', ' 80', '0x50'],
+  socket: [''],
+  'socket-mode': ['', '660 ', '0888', 'rw', '66', '01777'],
   'tls-cert': [''],
   'tls-key': [''],
   tls: ['on', 'AUTO', ''],
   'behind-proxy': ['10.0.0.1', '10.0.0.0/99', '', 'x/8', '10.0.0.0/8,'],
+  'connections-per-address': ['0', '-1', 'x', '10001', ''],
+  'oidc-issuer': [
+    '',
+    'id.example.org',
+    'ftp://id.example.org',
+    'http://id.example.org',
+    'http://localhost.example.org',
+    'http://localhost@id.example.org',
+    'http://localhost:80@id.example.org',
+    'http://127.0.0.1.example.org',
+    'HTTP://id.example.org',
+  ],
+  'oidc-client-id': [''],
+  'oidc-name': [''],
+  'public-url': [
+    'vault.example.com',
+    'ftp://vault.example.com',
+    'https://me:word@vault.example.com',
+    'https://a,',
+    '',
+  ],
+  'mcp-base-url': ['tools', 'file:///etc', 'https://a, b', ''],
   'checkpoint-file': [''],
+  'accept-restore': ['-1', 'x', '1.5', ''],
+  'accept-clock': ['-1', 'x', '1.5', ''],
+  'allow-private-webhooks': ['10.0.0.1', 'private', ''],
+  'allow-private-issuers': ['10.0.0.1', 'private', ''],
+  'client-certificates': ['maybe'],
   'log-retention-days': ['-1', 'x', '999999999'],
+  'log-format': ['xml', 'JSON', ''],
+  'metrics-port': ['-1', '65536', 'x', ''],
+  'metrics-host': [''],
   organization: [''],
   plan: ['gold', 'Pro', ''],
   'enterprise-limit': ['-1', 'many'],
@@ -67,22 +144,22 @@ const usage = (named: string) => (error: unknown) => {
 for (const [command, options] of Object.entries(commands)) {
   describe(`the flags of ${command}`, () => {
     for (const [name, option] of Object.entries(options)) {
-      // What a later flag takes is tested where that flag belongs; what it refuses must still be named.
-      const [given, read] = good[name] ?? [];
-      if (given !== undefined) {
-        it(`--${name} and ${twinOf(name)} mean the same, and the flag wins`, () => {
-          const isSwitch = option.value === undefined;
-          const flag = isSwitch ? [`--${name}`] : [`--${name}`, given];
-          const value = (args: string[], env: Record<string, string>) =>
-            (readConfig(options, args, env) as Record<string, unknown>)[name];
-          assert.deepEqual(value(flag, {}), read);
-          assert.deepEqual(value([], { [twinOf(name)]: given }), read);
-          assert.deepEqual(value(flag, { [twinOf(name)]: isSwitch ? 'false' : 'not looked at' }), read);
-          assert.deepEqual(value([], {}), option.fallback);
-        });
-      }
+      it(`--${name} and ${twinOf(name)} mean the same, and the flag wins`, () => {
+        assert.ok(name in good, 'a flag has a line in this test');
+        const [given, read] = good[name]!;
+        const isSwitch = option.value === undefined;
+        const flag = isSwitch ? [`--${name}`] : [`--${name}`, given];
+        const value = (args: string[], env: Record<string, string>) =>
+          (readConfig(options, args, env) as Record<string, unknown>)[name];
+        assert.deepEqual(value(flag, {}), read);
+        assert.deepEqual(value([], { [twinOf(name)]: given }), read);
+        assert.deepEqual(value(flag, { [twinOf(name)]: isSwitch ? 'false' : 'not looked at' }), read);
+        assert.deepEqual(value([], {}), option.fallback);
+      });
+
       it(`a bad value of --${name} is named, by flag and by twin`, () => {
-        for (const wrong of bad[name] ?? []) {
+        assert.ok(bad[name]?.length, 'a flag has bad values in this test');
+        for (const wrong of bad[name]!) {
           if (option.value !== undefined) {
             assert.throws(() => readConfig(options, [`--${name}=${wrong}`], {}), usage(`--${name}`));
           }
@@ -100,7 +177,7 @@ for (const [command, options] of Object.entries(commands)) {
     });
 
     it('the help names every flag', () => {
-      const help = helpFor(command, 'x', options);
+      const help = helpFor({ usage: command, about: 'x', options });
       for (const name of Object.keys(options)) assert.ok(help.includes(`--${name}`));
     });
   });
@@ -126,5 +203,43 @@ describe('the configuration', () => {
       Object.keys(good).filter(name => !known.has(name)),
       [],
     );
+  });
+
+  it('reads the address of the database from a file, so that its password is in no list of processes', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'strongroom-config-')), 'url');
+    writeFileSync(file, ' postgres://u:sesame@h/d\n');
+    const url = 'postgres://u:sesame@h/d';
+    assert.equal(readConfig(serveOptions, ['--database-url-file', file], {})['database-url'], url);
+    assert.equal(readConfig(serveOptions, [], { STRONGROOM_DATABASE_URL_FILE: file })['database-url'], url);
+    assert.throws(
+      () => readConfig(serveOptions, ['--database-url-file', `${file}.none`], {}),
+      usage('--database-url-file names a file that can’t be read'),
+    );
+    const both = ['--database-url-file', file, '--database-url', url];
+    assert.throws(() => readConfig(serveOptions, both, {}), usage('--database-url-file can’t be combined'));
+    writeFileSync(file, 'mysql://u:sesame@h/d');
+    assert.throws(
+      () => readConfig(serveOptions, ['--database-url-file', file], {}),
+      (error: Error) =>
+        usage('--database-url-file must begin with')(error) && !error.message.includes('sesame'),
+    );
+    rmSync(dirname(file), { recursive: true });
+  });
+
+  it('warns of a password on the command line, however it is written, and of nothing else', () => {
+    const warned = (...args: string[]) => warningsOf(args).length;
+    for (const url of ['postgres://u:p@h/d', 'postgres://u@h/d?password=p']) {
+      assert.deepEqual(
+        [warned('--database-url', url), warned('--port', '1', `--database-url=${url}`)],
+        [1, 1],
+      );
+    }
+    for (const args of [
+      [],
+      ['--database-url', 'postgres://u@h/d'],
+      ['--database-url'],
+      ['--x', 'postgres://u:p@h/d'],
+    ])
+      assert.equal(warned(...args), 0);
   });
 });

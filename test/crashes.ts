@@ -82,7 +82,7 @@ async function writeUntilKilled(
 
 /** On the file as the crash left it, before anybody recovers it. */
 function checkFile(path: string): void {
-  const database = new DatabaseSync(path);
+  const database = new DatabaseSync(path, { timeout: 5_000 });
   try {
     assert.deepEqual({ ...database.prepare('PRAGMA integrity_check').get() }, { integrity_check: 'ok' });
     assert.deepEqual(database.prepare('PRAGMA foreign_key_check').all(), []);

@@ -70,13 +70,13 @@ for (const engine of engines) {
     });
 
     it('an API key is of use until its expiry, and not at it', async () => {
-      const moment = Date.now() + 3_600_000;
+      const moment = service.clock.now() + 3_600_000;
       const { token } = await mint({ expiration_date: new Date(moment).toISOString() });
-      service.clock.fixed = moment - 1;
+      service.clock.standAt(moment - 1);
       assert.equal(await status('GET', '/v1/vaults', undefined, token), 200);
-      service.clock.fixed = moment;
+      service.clock.standAt(moment);
       assert.equal(await status('GET', '/v1/vaults', undefined, token), 401);
-      service.clock.fixed = null;
+      service.clock.run();
     });
 
     it('the last use of an API key is shown', async () => {
@@ -89,7 +89,7 @@ for (const engine of engines) {
       assert.ok(Date.parse(last_used_at) >= before, last_used_at);
     });
 
-    it('nobody makes an API key that may do more than he may', async () => {
+    it('nobody makes an API key that may do more than they may', async () => {
       const refused: [maker: object, wanted: object][] = [
         [{ role: 'admin' }, { role: 'owner' }],
         [{ role: 'admin' }, { role: 'editor' }],
@@ -114,7 +114,7 @@ for (const engine of engines) {
       await mint({ role: 'owner', scopes: ['secrets:write'] }, token);
     });
 
-    it('nobody gives a longer life to an API key that may do more than he may', async () => {
+    it('nobody gives a longer life to an API key that may do more than they may', async () => {
       const strong = await mint({ expiration_date: '2027-01-01T00:00:00Z' });
       const { token } = await mint({ role: 'admin' });
       assert.equal(await status('PUT', `/v1/api-keys/${strong.id}`, { expiration_date: null }, token), 403);
@@ -266,7 +266,7 @@ for (const engine of engines) {
       await ok('POST', '/v1/members', { email: 'ada@example.com', role: 'viewer' });
     });
 
-    it('nobody invites, raises or removes a member who may do more than he may', async () => {
+    it('nobody invites, raises or removes a member who may do more than they may', async () => {
       const owner = await ok('POST', '/v1/members', { email: 'owner@example.com', role: 'owner' });
       const viewer = await ok('POST', '/v1/members', { email: 'viewer@example.com', role: 'viewer' });
       const { token } = await mint({ role: 'admin' });

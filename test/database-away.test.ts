@@ -5,10 +5,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, serveOptions } from '../src/config.ts';
+import { openStrongroom } from '../src/open.ts';
 import { type Running, serve } from '../src/serve.ts';
-import { type Answer, callService, makeOrganization } from './harness.ts';
+import { callService, eventually, makeOrganization } from './harness.ts';
 import { type Cluster, freePort, startCluster } from './postgres.ts';
 
 /** Lets bytes through to the database until it is told to fall silent: the connections stay, and nothing moves. */
@@ -44,20 +44,21 @@ async function wire(target: number) {
   };
 }
 
-describe('while PostgreSQL is away', () => {
+describe('while PostgreSQL is away', { timeout: 120_000 }, () => {
   let cluster: Cluster;
   let link: Awaited<ReturnType<typeof wire>>;
   let running: Running;
   let key: string;
   let vaultId: string;
   let access: string;
+  let place: string[];
   const data = mkdtempSync(join(tmpdir(), 'strongroom-away-'));
 
   before(async () => {
     const port = await freePort();
     cluster = await startCluster(port);
     link = await wire(port);
-    const place = ['--data', data, '--database-url', cluster.url.replace(`:${port}/`, `:${link.port}/`)];
+    place = ['--data', data, '--database-url', cluster.url.replace(`:${port}/`, `:${link.port}/`)];
     ({ key } = await makeOrganization(place, 'Away', 'enterprise', 0));
     running = await serve(readConfig(serveOptions, [...place, '--port', '0'], {}), { report: () => {} });
     vaultId = (await call('POST', '/v1/vaults', { name: 'v' })).body.id;
@@ -74,35 +75,24 @@ describe('while PostgreSQL is away', () => {
   const call = (method: string, path: string, body?: unknown, token = key) =>
     callService(running.url, method, path, body, token);
   const readVault = () => call('GET', `/api/v1/vaults/${vaultId}`, undefined, access);
-  const within = async (longest: number, asked: Promise<Answer>) => {
-    const answer = await Promise.race([
-      asked,
-      sleep(longest).then(() => assert.fail(`no answer within ${longest} ms`)),
-    ]);
-    return answer;
-  };
   async function everythingIsRefused(): Promise<void> {
     const answers = await Promise.all([
-      within(10_000, call('GET', '/v1/vaults')),
-      within(10_000, call('POST', '/v1/vaults', { name: 'lost' })),
-      within(10_000, readVault()),
+      call('GET', '/v1/vaults'),
+      call('POST', '/v1/vaults', { name: 'lost' }),
+      readVault(),
     ]);
     for (const answer of answers) {
       assert.equal(answer.status, 503, answer.text);
       assert.ok(Number(answer.headers.get('retry-after')) > 0);
       assert.ok(!answer.text.includes('CANARY'), 'no secret leaves without its entry in the log');
     }
-    assert.equal((await within(3_000, call('GET', '/v1/health'))).body.status, 'degraded');
-    assert.equal((await within(3_000, call('GET', '/livez'))).status, 200);
-    assert.equal((await within(3_000, call('GET', '/readyz'))).status, 503);
+    // What a probe was told holds for a second.
+    await eventually(async () => (await call('GET', '/v1/health')).body.status === 'degraded');
+    assert.equal((await call('GET', '/livez')).status, 200);
+    assert.equal((await call('GET', '/readyz')).status, 503);
   }
   async function comesBack(): Promise<void> {
-    let ready = 0;
-    for (let turn = 0; turn < 100 && ready !== 200; turn++) {
-      await sleep(100);
-      ready = (await call('GET', '/readyz')).status;
-    }
-    assert.equal(ready, 200);
+    await eventually(async () => (await call('GET', '/readyz')).status === 200);
     assert.equal((await call('GET', '/v1/vaults')).body.pagination.total, 1);
     assert.match((await readVault()).text, /CANARY/);
     assert.equal((await call('GET', '/v1/health')).body.status, 'ok');
@@ -110,8 +100,16 @@ describe('while PostgreSQL is away', () => {
 
   it('requests get 503, not a hang, when it is stopped; and all is well again by itself when it is back', async () => {
     assert.match((await readVault()).text, /CANARY/);
+    const other = await openStrongroom(readConfig(serveOptions, place, {}), false);
+    const origin = { requestId: '1', address: '127.0.0.1', userAgent: 't' };
+    const caller = await other.domain.authenticate.apiKey(key, origin);
+    const webhook = { url: 'https://hooks.example.com/', events: ['resource.created' as const] };
     await cluster.halt();
     await everythingIsRefused();
+    // Whoever got in before is told of the outage, not that their vault is none.
+    const made = other.domain.webhooks.create(caller, { ...webhook, vault_ids: [vaultId] });
+    await assert.rejects(made, { code: 'UNAVAILABLE' });
+    await other.close();
     await cluster.resume();
     await comesBack();
   });

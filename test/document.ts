@@ -62,6 +62,22 @@ export class Document {
     return this.faults([...answer, 'content', media, 'schema'], body);
   }
 
+  /** A schema of the document itself, where one stands there by its name alone. */
+  resolve(schema: Json): Json {
+    const reference = schema?.$ref as string | undefined;
+    if (reference === undefined) return schema;
+    return this.resolve(
+      reference
+        .slice(2)
+        .split('/')
+        .reduce((at, part) => at[part], this.value),
+    );
+  }
+
+  requestSchema({ value }: Operation): Json {
+    return this.resolve(value.requestBody?.content['application/json'].schema);
+  }
+
   requestExample({ value }: Operation): Json {
     return value.requestBody?.content['application/json'].example;
   }
@@ -80,6 +96,7 @@ function closed(schema: Json): Json {
 /** What the examples refer to, made for real. */
 export interface World {
   readonly vaultId: string;
+  readonly identityId: string;
   readonly keyId: string;
 }
 
@@ -93,7 +110,13 @@ export async function makeWorld(call: Call): Promise<World> {
   const hook = { url: 'https://hooks.invalid/strongroom', events: ['resource.expired'] };
   const webhook = await call('POST', '/v1/webhooks', hook);
   await call('POST', `/v1/webhooks/${webhook.body.id}/test`);
-  return { vaultId: vault.body.id, keyId: key.body.id };
+  const identity = await call('POST', '/v1/identities', {
+    name: unique('identity'),
+    method: 'secret_id',
+    vault_ids: [vault.body.id],
+    names_only: true,
+  });
+  return { vaultId: vault.body.id, keyId: key.body.id, identityId: identity.body.id };
 }
 
 /** Reads the vault once, so that there is something in the request log. */
@@ -148,6 +171,7 @@ export function realBody(example: Json, world: World): Json {
 function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'vault_id') return world.vaultId;
   if (name === 'key_id') return world.keyId;
+  if (name === 'identity_id') return world.identityId;
   if (name === 'url') return nobodysUrl;
   if (name === 'vault_ids') return [world.vaultId];
   if (name === 'name') return unique(String(value));

@@ -93,7 +93,7 @@ function fittingId({ method, path }: Operation, { kept, expendable }: Pool): Arb
 }
 
 async function send(service: Service, document: Document, { operation, id, query, body }: Fuzzed) {
-  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, asText(value)]));
   const path = operation.path.replace('{id}', encodeURIComponent(id));
   const answer = await service.call(operation.method, `${path}?${parameters}`, body);
   const shown = `${operation.method} ${path}?${parameters} ${JSON.stringify(body)}: ${answer.text.slice(0, 300)}`;
@@ -104,6 +104,11 @@ async function send(service: Service, document: Document, { operation, id, query
     assert.deepEqual(faults, [], shown);
   }
   return answer.status;
+}
+
+/** An object may be one that has no text of its own: `{toString: null}`. */
+function asText(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /** Values for the document's schemas. */

@@ -1,14 +1,15 @@
 /** A whole service, through its real doors: real sockets, a real store, and a clock that the test chooses. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { operatorOf } from '../src/cli/operator.ts';
+import { wallClock } from '../src/clock.ts';
 import { readConfig, serveOptions } from '../src/config.ts';
 import type { Plan } from '../src/contract/access.ts';
 import { pruneStep } from '../src/logs/retention.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import { type Running, type ServeParts, serve } from '../src/serve.ts';
-import { freshDatabase } from './postgres.ts';
+import { atTheLatest } from './ending.ts';
+import { inOneThread } from './one-thread.ts';
+import { databaseWithTables, dataFolder } from './postgres.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;
 export type EngineName = (typeof engines)[number];
@@ -33,6 +34,8 @@ export interface Service extends Made {
   readonly data: string;
   readonly databaseUrl: string | null;
   /** What the operator was told. */
+  /** Where metrics are served; null where they are not. */
+  readonly metricsUrl: string | null;
   readonly reports: string[];
   /** Every route that was registered, as `GET /v1/vaults/:id`. */
   readonly routes: ReadonlySet<string>;
@@ -52,16 +55,80 @@ export interface Service extends Made {
   prune(days: number): Promise<void>;
   /** With other flags, where some are given. */
   restart(flags?: readonly string[]): Promise<void>;
+  /** With something done to its data while it is stopped. */
+  restartAfter(change: () => void | Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** Suites that sign in hundreds of times would do little else; what the product takes has a test of its own. */
+export const cheapPasswords = { memory: 64, passes: 1, parallelism: 1 };
 
 /** What tests make webhooks of must not leave this machine. */
 export const loopbackWebhooks = ['--allow-private-webhooks', '127.0.0.0/8'];
 
+/**
+ * What the service takes for the machine's clock. The service's time never goes back, so a test that sets it back
+ * would go on in a minute that lies still, where failures and limits pile up: that is refused, unless it is the point.
+ */
 export class Clock {
-  offset = 0;
-  fixed: number | null = null;
-  readonly now = (): number => this.fixed ?? Date.now() + this.offset;
+  /** For the service, in all of its threads: how far it is ahead, and where it stands still (see `wallClock`). */
+  readonly shared = new SharedArrayBuffer(16);
+  readonly #settings = new Float64Array(this.shared);
+  readonly now = wallClock(this.shared);
+
+  constructor() {
+    this.#settings[1] = Number.NaN;
+  }
+
+  /** Stands still at this moment, which would be over for one who asks for it first. */
+  stand(): void {
+    this.#settings[1] = this.now();
+  }
+
+  /** Stands still from here on. */
+  standAt(time: number): void {
+    this.#goOn(time);
+    this.#settings[1] = time;
+  }
+
+  /** Stands still at the beginning of a minute in which nothing was asked yet: failures and rates count by minutes. */
+  standInNewMinute(): void {
+    this.standAt((Math.floor(this.now() / 60_000) + 2) * 60_000);
+  }
+
+  /** Lets so much time pass at once, whether it runs or stands. */
+  pass(milliseconds: number): void {
+    this.#goOn(this.now() + milliseconds);
+    const [ahead, standing] = this.#settings;
+    if (Number.isNaN(standing)) this.#settings[0] = ahead! + milliseconds;
+    else this.#settings[1] = standing! + milliseconds;
+  }
+
+  /** Goes on from where it stands: what was ahead stays ahead. */
+  run(): void {
+    this.#settings[0] = this.now() - Date.now();
+    this.#settings[1] = Number.NaN;
+  }
+
+  /** As a person or a time server would set a clock back. */
+  setBack(milliseconds: number): void {
+    this.run();
+    this.#settings[0]! -= milliseconds;
+  }
+
+  #goOn(time: number): void {
+    const now = this.now();
+    if (time < now) throw new Error(`The clock would go back by ${now - time} ms.`);
+  }
+}
+
+/** As much time really passes as the clock says, however far it is moved. */
+export function timePassing(): () => number {
+  let passed = 0;
+  return () => {
+    passed += 1e13;
+    return passed;
+  };
 }
 
 export interface ServiceOptions {
@@ -69,25 +136,36 @@ export interface ServiceOptions {
   readonly flags?: readonly string[];
   readonly plan?: Plan;
   readonly limit?: number;
+  readonly timeouts?: ServeParts['timeouts'];
+  /** Each plane in a thread of its own, as the command starts them. */
+  readonly threads?: boolean;
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const data = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
-  const databaseUrl = options.engine === 'postgres' ? await freshDatabase() : null;
+  const data = await dataFolder();
+  const databaseUrl = options.engine === 'postgres' ? await databaseWithTables() : null;
   const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
   const clock = new Clock();
   const reports: string[] = [];
-  const routes = new Set<string>();
   const start = (flags = options.flags ?? loopbackWebhooks) => {
     const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], {});
-    const onRoute: ServeParts['onRoute'] = ({ method, url }) => {
-      for (const one of [method].flat()) routes.add(`${one} ${url}`);
-    };
-    return serve(config, { now: clock.now, report: line => reports.push(line), onRoute });
+    return serve(config, {
+      movedClock: clock.shared,
+      report: (line, requestId = '') => reports.push(`${requestId} ${line}`.trim()),
+      timeouts: options.timeouts,
+      passwordCosts: cheapPasswords,
+      ...(options.threads === true ? {} : { startPlane: inOneThread }),
+    });
   };
   const first = await makeOrganization(place, 'Test', options.plan ?? 'enterprise', options.limit ?? 0);
   let running = await start();
   const replicas: Running[] = [];
+  /** A start after it may have been refused. */
+  let stopped = false;
+  const stopFirst = async () => {
+    if (!stopped) await running.stop();
+    stopped = true;
+  };
   return {
     ...first,
     get url() {
@@ -97,7 +175,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     data,
     databaseUrl,
     reports,
-    routes,
+    get metricsUrl() {
+      return running.metricsUrl;
+    },
+    get routes() {
+      return new Set(running.routes);
+    },
     clock,
     call: (method, path, body, key = first.key, headers = {}) =>
       callService(running.url, method, path, body, key, headers),
@@ -110,18 +193,26 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     prune: async days => {
       // Whoever reads the log has the service file what it has not filed yet; its own retention does so too.
       await callService(running.url, 'GET', '/v1/request-logs', undefined, first.key);
-      const strongroom = await openStrongroom(readConfig(serveOptions, place, {}), false, clock.now);
+      const config = readConfig(serveOptions, place, {});
+      const strongroom = await openStrongroom(config, false, clock.now, { elapsed: timePassing() });
       await pruneStep({ ...strongroom, ledger: strongroom.domain.ledger, days });
       await strongroom.close();
     },
     restart: async flags => {
-      await running.stop();
+      await stopFirst();
       running = await start(flags);
+      stopped = false;
     },
-    stop: async () => {
-      await Promise.all([running, ...replicas].map(one => one.stop()));
+    restartAfter: async change => {
+      await stopFirst();
+      await change();
+      running = await start();
+      stopped = false;
+    },
+    stop: atTheLatest(async () => {
+      await Promise.all([stopFirst(), ...replicas.map(one => one.stop())]);
       await rm(data, { recursive: true, force: true });
-    },
+    }),
   };
 }
 
@@ -163,7 +254,12 @@ export async function callService(
   });
   const text = await response.text();
   const isJson = /^application\/json(;|$)/.test(response.headers.get('content-type') ?? '');
-  return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : text };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: isJson && text !== '' ? JSON.parse(text) : text,
+  };
 }
 
 /** Runs something in this process over a service's data, as a command beside it would. */
@@ -179,9 +275,9 @@ export async function beside<T>(
   }
 }
 
-/** What takes effect within a second must; a machine under load is given a little more. */
+/** What takes effect within a second by promise; how soon a machine under load gets there is not what is tested. */
 export async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 3_000;
+  const end = Date.now() + 15_000;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error('it did not take effect in time');
     await new Promise(resolve => setTimeout(resolve, 50));

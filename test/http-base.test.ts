@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { readConfig, serveOptions } from '../src/config.ts';
 import { issueServerCertificate, selfSign } from '../src/material/certificate.ts';
 import { generateKey } from '../src/material/key-material.ts';
 import { serve } from '../src/serve.ts';
-import { type Answer, callService, makeOrganization, type Service, startService } from './harness.ts';
+import { openTls } from '../src/tls.ts';
+import { type Answer, eventually, makeOrganization, type Service, startService } from './harness.ts';
+import { holdInFlight, isTurnedAway } from './sockets.ts';
 
 const idShape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -23,7 +24,7 @@ interface Raw {
 }
 
 /** Sends bytes as they are, and reads until the other side closes or has answered once. */
-function raw(url: string, text: string | Buffer, { patience = 5_000 } = {}): Promise<Raw> {
+function raw(url: string, text: string | Buffer, { patience = 20_000 } = {}): Promise<Raw> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
@@ -153,6 +154,40 @@ describe('the HTTP base', () => {
     assert.equal((await raw(service.url, 'GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n')).status, 200);
   });
 
+  it('a header that says who asks, or for what, is sent once: twice is 400 on every surface, alike or not', async () => {
+    const doubled = {
+      authorization: `Bearer ${service.key}`,
+      'x-vault-token': service.key,
+      cookie: '__Host-strongroom=x',
+      'content-type': 'application/json',
+      'content-length': '2',
+      'mcp-session-id': 'x',
+      origin: service.url,
+    };
+    for (const [name, value] of Object.entries(doubled)) {
+      for (const target of [
+        'GET /v1/vaults',
+        'GET /auth/sessions',
+        'GET /api/v1/vaults/x',
+        'GET /vault/v1/x',
+        'POST /mcp',
+      ]) {
+        for (const second of [value, `${value}, other`]) {
+          const lines = [
+            `${target} HTTP/1.1`,
+            'Host: a',
+            `${name}: ${value}`,
+            `${name.toUpperCase()}: ${second}`,
+          ];
+          const { status, body } = await raw(service.url, `${lines.join('\r\n')}\r\n\r\n`);
+          assert.equal(status, 400, lines.join(', '));
+          // Two lengths are no HTTP at all; of the others it is said which.
+          assert.ok(name === 'content-length' || body.includes(name), body);
+        }
+      }
+    }
+  });
+
   it('dot segments, empty segments and encoded separators are refused; a trailing slash is the same path', async () => {
     const paths = [
       '/v1/../v1/health',
@@ -199,7 +234,6 @@ describe('the HTTP base', () => {
         await Promise.race([
           new Promise(resolve => socket.once('drain', resolve)),
           new Promise(resolve => socket.once('close', resolve)),
-          sleep(2_000),
         ]);
     }
     assert.ok(sent < 50_000_000, `${sent} bytes were taken`);
@@ -328,10 +362,9 @@ describe('slow senders', () => {
   it('are cut off while they dribble headers, while they dribble a body, and when they say nothing', async () => {
     const data = mkdtempSync(join(tmpdir(), 'strongroom-slow-'));
     const { key } = await makeOrganization(['--data', data], 'Slow', 'enterprise', 0);
-    const timeouts = { headers: 300, request: 600, silence: 900, checkEvery: 50 };
+    const timeouts = { headers: 300, request: 600, stranger: 400, silence: 900, checkEvery: 50 };
     const config = readConfig(serveOptions, ['--data', data, '--port', '0'], {});
     const running = await serve(config, { report: () => {}, timeouts });
-    const started = performance.now();
     const heads = raw(running.url, 'GET /v1/health HTTP/1.1\r\nHost:');
     const silent = raw(running.url, '');
     const body = raw(
@@ -339,10 +372,9 @@ describe('slow senders', () => {
       `POST /v1/vaults HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{`,
     );
     assert.equal((await heads).status, 400);
-    assert.match((await heads).body, /must arrive sooner/);
+    assert.match((await heads).body, /took too long to arrive/);
     assert.notEqual((await body).status, 200);
     await silent;
-    assert.ok(performance.now() - started < 4_000, 'all three were cut off in time');
     await running.stop();
     await rm(data, { recursive: true, force: true });
   });
@@ -443,22 +475,34 @@ describe('TLS', () => {
     const service = await startService({ flags: ['--tls-cert', certFile, '--tls-key', keyFile] });
     assert.equal(await trusting(service.url, authorityPem, '/v1/health'), 200);
     const before = await servedName(service.url, authorityPem);
+    // Both files are seen to change together or apart; that a pair which does not fit is not served, the next test holds.
     writeFileSync(certFile, second.cert);
-    await sleep(1_300);
-    assert.equal(
-      await servedName(service.url, authorityPem),
-      before,
-      'a pair that does not fit is not served',
-    );
     writeFileSync(keyFile, second.key);
-    let now = before;
-    for (let turn = 0; turn < 40 && now === before; turn++) {
-      await sleep(100);
-      now = await servedName(service.url, authorityPem);
-    }
-    assert.notEqual(now, before);
+    await eventually(async () => (await servedName(service.url, authorityPem)) !== before);
     await service.stop();
     await rm(folder, { recursive: true, force: true });
+  });
+
+  it('a certificate is read again when that is asked for, and one that does not fit is refused and not served', async () => {
+    const made = async () => {
+      const data = mkdtempSync(join(tmpdir(), 'strongroom-tls-'));
+      const tls = await openTls(readConfig(serveOptions, ['--data', data, '--tls', 'auto'], {}));
+      return { at: (name: string) => join(data, 'tls', name), pair: tls!.current, data };
+    };
+    const [first, second] = [await made(), await made()];
+    const flags = ['--tls-cert', first.at('server.pem'), '--tls-key', first.at('server-key.pem')];
+    const tls = (await openTls(readConfig(serveOptions, flags, {})))!;
+    const served: unknown[] = [tls.current];
+    tls.onChange(pair => served.push(pair));
+    await tls.reload();
+    renameSync(second.at('server.pem'), first.at('server.pem'));
+    await assert.rejects(tls.reload());
+    renameSync(second.at('server-key.pem'), first.at('server-key.pem'));
+    await tls.reload();
+    tls.close();
+    assert.deepEqual(served.slice(0, 2), [first.pair, first.pair]);
+    assert.deepEqual(served[2], second.pair);
+    for (const { data } of [first, second]) await rm(data, { recursive: true, force: true });
   });
 
   it('listening beyond loopback needs TLS, or a proxy that has it', async () => {
@@ -466,7 +510,7 @@ describe('TLS', () => {
     const open = (...flags: string[]) =>
       serve(readConfig(serveOptions, ['--data', data, '--port', '0', ...flags], {}), { report: () => {} });
     for (const host of ['0.0.0.0', '::', '10.0.0.1', '127.0.0.1.example.org', '128.0.0.1', 'example.org']) {
-      await assert.rejects(open('--host', host), /--host is not loopback/);
+      await assert.rejects(open('--host', host), /--host is not a loopback address/);
     }
     for (const flags of [
       ['--tls', 'auto'],
@@ -483,23 +527,16 @@ describe('TLS', () => {
 describe('draining', () => {
   it('answers in flight finish and end their connection, and no new connection is taken', async () => {
     const service = await startService();
-    const { hostname, port } = new URL(service.url);
-    const socket = connect(Number(port), hostname);
-    let answers = '';
-    socket.on('data', chunk => {
-      answers += chunk;
-    });
     const body = '{"name":"slow"}';
-    socket.write(
+    const { held, answer } = await holdInFlight(
+      service.url,
       `POST /v1/vaults HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
-    await sleep(200);
     const stopped = service.stop();
-    await sleep(100);
-    await assert.rejects(callService(service.url, 'GET', '/v1/health'), 'no new connection');
-    socket.write(`${body}GET /v1/vaults HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await eventually(() => isTurnedAway(service.url));
+    held.socket.write(`${body}GET /v1/vaults HTTP/1.1\r\nHost: a\r\n\r\n`);
     await stopped;
-    assert.match(answers, /^HTTP\/1\.1 200 /);
-    assert.match(answers, /connection: close/i);
+    assert.match(answer(), /^HTTP\/1\.1 200 /);
+    assert.match(answer(), /connection: close/i);
   });
 });

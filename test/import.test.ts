@@ -36,7 +36,7 @@ test('a .env file: quotes, comments, export, escapes and values over several lin
 test('lines that are no assignment are counted, never repeated', () => {
   const { items, problems } = parseText('A=1\nhunter2 hunter2\n');
   assert.equal(items.length, 1);
-  assert.deepEqual(problems, ['1 line is not NAME=value, and left out.']);
+  assert.deepEqual(problems, ['Skipped 1 line not in the form NAME=value.']);
 });
 
 test('JSON: an object, a list of names and values, and what is no string', () => {
@@ -48,7 +48,7 @@ test('JSON: an object, a list of names and values, and what is no string', () =>
     ['A', '1'],
     ['B', '2'],
   ]);
-  assert.deepEqual(parseText('{"A":').problems, ['This looks like JSON, but is not complete.']);
+  assert.deepEqual(parseText('{"A":').problems, ['This looks like JSON but can’t be parsed.']);
 });
 
 test('PEM: keys one by one, certificates as one chain', () => {

@@ -3,8 +3,10 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { describe, test } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import { generateKey, importKey, type KeySpec } from '../src/material/key-material.ts';
+import { works } from '../src/material/key-proof.ts';
 import { rc2Blocks } from '../src/material/rc2.ts';
 import { bits, ids, int, octets, oid, pbes2, pbkdf2, pem, scrypt, seq, tlv, unpem } from './der-build.ts';
+import { isImmediate } from './effort.ts';
 import vectors from './vectors/material.json' with { type: 'json' };
 
 const files = vectors.pem;
@@ -68,13 +70,25 @@ describe('a key of each kind, generated, comes back the same', () => {
     });
 });
 
-test('generating an RSA key lets other work run meanwhile', async () => {
-  let ticks = 0;
-  const timer = setInterval(() => ticks++, 1);
-  await generateKey({ key_type: 'RSA', key_size: 4096 });
-  clearInterval(timer);
-  assert.ok(ticks > 0);
-});
+for (const curve of ['P-256', 'P-384', 'P-521', 'secp256k1']) {
+  test(`a ${curve} key with the public half of another is refused because it does not work with it`, async () => {
+    const [one, other] = [1, 2].map(() => generateKeyPairSync('ec', { namedCurve: curve }));
+    const point = ({ publicKey }: { publicKey: KeyObject }) => {
+      const { x, y } = publicKey.export({ format: 'jwk' });
+      return Buffer.concat([Buffer.from([4]), Buffer.from(x!, 'base64url'), Buffer.from(y!, 'base64url')]);
+    };
+    for (const [type, label] of [
+      ['pkcs8', 'PRIVATE KEY'],
+      ['sec1', 'EC PRIVATE KEY'],
+    ] as const) {
+      const der = one!.privateKey.export({ format: 'der', type });
+      const at = der.indexOf(point(one!));
+      point(other!).copy(der, at);
+      assert.ok(at > 0 && !works(createPrivateKey({ key: der, format: 'der', type }), { curve } as never));
+      await refused(importKey(pem(label, der)), 'pem', /does not work with its public key/);
+    }
+  });
+}
 
 describe('an import accepts', () => {
   const rsaKey = createPrivateKey(files.rsa_pkcs8);
@@ -141,9 +155,9 @@ describe('an import says what is wrong', () => {
     );
 
   const cases: [name: string, text: string, secret: string | undefined, field: string, reason: RegExp][] = [
-    ['a missing passphrase', files.scrypt, undefined, 'passphrase', /needed/],
+    ['a missing passphrase', files.scrypt, undefined, 'passphrase', /required/],
     ['a wrong passphrase', files.scrypt, 'wrong', 'passphrase', /wrong/],
-    ['a missing passphrase of a legacy key', files.legacy_encrypted, undefined, 'passphrase', /needed/],
+    ['a missing passphrase of a legacy key', files.legacy_encrypted, undefined, 'passphrase', /required/],
     ['a wrong passphrase of a legacy key', files.legacy_encrypted, 'wrong', 'passphrase', /wrong/],
     ['no PEM', 'hello', undefined, 'pem', /outside/],
     ['several keys', files.pkcs8 + files.rsa_pkcs8, undefined, 'pem', /more than one key/],
@@ -164,7 +178,8 @@ describe('an import says what is wrong', () => {
 
 test('absurd costs are refused before anything is derived, even without a passphrase', async () => {
   const text = pem('ENCRYPTED PRIVATE KEY', seq(pbes2(pbkdf2(2 ** 31)), octets(Buffer.alloc(160))));
-  await refused(importKey(text), 'pem', /iteration count/);
+  const refusing = () => refused(importKey(text), 'pem', /iteration count/);
+  assert.ok(await isImmediate(refusing), 'nothing was derived');
 });
 
 test('RC2 passes the vectors of RFC 2268', () => {

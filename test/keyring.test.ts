@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { createPublicKey, verify } from 'node:crypto';
+import crypto, { createPublicKey, verify } from 'node:crypto';
 import {
   chmodSync,
+  chownSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -20,7 +21,9 @@ import { Keyring, type Place, type StampField } from '../src/keyring/keyring.ts'
 import { MemorySeal } from '../src/keyring/memory.ts';
 import { keyFile } from '../src/keyring/root-key/key-file.ts';
 import { type Costs, passphrase } from '../src/keyring/root-key/passphrase.ts';
-import { RootKeyError } from '../src/keyring/root-key/root-key.ts';
+import { KeyringDamaged, RootKeyError } from '../src/keyring/root-key/root-key.ts';
+import { KeyringWrapper } from '../src/keyring/stored-keyring.ts';
+import { callsTo } from './effort.ts';
 import { fixedRandom } from './fixed-random.ts';
 
 const frozen = JSON.parse(readFileSync(new URL('vectors/keyring.json', import.meta.url), 'utf8'));
@@ -45,6 +48,20 @@ const refused = (what: RegExp) => (error: unknown) => {
   return true;
 };
 
+const isDamage = (error: unknown) =>
+  error instanceof KeyringDamaged && refused(/^the stored keyring is damaged/)(error);
+
+/** Cut off in several places, and with one byte changed at each of these. */
+function damages(wrapped: Buffer, flips: readonly number[]): Buffer[] {
+  const cuts = [0, 5, 6, 27, 33].map(length => wrapped.subarray(0, length));
+  const flipped = flips.map(at => {
+    const bytes = Buffer.from(wrapped);
+    bytes[at]! ^= 1;
+    return bytes;
+  });
+  return [...cuts, ...flipped];
+}
+
 describe('the frozen keyring', () => {
   const fields: StampField[] = frozen.stampFields.map((field: StampField | number[]) =>
     Array.isArray(field) ? Uint8Array.from(field) : field,
@@ -68,8 +85,8 @@ describe('the frozen keyring', () => {
     const vault = ring.openVault(frozen.place, unhex(frozen.vaultKey));
     assert.equal(vault.open(frozen.value, unhex(frozen.sealed)).toString(), frozen.plain);
     const place = { type: 'webhook', resource: frozen.value.resource, field: 'secret', version: 1 };
-    const box = ring.organizationBox(frozen.place.organization);
-    assert.equal(box.open(place, unhex(frozen.organizationSealed)).toString(), 'whsec_');
+    const sealer = ring.organizationSealer(frozen.place.organization);
+    assert.equal(sealer.open(place, unhex(frozen.organizationSealed)).toString(), 'whsec_');
   });
 
   it('seals, stamps, digests, marks and signs as earlier releases did', async () => {
@@ -96,24 +113,24 @@ describe('the keyring', () => {
   const wrapped = ring.createVaultKey(vault);
 
   it('opens a value in its place alone: any other member of the context fails', () => {
-    const box = ring.openVault(vault, wrapped);
-    const sealed = box.seal(place, Buffer.from('x'));
-    assert.equal(box.open(place, sealed).toString(), 'x');
+    const sealer = ring.openVault(vault, wrapped);
+    const sealed = sealer.seal(place, Buffer.from('x'));
+    assert.equal(sealer.open(place, sealed).toString(), 'x');
     const elsewhere: Place[] = [
       { ...place, type: 'key' },
       { ...place, resource: 'r2' },
       { ...place, field: 'labels' },
       { ...place, version: 2 },
     ];
-    for (const other of elsewhere) assert.throws(() => box.open(other, sealed), Unsealable);
+    for (const other of elsewhere) assert.throws(() => sealer.open(other, sealed), Unsealable);
   });
 
   it('two swapped ciphertexts of one vault both fail', () => {
-    const box = ring.openVault(vault, wrapped);
+    const sealer = ring.openVault(vault, wrapped);
     const other = { ...place, resource: 'r2' };
-    const [first, second] = [box.seal(place, Buffer.from('1')), box.seal(other, Buffer.from('2'))];
-    assert.throws(() => box.open(place, second), Unsealable);
-    assert.throws(() => box.open(other, first), Unsealable);
+    const [first, second] = [sealer.seal(place, Buffer.from('1')), sealer.seal(other, Buffer.from('2'))];
+    assert.throws(() => sealer.open(place, second), Unsealable);
+    assert.throws(() => sealer.open(other, first), Unsealable);
   });
 
   it('a vault key opens in its vault, its organization and its deployment alone', () => {
@@ -130,23 +147,23 @@ describe('the keyring', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), fc.string(), (a, b, c, d) => {
         fc.pre(a !== c || b !== d);
-        const box = ring.openVault(vault, wrapped);
-        const sealed = box.seal({ ...place, type: a, resource: b }, Buffer.from('x'));
-        assert.throws(() => box.open({ ...place, type: c, resource: d }, sealed), Unsealable);
+        const sealer = ring.openVault(vault, wrapped);
+        const sealed = sealer.seal({ ...place, type: a, resource: b }, Buffer.from('x'));
+        assert.throws(() => sealer.open({ ...place, type: c, resource: d }, sealed), Unsealable);
       }),
     );
-    const box = ring.openVault(vault, wrapped);
-    const sealed = box.seal({ ...place, type: 'ab', resource: 'c' }, Buffer.from('x'));
-    assert.throws(() => box.open({ ...place, type: 'a', resource: 'bc' }, sealed), Unsealable);
+    const sealer = ring.openVault(vault, wrapped);
+    const sealed = sealer.seal({ ...place, type: 'ab', resource: 'c' }, Buffer.from('x'));
+    assert.throws(() => sealer.open({ ...place, type: 'a', resource: 'bc' }, sealed), Unsealable);
   });
 
   it('a new term opens everything of the old one, and moves vault keys once', () => {
     const sealed = ring.openVault(vault, wrapped).seal(place, Buffer.from('x'));
-    const box = ring.organizationBox('o1').seal(place, Buffer.from('y'));
+    const sealer = ring.organizationSealer('o1').seal(place, Buffer.from('y'));
     const rotated = ring.rotate(1);
     assert.equal(rotated.term, ring.term + 1);
     assert.equal(rotated.openVault(vault, wrapped).open(place, sealed).toString(), 'x');
-    assert.equal(rotated.organizationBox('o1').open(place, box).toString(), 'y');
+    assert.equal(rotated.organizationSealer('o1').open(place, sealer).toString(), 'y');
     const moved = rotated.rewrapVaultKey(vault, wrapped)!;
     assert.equal(rotated.openVault(vault, moved).open(place, sealed).toString(), 'x');
     assert.equal(rotated.rewrapVaultKey(vault, moved), null);
@@ -156,18 +173,18 @@ describe('the keyring', () => {
 
   it('a living keyring adopts a newer state of itself, and of nothing else', () => {
     const living = Keyring.create('deployment');
-    const box = living.organizationBox('o1');
-    const old = box.seal(place, Buffer.from('old'));
+    const sealer = living.organizationSealer('o1');
+    const old = sealer.seal(place, Buffer.from('old'));
     const second = living.rotate(1);
     const third = second.rotate(2).retire([1, 2, 3]);
     assert.deepEqual(third.terms, [{ id: 3, started: 2 }]);
-    const fresh = third.organizationBox('o1').seal(place, Buffer.from('new'));
+    const fresh = third.organizationSealer('o1').seal(place, Buffer.from('new'));
     assert.equal(living.knows(fresh), false);
     living.adopt(third);
-    assert.equal(box.open(place, fresh).toString(), 'new');
-    assert.equal(box.open(place, old).toString(), 'old', 'what it has read already still opens');
-    assert.ok(living.isCurrent(box.seal(place, Buffer.from('x'))));
-    assert.throws(() => third.organizationBox('o1').open(place, old), Unsealable);
+    assert.equal(sealer.open(place, fresh).toString(), 'new');
+    assert.equal(sealer.open(place, old).toString(), 'old', 'what it has read already still opens');
+    assert.ok(living.isCurrent(sealer.seal(place, Buffer.from('x'))));
+    assert.throws(() => third.organizationSealer('o1').open(place, old), Unsealable);
     assert.throws(() => living.adopt(second), Unsealable);
     assert.throws(() => living.adopt(Keyring.create('deployment').rotate(1).rotate(2).rotate(3)), Unsealable);
     assert.equal(living.term, 3);
@@ -258,27 +275,66 @@ describe('the key file', () => {
     for (const length of [0, 10, 23, 40, 66]) {
       const cut = keyFileHolding(frozen.rootKeyFile, 0o600);
       truncateSync(cut, length);
-      await assert.rejects(keyFile(cut).open(), refused(/does not hold a Strongroom root key/));
+      await assert.rejects(keyFile(cut).open(), refused(/does not contain a Strongroom root key/));
     }
     for (const text of [
       'not a key\n',
       `strongroom-root-key-v2:${'A'.repeat(43)}=\n`,
       `${frozen.rootKeyFile}x`,
     ]) {
-      await assert.rejects(keyFile(keyFileHolding(text)).open(), refused(/does not hold/));
+      await assert.rejects(keyFile(keyFileHolding(text)).open(), refused(/does not contain/));
     }
     for (const mode of [0o440, 0o404, 0o644, 0o420]) {
       await assert.rejects(keyFile(keyFileHolding(frozen.rootKeyFile, mode)).open(), refused(/chmod 400/));
     }
   });
 
-  it('a wrapped keyring that was edited is refused', async () => {
+  it('one that root owns may be read by its group, where that is how the service can read it, and by nobody else', async t => {
+    if (process.geteuid?.() !== 0) return t.skip('only root can give a file to root');
+    await keyFile(keyFileHolding(frozen.rootKeyFile, 0o440), 12_345).open();
+    for (const mode of [0o444, 0o460, 0o450, 0o404]) {
+      await assert.rejects(
+        keyFile(keyFileHolding(frozen.rootKeyFile, mode), 12_345).open(),
+        refused(/chmod 400/),
+      );
+    }
+  });
+
+  it('one that another user owns is refused in a folder where they or others could have put it, and no other', async () => {
+    const path = keyFileHolding(frozen.rootKeyFile);
+    const folder = join(path, '..');
+    const owner = statSync(path).uid;
+    // Root can give the file away; anyone else lets the process be another than they are.
+    const stranger = owner === 0 ? 12_345 : owner;
+    const self = owner === 0 ? 0 : owner + 1;
+    if (owner === 0) chownSync(path, stranger, stranger);
+    const opened = keyFile(path, self).open();
+    if (owner === 0) {
+      await opened;
+      for (const mode of [0o770, 0o707, 0o777, 0o1777]) {
+        chmodSync(folder, mode);
+        await assert.rejects(keyFile(path, self).open(), refused(/belongs to another user/));
+      }
+      chmodSync(folder, 0o700);
+      chownSync(folder, stranger, stranger);
+    } else await assert.rejects(opened, refused(/belongs to another user/));
+    await assert.rejects(keyFile(path, self).open(), refused(/belongs to another user/));
+    await keyFile(path, stranger).open();
+  });
+
+  it('a damaged keyring says that it is damaged, wherever that is, and blames no key', async () => {
     const root = await keyFile(freshPath()).create();
-    const wrapped = await Keyring.create('d').wrap(root);
-    for (let at = 0; at < wrapped.length; at += 7) {
-      const edited = Buffer.from(wrapped);
-      edited[at]! ^= 1;
-      await assert.rejects(Keyring.unwrap(root, edited), refused(/is not the one/));
+    const wrapped = Buffer.from(await Keyring.create('d').wrap(root));
+    const namesKey = (at: number) => at >= 2 && at < 6;
+    const places = [...wrapped.keys()].filter(at => at < 40 || at % 7 === 0);
+    for (const damaged of damages(
+      wrapped,
+      places.filter(at => !namesKey(at)),
+    )) {
+      await assert.rejects(Keyring.unwrap(root, damaged), isDamage);
+    }
+    for (const renamed of damages(wrapped, places.filter(namesKey)).slice(-4)) {
+      await assert.rejects(Keyring.unwrap(root, renamed), refused(/is not the one/));
     }
   });
 });
@@ -332,18 +388,52 @@ describe('the passphrase', () => {
       [20, 0xffffffff],
       [24, 0],
       [24, 65],
-      [20, 2],
     ];
-    for (const [offset, value] of edits) {
+    const derivations = (offset: number, value: number) => {
       const edited = Buffer.from(wrapped);
       edited.writeUInt32BE(value, offset);
-      const started = performance.now();
-      await assert.rejects(unwrapWith(words, edited), RootKeyError);
-      assert.ok(performance.now() - started < 2_000, 'refused quickly');
-    }
+      return callsTo(crypto, 'argon2', () => assert.rejects(unwrapWith(words, edited), RootKeyError));
+    };
+    for (const [offset, value] of edits)
+      assert.deepEqual(await derivations(offset, value), [], `${value} at ${offset}`);
+    assert.equal((await derivations(20, 2)).length, 1, 'costs within the bounds are tried');
     for (const length of [0, 10, 27, 28, 40]) {
       await assert.rejects(unwrapWith(words, wrapped.subarray(0, length)), RootKeyError);
     }
+  });
+
+  it('a damaged keyring says so where that shows; else the passphrase is doubted, and damage named too', async () => {
+    const wrapped = Buffer.from(await wrapWith(words));
+    for (const damaged of damages(wrapped, [28, 29, 33])) {
+      await assert.rejects(unwrapWith(words, damaged), isDamage);
+    }
+    for (const [memory, lanes] of [
+      [0xffffffff, 4],
+      [31, 4],
+    ] as const) {
+      const edited = Buffer.from(wrapped);
+      edited.writeUInt32BE(memory, 16);
+      edited.writeUInt32BE(lanes, 24);
+      await assert.rejects(unwrapWith(words, edited), isDamage);
+    }
+    const flipped = damages(wrapped, [wrapped.length - 1]).at(-1)!;
+    for (const [given, bytes] of [
+      ['another passphrase', wrapped],
+      [words, flipped],
+    ] as const) {
+      await assert.rejects(
+        unwrapWith(given, bytes),
+        error => !(error instanceof KeyringDamaged) && refused(/is not the one/)(error),
+      );
+    }
+  });
+
+  it('what runs out inside of argon2 is no wrong passphrase', async t => {
+    const wrapped = await wrapWith(words);
+    t.mock.method(crypto, 'argon2', (_kind: string, _parameters: object, done: (error: Error) => void) =>
+      done(new Error('out of memory')),
+    );
+    await assert.rejects(unwrapWith(words, wrapped), /^Error: out of memory$/);
   });
 
   it('costs by default are argon2id with 128 MiB and three passes', async () => {
@@ -352,5 +442,20 @@ describe('the passphrase', () => {
       [16, 20, 24].map(at => wrapped.readUInt32BE(at)),
       [128 * 1024, 3, 4],
     );
+  });
+});
+
+describe('the stored keyring', () => {
+  it('is damaged where its record can’t be read, with whichever root key', async () => {
+    const source = keyFile(freshPath());
+    const lock = new KeyringWrapper(source);
+    const stored = await lock.wrap(Keyring.create('d'));
+    const { provider, wrapped } = JSON.parse(Buffer.from(stored).toString());
+    const records = ['', '{', 'null', '[]', JSON.stringify({ provider }), JSON.stringify({ wrapped })];
+    for (const record of [...records, JSON.stringify({ provider, wrapped: wrapped.slice(0, 40) })]) {
+      await assert.rejects(lock.unwrap(Buffer.from(record)), isDamage);
+      await assert.rejects(new KeyringWrapper(source).opens(Buffer.from(record)), isDamage);
+    }
+    assert.equal(await new KeyringWrapper(source).opens(stored), true);
   });
 });

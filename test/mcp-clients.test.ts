@@ -1,7 +1,11 @@
 /** Driven by clients that others wrote: what they accept is what the endpoint must be. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -13,7 +17,8 @@ import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js
 import { StdioClientTransport as FirstStdioTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as sdk from '@modelcontextprotocol/server';
-import * as wire from '../src/mcp/wire.ts';
+import { mintToken } from '../src/access/token.ts';
+import * as wire from '../src/mcp/protocol-constants.ts';
 import { startWorld, value, type World } from './mcp-world.ts';
 
 const run = promisify(execFile);
@@ -280,30 +285,51 @@ describe('strongroom mcp', () => {
     assert.deepEqual(lines, [
       [2, 'strongroom: STRONGROOM_URL is required: the address of the service\n'],
       [2, 'strongroom: STRONGROOM_ACCESS_KEY is required: a vault access key\n'],
-      [2, 'strongroom: STRONGROOM_URL must begin with https://, for a key is sent there\n'],
+      [2, 'strongroom: STRONGROOM_URL must begin with https://, because an access key is sent there\n'],
     ]);
   });
 
-  it('prints a client’s configuration, which holds no key', async () => {
-    const guide = await readFile(join(root, 'docs/agents.md'), 'utf8');
-    for (const client of ['claude-code', 'claude-desktop', 'cursor', 'vscode']) {
-      const { stdout } = await start(
-        { STRONGROOM_ACCESS_KEY: 'sr_vault_secret' },
-        'config',
-        '--client',
-        client,
-        '--url',
-        'https://vault.example.com',
+  it('follows no redirect, neither with the key nor without it', async () => {
+    const asked: string[] = [];
+    const elsewhere = createServer((request, response) => {
+      asked.push(`elsewhere ${request.url} ${request.headers.authorization}`);
+      response.end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(elsewhere, 'listening');
+    const { port: otherPort } = elsewhere.address() as AddressInfo;
+    for (const [status, location] of [
+      [307, '/taken'],
+      [302, '/taken'],
+      [308, `http://127.0.0.1:${otherPort}/taken`],
+    ] as const) {
+      const redirecting = createServer((request, response) => {
+        if (request.url !== '/mcp') asked.push(`${request.url} ${request.headers.authorization}`);
+        // The check at the start succeeds: the calls are what is redirected.
+        if (request.headers['mcp-method'] === 'tools/call') response.writeHead(status, { location }).end();
+        else
+          response.setHeader('content-type', 'application/json').end('{"jsonrpc":"2.0","id":1,"result":{}}');
+      }).listen(0, '127.0.0.1');
+      await once(redirecting, 'listening');
+      const { port } = redirecting.address() as AddressInfo;
+      const client = new FirstClient(identity);
+      await client.connect(
+        new FirstStdioTransport({
+          command: process.execPath,
+          args: [strongroom, 'mcp'],
+          env: {
+            PATH: process.env.PATH!,
+            STRONGROOM_URL: `http://127.0.0.1:${port}`,
+            STRONGROOM_ACCESS_KEY: mintToken('vault', randomUUID()),
+          },
+          stderr: 'ignore',
+        }),
       );
-      const text = JSON.stringify(JSON.parse(stdout));
-      assert.match(text, /https:\/\/vault\.example\.com/);
-      assert.doesNotMatch(text, /sr_vault_secret/);
-      assert.ok(guide.includes(stdout), `docs/agents.md shows the same for ${client}`);
+      const result = await client.callTool({ name: 'secrets.list', arguments: {} });
+      assert.equal(result.isError, true, JSON.stringify(result));
+      await client.close();
+      redirecting.close();
     }
-    assert.match(
-      (await start({}, 'config', '--client', 'inspector')).stdout,
-      /^npx .*--method tools\/list\n$/,
-    );
-    assert.equal((await start({}, 'config', '--client', 'other')).code, 2);
+    elsewhere.close();
+    assert.deepEqual(asked, []);
   });
 });

@@ -6,7 +6,9 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { callService, engines } from './harness.ts';
+import { mintToken } from '../src/access/token.ts';
+import { forged } from './forged.ts';
+import { callService, engines, eventually } from './harness.ts';
 import {
   bareCall,
   bareSession,
@@ -96,7 +98,7 @@ describe('the tool endpoint refuses, clearly and without repeating what was sent
     );
     assert.deepEqual(
       await status('secrets.list', { unknown: 'marker' }),
-      refusal('unknown is not a member of this request'),
+      refusal('unknown is not a field of this request'),
     );
     assert.deepEqual(await status('secrets.search', {}), refusal('name or tag is required'));
     assert.deepEqual(await status('keys.get', {}), refusal('id is required'));
@@ -179,10 +181,11 @@ describe('the tool endpoint refuses, clearly and without repeating what was sent
     assert.equal(await status(world.accessKey), 401);
     assert.equal(await status(world.service.key), 401);
     assert.equal(await status('sr_pub_marker'), 401);
-    const brief = await make({ expiration_date: new Date(Date.now() + 60_000).toISOString() });
-    world.service.clock.offset = 120_000;
+    assert.equal(await status(mintToken('pub', world.vaultId)), 401);
+    assert.equal(await status(forged(good.token)), 401);
+    const brief = await make({ expiration_date: new Date(world.service.clock.now() + 60_000).toISOString() });
+    world.service.clock.pass(120_000);
     assert.equal(await status(brief.token), 401);
-    world.service.clock.offset = 0;
     await world.service.call('DELETE', `/v1/public-tokens/${good.id}`);
     assert.equal(await status(good.token), 401);
     const list = await modernCall(url, 'secrets.list', { code: brief.token }, { key: world.accessKey });
@@ -242,6 +245,51 @@ describe('the tool endpoint refuses, clearly and without repeating what was sent
     }
     const get = await callService(url, 'GET', '/mcp', undefined, null, { origin: 'http://evil.example' });
     assert.equal(get.status, 403);
+  });
+
+  it('a key that is sent and not good, with 401 on every method; no key at all is fine', async () => {
+    const revoked = await makeAccessKey(world.service, world.vaultId);
+    await world.service.call('DELETE', `/v1/access-keys/${revoked.id}`);
+    const keys = [revoked.token, world.service.key, 'sr_vault_marker', session];
+    const modern = {
+      headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' },
+    };
+    const messages: [body: unknown, call: object][] = [
+      [{ method: 'initialize' }, {}],
+      [
+        rpc('initialize', {
+          protocolVersion: '2025-06-18',
+          capabilities: {},
+          clientInfo: { name: 'x', version: '1' },
+        }),
+        {},
+      ],
+      [rpc('tools/list'), { session }],
+      [rpc('ping'), { session }],
+      [rpc('tools/call', { name: 'secrets.list' }), { session }],
+      [{ jsonrpc: '2.0', method: 'notifications/initialized' }, { session }],
+      [rpc('server/discover', { _meta: envelope }), modern],
+    ];
+    for (const [body, call] of messages) {
+      for (const key of keys) {
+        const answer = await post(url, body, { ...call, key });
+        assert.equal(answer.status, 401, `${JSON.stringify(body)} ${answer.text}`);
+        assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+        assert.doesNotMatch(answer.text, /marker/);
+        assert.equal(answer.headers.get('mcp-session-id'), null);
+      }
+      const basic = {
+        ...call,
+        headers: { ...(call as { headers?: object }).headers, authorization: 'Basic eDp5' },
+      };
+      assert.equal((await post(url, body, basic)).status, 401);
+      const none = await post(url, body, call);
+      assert.ok(none.status === 200 || none.status === 202, `${JSON.stringify(body)} ${none.text}`);
+      world.service.clock.pass(61_000); // So many failures in one minute would be limited.
+    }
+    const logs = await world.service.call('GET', `/v1/request-logs?access_key_id=${revoked.id}`);
+    assert.equal(logs.body.pagination.total, messages.length, 'each is in the log of the key’s vault');
+    assert.equal(logs.body.data[0].vault_id, world.vaultId);
   });
 
   it('a stream, because it opens none', async () => {
@@ -369,6 +417,8 @@ for (const engine of engines) {
       assert.match(session, /^sr_mcp_/);
       assert.equal(await status(undefined), 400);
       assert.equal(await status('sr_mcp_unknown'), 404);
+      assert.equal(await status(mintToken('mcp', world.vaultId)), 404);
+      assert.equal(await status(forged(session)), 404);
       assert.equal(await status(world.accessKey), 404);
       assert.equal(await status(`${session.slice(0, -1)}${session.endsWith('A') ? 'B' : 'A'}`), 404);
       assert.equal(await status(session), 200);
@@ -386,8 +436,8 @@ for (const engine of engines) {
       assert.equal(result.structuredContent.status, 401);
     });
 
-    it('serve the first key that used them and refuse every other', async () => {
-      const session = await bareSession(url);
+    it('opened with a key in the header refuse any other in a later one, on every method', async () => {
+      const session = await bareSession(url, world.accessKey);
       const other = await makeAccessKey(world.service, world.vaultId);
       assert.equal(await status(session), 200);
       const refused = await list(session, other.token);
@@ -395,6 +445,8 @@ for (const engine of engines) {
       assert.doesNotMatch(refused.text, /DATABASE_URL/);
       const logs = await world.service.call('GET', '/v1/request-logs?limit=1');
       assert.deepEqual([logs.body.data[0].status, logs.body.data[0].access_key_id], [403, other.id]);
+      assert.equal((await post(url, rpc('tools/list'), { session, key: other.token })).status, 403);
+      assert.equal((await post(url, rpc('tools/list'), { session })).status, 200, 'no key is no other key');
       const end = (key: string) =>
         callService(url, 'DELETE', '/mcp', undefined, key, { 'mcp-session-id': session });
       assert.equal((await end(other.token)).status, 403);
@@ -402,26 +454,41 @@ for (const engine of engines) {
       assert.equal((await end(world.accessKey)).status, 200);
     });
 
-    it('serve one of two keys that come first at the same time', async () => {
-      const other = await makeAccessKey(world.service, world.vaultId);
+    it('carry calls to several vaults, each by its own arguments', async () => {
+      const second = (await world.service.call('POST', '/v1/vaults', { name: 'second' })).body.id;
+      await world.service.call('POST', '/v1/secrets', { vault_id: second, name: 'ONE', value: 'x' });
+      const { token } = await makeAccessKey(world.service, second);
+      const connections = [
+        { vaultId: world.vaultId, accessKey: world.accessKey },
+        { vaultId: second, accessKey: token },
+        { vaultId: world.vaultId, accessKey: world.accessKey },
+      ];
+      for (const session of [await bareSession(url), await bareSession(url, world.accessKey)]) {
+        for (const vault of connections) {
+          const { result } = (await bareCall(url, 'secrets.list', { vault }, { session })).body;
+          assert.equal(result.structuredContent.vault?.id, vault.vaultId, JSON.stringify(result));
+        }
+      }
+    });
+
+    it('that were opened without a key belong to none', async () => {
       const session = await bareSession(url);
-      const both = await Promise.all([status(session), status(session, other.token)]);
-      assert.deepEqual(both.sort(), [200, 403]);
+      const other = await makeAccessKey(world.service, world.vaultId);
+      assert.deepEqual([await status(session), await status(session, other.token)], [200, 200]);
     });
 
     it('are over after 24 hours without use, and live as long as they are used', async () => {
       const hour = 3_600_000;
       const [idle, used] = [await bareSession(url), await bareSession(url)];
-      world.service.clock.offset = 23 * hour;
+      world.service.clock.pass(23 * hour);
       assert.equal(await status(used), 200);
-      world.service.clock.offset = 25 * hour;
+      world.service.clock.pass(2 * hour);
       assert.equal(await status(idle), 404);
       assert.equal(await status(used), 200);
-      world.service.clock.offset = 0;
     });
 
     it('outlive a restart, and are stored as digests', async () => {
-      const session = await bareSession(url);
+      const session = await bareSession(url, world.accessKey);
       assert.equal(await status(session), 200);
       for (const file of await readdir(world.service.data)) {
         assert.equal((await readFile(join(world.service.data, file))).includes(session), false, file);
@@ -433,16 +500,28 @@ for (const engine of engines) {
       assert.equal(await status(session, other.token), 403);
     });
 
+    it('are opened by an address so often in a minute, and no more often', async () => {
+      world.service.clock.standInNewMinute();
+      const open = async () => (await post(url, { method: 'initialize' })).status;
+      const statuses: number[] = [];
+      for (let batch = 0; batch < 61; batch++)
+        statuses.push(...(await Promise.all(Array.from({ length: 10 }, open))));
+      assert.equal(statuses.filter(one => one === 200).length, 600);
+      assert.equal(statuses.filter(one => one === 429).length, 10);
+      world.service.clock.pass(60_000);
+      assert.equal(await open(), 200);
+      world.service.clock.run();
+    });
+
     if (engine === 'postgres') {
       it('are known to every replica, and end in all of them', async () => {
         const replica = await world.service.replica();
-        const session = await bareSession(url);
+        const session = await bareSession(url, world.accessKey);
         const other = await makeAccessKey(world.service, world.vaultId);
         assert.equal(await status(session, world.accessKey, replica.url), 200);
         assert.equal(await status(session, other.token), 403);
         await callService(replica.url, 'DELETE', '/mcp', undefined, null, { 'mcp-session-id': session });
-        await new Promise(resolve => setTimeout(resolve, 1000));
-        assert.equal(await status(session), 404);
+        await eventually(async () => (await status(session)) === 404);
       });
     }
   });

@@ -61,9 +61,16 @@ export function post(
   return callService(url, 'POST', path, body, key, all);
 }
 
-/** A session id, asked for in the bare form. */
-export async function bareSession(url: string): Promise<string> {
-  const answer = await post(url, { method: 'initialize' });
+/** A session id, asked for in the bare form, with the key in its header that shall belong to it. */
+export async function bareSession(url: string, key: string | null = null): Promise<string> {
+  const answer = await post(url, { method: 'initialize' }, { key });
+  return answer.headers.get('mcp-session-id')!;
+}
+
+/** A session of a revision of 2025. */
+export async function rpcSession(url: string, protocolVersion: string): Promise<string> {
+  const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  const answer = await post(url, { jsonrpc: '2.0', id: 0, method: 'initialize', params });
   return answer.headers.get('mcp-session-id')!;
 }
 

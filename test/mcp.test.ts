@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { forged } from './forged.ts';
 import { engines } from './harness.ts';
 import {
   bareCall,
@@ -113,6 +114,37 @@ for (const engine of engines) {
       assert.match((await call('secrets.get', { name: 'DATABASE_URL', includeValue: true })).text, /hunter2/);
     });
 
+    it('writes down whether a value was given or none, and which half of a key', async () => {
+      const token = (await world.service.call('POST', '/v1/public-tokens', { key_id: world.keyId })).body
+        .token;
+      const namesOnly = await makeAccessKey(world.service, world.vaultId, { names_only: true });
+      const requested = async (name: string, args: object, key: string | null = world.accessKey) => {
+        await modernCall(url, name, args, { key });
+        const { body } = await world.service.call(
+          'GET',
+          `/v1/request-logs?vault_id=${world.vaultId}&limit=1`,
+        );
+        return body.data[0].requested;
+      };
+      const secret = { name: 'DATABASE_URL' };
+      assert.equal(await requested('secrets.get', secret), 'secret=metadata DATABASE_URL');
+      assert.equal(
+        await requested('secrets.get', { ...secret, includeValue: true }),
+        'secret=value DATABASE_URL',
+      );
+      assert.equal(await requested('secrets.list', {}), 'secrets=names');
+      assert.equal(await requested('secrets.list', { namesOnly: false }), 'secrets');
+      assert.equal(await requested('secrets.list', { namesOnly: false }, namesOnly.token), 'secrets=names');
+      assert.equal(await requested('secrets.search', { tag: 'team' }), 'secrets=metadata');
+      assert.equal(await requested('keys.get', { id: world.keyId }), 'key=private signing');
+      assert.equal(
+        await requested('keys.get', { id: world.keyId, preferPublic: true }),
+        'key=public signing',
+      );
+      assert.equal(await requested('keys.get', { code: token }, null), 'key=public signing');
+      assert.equal(await requested('certificates.get', { id: world.certificateId }), 'certificate tls');
+    });
+
     it('gives a key with its PEM, and with preferPublic its public half', async () => {
       const call = { session, key: world.accessKey };
       const whole = (await bareCall(url, 'keys.get', { id: world.keyId }, call)).body.result
@@ -122,6 +154,8 @@ for (const engine of engines) {
       const half = (await bareCall(url, 'keys.get', { id: world.keyId, preferPublic: true }, call)).body
         .result;
       assert.equal(half.structuredContent.type, 'public');
+      assert.match(half.structuredContent.pem, /^-----BEGIN PUBLIC KEY-----/);
+      assert.doesNotMatch(JSON.stringify(half), /PRIVATE/);
       assert.equal(
         createPublicKey(half.structuredContent.pem).export({ type: 'spki', format: 'pem' }),
         createPublicKey(whole.pem).export({ type: 'spki', format: 'pem' }),
@@ -159,27 +193,28 @@ for (const engine of engines) {
         );
         return answer.body.result.structuredContent;
       };
-      const later = new Date(Date.now() + 3_600_000).toISOString();
+      const later = new Date(world.service.clock.now() + 3_600_000).toISOString();
       const future = await makeKey(world.service, world.vaultId, 'future', { activation_date: later });
       const brief = await makeKey(world.service, world.vaultId, 'brief', { expiration_date: later });
       assert.deepEqual(await refusal('keys.get', { id: future }), {
         status: 403,
         message: 'Resource not active',
       });
-      world.service.clock.offset = 7_200_000;
+      world.service.clock.pass(7_200_000);
       assert.deepEqual(await refusal('keys.get', { id: brief }), {
         status: 410,
         message: 'Resource expired',
       });
-      world.service.clock.offset = 0;
       const missing = { status: 404, message: 'Resource not found' };
       assert.deepEqual(await refusal('secrets.get', { name: 'NOT_THERE' }), missing);
       assert.deepEqual(await refusal('keys.get', { id: world.secretId }), missing);
       assert.deepEqual(await refusal('certificates.get', { id: 'no-id' }), missing);
       const unauthorized = { status: 401, message: 'Unauthorized' };
       assert.deepEqual(await refusal('secrets.list', {}, null), unauthorized);
-      assert.deepEqual(await refusal('secrets.list', {}, 'sr_vault_wrong'), unauthorized);
-      assert.deepEqual(await refusal('secrets.list', {}, world.service.key), unauthorized);
+      const wrong = (accessKey: string) => ({ vault: { vaultId: world.vaultId, accessKey } });
+      assert.deepEqual(await refusal('secrets.list', wrong('sr_vault_wrong'), null), unauthorized);
+      assert.deepEqual(await refusal('secrets.list', wrong(forged(world.accessKey)), null), unauthorized);
+      assert.deepEqual(await refusal('secrets.list', wrong(world.service.key), null), unauthorized);
       const elsewhere = { vault: { vaultId: world.keyId } };
       assert.deepEqual(await refusal('secrets.list', elsewhere), unauthorized);
     });
@@ -235,7 +270,7 @@ for (const engine of engines) {
     });
 
     it('counts calls against the key’s own limits', async () => {
-      world.service.clock.fixed = Date.now();
+      world.service.clock.stand();
       const limited = await makeAccessKey(world.service, world.vaultId, { rate_limit: 2 });
       const once = await makeAccessKey(world.service, world.vaultId, { max_uses: 1 });
       const status = async (key: string) =>
@@ -245,7 +280,7 @@ for (const engine of engines) {
         [undefined, undefined, 429],
       );
       assert.deepEqual([await status(once.token), await status(once.token)], [undefined, 401]);
-      world.service.clock.fixed = null;
+      world.service.clock.run();
     });
 
     it('writes each call down with the tool’s name, refused ones too, and nothing of the arguments', async () => {
@@ -268,7 +303,7 @@ for (const engine of engines) {
           ['keys.list', 401, '', '/mcp', 'POST'],
           ['secrets.get', 400, '', '/mcp', 'POST'],
           ['secrets.get', 404, 'secret', '/mcp', 'POST'],
-          ['secrets.get', 200, 'secret DATABASE_URL', '/mcp', 'POST'],
+          ['secrets.get', 200, 'secret=metadata DATABASE_URL', '/mcp', 'POST'],
         ],
       );
       assert.doesNotMatch(logs.text, /marker/);

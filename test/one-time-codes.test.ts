@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { codeAt, stepAt } from '../src/vault/accounts/one-time-codes.ts';
+import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
 import { engines } from './harness.ts';
 import {
   type Browser,
@@ -33,11 +33,11 @@ for (const engine of engines) {
     before(async () => {
       service = await startEmpty(engine);
       owner = await setUp(service);
-      service.clock.fixed = Math.floor(Date.now() / 30_000) * 30_000;
+      service.clock.standInNewMinute();
     });
     after(() => service.stop());
     beforeEach(() => {
-      service.clock.fixed! += 2 * minute;
+      service.clock.pass(2 * minute);
     });
 
     const code = (secret: string, steps = 0) =>
@@ -45,15 +45,17 @@ for (const engine of engines) {
 
     async function enrolled(email: string) {
       const { browser } = await invite(service, owner, email, 'viewer');
+      await browser.prove();
       const { secret, uri } = (await browser.post('/auth/totp/begin')).body;
       const confirmed = await browser.post('/auth/totp', { code: code(secret) });
       assert.equal(confirmed.status, 200, confirmed.text);
-      service.clock.fixed! += minute;
+      service.clock.pass(minute);
       return { browser, secret: secret as string, uri, recovery: confirmed.body.recovery_codes as string[] };
     }
 
     it('is begun with a seed for an authenticator, and is on once a first code was right', async () => {
       const { browser } = await invite(service, owner, 'begins@example.org', 'viewer');
+      await browser.prove();
       const { secret, uri } = (await browser.post('/auth/totp/begin')).body;
       assert.match(secret, /^[A-Z2-7]{32}$/);
       assert.ok(uri.startsWith('otpauth://totp/Strongroom:begins%40example.org?'));
@@ -70,6 +72,7 @@ for (const engine of engines) {
       const { browser } = await invite(service, owner, 'ends@example.org', 'viewer');
       const other = service.browser();
       await other.signIn('ends@example.org');
+      await browser.prove();
       const { secret } = (await browser.post('/auth/totp/begin')).body;
       assert.equal((await other.get('/v1/vaults')).status, 200);
       await browser.post('/auth/totp', { code: code(secret) });
@@ -149,13 +152,16 @@ for (const engine of engines) {
 
     it('is switched off by the password, or by a code, and by nothing else', async () => {
       const { browser, secret } = await enrolled('off@example.org');
-      assert.equal((await browser.post('/auth/totp/remove', {})).status, 400);
+      service.clock.pass(5 * minute);
+      assert.equal((await browser.post('/auth/totp/remove', {})).body.error.code, 'PROOF_REQUIRED');
       assert.equal((await browser.post('/auth/totp/remove', { password: 'wrong password' })).status, 400);
       assert.equal((await browser.post('/auth/totp/remove', { code: '000000' })).status, 400);
       assert.equal((await browser.post('/auth/totp/remove', { password })).status, 200);
       assert.equal((await service.browser().signIn('off@example.org')).status, 200);
+      await browser.prove();
       const again = (await browser.post('/auth/totp/begin')).body.secret;
       await browser.post('/auth/totp', { code: code(again) });
+      service.clock.pass(5 * minute);
       assert.equal((await browser.post('/auth/totp/remove', { code: code(again, 1) })).status, 200);
       assert.notEqual(again, secret);
     });
@@ -165,6 +171,7 @@ for (const engine of engines) {
       await tamper(service, 'CREATE TABLE kept_accounts AS SELECT * FROM accounts');
       const browser = service.browser();
       await browser.signIn('before@example.org');
+      await browser.prove();
       const { secret } = (await browser.post('/auth/totp/begin')).body;
       await browser.post('/auth/totp', { code: code(secret) });
       await enrolled('taken@example.org');

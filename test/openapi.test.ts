@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { eventKinds, testKind } from '../src/contract/names.ts';
+import { exampleId } from '../src/contract/text.ts';
+import { type EventKind, type EventSubject, eventOf } from '../src/domain/kernel/events.ts';
 import {
   Document,
   type Json,
@@ -13,6 +16,91 @@ import {
   type World,
 } from './document.ts';
 import { engines, type Service, startService } from './harness.ts';
+
+const collections = {
+  AccessKey: 'AccessKeys',
+  ApiKey: 'ApiKeys',
+  Certificate: 'Certificates',
+  Identity: 'Identities',
+  Key: 'Keys',
+  Member: 'Members',
+  PublicToken: 'PublicTokens',
+  Resource: 'Resources',
+  Secret: 'Secrets',
+  SecretId: 'SecretIds',
+  Vault: 'Vaults',
+  Webhook: 'Webhooks',
+};
+
+const operationIds = [
+  ...Object.entries(collections).flatMap(([one, many]) => [
+    `list${many}`,
+    `get${one}`,
+    `create${one}`,
+    `update${one}`,
+    `delete${one}`,
+  ]),
+  'acceptInvitation',
+  'addPasskey',
+  'approveDeviceLogin',
+  'beginDeviceLogin',
+  'beginOneTimeCodes',
+  'changePassword',
+  'confirmOneTimeCodes',
+  'createSigningRequest',
+  'denyDeviceLogin',
+  'endDeviceLogin',
+  'endSession',
+  'exportAuditLogs',
+  'exportRequestLogs',
+  'getAbout',
+  'getAuditLog',
+  'getAuthState',
+  'getDeviceRequest',
+  'getHealth',
+  'getInvitation',
+  'getInvitationPasskeyOptions',
+  'getNewPasskeyOptions',
+  'getOrganization',
+  'getOverview',
+  'getProofPasskeyOptions',
+  'getRequestLog',
+  'getSetUpPasskeyOptions',
+  'getSignInPasskeyOptions',
+  'getWebhookDelivery',
+  'listAuditLogs',
+  'listDeviceLogins',
+  'listKeyVersions',
+  'listPasskeys',
+  'listRequestLogs',
+  'listSecretVersions',
+  'listSessions',
+  'listWebhookDeliveries',
+  'logIn',
+  'pollDeviceLogin',
+  'proveIdentity',
+  'readVault',
+  'redeliverEvent',
+  'removeOneTimeCodes',
+  'removePasskey',
+  'renewInvitation',
+  'restoreResource',
+  'revealKey',
+  'revealSecret',
+  'revokeDeviceLogin',
+  'rollbackSecret',
+  'rotateKey',
+  'rotateWebhookSecret',
+  'setUp',
+  'signInWithPasskey',
+  'signInWithPassword',
+  'signOut',
+  'testWebhook',
+  'updateOrganization',
+  'verifyLogs',
+  'whoAmI',
+  'writeSecrets',
+];
 
 for (const engine of engines) {
   describe(`the OpenAPI document on ${engine}`, () => {
@@ -50,6 +138,63 @@ for (const engine of engines) {
       }
     });
 
+    it('gives every operation a name of its own, which an SDK can be made of', () => {
+      const names = document.operations('/').map(({ value }) => value.operationId as string);
+      assert.deepEqual(names.toSorted(), operationIds.toSorted());
+      assert.equal(new Set(names).size, names.length);
+    });
+
+    it('names the schema of every body, and of every answer', () => {
+      for (const operation of document.operations('/')) {
+        const name = `${operation.method} ${operation.path}`;
+        const body = operation.value.requestBody?.content['application/json'].schema;
+        if (body !== undefined) assert.match(body.$ref ?? '', /^#\/components\/schemas\//, name);
+        const { schema } = operation.value.responses['200'].content['application/json'] ?? {};
+        const answers: Json[] = schema?.anyOf ?? (schema === undefined ? [] : [schema]);
+        for (const answer of answers) assert.match(answer.$ref ?? '', /^#\/components\/schemas\//, name);
+      }
+    });
+
+    it('requires the token in the answers that create one, and has it in no other', () => {
+      const { schemas } = document.value.components;
+      const created = [
+        'CreatedAccessKey',
+        'CreatedApiKey',
+        'CreatedPublicToken',
+        'CreatedSecretId',
+        'InvitedMember',
+      ];
+      for (const name of created) {
+        assert.ok(schemas[name].required.includes('token'), name);
+      }
+      assert.ok(schemas.WebhookWithSecret.required.includes('secret'));
+      for (const name of ['AccessKey', 'ApiKey', 'PublicToken', 'SecretId', 'Member', 'Webhook']) {
+        assert.ok(!('token' in schemas[name].properties) && !('secret' in schemas[name].properties), name);
+      }
+    });
+
+    it('has a schema for each answer of a vault read', () => {
+      const [operation] = document.operations('/api/v1/vaults/');
+      const { schema } = operation!.value.responses['200'].content['application/json'];
+      const names = ['VaultRead', 'VaultReadNames', 'VaultReadSecret', 'VaultReadMap'];
+      assert.deepEqual(
+        schema.anyOf,
+        names.map(name => ({ $ref: `#/components/schemas/${name}` })),
+      );
+    });
+
+    it('tells what every kind of event brings, as it is really sent', () => {
+      const kinds = [...eventKinds, testKind] as const;
+      assert.deepEqual(Object.keys(document.value.webhooks).sort(), kinds.toSorted());
+      for (const kind of kinds) {
+        const pointer = ['webhooks', kind, 'post', 'requestBody', 'content', 'application/json'];
+        const { example } = document.value.webhooks[kind].post.requestBody.content['application/json'];
+        assert.deepEqual(document.faults([...pointer, 'schema'], example), [], kind);
+        const { payload } = eventOf(kind, subjectOf(kind), Date.now(), () => exampleId);
+        assert.deepEqual(document.faults([...pointer, 'schema'], JSON.parse(payload)), [], kind);
+      }
+    });
+
     it('names the errors of every operation, in the shape that they have', async () => {
       for (const operation of document.operations()) {
         if (operation.path === '/v1/health') continue;
@@ -57,7 +202,7 @@ for (const engine of engines) {
           assert.ok(status in operation.value.responses, `${operation.method} ${operation.path} ${status}`);
         }
         const path = operation.path.replace('{id}', world.vaultId);
-        service.clock.offset += 2_000; // This many failures in one minute would be limited.
+        service.clock.pass(2_000); // This many failures in one minute would be limited.
         const refused = await service.call(operation.method, path, undefined, 'sr_api_nonsense');
         assert.equal(refused.status, 401, `${operation.method} ${operation.path}`);
         assert.deepEqual(document.answerFaults(operation, 401, 'application/json', refused.body), []);
@@ -77,7 +222,7 @@ for (const engine of engines) {
     });
 
     it('tells the truth of the vault endpoint', async () => {
-      const [operation] = document.operations('/api/');
+      const [operation] = document.operations('/api/v1/vaults/');
       const { body } = await service.call('POST', '/v1/access-keys', {
         vault_id: world.vaultId,
         name: 'all',
@@ -91,6 +236,9 @@ for (const engine of engines) {
         ['?include=keys,certificates', body.token, 200],
         [`?resource=${data[0].id}`, body.token, 200],
         [`?resource=${world.keyId}`, body.token, 200],
+        [`?name=${encodeURIComponent(data[0].name)}`, body.token, 200],
+        ['?format=map', body.token, 200],
+        ['?format=env', body.token, 400],
         ['?secrets=all', body.token, 400],
         ['', null, 401],
         [`?resource=${world.vaultId}`, body.token, 404],
@@ -101,6 +249,12 @@ for (const engine of engines) {
         const type = answer.headers.get('content-type') ?? '';
         assert.deepEqual(document.answerFaults(operation!, status, type, answer.body), [], query);
       }
+      const { body: vault } = await service.call('POST', '/v1/vaults', { name: 'environment' });
+      await service.call('POST', '/v1/secrets', { vault_id: vault.id, name: 'A', value: 'b' });
+      const { body: key } = await service.call('POST', '/v1/access-keys', { vault_id: vault.id, name: 'k' });
+      const env = await service.call('GET', '/api/v1/vaults/self?format=env', undefined, key.token);
+      const type = env.headers.get('content-type') ?? '';
+      assert.deepEqual(document.answerFaults(operation!, 200, type, env.body), []);
     });
 
     it('tells the truth of every parameter: each is taken', async () => {
@@ -123,6 +277,18 @@ function answerExamples({ value }: Operation): [type: string, example: unknown][
     const examples = Object.values<Json>(media.examples ?? [{ value: media.example }]);
     return examples.map(example => [type, example.value] as [string, unknown]);
   });
+}
+
+/** What an event of this kind is about, as the service would say. */
+function subjectOf(kind: EventKind): EventSubject {
+  const about = { id: exampleId, name: 'x', organizationId: exampleId, vaultId: exampleId };
+  if (kind.startsWith('webhook')) {
+    const reason = kind === 'webhook.disabled' ? ({ reason: 'gone' } as const) : {};
+    return { ...about, type: 'webhook', vaultId: null, ...reason };
+  }
+  if (kind.startsWith('access_key')) return { ...about, type: 'access_key' };
+  const expires = /expir/.test(kind) ? { expirationDate: 0 } : {};
+  return { ...about, type: 'secret', version: 1, ...expires };
 }
 
 function sampleOf(schema: Json, world: World): unknown {

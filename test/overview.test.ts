@@ -16,7 +16,7 @@ for (const engine of engines) {
 
     before(async () => {
       service = await startService({ engine, plan: 'pro' });
-      service.clock.fixed = Math.floor(Date.now() / hour) * hour + 30 * 60_000;
+      service.clock.standAt(Math.ceil(Date.now() / hour) * hour + 30 * 60_000);
       vaultId = (await service.call('POST', '/v1/vaults', { name: 'busy' })).body.id;
       quietId = (await service.call('POST', '/v1/vaults', { name: 'quiet' })).body.id;
       const body = { vault_id: vaultId, name: 'A', value: 'x' };
@@ -32,7 +32,7 @@ for (const engine of engines) {
     it('counts reads by the hour, by vault and by key, and failures by address', async () => {
       for (let count = 0; count < 3; count++) assert.equal((await read()).status, 200);
       assert.equal((await read(`?resource=${vaultId}`)).status, 404);
-      service.clock.fixed! += hour;
+      service.clock.pass(hour);
       assert.equal((await read(`?resource=${secretId}`)).status, 200);
       const { reads, busiest_vaults, busiest_keys, failed_addresses } = await overview();
       assert.equal(reads.length, 24);
@@ -56,7 +56,7 @@ for (const engine of engines) {
       await service.restart();
       const { busiest_vaults } = await overview();
       assert.equal(busiest_vaults[0].reads, 5);
-      service.clock.fixed! += day;
+      service.clock.pass(day);
       const later = await overview();
       assert.deepEqual(later.busiest_vaults, []);
       assert.ok(
@@ -96,7 +96,7 @@ for (const engine of engines) {
     });
 
     it('shows keys that nobody used for 90 days', async () => {
-      service.clock.fixed! += 91 * day;
+      service.clock.pass(91 * day);
       const { unused_keys } = await overview();
       assert.ok(unused_keys.some(({ name }: { name: string }) => name === 'reader'));
     });
@@ -155,7 +155,7 @@ for (const engine of engines) {
         service,
         `UPDATE audit_logs SET entry = replace(entry, 'allowed', 'denied') WHERE id = ${newest}`,
       );
-      service.clock.fixed! += 61_000;
+      service.clock.pass(61_000);
       const edited = (await service.call('GET', '/v1/audit-logs/verification')).body;
       assert.equal(edited.ok, false);
       assert.deepEqual(edited.findings[0], { what: 'edited', count: 1 });

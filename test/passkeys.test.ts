@@ -21,7 +21,7 @@ for (const engine of engines) {
     });
     after(() => service.stop());
     beforeEach(() => {
-      service.clock.offset += 60_000;
+      service.clock.pass(60_000);
     });
 
     async function signIn(authenticator: Authenticator, quirks: Quirks = {}) {
@@ -29,6 +29,12 @@ for (const engine of engines) {
       const { body: options } = await browser.post('/auth/passkey/options');
       const credential = authenticator.get(options, quirks);
       return { browser, credential, answer: await browser.post('/auth/passkey', { credential }) };
+    }
+
+    /** Proves once more who is signed in, by a passkey. */
+    async function prove(browser: Browser, authenticator: Authenticator, quirks: Quirks = {}) {
+      const { body: options } = await browser.post('/auth/proof/options');
+      return browser.prove({ credential: authenticator.get(options, quirks) });
     }
 
     async function invited(email: string) {
@@ -68,6 +74,7 @@ for (const engine of engines) {
 
     it('one more is added, listed and removed; the last stays while there is no password', async () => {
       const second = new Authenticator(site());
+      await prove(owner, ownersKey);
       const { body: options } = await owner.post('/auth/passkeys/options');
       assert.deepEqual(
         options.excludeCredentials.map(({ id }: { id: string }) => id),
@@ -110,11 +117,12 @@ for (const engine of engines) {
       assert.equal((await visitor().post('/auth/passkey', { credential })).status, 401);
       const { body: options } = await visitor().post('/auth/passkey/options');
       const late = ownersKey.get(options);
-      service.clock.offset += 5 * 60_000 + 1;
+      service.clock.pass(5 * 60_000 + 1);
       assert.equal((await visitor().post('/auth/passkey', { credential: late })).status, 401);
     });
 
     it('a challenge for adding a passkey is none for signing in, nor for somebody else', async () => {
+      await prove(owner, ownersKey);
       const { body: options } = await owner.post('/auth/passkeys/options');
       const proof = ownersKey.get({ challenge: options.challenge, rpId: 'localhost' });
       assert.equal((await visitor().post('/auth/passkey', { credential: proof })).status, 401);
@@ -125,6 +133,7 @@ for (const engine of engines) {
 
     it('a counter that goes back gives a copied authenticator away', async () => {
       const counting = new Authenticator(site());
+      await prove(owner, ownersKey);
       const { body: options } = await owner.post('/auth/passkeys/options');
       const credential = counting.create(options, { counter: 1 });
       assert.equal((await owner.post('/auth/passkeys', { name: 'Key', credential })).status, 200);
@@ -148,6 +157,7 @@ for (const engine of engines) {
 
     it('a passkey whose key was exchanged in the database is not believed', async () => {
       const forged = new Authenticator(site());
+      await prove(owner, ownersKey);
       const { body: options } = await owner.post('/auth/passkeys/options');
       const credential = forged.create(options);
       await owner.post('/auth/passkeys', { name: 'Forged', credential });

@@ -1,13 +1,15 @@
 /** People at their browsers: a cookie jar, the headers that a browser sends by itself, and a fresh service to visit. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { readConfig, serveOptions } from '../src/config.ts';
+import type { PasswordCosts } from '../src/domain/accounts/passwords.ts';
 import { type Running, serve } from '../src/serve.ts';
-import { type Answer, Clock, callService, type EngineName } from './harness.ts';
-import { freshDatabase } from './postgres.ts';
+import { atTheLatest } from './ending.ts';
+import { type Answer, Clock, callService, cheapPasswords, type EngineName } from './harness.ts';
+import { inOneThread } from './one-thread.ts';
+import { databaseWithTables, dataFolder } from './postgres.ts';
 
 export const cookieName = '__Host-strongroom';
 export const password = 'correct horse battery staple';
@@ -62,6 +64,11 @@ export class Browser {
     return this.post('/auth/password', { email, password: secret, ...(code === undefined ? {} : { code }) });
   }
 
+  /** Proves once more who is signed in, as changing a factor takes it. */
+  prove(proof: Record<string, unknown> = { password }): Promise<Answer> {
+    return this.post('/auth/proof', proof);
+  }
+
   #keep(line: string): void {
     const [pair = ''] = line.split(';');
     const [name = '', value = ''] = pair.split('=');
@@ -76,12 +83,19 @@ export interface EmptyService {
   readonly setupToken: string;
   readonly clock: Clock;
   readonly reports: string[];
+  /** Every route that was registered, as `POST /auth/proof`. */
+  readonly routes: ReadonlySet<string>;
+  /** The flags it runs with, for a command beside it. */
+  readonly place: readonly string[];
   readonly databaseUrl: string | null;
   readonly data: string;
   browser(): Browser;
   replica(): Promise<Running>;
   restart(): Promise<void>;
-  stop(): Promise<void>;
+  /** Ends the process and leaves its data; `restart` serves them again. */
+  halt(): Promise<void>;
+  /** Its folder is removed; whoever wants something of it takes that in between. */
+  stop(take?: () => Promise<void>): Promise<void>;
 }
 
 /** A service that nobody has set up yet. */
@@ -89,18 +103,35 @@ export async function startEmpty(
   engine: EngineName,
   flags: readonly string[] = [],
   environment: Record<string, string> = {},
+  costs: PasswordCosts = cheapPasswords,
 ): Promise<EmptyService> {
-  const data = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
-  const databaseUrl = engine === 'postgres' ? await freshDatabase() : null;
+  const data = await dataFolder();
+  const databaseUrl = engine === 'postgres' ? await databaseWithTables() : null;
   const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
   const clock = new Clock();
   const reports: string[] = [];
   const start = () => {
     const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], environment);
-    return serve(config, { now: clock.now, report: line => reports.push(line) });
+    return serve(config, {
+      movedClock: clock.shared,
+      report: (line, requestId = '') => reports.push(`${requestId} ${line}`.trim()),
+      passwordCosts: costs,
+      startPlane: inOneThread,
+    });
   };
   let running = await start();
+  let isHalted = false;
   const replicas: Running[] = [];
+  const halt = async () => {
+    if (!isHalted) await running.stop();
+    isHalted = true;
+  };
+  let taking: (() => Promise<void>) | undefined;
+  const stopOnce = atTheLatest(async () => {
+    await Promise.all([halt(), ...replicas.map(one => one.stop())]);
+    await taking?.();
+    await rm(data, { recursive: true, force: true });
+  });
   return {
     get url() {
       return running.url;
@@ -113,6 +144,10 @@ export async function startEmpty(
     },
     clock,
     reports,
+    get routes() {
+      return new Set(running.routes);
+    },
+    place,
     databaseUrl,
     data,
     browser: () => new Browser(() => running.url),
@@ -121,13 +156,15 @@ export async function startEmpty(
       replicas.push(replica);
       return replica;
     },
+    halt,
     restart: async () => {
-      await running.stop();
+      await halt();
       running = await start();
+      isHalted = false;
     },
-    stop: async () => {
-      await Promise.all([running, ...replicas].map(one => one.stop()));
-      await rm(data, { recursive: true, force: true });
+    stop: take => {
+      taking = take;
+      return stopOnce();
     },
   };
 }
@@ -165,7 +202,7 @@ export async function tamper(
   statement: string,
 ): Promise<Record<string, unknown>[]> {
   if (service.databaseUrl === null) {
-    const db = new DatabaseSync(join(service.data, 'strongroom.db'));
+    const db = new DatabaseSync(join(service.data, 'strongroom.db'), { timeout: 10_000 });
     try {
       return db.prepare(statement).all() as Record<string, unknown>[];
     } finally {

@@ -6,7 +6,9 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { roles } from '../src/access/policy.ts';
+import { mintToken } from '../src/access/token.ts';
 import { scopeNames } from '../src/contract/access.ts';
+import { atOnce } from './at-once.ts';
 import {
   type Call,
   Document,
@@ -19,7 +21,9 @@ import {
   unique,
   type World,
 } from './document.ts';
-import { type Answer, type Service, startService } from './harness.ts';
+import { forged } from './forged.ts';
+import { type Answer, loopbackWebhooks, type Service, startService } from './harness.ts';
+import { Browser, cookieName, password } from './people.ts';
 
 interface Line {
   readonly needs: readonly string[];
@@ -35,7 +39,9 @@ const rows = page
   .map(line => line.split('|').map(cell => cell.trim()))
   .map(([, first = '', ...cells]) => ({ name: first.replaceAll('`', ''), cells }));
 const roleTable = new Map(rows.filter(row => !row.name.includes(' ')).map(row => [row.name, row.cells]));
-const withoutKey = new Set(rows.filter(row => row.cells.length === 2).map(row => row.name));
+const withoutKey = new Map(
+  rows.filter(row => row.cells.length === 2).map(row => [row.name, row.cells[0] ?? '']),
+);
 const routeTable = new Map<string, Line>(
   rows
     .filter(row => row.name.includes(' ') && row.cells.length === 3)
@@ -49,6 +55,9 @@ const routeTable = new Map<string, Line>(
     ]),
 );
 
+/** Single sign-on has its routes, though nobody answers at its issuer. */
+const awayIssuer = ['--oidc-issuer', 'http://127.0.0.1:9', '--oidc-client-id', 'strongroom'];
+
 const nowhere = '01999999-9999-7999-8999-999999999999';
 
 describe('who may do what', () => {
@@ -58,7 +67,7 @@ describe('who may do what', () => {
   let other: { call: Call; world: World };
 
   before(async () => {
-    service = await startService();
+    service = await startService({ flags: [...loopbackWebhooks, ...awayIssuer] });
     document = await Document.of(service);
     const { key } = await service.organization('Other');
     own = await home(service.call);
@@ -93,11 +102,14 @@ describe('who may do what', () => {
   const lineOf = (operation: Operation) => routeTable.get(nameOf(operation))!;
 
   it('the page has a line for every route that is registered, and for no other', () => {
-    const registered = [...service.routes].map(route => route.replace(':id', '{id}'));
+    // A HEAD is answered as its GET is, by the same handler behind the same checks.
+    const registered = [...service.routes].map(route =>
+      route.replace(':id', '{id}').replace(/^HEAD /, 'GET '),
+    );
     const missing = registered.filter(route => !routeTable.has(route) && !withoutKey.has(route));
     assert.deepEqual(missing, []);
     // The vault endpoint is answered ahead of the router, where no route is registered for it.
-    const routed = [...withoutKey].filter(route => !route.startsWith('GET /api/v1/vaults/'));
+    const routed = [...withoutKey.keys()].filter(route => !route.startsWith('GET /api/v1/vaults/'));
     const gone = [...routeTable.keys(), ...routed].filter(route => !registered.includes(route));
     assert.deepEqual(gone, []);
     assert.deepEqual(everyOperation().map(nameOf).sort(), [...routeTable.keys()].sort());
@@ -111,7 +123,7 @@ describe('who may do what', () => {
     for (const operation of everyOperation()) {
       const { needs, any } = lineOf(operation);
       const permissions = needs.map(need => `\`${need}\``).join(any ? ' or ' : ' and ');
-      assert.equal(operation.value.description, `Needs the permission ${permissions}.`, nameOf(operation));
+      assert.equal(operation.value.description, `Requires the permission ${permissions}.`, nameOf(operation));
     }
   });
 
@@ -125,11 +137,12 @@ describe('who may do what', () => {
     });
     const revoked = await own.call('POST', '/v1/api-keys', { name: 'revoked', role: 'owner' });
     await own.call('DELETE', `/v1/api-keys/${revoked.body.id}`);
-    const unknown = `${service.key.slice(0, -12)}${'0'.repeat(12)}`;
     const bad: Record<string, Call> = {
       none: calling(null),
       malformed: calling('sr_api_short'),
-      unknown: calling(unknown),
+      unknown: calling(mintToken('api', nowhere)),
+      'another secret': calling(forged(service.key)),
+      mistyped: calling(`${service.key.slice(0, -12)}${'0'.repeat(12)}`),
       basic: calling(null, { authorization: `Basic ${Buffer.from(`a:${service.key}`).toString('base64')}` }),
       'an access key': calling(reader.body.token),
       'a public token': calling(token.body.token),
@@ -140,7 +153,7 @@ describe('who may do what', () => {
     for (const operation of everyOperation()) {
       for (const [kind, call] of Object.entries(bad)) {
         for (const id of [own.world.vaultId, other.world.vaultId, nowhere]) {
-          service.clock.offset += 2_000; // More than 60 failures a minute would be limited.
+          service.clock.pass(2_000); // More than 60 failures a minute would be limited.
           const answer = await call(operation.method, operation.path.replace('{id}', id));
           assert.equal(answer.status, 401, `${nameOf(operation)} with ${kind}`);
           seen.add(answer.text);
@@ -179,7 +192,7 @@ describe('who may do what', () => {
   /** An id in the body is looked up like one in the path. */
   async function checkForeignBody(call: Call, operation: Operation, expected: number): Promise<void> {
     const example = JSON.stringify(document.requestExample(operation) ?? {});
-    if (operation.method !== 'POST' || !/vault_id|key_id/.test(example)) return;
+    if (operation.method !== 'POST' || !/vault_id|key_id|identity_id/.test(example)) return;
     const body = bodyFor(operation, other.world);
     const theirs = await call('POST', operation.path, body);
     const nobodys = await call('POST', operation.path, replaceIds(body, other.world));
@@ -193,7 +206,7 @@ describe('who may do what', () => {
 
   it('scopes narrow a key to what they name, on every route', async () => {
     const reads = scopeNames.filter(scope => scope.endsWith(':read'));
-    for (const operation of everyOperation()) {
+    await atOnce(everyOperation(), async operation => {
       const { needs } = lineOf(operation);
       const enough = await mint({ role: 'owner', scopes: [...new Set([...reads, ...needs])] });
       const answer = await attempt(enough.call, operation, own);
@@ -204,29 +217,49 @@ describe('who may do what', () => {
         const refused = await attempt(call, operation, own);
         assert.equal(refused.status, 403, `${nameOf(operation)} without ${missing}: ${refused.text}`);
       }
-    }
+    });
   });
 
   it('a key narrowed to vaults sees them, and of the rest as little as of what does not exist', async () => {
-    for (const operation of everyOperation()) {
+    const shared = await narrowedHome();
+    await atOnce(everyOperation(), async operation => {
       const { narrowed } = lineOf(operation);
-      const given = await home(own.call);
-      const { call } = await mint({ role: 'owner', vault_ids: [given.world.vaultId] });
+      // What is done to a vault itself is done to one that nobody else looks at.
+      const { call, given } = isOfVault(operation) ? await narrowedHome() : shared;
       const answer = await attemptIn(call, operation, given);
       const name = `${nameOf(operation)} (${narrowed}): ${answer.text}`;
-      if (narrowed === 'refused') assert.equal(answer.status, 403, name);
-      else if (narrowed === 'sees none' && operation.path.includes('{id}'))
-        assert.equal(answer.status, 404, name);
-      else assert.equal(answer.status, 200, name);
+      assert.equal(answer.status, statusWhere(narrowed, operation), name);
       if (answer.status === 200 && Array.isArray(answer.body.data)) checkSeen(answer, narrowed, given.world);
       if (narrowed === 'its vaults') await checkElsewhere(call, operation);
+    });
+  });
+
+  it('a key narrowed to vaults lists nothing of another vault, also when it asks for that by its id', async () => {
+    const { call } = await narrowedHome();
+    const lists = everyOperation().filter(({ method, value }) => {
+      const names = (value.parameters ?? []).map(({ name }: { name: string }) => name);
+      return method === 'GET' && names.includes('vault_id') && names.includes('page');
+    });
+    assert.ok(lists.length >= 5, `${lists.length} lists`);
+    for (const operation of lists.filter(one => lineOf(one).narrowed !== 'refused')) {
+      const answer = await call('GET', `${operation.path}?vault_id=${own.world.vaultId}`);
+      assert.deepEqual([answer.status, answer.body.data], [200, []], `${nameOf(operation)}: ${answer.text}`);
+      assert.equal(answer.body.pagination.total, 0, nameOf(operation));
     }
   });
 
+  /** A vault with something in it, and a key that is given this vault alone. */
+  async function narrowedHome() {
+    const given = await home(own.call);
+    const { call } = await mint({ role: 'owner', vault_ids: [given.world.vaultId] });
+    return { given, call };
+  }
+
+  const isOfVault = ({ path }: Operation) => /^\/v1\/(vaults|resources)\/\{id\}/.test(path);
+
   /** Vaults are what the key is given; everything else is made in them. */
   async function attemptIn(call: Call, operation: Operation, given: { call: Call; world: World }) {
-    const isVault = /^\/v1\/(vaults|resources)\/\{id\}/.test(operation.path);
-    if (!isVault) return attempt(call, operation, given);
+    if (!isOfVault(operation)) return attempt(call, operation, given);
     const path = operation.path.replace('{id}', given.world.vaultId);
     if (path.endsWith('/restore')) await given.call('DELETE', `/v1/vaults/${given.world.vaultId}`);
     return call(operation.method, path, bodyFor(operation, given.world));
@@ -242,6 +275,12 @@ describe('who may do what', () => {
     );
     assert.equal(answer.status, 404, `${nameOf(operation)} elsewhere: ${answer.text}`);
     assertSame(answer, nobodys, nameOf(operation));
+  }
+
+  function statusWhere(narrowed: string, { path, method }: Operation): number {
+    if (narrowed === 'refused') return 403;
+    // What is created names in its body what can’t be seen.
+    return narrowed === 'sees none' && (path.includes('{id}') || method === 'POST') ? 404 : 200;
   }
 
   function checkSeen({ body }: Answer, narrowed: string, { vaultId }: World): void {
@@ -270,6 +309,99 @@ describe('who may do what', () => {
     assert.equal((await call('DELETE', `/v1/resources/${secret.body.id}`)).status, 200);
   });
 
+  /** Somebody who joined, and is signed in. */
+  async function person(): Promise<Browser> {
+    const { body } = await own.call('POST', '/v1/members', {
+      email: `${unique('p')}@example.org`,
+      role: 'owner',
+    });
+    const browser = new Browser(service.url);
+    const joined = await browser.post('/auth/invitation/accept', { token: body.token, password });
+    assert.equal(joined.status, 200, joined.text);
+    return browser;
+  }
+
+  const authOperations = () => [...document.operations('/auth/'), ...document.operations('/api/v1/login')];
+  const takes = ({ value }: Operation, scheme: string) =>
+    JSON.stringify(value.security) === `[{"${scheme}":[]}]`;
+  const sessionOperations = () => authOperations().filter(operation => takes(operation, 'session'));
+
+  it('the document has every route under /auth and the login of machines, and asks for a session where the page does', () => {
+    const listed = [...withoutKey.keys()].filter(name => / (\/auth\/|\/api\/v1\/login$)/.test(name));
+    assert.deepEqual(authOperations().map(nameOf).sort(), listed.sort());
+    for (const operation of authOperations()) {
+      const credential = withoutKey.get(nameOf(operation))!;
+      assert.equal(takes(operation, 'session'), credential.startsWith('dashboard'), nameOf(operation));
+    }
+    assert.ok(sessionOperations().length > 10);
+  });
+
+  it('without a session of their own nobody does what takes one: the same 401 on every route', async () => {
+    const gone = await person();
+    const over = gone.cookie!;
+    assert.equal((await gone.post('/auth/sign-out')).status, 200);
+    const cookies: Record<string, string | null> = {
+      none: null,
+      nonsense: 'sr_session_short',
+      unknown: mintToken('session', nowhere),
+      'of a session that ended': over,
+      'an API key': service.key,
+    };
+    const seen = new Set<string>();
+    for (const operation of sessionOperations()) {
+      for (const [kind, cookie] of Object.entries(cookies)) {
+        service.clock.pass(2_000); // More than 60 failures a minute would be limited.
+        const browser = new Browser(service.url);
+        if (cookie !== null) browser.cookies.set(cookieName, cookie);
+        const path = operation.path.replace('{id}', nowhere);
+        const body = operation.method === 'POST' ? {} : undefined;
+        // A key of the API is no session, whichever way it is sent.
+        const answer = await browser.call(operation.method, path, body, {}, service.key);
+        assert.equal(answer.status, 401, `${nameOf(operation)} with ${kind}: ${answer.text}`);
+        seen.add(answer.text);
+      }
+    }
+    assert.equal(seen.size, 1);
+  });
+
+  it('another page can’t use the session of a browser, on any route that changes something', async () => {
+    const browser = await person();
+    const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+    for (const operation of authOperations().filter(({ method }) => method !== 'GET')) {
+      const path = operation.path.replace('{id}', nowhere);
+      const answer = await browser.call(operation.method, path, {}, foreign);
+      assert.equal(answer.status, 403, `${nameOf(operation)}: ${answer.text}`);
+    }
+    assert.equal((await browser.get('/auth/sessions')).status, 200, 'it is signed in still');
+  });
+
+  it('what is another’s under /auth is like what does not exist', async () => {
+    const [one, another] = [await person(), await person()];
+    const { body } = await another.get('/auth/sessions');
+    for (const operation of sessionOperations().filter(({ path }) => path.includes('{id}'))) {
+      const theirs = await one.call(operation.method, operation.path.replace('{id}', body.data[0].id));
+      const nobodys = await one.call(operation.method, operation.path.replace('{id}', nowhere));
+      assertSame(theirs, nobodys, nameOf(operation));
+      assert.notEqual(theirs.status, 200, nameOf(operation));
+    }
+    assert.equal((await another.get('/auth/sessions')).status, 200);
+  });
+
+  it('where /auth asks for no credential, nothing that proves nobody signs anyone in', async () => {
+    for (const operation of authOperations().filter(({ value }) => value.security.length === 0)) {
+      service.clock.pass(2_000);
+      const browser = new Browser(service.url);
+      const answer = await browser.call(operation.method, operation.path, document.requestExample(operation));
+      // Sent on to the sign-in page, which is shown to browsers alone.
+      const redirects = '302' in operation.value.responses;
+      const open = /^(GET \/auth\/state|POST \/auth\/(sign-out|passkey\/options|device))$/.test(
+        nameOf(operation),
+      );
+      assert.equal(answer.status, redirects ? 404 : open ? 200 : 401, `${nameOf(operation)}: ${answer.text}`);
+      assert.equal(browser.cookie, undefined, nameOf(operation));
+    }
+  });
+
   it('a refusal is written to the audit log', async () => {
     const { id, call } = await mint({ role: 'viewer' });
     await call('POST', '/v1/vaults', { name: 'x' });
@@ -288,7 +420,8 @@ function bodyFor(operation: Operation, world: World): Json {
 }
 
 function modest(route: string, body: Json): Json {
-  if (route === 'POST /v1/access-keys') return { ...body, names_only: true };
+  if (route === 'POST /v1/access-keys' || route === 'POST /v1/identities')
+    return { ...body, names_only: true };
   if (route === 'POST /v1/api-keys') return { ...body, role: 'owner', scopes: ['api-keys:write'] };
   if (route === 'POST /v1/members') return { ...body, role: 'auditor' };
   return body;
@@ -298,8 +431,9 @@ function making(call: Call): Call {
   return (method, path, body) => call(method, path, modest(`${method} ${path}`, body));
 }
 
-function replaceIds(body: Json, { vaultId, keyId }: World): Json {
-  return JSON.parse(JSON.stringify(body).replaceAll(vaultId, nowhere).replaceAll(keyId, nowhere));
+function replaceIds(body: Json, { vaultId, keyId, identityId }: World): Json {
+  const ids = [vaultId, keyId, identityId];
+  return JSON.parse(ids.reduce((text, id) => text.replaceAll(id, nowhere), JSON.stringify(body)));
 }
 
 function assertSame(one: Answer, another: Answer, name: string): void {

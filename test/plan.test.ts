@@ -24,6 +24,7 @@ for (const engine of engines) {
         });
         return answer.headers.get('x-ratelimit-limit');
       };
+      await change(owner, { plan: 'pro' });
       assert.equal(await limit(), '1000');
       const free = await change(owner, { plan: 'free' });
       assert.deepEqual([free.body.plan, free.body.rate_limit, await limit()], ['free', 100, '100']);
@@ -33,10 +34,13 @@ for (const engine of engines) {
       assert.deepEqual([unlimited.body.rate_limit, await limit()], [null, null]);
     });
 
-    it('is written down', async () => {
-      const { body } = await owner.get('/v1/audit-logs?action=organization.plan_changed');
-      assert.equal(body.pagination.total, 3);
-      assert.equal(body.data[0].actor.kind, 'member');
+    it('each change of it is written down', async () => {
+      const recorded = async () => (await owner.get('/v1/audit-logs?action=organization.plan_changed')).body;
+      const before = (await recorded()).pagination.total;
+      for (const limit of [250, 0]) await change(owner, { plan: 'enterprise', enterprise_limit: limit });
+      const { data, pagination } = await recorded();
+      assert.equal(pagination.total, before + 2);
+      assert.equal(data[0].actor.kind, 'member');
     });
 
     it('no key changes it, not even an owner’s, and no other role', async () => {
@@ -44,7 +48,7 @@ for (const engine of engines) {
       const byKey = await fetch(`${service.url}/v1/organization`, {
         method: 'PUT',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ plan: 'enterprise' }),
+        body: JSON.stringify({ plan: 'free' }),
       });
       assert.equal(byKey.status, 403);
       const { browser: admin } = await invite(service, owner, 'admin@example.org', 'admin');

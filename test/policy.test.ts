@@ -8,17 +8,19 @@ import {
   readerSeesKind,
   readerSeesName,
   resourceKinds,
+  unstored,
 } from '../src/access/caller.ts';
 import {
   type Action,
   actions,
-  allows,
   type Grant,
   holds,
   mayGrant,
   type Role,
+  reaches,
   roleAllows,
   roles,
+  type Target,
 } from '../src/access/policy.ts';
 
 const vaults = ['v1', 'v2', 'v3'];
@@ -26,6 +28,7 @@ const grant: fc.Arbitrary<Grant> = fc.record({
   role: fc.constantFrom(...roles),
   scopes: fc.option(fc.subarray([...actions])),
   vaultIds: fc.option(fc.subarray(vaults)),
+  until: fc.constantFrom(null, 1, 2),
 });
 const action = fc.constantFrom(...actions);
 const target = fc.record({
@@ -40,7 +43,11 @@ const callerWith = (given: Grant): Caller => ({
   name: 'c',
   organizationId: 'o1',
   origin,
+  proof: unstored,
 });
+/** As the guard decides: the permission, and then the place. */
+const allows = (caller: Caller, action: Action, target: Target) =>
+  holds(caller, action) && reaches(caller, target);
 const everywhere = [...vaults, 'v4', undefined].map(vaultId => ({ organizationId: 'o1', vaultId }));
 
 describe('policy', () => {
@@ -102,7 +109,7 @@ describe('policy', () => {
     );
   });
 
-  it('nobody grants more than he has: every action of what is granted is the maker’s, wherever it is aimed', () => {
+  it('nobody grants more than they have: every action of what is granted is the maker’s, wherever it is aimed', () => {
     let granted = 0;
     fc.assert(
       fc.property(grant, grant, (maker, wanted) => {
@@ -120,7 +127,7 @@ describe('policy', () => {
     assert.ok(granted > 20, 'the property was tried on grants that pass');
   });
 
-  it('grants chain: what a grantee may grant, his maker may too', () => {
+  it('grants chain: what a grantee may grant, their maker may too', () => {
     fc.assert(
       fc.property(grant, grant, grant, (first, second, third) => {
         if (mayGrant(first, second) && mayGrant(second, third)) assert.ok(mayGrant(first, third));
@@ -130,11 +137,17 @@ describe('policy', () => {
   });
 
   it('an owner may grant everything; an admin can grant no reveal, not even through an owner', () => {
-    const all = (role: Role): Grant => ({ role, scopes: null, vaultIds: null });
+    const all = (role: Role): Grant => ({ role, scopes: null, vaultIds: null, until: null });
     for (const role of roles) assert.ok(mayGrant(all('owner'), all(role)));
     assert.ok(!mayGrant(all('admin'), all('owner')) && !mayGrant(all('admin'), all('editor')));
-    assert.ok(mayGrant(all('admin'), { role: 'owner', scopes: ['secrets:read'], vaultIds: null }));
+    assert.ok(
+      mayGrant(all('admin'), { role: 'owner', scopes: ['secrets:read'], vaultIds: null, until: null }),
+    );
     assert.ok(!mayGrant({ ...all('owner'), vaultIds: ['v1'] }, all('viewer')));
+    for (const until of [null, 3])
+      assert.ok(!mayGrant({ ...all('owner'), until: 2 }, { ...all('viewer'), until }));
+    for (const until of [1, 2])
+      assert.ok(mayGrant({ ...all('owner'), until: 2 }, { ...all('viewer'), until }));
     assert.ok(!mayGrant({ ...all('owner'), vaultIds: ['v1'] }, { ...all('viewer'), vaultIds: ['v1', 'v2'] }));
   });
 
@@ -150,16 +163,19 @@ describe('policy', () => {
       'toString',
       '',
     ]) {
-      const caller = callerWith({ role: name as Role, scopes: null, vaultIds: null });
+      const caller = callerWith({ role: name as Role, scopes: null, vaultIds: null, until: null });
       for (const action of actions) {
         assert.ok(!allows(caller, action, { organizationId: 'o1' }), `${name} ${action}`);
         assert.ok(
-          !holds({ role: 'owner', scopes: [action.toUpperCase() as Action], vaultIds: null }, action),
+          !holds(
+            { role: 'owner', scopes: [action.toUpperCase() as Action], vaultIds: null, until: null },
+            action,
+          ),
         );
       }
     }
     for (const name of ['Secrets:read', 'secrets:READ', 'secrets:*', '*', 'secrets:read ', 'constructor']) {
-      assert.ok(!holds({ role: 'owner', scopes: null, vaultIds: null }, name as Action));
+      assert.ok(!holds({ role: 'owner', scopes: null, vaultIds: null, until: null }, name as Action));
     }
   });
 });
@@ -223,10 +239,8 @@ describe('an access key’s narrowings', () => {
     );
   });
 
-  it('takes no time that a pattern’s author could make explode', () => {
-    const started = performance.now();
+  it('ends, whatever a pattern’s author thought of: what goes back for every star would not', () => {
     for (let turn = 0; turn < 200; turn++) assert.ok(!sees(`${'*a'.repeat(120)}*b`, 'a'.repeat(255)));
-    assert.ok(performance.now() - started < 1_000);
   });
 
   it('more patterns see more, null sees all, and kinds are what they say', () => {

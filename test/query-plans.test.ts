@@ -10,6 +10,7 @@ import pg from 'pg';
 import { credentials } from '../src/store/credentials.ts';
 import { deliveries } from '../src/store/deliveries.ts';
 import type { Engine } from '../src/store/engine.ts';
+import { identities } from '../src/store/identities.ts';
 import { logs } from '../src/store/logs.ts';
 import { organizations } from '../src/store/organizations.ts';
 import { openPostgres } from '../src/store/postgres.ts';
@@ -28,6 +29,7 @@ type Explained = Pick<CompiledQuery, 'sql' | 'parameters'>;
 type Store = ReturnType<typeof nouns>;
 const nouns = (engine: Engine) => ({
   webhooks: webhooks(engine),
+  identities: identities(engine),
   deliveries: deliveries(engine),
   resources: resources(engine),
   credentials: credentials(engine),
@@ -68,6 +70,12 @@ const lists: [name: string, run: (store: Store) => Promise<unknown>, sorted: boo
     store => store.credentials.page({ organizationId: id, kind: 'access-key', vaultIds: [id] }, page),
     false,
   ],
+  ['identities', store => store.identities.page(id, page), true],
+  [
+    'an identity’s secret ids',
+    store => store.credentials.page({ organizationId: id, kind: 'secret-id', identityId: id }, page),
+    false,
+  ],
   ['webhooks', store => store.webhooks.page(id, page), true],
   ['deliveries', store => store.deliveries.page({ organizationId: id }, page), true],
   ['members', store => store.organizations.memberPage(id, page), false],
@@ -80,13 +88,20 @@ for (const engineName of engines) {
   describe(`the plans of lists on ${engineName}`, () => {
     let engine: Engine;
     let recorded: CompiledQuery[] = [];
+    /** Those of them that the thread which serves would have run itself. */
+    let atOnce: CompiledQuery[] = [];
     let explain: (query: Explained) => Promise<string>;
     let close: () => Promise<void>;
 
     before(async () => {
       const opened = await (engineName === 'sqlite' ? sqlite() : postgres());
       ({ explain, close } = opened);
-      engine = { ...opened.engine, db: recording(opened.engine, query => recorded.push(query)) };
+      const record = (query: CompiledQuery) => recorded.push(query);
+      const db = recording(opened.engine.db, query => {
+        record(query);
+        atOnce.push(query);
+      });
+      engine = { ...opened.engine, db, lists: recording(opened.engine.lists, record) };
     });
     after(() => close());
 
@@ -94,6 +109,7 @@ for (const engineName of engines) {
     async function listing(run: (store: Store) => Promise<unknown>): Promise<void> {
       const store = nouns(engine);
       recorded = [];
+      atOnce = [];
       await run(store);
     }
 
@@ -126,6 +142,8 @@ for (const engineName of engines) {
           assert.doesNotMatch(plan, /Seq Scan|^SCAN/m, `${query.sql}\n${plan}`);
           if (sorted) assert.doesNotMatch(plan, /\bSort\b|TEMP B-TREE/, `${query.sql}\n${plan}`);
         }
+        // Looking up a kept total by its key is no work; whatever goes over rows is done apart.
+        for (const { sql } of atOnce) assert.doesNotMatch(sql, /offset|limit|count\(|sum\(|like/i);
       });
     }
   });
@@ -133,24 +151,39 @@ for (const engineName of engines) {
 
 /** Leaves out what is done with the few rows that a query inside of the query gave. */
 function withoutNarrowed(plan: string): string {
-  return plan.replace(/^SCAN newest[\s\S]*/m, '');
+  return plan.replace(/^SCAN newest[\s\S]*/m, '').replace(/^SCAN (page|some|CONSTANT ROW)$/gm, '');
 }
 
-function recording({ db }: Engine, record: (query: CompiledQuery) => void): Engine['db'] {
-  return db.withPlugin({
+/** Also of a query that was compiled once and is only filled now. */
+function recording(db: Engine['db'], record: (query: CompiledQuery) => void): Engine['db'] {
+  const built = db.withPlugin({
     transformQuery: ({ node, queryId }) => {
-      record(db.getExecutor().compileQuery(node, queryId));
+      const query = db.getExecutor().compileQuery(node, queryId);
+      if (!query.parameters.some(isPlace)) record(query);
       return node;
     },
     transformResult: async ({ result }) => result,
   });
+  const executeQuery = (query: CompiledQuery) => {
+    record(query);
+    return built.executeQuery(query);
+  };
+  return new Proxy(built, {
+    get: (target, name) => {
+      if (name === 'executeQuery') return executeQuery;
+      const found = Reflect.get(target, name, target);
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
 }
+
+const isPlace = (value: unknown) => typeof value === 'object' && value !== null && 'valueIn' in value;
 
 async function sqlite() {
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-plans-'));
   const path = join(folder, 'plans.db');
   const engine = await openSqlite(path, false);
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   const explain = async ({ sql, parameters }: Explained) =>
     database
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)

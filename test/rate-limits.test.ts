@@ -1,8 +1,10 @@
 /** The plan's limit of requests, and the limit of failed authentications. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { mintToken } from '../src/access/token.ts';
 import { operatorOf } from '../src/cli/operator.ts';
 import type { Plan } from '../src/contract/access.ts';
+import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
 import {
   type Answer,
   beside,
@@ -13,6 +15,7 @@ import {
   type Service,
   startService,
 } from './harness.ts';
+import { bareSession, modernCall, post } from './mcp-world.ts';
 
 const limitHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 
@@ -29,7 +32,7 @@ for (const engine of engines) {
     let minute = Math.ceil(Date.now() / 60_000) + 5;
     function enterMinute(second = 0): number {
       minute += 1;
-      service.clock.fixed = minute * 60_000 + second * 1000;
+      service.clock.standAt(minute * 60_000 + second * 1000);
       return minute * 60;
     }
 
@@ -131,6 +134,50 @@ for (const engine of engines) {
       }
     });
 
+    it('a good token of any kind is served from an address over its limit, also one that nobody used before', async () => {
+      enterMinute();
+      const { body: vault } = await service.call('POST', '/v1/vaults', { name: 'good tokens' });
+      const generate = { key_type: 'EC', curve: 'P-256' };
+      const { body: key } = await service.call('POST', '/v1/keys', {
+        vault_id: vault.id,
+        name: 'k',
+        generate,
+      });
+      const make = async (path: string, body: object) =>
+        (await service.call('POST', `/v1/${path}`, body)).body.token as string;
+      const accessKey = () => make('access-keys', { vault_id: vault.id, name: 'a' });
+      const [inPath, inHeader, inArguments] = [await accessKey(), await accessKey(), await accessKey()];
+      const apiKey = await make('api-keys', { name: 'b', role: 'viewer' });
+      const code = await make('public-tokens', { key_id: key.id });
+      const session = await bareSession(service.url);
+      await service.restart(); // Nothing is in memory of any of them.
+      const guess = () =>
+        service.call('GET', `/api/v1/vaults/${vault.id}`, undefined, mintToken('vault', vault.id));
+      const guesses = await Promise.all(Array.from({ length: 100 }, guess));
+      assert.deepEqual(tally(guesses), { 401: 60, 429: 40 });
+      const [more, read, listed, initialized, called, argued, coded, continued] = await Promise.all([
+        guess(),
+        service.call('GET', `/api/v1/vaults/${vault.id}`, undefined, inPath),
+        service.call('GET', '/v1/vaults', undefined, apiKey),
+        post(service.url, { method: 'initialize' }),
+        modernCall(service.url, 'secrets.list', {}, { key: inHeader }),
+        modernCall(service.url, 'secrets.list', { vault: { vaultId: vault.id, accessKey: inArguments } }),
+        modernCall(service.url, 'keys.get', { code }),
+        post(service.url, { method: 'tools/list' }, { session }),
+      ]);
+      assert.equal(more!.status, 429);
+      for (const answer of [read, listed, initialized, continued])
+        assert.equal(answer!.status, 200, answer!.text);
+      for (const answer of [called, argued, coded])
+        assert.equal(answer!.body.result.isError, undefined, answer!.text);
+      const unknown = await post(
+        service.url,
+        { method: 'tools/list' },
+        { session: mintToken('mcp', vault.id) },
+      );
+      assert.equal(unknown.status, 429, 'a session that is guessed is a guess');
+    });
+
     it('failed authentications are limited per address, whatever is claimed about the address', async () => {
       enterMinute(20);
       const vault = await service.call('POST', '/v1/vaults', { name: 'attempts' });
@@ -157,11 +204,35 @@ for (const engine of engines) {
   });
 }
 
+describe('an address over its limit', () => {
+  it('is looked up for one token at a time, in the order in which they came, and others at once', async () => {
+    const attempts = new FailedAttempts(() => 0, 1);
+    const [blocked, free] = ['192.0.2.1', '192.0.2.2'];
+    attempts.failed(blocked);
+    const order: string[] = [];
+    let underway = 0;
+    let most = 0;
+    const look = (name: string) => async () => {
+      most = Math.max(most, ++underway);
+      await new Promise(resolve => setImmediate(resolve));
+      underway -= 1;
+      order.push(name);
+      return name;
+    };
+    const names = Array.from({ length: 20 }, (_, at) => `token ${at}`);
+    const found = await Promise.all(names.map(name => attempts.lookUp(blocked, look(name))));
+    assert.deepEqual(found, names, 'none is refused');
+    assert.deepEqual([order, most], [names, 1]);
+    await Promise.all(names.map(name => attempts.lookUp(free, look(name))));
+    assert.equal(most, names.length);
+  });
+});
+
 describe('rate limits over two replicas', () => {
   it('exactly the limit passes in a window, whoever is asked', async () => {
     const service = await startService({ engine: 'postgres', plan: 'free' });
     try {
-      service.clock.fixed = (Math.ceil(Date.now() / 60_000) + 5) * 60_000;
+      service.clock.standInNewMinute();
       const replica = await service.replica();
       const answers = await Promise.all(
         Array.from({ length: 130 }, (_, at) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { placeOptions, readConfig } from '../src/config.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
-import { openLogs } from '../src/open.ts';
+import { openLogs } from '../src/open-data.ts';
 import { setup, start, stop } from './command.ts';
 import { callService } from './harness.ts';
 

@@ -2,6 +2,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { atTheLatest } from './ending.ts';
 
 export interface Arrival {
   readonly path: string;
@@ -54,10 +55,10 @@ export async function startReceiver(host = '127.0.0.1', port = 0): Promise<Recei
       );
       return receiver.arrivals.slice(0, count);
     },
-    close: async () => {
+    close: atTheLatest(async () => {
       server.closeAllConnections();
       await new Promise(resolve => server.close(resolve));
-    },
+    }),
   };
   return receiver;
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdtempSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RootKeyError } from '../src/keyring/root-key/root-key.ts';
 import { type Result, run, start } from './command.ts';
-import { engines, type Service, startService } from './harness.ts';
+import { beside, engines, type Service, startService } from './harness.ts';
+import { dataFolder } from './postgres.ts';
 import { storedBytes } from './storage.ts';
 
 const failsWith = ({ code, stderr }: Result, expected: number, what: RegExp) => {
@@ -22,8 +23,12 @@ for (const engine of engines) {
     const inKeys = (name: string) => join(keys, name);
     const file = (name: string) => ['--root-key-file', inKeys(name)];
     const change = (...flags: string[]) => run(['root-key', 'rotate', ...service.place, ...flags]);
-    const opens = async (...flags: string[]) =>
-      (await run(['keyring', 'status', ...service.place, ...flags])).code === 0;
+    /** Whether a command with these flags would open the data, tried in this process. */
+    const opens = (...flags: string[]) =>
+      beside({ place: [...service.place, ...flags] }, async () => true).catch(error => {
+        assert.ok(error instanceof RootKeyError, error);
+        return false;
+      });
     const stored = async () =>
       (await storedBytes(service, "SELECT value FROM meta WHERE key = 'keyring'"))[0]!.toString();
     const reads = async () => {
@@ -32,7 +37,7 @@ for (const engine of engines) {
     };
 
     before(async () => {
-      keys = mkdtempSync(join(tmpdir(), 'strongroom-root-'));
+      keys = await dataFolder();
       service = await startService({ engine });
       vaultId = (await service.call('POST', '/v1/vaults', { name: 'v', description: 'd' })).body.id;
     });
@@ -110,12 +115,12 @@ for (const engine of engines) {
       copyFileSync(inKeys('last'), inKeys('copy'));
       writeFileSync(inKeys('short'), 'short\n', { mode: 0o400 });
       failsWith(await change('--new-root-key-file', inKeys('x')), 1, /is not the one that protects/);
-      failsWith(await change(...last), 2, /give one of/);
+      failsWith(await change(...last), 2, /exactly one of/);
       const two = ['--new-root-key-file', inKeys('x'), '--new-passphrase-file', inKeys('short')];
-      failsWith(await change(...last, ...two), 2, /give one of/);
+      failsWith(await change(...last, ...two), 2, /exactly one of/);
       failsWith(await change(...last, '--new-passphrase-file', inKeys('short')), 1, /too short/);
       failsWith(await change(...last, '--new-passphrase-prompt'), 1, /needs a terminal/);
-      failsWith(await change(...last, '--new-root-key-file', inKeys('copy')), 1, /in use already/);
+      failsWith(await change(...last, '--new-root-key-file', inKeys('copy')), 1, /already in use/);
       assert.equal(existsSync(inKeys('x')), false);
       assert.equal(await stored(), before);
     });

@@ -1,27 +1,89 @@
+/** The test run itself: what fails fails it, and it ends whatever a test leaves behind. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-const setup = fileURLToPath(new URL('postgres.ts', import.meta.url));
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'strongroom-run-'));
 
-it('a test that fails fails the run, and one that passes does not', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'strongroom-run-'));
-  try {
+describe('a test run', () => {
+  after(() => rmSync(folder, { recursive: true }));
+
+  function run(
+    body: string,
+    env: NodeJS.ProcessEnv,
+    flags: readonly string[] = [],
+  ): SpawnSyncReturns<Buffer> {
+    const file = join(folder, 'one.test.mjs');
+    writeFileSync(file, `import { it } from 'node:test';\n${body}`);
+    const args = ['--test', ...flags, `--test-global-setup=${here('postgres.ts')}`, file];
+    return spawnSync(process.execPath, args, { env, timeout: 150_000 });
+  }
+
+  const { NODE_TEST_CONTEXT, ...inherited } = process.env;
+  const shared: NodeJS.ProcessEnv = { ...inherited, STRONGROOM_TEST_PATIENCE: '1000' };
+  const said = ({ stdout, stderr }: SpawnSyncReturns<Buffer>) => `${stdout}${stderr}`;
+
+  it('fails with a test that fails, and not with one that passes', () => {
+    const { STRONGROOM_TEST_POSTGRES, ...alone } = shared; // A server of its own, whose package ends with 0.
     for (const [body, status] of [
       ['', 0],
       ['throw new Error();', 1],
     ] as const) {
-      const file = join(folder, `${status}.test.mjs`);
-      writeFileSync(file, `import { it } from 'node:test'; it('is run', () => { ${body} });`);
-      const { NODE_TEST_CONTEXT, ...env } = process.env;
-      const run = spawnSync(process.execPath, ['--test', `--test-global-setup=${setup}`, file], { env });
-      assert.equal(run.status, status, String(run.stdout) + String(run.stderr));
+      const ran = run(`it('is run', () => { ${body} });`, alone);
+      assert.equal(ran.status, status, said(ran));
     }
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  });
+
+  it('stops the services and commands that a failed test left running, and ends', () => {
+    const ran = run(
+      `import { startService } from '${here('harness.ts')}';
+       import { start } from '${here('command.ts')}';
+       import { startReceiver } from '${here('receiver.ts')}';
+       it('fails', async () => {
+         const service = await startService({ engine: 'postgres' });
+         const receiver = await startReceiver();
+         const command = start(['serve', '--port', '0', '--data', '${join(folder, 'data')}']);
+         await command.url;
+         console.log('PROCESS ' + command.child.pid);
+         throw new Error('on purpose');
+       });`,
+      shared,
+    );
+    assert.equal(ran.status, 1, said(ran));
+    assert.doesNotMatch(said(ran), /left open/);
+    const [, pid] = /PROCESS (\d+)/.exec(said(ran))!;
+    assert.throws(() => process.kill(Number(pid), 0), { code: 'ESRCH' });
+  });
+
+  it('ends and fails where something is left open, and says what', () => {
+    const ran = run(
+      `import { createServer } from 'node:net';
+       it('passes', () => { createServer().listen(0, '127.0.0.1'); });`,
+      shared,
+    );
+    assert.equal(ran.status, 1, said(ran));
+    assert.match(said(ran), /one\.test\.mjs left open: .*TCPServerWrap/);
+  });
+
+  it('fails where a file ends before its tests are over, with 0 even', () => {
+    const ran = run(
+      `it('is cut short', () => { setImmediate(() => process.exit(0)); return new Promise(() => {}); });`,
+      shared,
+    );
+    assert.equal(ran.status, 1, said(ran));
+    assert.match(said(ran), /one\.test\.mjs ended before its tests were over/);
+  });
+
+  it('ends and fails where a test waits for what never comes', () => {
+    const ran = run(`it('waits', () => new Promise(() => setInterval(() => {}, 1000)));`, shared, [
+      '--test-timeout=1000',
+    ]);
+    assert.equal(ran.status, 1, said(ran));
+    assert.match(said(ran), /timed out after 1000ms/);
+  });
 });

@@ -146,7 +146,7 @@ for (const engine of engines) {
       assert.equal((await ok('PUT', path, { activation_date: null })).activation_date, null);
     });
 
-    it('a reveal is written to the audit log before it is answered', async () => {
+    it('a reveal is written to the audit log, without the value', async () => {
       const { id } = await make('WATCHED');
       await ok('POST', `/v1/secrets/${id}/reveal`);
       const { data } = await ok('GET', `/v1/audit-logs?subject_id=${id}`);
@@ -175,6 +175,81 @@ for (const engine of engines) {
       assert.equal(over.body.error.details.field, 'items');
     });
 
+    it('a bulk request leaves each secret as a request of its own would: versions, tags, totals and entries', async () => {
+      const vault = await ok('POST', '/v1/vaults', { name: 'together' });
+      const known = await ok('POST', '/v1/secrets', { vault_id: vault.id, name: 'OLD', value: 'one' });
+      const items = [
+        { vault_id: vault.id, name: 'NEW', value: 'new', tags: { kind: 'bulk' } },
+        { id: known.id, value: 'two', tags: { kind: 'bulk' } },
+        { vault_id: vault.id, name: 'PLAIN', value: 'ü\u0001' },
+      ];
+      const { results } = await ok('POST', '/v1/secrets/bulk', { items });
+      assert.deepEqual(
+        results.map(({ secret }: Json) => [secret.name, secret.version]),
+        [
+          ['NEW', 1],
+          ['OLD', 2],
+          ['PLAIN', 1],
+        ],
+      );
+      const values = results.map(({ secret }: Json) => ok('POST', `/v1/secrets/${secret.id}/reveal`));
+      assert.deepEqual(
+        (await Promise.all(values)).map(({ value }: Json) => value),
+        ['new', 'two', 'ü\u0001'],
+      );
+      const tagged = await ok('GET', `/v1/secrets?vault_id=${vault.id}&tag=kind=bulk`);
+      assert.equal(tagged.pagination.total, 2);
+      assert.equal((await ok('GET', `/v1/secrets?vault_id=${vault.id}`)).pagination.total, 3);
+      const actions = results.map(async ({ secret }: Json) => {
+        const { data } = await ok('GET', `/v1/audit-logs?subject_id=${secret.id}`);
+        return data
+          .map(({ action }: Json) => action)
+          .filter((action: string) => !action.endsWith('revealed'));
+      });
+      assert.deepEqual(await Promise.all(actions), [
+        ['secret.created'],
+        ['secret.updated', 'secret.created'],
+        ['secret.created'],
+      ]);
+    });
+
+    it('an item that stands in the way of the others fails alone', async () => {
+      const { id } = await make('TWICE');
+      const items = [
+        { vault_id: vaultId, name: 'BESIDE', value: 'x' },
+        { vault_id: vaultId, name: 'TWICE', value: 'x' },
+        { vault_id: vaultId, name: 'SAME', value: 'x' },
+        { vault_id: vaultId, name: 'SAME', value: 'y' },
+        { id, value: 'two' },
+        { id, value: 'three' },
+      ];
+      const { results } = await ok('POST', '/v1/secrets/bulk', { items });
+      assert.deepEqual(
+        results.map(({ status }: Json) => status),
+        [200, 400, 200, 400, 200, 200],
+      );
+      assert.equal(results[1].error.code, 'CONFLICT');
+      assert.equal((await ok('GET', `/v1/secrets/${id}`)).version, 3);
+    });
+
+    it('nothing is created in a vault once it is deleted, however close the two come', async () => {
+      const vault = await ok('POST', '/v1/vaults', { name: 'short-lived' });
+      const body = (name: string) => ({ vault_id: vault.id, name, value: 'x' });
+      await ok('POST', '/v1/secrets', body('FIRST'));
+      const creating = (at: number) => service.call('POST', '/v1/secrets', body(`AT_${at}`));
+      const before = Array.from({ length: 5 }, (_, at) => creating(at));
+      const deleted = service.call('DELETE', `/v1/vaults/${vault.id}`);
+      const after = Array.from({ length: 30 }, (_, at) => creating(at + 5));
+      const answers = await Promise.all([...before, ...after]);
+      assert.equal((await deleted).status, 200);
+      assert.ok(answers.every(({ status }) => status === 200 || status === 404));
+      const { data } = await ok('GET', '/v1/audit-logs?limit=50');
+      const actions = data
+        .filter((entry: Json) => entry.vault_id === vault.id)
+        .map(({ action }: Json) => action);
+      assert.equal(actions[0], 'vault.deleted', 'the newest entry of the vault');
+    });
+
     it('each item of a bulk request is checked for permission by itself', async () => {
       const other = await ok('POST', '/v1/vaults', { name: 'elsewhere' });
       const theirs = await ok('POST', '/v1/secrets', { vault_id: other.id, name: 'X', value: 'x' });
@@ -200,7 +275,7 @@ for (const engine of engines) {
       assert.equal((await ok('POST', `/v1/secrets/${theirs.id}/reveal`)).value, 'x');
     });
 
-    it('a secret’s life through curl alone: vault, secret, version, rollback, access key, revoke', async () => {
+    it('a secret’s whole life: vault, secret, version, rollback, access key, revoke', async () => {
       const vault = await ok('POST', '/v1/vaults', { name: 'life' });
       const secret = await ok('POST', '/v1/secrets', { vault_id: vault.id, name: 'TOKEN', value: 'one' });
       await ok('PUT', `/v1/secrets/${secret.id}`, { value: 'two' });

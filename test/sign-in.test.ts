@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
+import type { Argon2Parameters } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { engines } from './harness.ts';
+import { Worker } from 'node:worker_threads';
+import { passwordCosts } from '../src/domain/accounts/passwords.ts';
+import { callsTo } from './effort.ts';
+import { engines, eventually } from './harness.ts';
 import {
   Browser,
   cookieName,
@@ -31,9 +38,9 @@ for (const engine of engines) {
     after(() => service.stop());
     // A new window for the network address.
     beforeEach(() => {
-      service.clock.offset += 2 * minute;
+      service.clock.pass(2 * minute);
     });
-    /** Somebody without failures behind him. */
+    /** Somebody without failures behind them. */
     const newcomer = (email: string) => invite(service, owner, email, 'viewer');
 
     it('sets one cookie that scripts, plain connections and other sites never see', async () => {
@@ -59,20 +66,21 @@ for (const engine of engines) {
     });
 
     it('known and unknown people cost the same work', async () => {
-      await newcomer('timed@example.org');
-      const times = { known: [] as number[], unknown: [] as number[] };
-      for (let round = 0; round < 4; round++) {
-        for (const who of ['known', 'unknown'] as const) {
-          const started = performance.now();
-          await service
-            .browser()
-            .signIn(who === 'known' ? 'timed@example.org' : 'untimed@example.org', wrong);
-          times[who].push(performance.now() - started);
-        }
-      }
-      const fastest = (list: number[]) => Math.min(...list);
-      const ratio = fastest(times.known) / fastest(times.unknown);
-      assert.ok(ratio > 0.5 && ratio < 2, `known took ${ratio} times as long`);
+      await newcomer('counted@example.org');
+      const derivations = async (email: string) => {
+        const calls = await callsTo(Worker.prototype, 'postMessage', () =>
+          service.browser().signIn(email, wrong),
+        );
+        return calls.flatMap(([order]) => {
+          const { job, input } = order as { job?: string; input: readonly Argon2Parameters[] };
+          if (job !== 'derive') return [];
+          const { memory, passes, parallelism } = input[0]!;
+          return { memory, passes, parallelism };
+        });
+      };
+      const known = await derivations('counted@example.org');
+      assert.equal(known.length, 1);
+      assert.deepEqual(await derivations('uncounted@example.org'), known);
     });
 
     it('every spelling of an address shares one lock-out, and the right password waits too', async () => {
@@ -81,7 +89,7 @@ for (const engine of engines) {
         'ann@example.org',
         'ANN@example.org',
         ' ann@example.org',
-        '\uff41\uff4e\uff4e@example.org',
+        'aNN@EXAMPLE.org  ',
         'Ann@Example.org ',
       ];
       for (const spelling of spellings) {
@@ -90,26 +98,26 @@ for (const engine of engines) {
       const locked = await service.browser().signIn('ann@example.org');
       assert.equal(locked.status, 429);
       assert.ok(Number(locked.headers.get('retry-after')) <= 30);
-      service.clock.offset += 31_000;
+      service.clock.pass(31_000);
       assert.equal((await service.browser().signIn('ann@example.org')).status, 200);
     });
 
     it('the wait grows with each failure, and success forgets them', async () => {
       await newcomer('grows@example.org');
-      service.clock.fixed = service.clock.now();
+      service.clock.stand();
       const fail = () => service.browser().signIn('grows@example.org', wrong);
       for (let attempt = 0; attempt < 4; attempt++) assert.equal((await fail()).status, 401);
       const waits: number[] = [];
       for (let attempt = 0; attempt < 4; attempt++) {
         assert.equal((await fail()).status, 401);
         waits.push(Number((await fail()).headers.get('retry-after')));
-        service.clock.fixed += waits.at(-1)! * 1000;
+        service.clock.pass(waits.at(-1)! * 1000);
       }
       assert.deepEqual(waits, [30, 60, 120, 240]);
       assert.equal((await service.browser().signIn('grows@example.org')).status, 200);
       for (let attempt = 0; attempt < 5; attempt++) assert.equal((await fail()).status, 401);
-      service.clock.offset += 10 * minute;
-      service.clock.fixed = null;
+      service.clock.run();
+      service.clock.pass(10 * minute);
     });
 
     it('the lock-out tells known from unknown people no more than the refusal does', async () => {
@@ -122,9 +130,9 @@ for (const engine of engines) {
         }
         return seen;
       };
-      service.clock.fixed = service.clock.now();
+      service.clock.stand();
       const [known, unknown] = [await statuses('some.one@example.org'), await statuses('no.one@example.org')];
-      service.clock.fixed = null;
+      service.clock.run();
       assert.deepEqual(known, unknown);
       assert.match(known.at(-1)!, /^429 30 /);
     });
@@ -156,12 +164,20 @@ for (const engine of engines) {
     });
 
     it('one network address that fails and fails is refused before its body is read', async () => {
+      service.clock.standInNewMinute();
       for (let attempt = 0; attempt < 60; attempt++) {
         await service.browser().post('/auth/invitation', { token: 'nonsense' });
       }
-      const refused = await service.browser().call('POST', '/auth/password', 'not even JSON');
-      assert.equal(refused.status, 429);
+      const request = httpRequest(`${service.url}/auth/password`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': '100' },
+      });
+      request.flushHeaders(); // Of its body not a byte is ever sent.
+      const [refused] = (await once(request, 'response')) as [IncomingMessage];
+      assert.equal(refused.statusCode, 429);
+      request.destroy();
       assert.equal((await owner.get('/auth/state')).status, 200);
+      service.clock.run();
     });
 
     it('a changed password ends every other session, and the old one is worthless', async () => {
@@ -293,19 +309,18 @@ for (const engine of engines) {
     });
 
     it('a session ends after 12 idle hours, and after 7 days however much it is used', async () => {
-      const start = service.clock.offset;
       const idle = service.browser();
       const busy = service.browser();
       await idle.signIn('owner@example.org');
       await busy.signIn('owner@example.org');
       for (let elapsed = 11; elapsed < 7 * 24; elapsed += 11) {
-        service.clock.offset = start + elapsed * hour;
+        service.clock.pass(11 * hour);
         assert.equal((await busy.get('/v1/vaults')).status, 200, `after ${elapsed} hours`);
         if (elapsed === 22) assert.equal((await idle.get('/v1/vaults')).status, 401);
       }
-      service.clock.offset = start + 7 * 24 * hour + 1000;
+      service.clock.pass(3 * hour + 1000);
       assert.equal((await busy.get('/v1/vaults')).status, 401);
-      service.clock.offset = start;
+      assert.equal((await owner.signIn('owner@example.org')).status, 200); // Time never goes back, so theirs ended too.
     });
 
     it('no more than 20 sessions live at once: the oldest gives way', async () => {
@@ -331,6 +346,19 @@ for (const engine of engines) {
     it('a cookie that stands twice is no cookie', async () => {
       const cookie = `${cookieName}=${owner.cookie}; ${cookieName}=${owner.cookie}`;
       assert.equal((await service.browser().call('GET', '/v1/vaults', undefined, { cookie })).status, 401);
+    });
+
+    it('two Cookie headers are 400, whichever of them holds the session', async () => {
+      const good = `cookie: ${cookieName}=${owner.cookie}`;
+      for (const headers of [
+        [good, 'cookie: theme=dark'],
+        ['cookie: theme=dark', good],
+        [good, good],
+      ]) {
+        assert.equal(await rawStatus(service.url, '/v1/vaults', headers), 400, headers.join());
+        assert.equal(await rawStatus(service.url, '/auth/sessions', headers), 400);
+      }
+      assert.equal(await rawStatus(service.url, '/v1/vaults', [good]), 200);
     });
 
     it('an ended session that is put back into the database is not believed', async () => {
@@ -439,23 +467,21 @@ describe('sessions over several replicas', () => {
     return (await send(elsewhere, 'GET', '/v1/vaults', { cookie })).status;
   };
 
-  it('one is good at every replica, and over everywhere within a second', async () => {
+  it('one is good at every replica, and over everywhere', async () => {
     const browser = service.browser();
     await browser.signIn('owner@example.org');
     assert.equal(await there(browser), 200);
     const copy = new Browser(service.url);
     copy.cookies.set(cookieName, browser.cookie!);
     await browser.post('/auth/sign-out');
-    const deadline = Date.now() + 1_000;
-    while ((await there(copy)) !== 401) assert.ok(Date.now() < deadline, 'still good after a second');
+    await eventually(async () => (await there(copy)) === 401);
   });
 
   it('so is a removal, and a lock-out counts at all of them together', async () => {
     const { browser, id } = await invite(service, owner, 'gone@example.org', 'viewer');
     assert.equal(await there(browser), 200);
     await owner.call('DELETE', `/v1/members/${id}`);
-    const deadline = Date.now() + 1_000;
-    while ((await there(browser)) !== 401) assert.ok(Date.now() < deadline, 'still good after a second');
+    await eventually(async () => (await there(browser)) === 401);
     for (let attempt = 0; attempt < 5; attempt++) {
       const at = new Browser(attempt % 2 === 0 ? service.url : elsewhere);
       assert.equal((await at.signIn('owner@example.org', wrong)).status, 401);
@@ -466,10 +492,27 @@ describe('sessions over several replicas', () => {
   });
 });
 
+describe('more sign-ins at once than a process can derive', () => {
+  it('are told to come back, instead of waiting in a line without end', async () => {
+    // Dear enough that a crowd piles up; what the product takes, three times as much, would only take longer.
+    const dear = { ...passwordCosts, memory: passwordCosts.memory / 2, passes: 2 };
+    const service = await startEmpty('sqlite', [], {}, dear);
+    const answers = await Promise.all(
+      Array.from({ length: 75 }, (_, index) => service.browser().signIn(`crowd${index}@example.org`, wrong)),
+    );
+    const turnedAway = answers.filter(({ status }) => status === 503);
+    assert.ok(turnedAway.length > 0, 'nobody was turned away');
+    assert.ok(turnedAway.every(({ headers }) => Number(headers.get('retry-after')) > 0));
+    assert.ok(answers.every(({ status }) => status === 503 || status === 401));
+    await service.stop();
+  });
+});
+
 describe('what is stored of a sign-in', () => {
   it('neither passwords nor session tokens nor seeds are in the files', async () => {
     const service = await startEmpty('sqlite');
     const owner = await setUp(service);
+    await owner.prove();
     const { secret } = (await owner.post('/auth/totp/begin')).body;
     await owner.get('/v1/vaults');
     await service.restart();
@@ -480,6 +523,17 @@ describe('what is stored of a sign-in', () => {
     await service.stop();
   });
 });
+
+/** The status of a GET whose headers are sent as they stand here. */
+async function rawStatus(url: string, path: string, headers: readonly string[]): Promise<number> {
+  const { host, hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    [`GET ${path} HTTP/1.1`, `host: ${host}`, ...headers, 'connection: close', '', ''].join('\r\n'),
+  );
+  const answer = Buffer.concat(await socket.toArray()).toString('latin1');
+  return Number(answer.split(' ')[1]);
+}
 
 async function send(url: string, method: string, path: string, headers: Record<string, string>) {
   const body = method === 'GET' ? undefined : JSON.stringify(path === '/v1/vaults' ? { name: 'forged' } : {});

@@ -1,9 +1,11 @@
-/** The interface specification, row by row: parts 2, 4.1 to 4.3, 5, 7 and 8, on the side of the general API. */
+/** The interface specification, row by row. The vault endpoint's and the tools' rules have files of their own beside it. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Json } from './document.ts';
 import { engines, type Service, startService } from './harness.ts';
+import { bareCall, bareSession } from './mcp-world.ts';
+import { sendRaw } from './raw.ts';
 
 const utc = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/;
 
@@ -139,9 +141,8 @@ for (const engine of engines) {
           (await read('?include=certificates')).certificates.find((one: Json) => one.id === made.id);
         const { id, expires_at } = made;
         assert.deepEqual(await find(), { id, name: 'C', type: 'x509', expires_at, tags: {} });
-        service.clock.offset += 2 * 86_400_000;
+        service.clock.pass(2 * 86_400_000);
         assert.deepEqual(await find(), { id, message: 'Resource expired' });
-        service.clock.offset = 0;
       });
     });
 
@@ -217,6 +218,50 @@ for (const engine of engines) {
       });
     });
 
+    describe('4.4 Vault read', () => {
+      const status = async (query: string, token: string | null = reader) =>
+        (await service.call('GET', `/api/v1/vaults/${vault.id}${query}`, undefined, token)).status;
+
+      it('include takes keys, certificates, or both comma-separated', async () => {
+        for (const include of ['keys', 'certificates', 'keys,certificates', 'keys, certificates'])
+          assert.equal(await status(`?include=${encodeURIComponent(include)}`), 200, include);
+      });
+      it('4. with resource, none that matches is 404', async () =>
+        assert.equal(await status(`?resource=${vault.id}`), 404));
+      it('5. a secret by its id is JSON with id, name, value, content_type, tags', async () =>
+        assert.deepEqual(Object.keys(await read(`?resource=${secret.id}`)), [
+          'id',
+          'name',
+          'value',
+          'content_type',
+          'tags',
+        ]));
+      it('8. a missing or invalid token gives 401', async () => {
+        for (const token of [null, 'x', 'sr_vault_x']) assert.equal(await status('', token), 401);
+      });
+      it('9. every request is written to Request Logs', async () => {
+        const total = async () =>
+          (await ok('GET', `/v1/request-logs?vault_id=${vault.id}`)).pagination.total as number;
+        const before = await total();
+        for (const query of ['', '?secrets=names', '?secrets=x', '?resource=x', '/below'])
+          await status(query);
+        await status('', null);
+        await service.call('DELETE', `/api/v1/vaults/${vault.id}`, undefined, reader);
+        assert.equal((await total()) - before, 7);
+      });
+    });
+
+    describe('4.5 Tool endpoint (MCP)', () => {
+      it('POST /mcp with Mcp-Session-Id; a body of method and params, without jsonrpc or id', async () => {
+        const connection = { vaultId: vault.id, accessKey: reader, baseUrl: service.url };
+        const args = { namesOnly: true, vault: { id: vault.id, ...connection }, credentials: connection };
+        const session = await bareSession(service.url);
+        const { status, body } = await bareCall(service.url, 'secrets.list', args, { session });
+        assert.equal(status, 200);
+        assert.equal(body.result.structuredContent.vault.id, vault.id);
+      });
+    });
+
     describe('5. Authentication', () => {
       it('every general API request requires a valid API key', async () => {
         for (const name of ['resources', 'secrets', 'api-keys', 'audit-logs', 'organization'])
@@ -256,10 +301,10 @@ for (const engine of engines) {
       });
       it('429 Too Many Requests', async () => {
         const { key } = await service.organization('limited', 'enterprise', 1);
-        service.clock.fixed = (Math.ceil(Date.now() / 60_000) + 10) * 60_000;
+        service.clock.standInNewMinute();
         await service.call('GET', '/v1/resources', undefined, key);
         const { status, body } = await service.call('GET', '/v1/resources', undefined, key);
-        service.clock.fixed = null;
+        service.clock.run();
         assert.deepEqual([status, body.error.code], [429, 'RATE_LIMITED']);
       });
     });
@@ -272,7 +317,7 @@ for (const engine of engines) {
       it('error.details: object with field and reason', async () =>
         assert.deepEqual((await refused()).error.details, {
           field: 'name',
-          reason: 'must have 1 to 255 characters',
+          reason: 'must be 1 to 255 characters long',
         }));
       it('it has these members and no others', async () => {
         const body = await refused();
@@ -304,8 +349,18 @@ for (const engine of engines) {
       it('X-RateLimit-Reset: Unix timestamp when the limit resets', async () => {
         const { key } = await service.organization('reset', 'free');
         const { headers } = await service.call('GET', '/v1/resources', undefined, key);
-        const left = Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000;
+        const left = Number(headers.get('x-ratelimit-reset')) - service.clock.now() / 1000;
         assert.ok(left > -1 && left <= 61, String(left));
+      });
+      it('the three headers go out in the spelling of the specification', async () => {
+        const { key } = await service.organization('spelled', 'free');
+        const { host } = new URL(service.url);
+        const { head } = await sendRaw(
+          service.url,
+          `GET /v1/resources HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${key}\r\n\r\n`,
+        );
+        for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'])
+          assert.ok(head.includes(`\r\n${name}: `), name);
       });
       it('list endpoints accept page and limit: 1 to 100, 20 by default', async () => {
         assert.equal((await ok('GET', '/v1/resources')).pagination.limit, 20);

@@ -2,24 +2,26 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import pg from 'pg';
+import { publicBytes } from '../src/bytes.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
+import { type AuditEntry, auditText } from '../src/logs/entries.ts';
 import type { CredentialRow } from '../src/store/credentials.ts';
 import { type Unit, UnitsRefused } from '../src/store/engine.ts';
-import type { AuditLogRow } from '../src/store/logs.ts';
+import type { NewAuditRow } from '../src/store/logs.ts';
 import type { MemberRow, OrganizationRow } from '../src/store/organizations.ts';
 import type { RequestBlockRow, RequestIndexRow } from '../src/store/request-logs.ts';
 import type { ResourceRow } from '../src/store/resources.ts';
-import { type Location, openStore, peekMeta, type Store } from '../src/store/store.ts';
-import { engines } from './harness.ts';
-import { freshDatabase } from './postgres.ts';
+import { type Location, openStore, peekKeyring, type Store } from '../src/store/store.ts';
+import { digestFrom, sealedFrom, stampFrom } from './bytes.ts';
+import { engines, eventually } from './harness.ts';
+import { dataRoot, freshDatabase } from './postgres.ts';
 
 const newId = idGenerator(Date.now);
-const stamp = Buffer.alloc(32, 7);
+const stamp = stampFrom(Buffer.alloc(32, 7));
 const times = { created_at: 1_000, updated_at: 2_000, revision: 1, stamp };
 const one = (...statements: Unit['statements']): Unit[] => [{ statements }];
 
@@ -64,13 +66,15 @@ const credentialRow = (
   kind: 'access-key',
   name,
   name_search: name.toLowerCase(),
-  digest: randomBytes(32),
+  digest: digestFrom(randomBytes(32)),
   vault_id: null,
   key_id: null,
   role: null,
   narrowing: '{}',
   expiration_date: null,
   max_uses: null,
+  identity_id: null,
+  identity_revision: null,
   created_by: 'test',
   revoked_at: null,
   uses: 0,
@@ -93,13 +97,10 @@ const auditRow = (
   organization_id: string,
   subject_id: string | null,
   revision: number | null,
-): AuditLogRow => ({
+  action = 'thing.changed',
+): NewAuditRow => ({
   ...link(),
-  organization_id,
-  entry: '{"x":"ü\\u0000"}',
-  action: 'thing.changed',
-  subject_id,
-  subject_revision: revision,
+  entry: JSON.stringify({ organization_id, action, subject: { id: subject_id, name: 'ü' }, revision }),
 });
 const block = (): RequestBlockRow => ({ ...link(), text: '{"x":"ü\\u0000"}' });
 const filed = (
@@ -115,6 +116,7 @@ const filed = (
   status: 200,
   ip_address: '10.0.0.1',
   entries: 1,
+  requests: null,
   ...part,
 });
 
@@ -126,6 +128,68 @@ const refusedAs =
     return true;
   };
 
+describe('the connection that writes to SQLite', () => {
+  it('syncs every commit, keeps a log ahead of the file, holds references, and overwrites what is deleted', async test => {
+    const folder = mkdtempSync(join(dataRoot(), 'strongroom-store-'));
+    const store = await openStore({ engine: 'sqlite', path: join(folder, 'strongroom.db'), serves: true });
+    test.after(async () => {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+    const pragma = async (name: string) => {
+      const asked = { sql: `PRAGMA ${name}`, parameters: [], returning: true };
+      const [rows] = await store.commit(one(asked));
+      return Object.values(rows![0]![0]!)[0];
+    };
+    assert.equal(await pragma('synchronous'), 2, 'FULL');
+    assert.equal(await pragma('journal_mode'), 'wal');
+    assert.equal(await pragma('foreign_keys'), 1);
+    assert.equal(await pragma('secure_delete'), 2, 'FAST');
+  });
+});
+
+describe('a deadlock on PostgreSQL', () => {
+  /** Two rows, held by somebody else and by us, each of whom then wants the other; the server ends ours. */
+  async function meet(test: TestContext, independent: boolean): Promise<void> {
+    const url = await freshDatabase();
+    const store = await openStore({ engine: 'postgres', url });
+    const [ours, theirs] = [organizationRow('ours'), organizationRow('theirs')];
+    await store.commit(one(store.organizations.insert(ours), store.organizations.insert(theirs)));
+    const other = new pg.Client(url);
+    await other.connect();
+    test.after(async () => {
+      await other.end();
+      await store.close();
+    });
+    const take = (id: string) => other.query('UPDATE organizations SET plan = plan WHERE id = $1', [id]);
+    await other.query("SET deadlock_timeout = '10min'");
+    await other.query('BEGIN');
+    await take(theirs.id);
+    const plan = ({ id }: OrganizationRow) => ({
+      sql: "UPDATE organizations SET plan = 'free' WHERE id = $1",
+      parameters: [id],
+    });
+    // The parts of one statement run from the last to the first: ours comes first in both.
+    const unit: Unit = independent
+      ? { statements: [plan(theirs), plan(ours)], independent }
+      : { statements: [plan(ours), plan(theirs)] };
+    const committed = store.commit([unit]);
+    committed.catch(() => {});
+    await eventually(async () => {
+      const waiting =
+        'SELECT 1 FROM pg_locks WHERE NOT granted AND pid = ANY (SELECT pid FROM pg_stat_activity WHERE datname = current_database())';
+      return (await other.query(waiting)).rows.length > 0;
+    });
+    await take(ours.id);
+    await other.query('COMMIT');
+    await committed;
+    for (const { id } of [ours, theirs]) assert.equal((await store.organizations.byId(id))?.plan, 'free');
+  }
+
+  it('is tried again, and nobody notices: a change', test => meet(test, false));
+  it('is tried again, and nobody notices: what runs as one statement', test => meet(test, true));
+});
+
 for (const engine of engines) {
   describe(`the store on ${engine}`, () => {
     let store: Store;
@@ -134,12 +198,12 @@ for (const engine of engines) {
     let organization: OrganizationRow;
 
     before(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'strongroom-store-'));
+      folder = mkdtempSync(join(dataRoot(), 'strongroom-store-'));
       location =
         engine === 'sqlite'
           ? { engine, path: join(folder, 'strongroom.db'), serves: true }
           : { engine, url: await freshDatabase() };
-      assert.equal(await peekMeta(location, 'x'), undefined);
+      assert.equal(await peekKeyring(location), undefined);
       store = await openStore(location);
       organization = organizationRow('Acme');
       await store.commit(one(store.organizations.insert(organization), ...audited(organization.id, 1)));
@@ -177,8 +241,8 @@ for (const engine of engines) {
       await store.commit(
         one(
           store.resources.insert(row),
-          store.resources.insertVersion({ ...columns, value: Buffer.from(value) }),
-          ...(row.deleted_at === null ? store.resources.count(organization.id, row.type, vault.id, 1) : []),
+          store.resources.insertVersion({ ...columns, value: sealedFrom(value) }),
+          ...(row.deleted_at === null ? [store.resources.count([row], 1)] : []),
           ...audited(row.id, 1),
         ),
       );
@@ -189,17 +253,20 @@ for (const engine of engines) {
       (await store.resources.page({ organizationId: organization.id, now: 0, ...filter }, page)).total;
 
     it('keeps the first of two keyrings, and holds and replaces only what is still there', async () => {
-      const [first, second, third] = ['1', '2', '3'].map(text => Buffer.from(text));
-      const kept = async () => Buffer.from((await store.terms.keyring())!);
-      assert.equal(await store.terms.keyring(), undefined);
-      await store.terms.setKeyringOnce(first!);
-      await store.terms.setKeyringOnce(second!);
+      const [first, second, third] = ['1', '2', '3'].map(sealedFrom);
+      const kept = async () => Buffer.from((await store.keyring.read())!);
+      assert.equal(await store.keyring.read(), undefined);
+      assert.equal(await peekKeyring(location), undefined);
+      await store.keyring.setOnce(first!);
+      await store.keyring.setOnce(second!);
       assert.deepEqual(await kept(), first);
-      assert.deepEqual(Buffer.from((await peekMeta(location, 'keyring'))!), first);
-      assert.equal(await peekMeta(location, 'none'), undefined);
-      await store.commit(one(store.terms.hold(first!), store.terms.replace(first!, third!)));
-      await assert.rejects(store.commit(one(store.terms.replace(first!, second!))), refusedAs([0, 'stale']));
-      await assert.rejects(store.commit(one(store.terms.hold(first!))), refusedAs([0, 'stale']));
+      assert.deepEqual(Buffer.from((await peekKeyring(location))!), first);
+      await store.commit(one(store.keyring.requireCurrent(first!), store.keyring.replace(first!, third!)));
+      await assert.rejects(
+        store.commit(one(store.keyring.replace(first!, second!))),
+        refusedAs([0, 'stale']),
+      );
+      await assert.rejects(store.commit(one(store.keyring.requireCurrent(first!))), refusedAs([0, 'stale']));
       assert.deepEqual(await kept(), third);
     });
 
@@ -305,9 +372,9 @@ for (const engine of engines) {
     it('rows that cross each other in two orders end, without a deadlock that anybody sees', async () => {
       const vault = await vaultOf('crossing');
       const [a, b] = [await put(vault, 'a'), await put(vault, 'b')];
-      const touch = (row: ResourceRow) => ({
-        ...store.resources.count(organization.id, 'secret', row.id, 1)[1]!,
-      });
+      // In an organization of its own, so that the two have no total in common.
+      const touch = ({ id }: ResourceRow) =>
+        store.resources.count([{ organization_id: id, vault_id: id, type: 'secret' }], 1);
       await Promise.all(
         Array.from({ length: 30 }, (_, turn) =>
           store.commit([...one(touch(turn % 2 === 0 ? a : b)), ...one(touch(turn % 2 === 0 ? b : a))]),
@@ -356,7 +423,7 @@ for (const engine of engines) {
       const bad = (error: unknown) => error instanceof Failure && error.code === 'INVALID_REQUEST';
       await assert.rejects(put(vault, 'a\0b'), bad);
       await assert.rejects(
-        async () => store.logs.appendAudits([{ ...auditRow(organization.id, null, null), action: '\0' }]),
+        async () => store.logs.appendAudits([{ ...auditRow(organization.id, null, null), mark: '\0' }]),
         bad,
       );
       await assert.rejects(async () => store.resources.byName(vault.id, 'secret', 'a\0b'), bad);
@@ -367,7 +434,7 @@ for (const engine of engines) {
     it('bytes come back as they went in, up to 64 KiB and beyond', async () => {
       const vault = await vaultOf('big');
       for (const size of [0, 1, 65_536, 300_000]) {
-        const bytes = randomBytes(size);
+        const bytes = sealedFrom(randomBytes(size));
         const row = await put(vault, `b${size}`);
         const next = { ...row, revision: 2, version: 2, labels: bytes };
         const version = {
@@ -383,7 +450,10 @@ for (const engine of engines) {
           one(store.resources.update(next), store.resources.insertVersion({ ...version, value: bytes })),
         );
         const read = await store.resources.withValue(vault.id, row.id);
-        assert.ok(bytes.equals(read!.value) && bytes.equals(read!.labels!));
+        assert.deepEqual(
+          [read!.value, read!.labels!].map(read => Buffer.from(read)),
+          [bytes, bytes],
+        );
         const stored = (await store.resources.version(row.id, 2))!;
         assert.deepEqual(
           { ...stored, value: Buffer.from(stored.value), stamp: Buffer.from(stored.stamp) },
@@ -401,6 +471,32 @@ for (const engine of engines) {
       assert.equal(await store.resources.withValue(newId(), row.id), undefined);
       assert.equal(await store.resources.vault(row.id), undefined);
       assert.equal((await store.resources.vault(vault.id))?.id, vault.id);
+    });
+
+    it('what was deleted is handed out by no look-up of the living, alone or with its vault', async () => {
+      const vault = await vaultOf('living');
+      const row = await put(vault, 'gone', { deleted_at: 5 });
+      const reads = async ({ id, vault_id, name }: ResourceRow) => [
+        await store.resources.withValue(vault_id, id),
+        await store.resources.byName(vault_id, 'secret', name),
+        (await store.resources.stretchWithValues(vault_id, 'secret', undefined, 10))
+          .unpack()
+          .find(one => one.id === id),
+        (await store.outbox.expiringAmong([id]))[0],
+      ];
+      assert.deepEqual(await reads(row), [undefined, undefined, undefined, undefined]);
+      const there = await put(vault, 'there', { expiration_date: 9 });
+      assert.deepEqual(
+        (await reads(there)).map(found => found?.id),
+        Array(4).fill(there.id),
+      );
+      const buried = resourceRow(organization.id, 'vault', 'buried');
+      await store.commit(one(store.resources.insert({ ...buried, deleted_at: 5 })));
+      assert.equal(await store.resources.vault(buried.id), undefined);
+      assert.deepEqual(
+        await reads(await put(buried, 'inside', { expiration_date: 9 })),
+        Array(4).fill(undefined),
+      );
     });
 
     it('pages are newest first, and stable while others add to the list', async () => {
@@ -448,10 +544,13 @@ for (const engine of engines) {
       assert.deepEqual(await names({ state: 'expired' }), ['past']);
       assert.deepEqual(await names({ state: 'deleted' }), ['gone']);
       assert.deepEqual(await names({}), ['later', 'off', 'past', 'plain']);
-      await store.commit(one(...store.resources.setTags(organization.id, rows.plain.id, ['t1', 't2'])));
-      await store.commit(one(...store.resources.setTags(organization.id, rows.off.id, ['t2'])));
+      const tagged = ({ id }: ResourceRow, ...indexes: string[]) =>
+        indexes.map(tag_index => ({ organization_id: organization.id, tag_index, resource_id: id }));
+      await store.commit(
+        one(store.resources.addTags([...tagged(rows.plain, 't1', 't2'), ...tagged(rows.off, 't2')])),
+      );
       assert.deepEqual(await names({ tagIndex: 't2' }), ['off', 'plain']);
-      await store.commit(one(...store.resources.setTags(organization.id, rows.plain.id, [])));
+      await store.commit(one(store.resources.clearTags(rows.plain.id)));
       assert.deepEqual(await names({ tagIndex: 't2' }), ['off']);
       assert.equal(await names({ tagIndex: 't1' }).then(list => list.length), 0);
       const due = await store.resources.deletedBefore(6, 100);
@@ -467,7 +566,7 @@ for (const engine of engines) {
       const read: string[] = [];
       let after: string | undefined;
       for (;;) {
-        const rows = await store.resources.stretchWithValues(vault.id, 'secret', after, 3);
+        const rows = (await store.resources.stretchWithValues(vault.id, 'secret', after, 3)).unpack();
         read.push(...rows.map(({ id }) => id));
         if (rows.length < 3) break;
         after = rows.at(-1)!.id;
@@ -488,21 +587,13 @@ for (const engine of engines) {
       assert.deepEqual(await counts(), [2, 3, 2]);
       const remove = (row: ResourceRow, deleted_at: number | null, revision: number, change: 1 | -1) =>
         store.commit(
-          one(
-            store.resources.update({ ...row, deleted_at, revision }),
-            ...store.resources.count(organization.id, 'secret', vault.id, change),
-          ),
+          one(store.resources.update({ ...row, deleted_at, revision }), store.resources.count([a], change)),
         );
       await remove(a, 5, 2, -1);
       assert.deepEqual(await counts(), [1, 2, 1]);
       await remove(a, null, 3, 1);
       assert.deepEqual(await counts(), [2, 3, 2]);
-      await store.commit(
-        one(
-          store.resources.purge(a.id, 3),
-          ...store.resources.count(organization.id, 'secret', vault.id, -1),
-        ),
-      );
+      await store.commit(one(store.resources.purge(a.id, 3), store.resources.count([a], -1)));
       assert.deepEqual(await counts(), [1, 2, 1]);
       assert.equal(await store.resources.version(a.id, 1), undefined);
       await store.commit(
@@ -628,10 +719,34 @@ for (const engine of engines) {
       assert.equal(await total({ vaultId }), 24);
     });
 
+    it('an audit entry that was made of any text is read by the database too', async () => {
+      const subject = { type: 'thing', id: newId(), name: 'ü' };
+      const entry: AuditEntry = {
+        organization_id: organization.id,
+        actor: { kind: 'nobody', id: 'nobody', name: '' },
+        action: 'thing.changed',
+        outcome: 'allowed',
+        subject,
+        revision: 7,
+        vault_id: null,
+        ip_address: '10.0.0.1',
+        user_agent: '',
+        request_id: '',
+        details: { nul: 'a\0b', half: '\ud83d', upper: '\udc00', typed: '\\u0000', fine: '🔑' },
+      };
+      const row = link();
+      const text = auditText(row.id, new Date(0).toISOString(), entry);
+      await store.commit(one(store.logs.appendAudits([{ ...row, entry: text }])));
+      const stored = await store.logs.audit(organization.id, row.id);
+      assert.deepEqual([stored?.subject_id, stored?.subject_revision], [subject.id, 7]);
+      const { nul, typed, fine } = JSON.parse(stored!.entry).details;
+      assert.deepEqual([nul, typed, fine], ['a\uFFFDb', '\\u0000', '🔑']);
+    });
+
     it('audit logs: appended in bulk, counted, filtered; heads and checkpoints', async () => {
       const mine = newId();
       const subject = newId();
-      const entry = { ...auditRow(mine, subject, 3), action: 'a.b' };
+      const entry = auditRow(mine, subject, 3, 'a.b');
       await store.commit(
         one(
           store.logs.appendAudits([entry]),
@@ -644,7 +759,8 @@ for (const engine of engines) {
         1,
       );
       assert.equal((await store.logs.auditPage({ organizationId: mine, action: 'a.c' }, page)).total, 0);
-      assert.equal((await store.logs.audit(mine, entry.id))?.entry, entry.entry);
+      const { subject_id, subject_revision, ...kept } = (await store.logs.audit(mine, entry.id))!;
+      assert.deepEqual([kept.entry, subject_id, subject_revision], [entry.entry, subject, 3]);
 
       const writer = newId();
       for (const seq of [1, 5_000_000_000]) {
@@ -660,10 +776,12 @@ for (const engine of engines) {
         [5_000_000_000],
       );
       for (const number of [1, 2, 3]) {
-        await store.commit(one(store.logs.addCheckpoint({ number, body: `b${number}`, signature: stamp })));
+        await store.commit(
+          one(store.logs.addCheckpoint({ number, body: `b${number}`, signature: publicBytes(stamp) })),
+        );
       }
       await assert.rejects(
-        store.commit(one(store.logs.addCheckpoint({ number: 3, body: 'x', signature: stamp }))),
+        store.commit(one(store.logs.addCheckpoint({ number: 3, body: 'x', signature: publicBytes(stamp) }))),
         refusedAs([0, 'taken']),
       );
       assert.equal((await store.logs.lastCheckpoint())?.number, 3);
@@ -697,7 +815,7 @@ for (const engine of engines) {
         payload: '{}',
         fanned: 0 as const,
         created_at: 1,
-        stamp: Buffer.alloc(32),
+        stamp: stampFrom(Buffer.alloc(32)),
       };
       await store.commit(one(store.outbox.add(event)));
       await assert.rejects(store.commit(one(store.outbox.add(event))), refusedAs([0, 'taken']));
@@ -712,39 +830,40 @@ for (const engine of engines) {
       const refused = newId();
       const stale = store.organizations.update({ ...organization, revision: 99 });
       await assert.rejects(store.commit([{ statements: [stale], touches: [refused] }]));
-      await sleep(50);
+      const later = newId();
+      await store.commit([{ statements: [], touches: [later] }]);
+      await eventually(async () => heard.flat().includes(later));
       assert.ok(!heard.flat().includes(refused));
     });
 
-    it('another process’s changes are heard within a second', async () => {
+    it('another process’s changes are heard', async () => {
       const beside = await openStore(
         engine === 'sqlite' ? ({ ...location, serves: false } as Location) : location,
       );
-      const id = newId();
-      const heard = new Promise<void>(resolve =>
-        store.onChange(touched => {
-          if (touched === 'all' || touched.includes(id)) resolve();
-        }),
-      );
+      let heard: (readonly string[] | 'all')[] = [];
+      store.onChange(touched => heard.push(touched));
       try {
-        await sleep(20); // What opening announces is not what we wait for.
-        const row = { ...organizationRow(`beside ${id}`), id };
-        await beside.commit([{ statements: [beside.organizations.insert(row)], touches: [id] }]);
-        const started = performance.now();
-        await Promise.race([heard, sleep(1_000).then(() => assert.fail('not heard within a second'))]);
-        assert.ok(performance.now() - started < 1_000);
-        assert.ok(await store.organizations.byId(id));
+        // The first may be taken for what opening announces, the second can't.
+        for (const id of [newId(), newId()]) {
+          heard = [];
+          const row = { ...organizationRow(`beside ${id}`), id };
+          await beside.commit([{ statements: [beside.organizations.insert(row)], touches: [id] }]);
+          await eventually(async () => heard.some(touched => touched === 'all' || touched.includes(id)));
+          assert.ok(await store.organizations.byId(id));
+        }
       } finally {
         await beside.close();
       }
     });
 
-    it('opening migrates once, however often and however many at once', async () => {
+    it('opening migrates once, however often and however many at once', async test => {
       const place: Location =
         engine === 'sqlite'
           ? { engine, path: join(folder, 'many', 'strongroom.db'), serves: false }
           : { engine, url: await freshDatabase() };
-      const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(place)));
+      const opening = Array.from({ length: 4 }, () => openStore(place));
+      test.after(() => Promise.allSettled(opening.map(async one => (await one).close())));
+      const stores = await Promise.all(opening);
       await stores[0]!.commit(one(stores[0]!.organizations.insert(organizationRow('once'))));
       for (const each of stores) assert.equal((await each.organizations.all()).length, 1);
       await Promise.all(stores.map(each => each.close()));
@@ -759,8 +878,9 @@ for (const engine of engines) {
           ? { engine, path: join(folder, 'closed', 'strongroom.db'), serves: false }
           : { engine, url: await freshDatabase() };
       const closed = await openStore(place);
-      await closed.ping();
+      await closed.tryWrite();
       await closed.close();
+      await assert.rejects(closed.tryWrite());
       await assert.rejects(closed.commit(one(closed.organizations.insert(organizationRow('x')))));
     });
   });

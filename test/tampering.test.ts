@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { databaseSource } from '../src/logs/source.ts';
+import { verifyLogs } from '../src/logs/verify.ts';
+import { type Answer, beside, engines, type Service, startService } from './harness.ts';
 
 type Row = Record<string, SQLInputValue>;
 
@@ -113,6 +115,23 @@ for (const engine of engines) {
       await putBack(table, row);
       await service.restart();
     }
+
+    it('a webhook for a vault whose row was edited is an error, not “names no vault”', async () => {
+      const webhook = { url: 'https://hooks.example.com/', events: ['resource.created'] };
+      const { id } = await post('/v1/webhooks', webhook);
+      const vault_ids = [otherVault];
+      await tampering(
+        'resources',
+        otherVault,
+        () => intruder.sql('UPDATE resources SET enabled = 0 WHERE id = ?', otherVault),
+        async () => {
+          failsClosed(await service.call('POST', '/v1/webhooks', { ...webhook, vault_ids }));
+          failsClosed(await service.call('PUT', `/v1/webhooks/${id}`, { vault_ids }));
+        },
+      );
+      assert.equal((await service.call('PUT', `/v1/webhooks/${id}`, { vault_ids })).status, 200);
+      await service.call('DELETE', `/v1/webhooks/${id}`);
+    });
 
     it('who swaps two ciphertexts gets neither value', async () => {
       const [a, b] = [await secretIn(vault), await secretIn(vault)];
@@ -237,6 +256,26 @@ for (const engine of engines) {
       await intruder.sql('DELETE FROM audit_logs WHERE subject_id = ? AND subject_revision = 2', id);
       failsClosed(await service.call('POST', `/v1/secrets/${id}/reveal`));
       await service.call('DELETE', `/v1/secrets/${id}`);
+    });
+
+    it('who takes a revocation back and the log’s word of it too gets nothing', async () => {
+      const { id, token } = await accessKey(vault);
+      const before = await rowOf('credentials', id);
+      await service.call('DELETE', `/v1/access-keys/${id}`);
+      const revoked = await rowOf('credentials', id);
+      await putBack('credentials', before);
+      for (const column of ['subject_revision', 'subject_id']) {
+        const forget = `UPDATE audit_logs SET ${column} = NULL WHERE subject_id = ? AND subject_revision = 2`;
+        await assert.rejects(intruder.sql(forget, id), /generated|DEFAULT/);
+      }
+      await service.restart();
+      failsClosed(await readVault(vault, token));
+      const { findings } = await beside(service, ({ store, keyring }) =>
+        verifyLogs(databaseSource(store), { publicKey: keyring.logPublicKey }),
+      );
+      const found = findings.find(({ where }) => where.includes(id));
+      assert.equal(found?.what, 'rolled-back');
+      await putBack('credentials', revoked);
     });
 
     it('who edits a role gets no more for it', async () => {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { mintToken } from '../src/access/token.ts';
+import { forged } from './forged.ts';
+import { type Answer, engines, eventually, type Service, startService } from './harness.ts';
 
 const day = 86_400_000;
 
@@ -18,7 +21,7 @@ for (const engine of engines) {
     const read = (query = '', token: string | null = key, headers = {}) =>
       service.call('GET', `/api/v1/vaults/${vaultId}${query}`, undefined, token, headers);
     const at = (time: number) => {
-      service.clock.fixed = time;
+      service.clock.standAt(time);
     };
     const iso = (time: number) => new Date(time).toISOString();
 
@@ -28,7 +31,7 @@ for (const engine of engines) {
     after(() => service.stop());
 
     const freshVault = async (name: string) => {
-      service.clock.fixed = null;
+      service.clock.run();
       vaultId = (await make('vaults', { name })).id;
       key = (await make('access-keys', { vault_id: vaultId, name: 'reader' })).token;
     };
@@ -151,7 +154,8 @@ for (const engine of engines) {
 
     it('a secret is active from its activation date to its expiration date, and else is not there', async () => {
       await freshVault('secret dates');
-      const [from, to] = [Date.now() + day, Date.now() + 2 * day];
+      const from = service.clock.now() + day;
+      const to = from + day;
       const { id } = await make('secrets', {
         vault_id: vaultId,
         name: 'S',
@@ -175,7 +179,8 @@ for (const engine of engines) {
 
     it('a key before its activation date is not listed and answers 403; expired it is a stub and answers 410', async () => {
       await freshVault('key dates');
-      const [from, to] = [Date.now() + day, Date.now() + 2 * day];
+      const from = service.clock.now() + day;
+      const to = from + day;
       const { id } = await make('keys', {
         vault_id: vaultId,
         name: 'K',
@@ -240,6 +245,8 @@ for (const engine of engines) {
         await read('', null),
         await read('', 'nonsense'),
         await read('', `${key.slice(0, -1)}${key.endsWith('a') ? 'b' : 'a'}`),
+        await read('', mintToken('vault', randomUUID())),
+        await read('', forged(key)),
         await read('', foreign),
         await read('', service.key),
         await service.call('GET', '/api/v1/vaults/0199a3c4-7f00-7abc-8def-0123456789ab', undefined, key),
@@ -270,6 +277,14 @@ for (const engine of engines) {
         const answer = await read(`?resource=${id}`);
         assert.equal(answer.status, 404);
         assert.deepEqual(answer.body, { message: 'Resource not found' });
+      }
+    });
+
+    it('what is wrong with the parameters is told to a good access key alone, on a known connection too', async () => {
+      await freshVault('parameters');
+      for (const token of [null, forged(key), key, forged(key), key]) {
+        const { status } = await read('?secrets=all', token);
+        assert.equal(status, token === key ? 400 : 401);
       }
     });
 
@@ -339,17 +354,17 @@ for (const engine of engines) {
         (await make('access-keys', { vault_id: vaultId, name: 'n', ...narrowing })).token;
       assert.equal((await read('', await narrow({ cidrs: ['127.0.0.0/8', '::1/128'] }))).status, 200);
       assert.equal((await read('', await narrow({ cidrs: ['10.0.0.0/8'] }))).status, 401);
-      const expiry = Date.now() + day;
+      const expiry = service.clock.now() + day;
       const expiring = await narrow({ expiration_date: iso(expiry) });
       at(expiry - 1);
       assert.equal((await read('', expiring)).status, 200);
       at(expiry);
       assert.equal((await read('', expiring)).status, 401);
-      service.clock.fixed = null;
+      service.clock.run();
       const twice = await narrow({ max_uses: 2 });
       const used = await Promise.all(Array.from({ length: 6 }, () => read('', twice)));
       assert.equal(used.filter(answer => answer.status === 200).length, 2);
-      at(Math.floor(Date.now() / 60_000) * 60_000 + 1_000);
+      at(Math.ceil(service.clock.now() / 60_000) * 60_000 + 1_000);
       const slow = await narrow({ rate_limit: 3 });
       const rated = await Promise.all(Array.from({ length: 5 }, () => read('', slow)));
       assert.deepEqual(rated.map(answer => answer.status).sort(), [200, 200, 200, 429, 429]);
@@ -393,7 +408,7 @@ for (const engine of engines) {
 }
 
 describe('replicas over one PostgreSQL', () => {
-  it('a change or a revocation on one is effective on the other within a second', async () => {
+  it('a change or a revocation on one is heard of by the other', async () => {
     const service = await startService({ engine: 'postgres' });
     try {
       const replica = await service.replica();
@@ -413,15 +428,11 @@ describe('replicas over one PostgreSQL', () => {
         });
         return { status: response.status, text: await response.text() };
       };
-      const within = async (check: () => Promise<boolean>) => {
-        const deadline = Date.now() + 1000;
-        while (!(await check())) assert.ok(Date.now() < deadline, 'not within a second');
-      };
       assert.equal((await there()).status, 200);
       await service.call('PUT', `/v1/secrets/${secret.id}`, { value: 'two' });
-      await within(async () => (await there()).text.includes('"two"'));
+      await eventually(async () => (await there()).text.includes('"two"'));
       await service.call('DELETE', `/v1/access-keys/${access.id}`);
-      await within(async () => (await there()).status === 401);
+      await eventually(async () => (await there()).status === 401);
     } finally {
       await service.stop();
     }

@@ -1,8 +1,11 @@
 /** Vaults, and the collection of all four types together. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { readConfig, serveOptions } from '../src/config.ts';
+import { openStrongroom } from '../src/open.ts';
 import type { Json } from './document.ts';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { type Answer, engines, type Service, startService, timePassing } from './harness.ts';
+import { storedBytes } from './storage.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -49,7 +52,7 @@ for (const engine of engines) {
       assert.equal(taken.status, 400);
       assert.deepEqual(taken.body.error, {
         code: 'CONFLICT',
-        message: 'The request conflicts with what is stored',
+        message: 'The request conflicts with existing data',
         details: { field: 'name', reason: 'is already in use' },
       });
       const { key } = await service.organization('Namesake');
@@ -98,11 +101,44 @@ for (const engine of engines) {
     it('a deletion can be undone for 30 days, and not a moment longer', async () => {
       const { id } = await ok('POST', '/v1/vaults', { name: 'late' });
       await ok('DELETE', `/v1/vaults/${id}`);
-      service.clock.offset += 30 * day - 60_000;
+      service.clock.pass(30 * day - 60_000);
       await ok('POST', `/v1/resources/${id}/restore`);
       await ok('DELETE', `/v1/vaults/${id}`);
-      service.clock.offset += 30 * day;
+      service.clock.pass(30 * day);
       assert.equal((await service.call('POST', `/v1/resources/${id}/restore`)).status, 404);
+    });
+
+    it('the trash is emptied after 30 days, to the millisecond, and not before', async () => {
+      const deleted = service.clock.now() + 100 * day;
+      const vaultId = await filledVault('kept', 2);
+      const { data } = await ok('GET', `/v1/secrets?vault_id=${vaultId}`);
+      const [secret, kept] = data.map(({ id }: Json) => id);
+      const housekeeping = async (moment: number) => {
+        service.clock.standAt(moment);
+        const config = readConfig(serveOptions, service.place, {});
+        const passing = { elapsed: timePassing() };
+        const strongroom = await openStrongroom(config, false, service.clock.now, passing);
+        while (await strongroom.domain.housekeeping.step());
+        await strongroom.close();
+      };
+      const stored = async (id: string) => {
+        const rows = await storedBytes(service, `SELECT id FROM resources WHERE id = '${id}'`);
+        const versions = await storedBytes(service, `SELECT value FROM versions WHERE resource_id = '${id}'`);
+        return [rows.length, versions.length];
+      };
+      service.clock.standAt(deleted);
+      await ok('DELETE', `/v1/secrets/${secret}`);
+      for (const age of [0, 1, 29 * day, 30 * day - 1, 30 * day]) {
+        await housekeeping(deleted + age);
+        assert.deepEqual(await stored(secret), [1, 1], `after ${age} ms`);
+      }
+      assert.equal((await service.call('POST', `/v1/resources/${secret}/restore`)).status, 404);
+      await housekeeping(deleted + 30 * day + 1);
+      assert.deepEqual(await stored(secret), [0, 0]);
+      assert.deepEqual(await stored(kept), [1, 1], 'what was not deleted stays');
+      const { data: entries } = await ok('GET', `/v1/audit-logs?subject_id=${secret}&limit=1`);
+      assert.deepEqual([entries[0].action, entries[0].actor.id], ['secret.purged', 'housekeeping']);
+      service.clock.run();
     });
 
     it('`{"name":"x"}` alone makes a vault, and `type` picks another', async () => {

@@ -1,10 +1,10 @@
 /**
- * Who is asking. A caller is made by authentication alone, and carries all that policy needs, so that no
- * decision looks anything up.
+ * Who is asking. Only authentication creates a caller. It carries everything that policy needs, so that no decision
+ * looks anything up, and also what proved it, because a decision is valid only as long as that proof is.
  */
 import type { Grant } from './policy.ts';
 
-/** Who sent a request, as far as it shows. Believed for the record, never for a decision. */
+/** Who sent a request, as far as can be seen. Good enough for the record, never for a decision. */
 export interface Sender {
   readonly address: string;
   readonly userAgent: string;
@@ -15,6 +15,23 @@ export interface Origin extends Sender {
   readonly requestId: string;
 }
 
+/** A stored row that says who a caller is, at the revision that was verified. */
+export interface ProvenBy {
+  readonly table: 'credentials' | 'sessions' | 'members' | 'accounts';
+  readonly id: string;
+  readonly revision: number;
+}
+
+/** What a caller's authority rests on. Anything done in its name requires these rows to be unchanged. */
+export interface Proof {
+  readonly rows: readonly ProvenBy[];
+  /** When it expires; null for never. */
+  readonly until: number | null;
+}
+
+/** For the operator, who has the root key, and for the service itself: no stored row can revoke their authority. */
+export const unstored: Proof = { rows: [], until: null };
+
 /** A caller of the general API: a key, a signed-in member, the operator at the command line, or the service itself. */
 export interface Caller extends Grant {
   readonly kind: 'api-key' | 'member' | 'operator' | 'service';
@@ -22,6 +39,30 @@ export interface Caller extends Grant {
   readonly name: string;
   readonly organizationId: string;
   readonly origin: Origin;
+  readonly proof: Proof;
+}
+
+/** The operator, or the service acting without being asked: they may do everything in the organization they act for. */
+export function trustedCaller(
+  kind: 'operator' | 'service',
+  id: string,
+  name: string,
+  organizationId: string,
+  requestId: string,
+  userAgent = '',
+): Caller {
+  return {
+    kind,
+    id,
+    name,
+    organizationId,
+    role: 'owner',
+    scopes: null,
+    vaultIds: null,
+    until: null,
+    proof: unstored,
+    origin: { address: '', requestId, userAgent },
+  };
 }
 
 export const resourceKinds = ['secret', 'key', 'certificate'] as const;
@@ -35,27 +76,29 @@ export interface Reader {
   readonly organizationId: string;
   readonly vaultId: string;
   readonly kinds: readonly ResourceKind[] | null;
-  /** Patterns in which `*` stands for any run of characters, and everything else for itself. */
+  /** Patterns in which `*` matches any number of characters, and everything else matches literally. */
   readonly names: readonly string[] | null;
   readonly namesOnly: boolean;
   readonly cidrs: readonly string[] | null;
   readonly rateLimit: number | null;
   readonly maxUses: number | null;
   readonly expirationDate: number | null;
-  /** The same text for all keys that see the same things: answers are kept by it. */
+  /** Whose rate its requests are counted in: its own, or that of the access key that it was created with. */
+  readonly countedAs: string;
+  /** The same text for all access keys that see the same things. Cached answers are stored under it. */
   readonly view: string;
 }
 
-export function readerSeesKind(reader: Reader, kind: ResourceKind): boolean {
+export function readerSeesKind(reader: Pick<Reader, 'kinds'>, kind: ResourceKind): boolean {
   return reader.kinds === null || reader.kinds.includes(kind);
 }
 
-export function readerSeesName(reader: Reader, name: string): boolean {
-  return reader.names === null || reader.names.some(pattern => matches(pattern, name));
+export function readerSeesName(reader: Pick<Reader, 'names'>, name: string): boolean {
+  return reader.names === null || reader.names.some(pattern => matchesPattern(pattern, name));
 }
 
-/** Takes time linear in the name for each star: no expression that a pattern's author could make explode. */
-function matches(pattern: string, name: string): boolean {
+/** `*` matches any number of characters. Takes linear time in the length of the name for each star, so no pattern can make it explode. */
+export function matchesPattern(pattern: string, name: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return name === pattern;
   const tail = rest.pop()!;

@@ -1,8 +1,8 @@
 /**
- * Where the service may connect to on somebody's word. Only public addresses, unless the operator opened a
- * range; without encryption only into such a range. Pure: names are judged by whoever resolves them, address
- * by address. IPv6 is taken from the one block that is handed out, so every form that carries an IPv4
- * address inside (mapped, NAT64, 6to4, Teredo) is refused with the rest.
+ * Where the service may connect to at a user's request. Only public addresses are allowed, unless the operator opened
+ * a range; unencrypted connections only into such a range. Pure: names are checked when they are resolved, address by
+ * address. Only the allocated block of IPv6 is allowed, so every form that embeds an IPv4 address (mapped, NAT64,
+ * 6to4, Teredo) is refused with the rest.
  */
 import { BlockList, isIP } from 'node:net';
 import { addressSet, plainAddress } from './address.ts';
@@ -40,7 +40,7 @@ export function isPublicAddress(address: string): boolean {
 export interface Egress {
   /** Whether a connection to this address may be made. */
   permits(address: string, encrypted: boolean): boolean;
-  /** Why nothing may be sent to this URL, or null. A name is judged again when it is resolved. */
+  /** Why nothing may be sent to this URL, or null. A name is checked again when it is resolved. */
   refusalOf(url: URL): string | null;
 }
 
@@ -54,7 +54,7 @@ export function egressInto(opened: readonly string[]): Egress {
     refusalOf: url => {
       const encrypted = url.protocol === 'https:';
       if (!encrypted && (url.protocol !== 'http:' || opened.length === 0)) return 'must begin with https://';
-      if (url.username !== '' || url.password !== '') return 'must not hold a user name or a password';
+      if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password';
       const reaches = addressesIn(hostOf(url));
       if (reaches === null || reaches.some(address => permits(address, encrypted))) return null;
       return 'must lead to a public address';
@@ -67,7 +67,7 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** The addresses that a host stands for by itself; null where that takes a look-up. */
+/** The addresses that a host names literally; null if it needs a DNS lookup. */
 function addressesIn(host: string): readonly string[] | null {
   if (isIP(host) !== 0) return [host];
   return isLocalhost(host) ? ['127.0.0.1', '::1'] : null;

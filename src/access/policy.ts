@@ -1,77 +1,97 @@
 /**
- * Who may do what, as tables that can be read. Pure: no look-up, no clock. Managing is not reading: an admin
- * runs the house without seeing a value. Nobody grants more than he has.
+ * Who may do what, by the one list of permissions. Pure: no look-up, no clock. Nobody gives or gains what they could
+ * not read themselves: what a credential or a webhook would show is a list of actions, and its maker must hold them all.
  */
-import { roleNames, scopeNames } from '../contract/access.ts';
-import type { Caller } from './caller.ts';
+import { type Permission, permissions, roleNames, scopeNames } from '../contract/names.ts';
+import type { EventKind } from '../contract/webhooks.ts';
+import { type Caller, type ResourceKind, resourceKinds } from './caller.ts';
 
 export const roles = roleNames;
 export type Role = (typeof roles)[number];
 
-/** Every action has the name of the scope that allows it. */
+/** Every action has the name of the permission that it takes. */
 export const actions = scopeNames;
-export type Action = (typeof actions)[number];
+export type Action = Permission;
 
-const resourceReads: readonly Action[] = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'];
-const resourceWrites: readonly Action[] = [
-  'vaults:write',
-  'secrets:write',
-  'keys:write',
-  'certificates:write',
-];
-const reveals: readonly Action[] = ['secrets:reveal', 'keys:reveal'];
-const accessReads: readonly Action[] = ['access-keys:read', 'public-tokens:read'];
-const accessWrites: readonly Action[] = ['access-keys:write', 'public-tokens:write'];
-const everyRead = actions.filter(action => action.endsWith(':read'));
+const resourceTypes = ['vault', ...resourceKinds] as const;
+export const resourceReads = resourceTypes.map(type => `${type}s:read` as const);
+export const resourceWrites = resourceTypes.map(type => `${type}s:write` as const);
 
-const grants: Record<Role, ReadonlySet<Action>> = {
-  owner: new Set(actions),
-  admin: new Set(actions.filter(action => !reveals.includes(action))),
-  editor: new Set([
-    ...resourceReads,
-    ...resourceWrites,
-    ...reveals,
-    ...accessReads,
-    ...accessWrites,
-    'organization:read' as const,
-  ]),
-  viewer: new Set([...resourceReads, ...accessReads, 'organization:read' as const]),
-  auditor: new Set(everyRead),
-};
-
-/** What an action is aimed at. No vault means the organization as a whole. */
+/** The target of an action. No vault means the organization as a whole. */
 export interface Target {
-  readonly organizationId: string;
+  /** Null for what is the deployment's own, which nobody is given. */
+  readonly organizationId: string | null;
   readonly vaultId?: string | undefined;
 }
 
-/** What a credential or a member is given. `null` narrows nothing. */
+/** What a credential or a member is granted. `null` means no restriction. */
 export interface Grant {
   readonly role: Role;
   readonly scopes: readonly Action[] | null;
   readonly vaultIds: readonly string[] | null;
+  /** When it ends; null for never. */
+  readonly until: number | null;
 }
 
 export function roleAllows(role: Role, action: Action): boolean {
-  return Object.hasOwn(grants, role) && grants[role].has(action);
+  return Object.hasOwn(permissions, action) && (permissions[action] as readonly Role[]).includes(role);
 }
 
-/** Whether a grant holds the action at all, in whichever vault. */
+/** Whether a grant includes the action in any vault. */
 export function holds(grant: Grant, action: Action): boolean {
   return roleAllows(grant.role, action) && (grant.scopes === null || grant.scopes.includes(action));
 }
 
-export function allows(caller: Caller, action: Action, target: Target): boolean {
+/** Whether a caller is given what lies there, whatever they may do with it. */
+export function reaches(caller: Caller, target: Target): boolean {
   if (caller.organizationId !== target.organizationId) return false;
-  if (!holds(caller, action)) return false;
   if (caller.vaultIds === null) return true;
   return target.vaultId !== undefined && caller.vaultIds.includes(target.vaultId);
 }
 
-/** Every action of the wanted grant, in every vault of it, must already be the maker's. */
+/**
+ * Every action of the requested grant, in each of its vaults and for its whole lifetime, must already be granted to
+ * its creator.
+ */
 export function mayGrant(maker: Grant, wanted: Grant): boolean {
-  if (!within(maker.vaultIds, wanted.vaultIds)) return false;
+  if (!within(maker.vaultIds, wanted.vaultIds) || outlives(maker, wanted.until)) return false;
   return actions.every(action => !holds(wanted, action) || holds(maker, action));
+}
+
+/** What reading the value itself takes; a certificate has none that its record doesn't show. */
+export const readsValue: Readonly<Record<ResourceKind, Action>> = {
+  secret: 'secrets:reveal',
+  key: 'keys:reveal',
+  certificate: 'certificates:read',
+};
+
+/**
+ * What the holder of an access key sees: the vault, the names of these kinds, and their values unless it is
+ * restricted to names.
+ */
+export function shownByAccessKey(kinds: readonly ResourceKind[], namesOnly: boolean): readonly Action[] {
+  return [
+    'vaults:read',
+    ...kinds.flatMap(kind => [`${kind}s:read` as const, ...(namesOnly ? [] : [readsValue[kind]])]),
+  ];
+}
+
+/** One public key, with its name and dates. */
+export const shownByPublicHalf: readonly Action[] = ['keys:read'];
+
+/** Events reveal the names of their subjects, of every type. */
+export function shownByEvents(kinds: readonly EventKind[]): readonly Action[] {
+  const tells = (subject: string) => kinds.some(kind => kind.startsWith(`${subject}.`));
+  return [
+    ...(tells('resource') ? resourceReads : []),
+    ...(tells('access_key') ? (['access-keys:read'] as const) : []),
+    ...(tells('webhook') ? (['webhooks:read'] as const) : []),
+  ];
+}
+
+/** Whether something would outlive the grant of its creator. */
+export function outlives({ until }: Grant, wanted: number | null): boolean {
+  return until !== null && (wanted === null || wanted > until);
 }
 
 function within(outer: readonly string[] | null, inner: readonly string[] | null): boolean {

@@ -1,12 +1,22 @@
 /**
- * Credentials as text: `sr_<kind>_` + id + 256 random bits + checksum, in letters and digits only, so that a
- * double click takes all of one and a scanner knows one that leaked. The checksum turns typing errors away
- * before any look-up; it protects nothing else. Only a keyed digest of a token is ever stored.
+ * Credentials as text: `sr_<kind>_` + id + 256 random bits + checksum, in letters and digits only, so that a double
+ * click selects all of it and a scanner recognises a leaked one. The checksum rejects typing errors before any
+ * lookup; it protects nothing else. Only a keyed digest of a token is ever stored.
  */
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-export const tokenKinds = ['api', 'vault', 'pub', 'mcp', 'session', 'invite', 'setup'] as const;
+export const tokenKinds = [
+  'api',
+  'vault',
+  'pub',
+  'login',
+  'mcp',
+  'session',
+  'invite',
+  'setup',
+  'device',
+] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
 export interface ParsedToken {
@@ -33,7 +43,7 @@ export function mintToken(
   return unchecked + checksum(unchecked);
 }
 
-/** What the text claims to be, or null where it is no token of ours. It proves nothing yet. */
+/** What the text claims to be, or null if it is not one of our tokens. It proves nothing yet. */
 export function parseToken(text: string): ParsedToken | null {
   const match = shape.exec(text);
   if (match === null) return null;

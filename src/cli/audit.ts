@@ -1,11 +1,14 @@
-/** `strongroom audit`: proves what was written down, exports it, and prints the key that proves it. */
+/** `strongroom audit`: verifies the logs, exports them, and prints the public key that verifies them. */
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { helpFor, inData, type Option, type Place, placeOptions, readConfig, UsageError } from '../config.ts';
-import type { SignedCheckpoint } from '../logs/checkpoints.ts';
-import { databaseSource, exportLines, fileSource, parseCheckpoint } from '../logs/source.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { flag, inData, type Option, type Place, placeOptions, readConfig, UsageError } from '../config.ts';
+import { parseCheckpoint } from '../logs/checkpoints.ts';
+import { databaseSource, exportLines, fileSource } from '../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
-import { openLogs, openStrongroom } from '../open.ts';
+import { withStrongroom } from '../open.ts';
+import { openLogs } from '../open-data.ts';
+import { describe } from '../report.ts';
 import type { Command } from './command.ts';
 
 const file = (value: string, help: string): Option<string | null> => ({
@@ -18,45 +21,89 @@ const file = (value: string, help: string): Option<string | null> => ({
 const verifyOptions = {
   ...placeOptions,
   file: file('FILE', 'verify an exported file instead of a database'),
-  'public-key': file('FILE', 'the log’s public key (default log-public-key.pem in the data folder)'),
-  checkpoint: file('FILE', 'a checkpoint that was kept outside of the database'),
-  receipt: file('R[,R]', 'receipts that must be found'),
-  json: {
-    help: 'print the report as JSON',
-    fallback: false,
-    parse: (text: string) => text === 'true',
-  } as Option<boolean>,
+  'public-key': file('FILE', 'the log public key (default: log-public-key.pem in the data folder)'),
+  checkpoint: file('FILE', 'a checkpoint kept outside the database'),
+  receipt: {
+    value: 'R[,R]',
+    list: true,
+    help: 'receipts that must be in the logs; can be repeated',
+    fallback: [],
+    parse: (text: string) => text.split(','),
+  } as Option<readonly string[]>,
+  json: flag('print the report as JSON'),
 };
+
+type VerifyConfig = ReturnType<typeof readConfig<typeof verifyOptions>>;
+
+/** Only 0 and 4 prove anything. A usage error exits with 2, as everywhere. */
+const exitCodes = { holds: 0, found: 1, unverified: 3, holdsAgainstItself: 4 } as const;
 
 export const verifyCommand: Command = {
   usage: 'audit verify [flags]',
-  summary: 'prove that no log entry was edited, removed or cut off',
-  help: () =>
-    helpFor(
-      'audit verify [flags]',
-      'Verifies the logs offline. Needs the public key, not the root key. Exit code 1 when something is found.',
-      verifyOptions,
-    ),
+  summary: 'verify that no log entry was edited, removed or cut off',
+  options: verifyOptions,
+  about: 'Verifies the logs offline. Needs the log public key, not the root key, and changes nothing.',
+  more: `Exit codes:
+  0  the logs are intact and match the given checkpoint (--checkpoint)
+  1  something was edited, removed, cut off or never signed
+  2  the command line is not valid
+  3  the logs could not be verified: something can’t be read, or is not signed yet
+  4  the logs are intact, but only by their own checkpoints: no --checkpoint was given
+`,
   run: async args => {
     const config = readConfig(verifyOptions, args, process.env);
-    const publicKey = await readText(
-      config['public-key'] ?? inData(config, 'log-public-key.pem'),
-      '--public-key',
-    );
-    const kept = config.checkpoint === null ? undefined : await readCheckpoint(config.checkpoint);
-    const receipts = config.receipt?.split(',') ?? [];
-    const report = await withSource(config, config.file, source =>
-      verifyLogs(source, { publicKey, kept, receipts }),
-    );
-    process.stdout.write(config.json ? `${JSON.stringify(report)}\n` : describe(report));
-    if (!report.ok) process.exitCode = 1;
+    process.exitCode = await verify(config).catch(unverified);
   },
 };
 
+/** If retention has just removed entries, wait for the checkpoint that signs their removal. */
+const attempts = 3;
+const betweenAttempts = 1_500;
+
+async function verify(config: VerifyConfig): Promise<number> {
+  const options = {
+    publicKey: await publicKeyOf(config),
+    kept: config.checkpoint === null ? undefined : parseCheckpoint(await readFile(config.checkpoint, 'utf8')),
+    receipts: config.receipt,
+  };
+  const once = () => withSource(config, config.file, source => verifyLogs(source, options));
+  let report = await once();
+  for (let attempt = 1; report.ok && report.open > 0 && attempt < attempts; attempt++) {
+    await sleep(betweenAttempts);
+    report = await once();
+  }
+  process.stdout.write(config.json ? `${JSON.stringify(report)}\n` : describeReport(report));
+  return exitCodes[outcomeOf(report)];
+}
+
+/** A service writes it into its data folder; one that was just restored has not been started. */
+async function publicKeyOf(config: VerifyConfig): Promise<string> {
+  const file = config['public-key'] ?? inData(config, 'log-public-key.pem');
+  return readFile(file, 'utf8').catch(() => {
+    throw new UsageError(
+      `${file} can’t be read: give --public-key, or start the service once (strongroom audit public-key prints it)`,
+    );
+  });
+}
+
+function outcomeOf({ ok, open, kept }: VerifyReport): keyof typeof exitCodes {
+  if (!ok) return 'found';
+  if (open > 0) return 'unverified';
+  return kept === null ? 'holdsAgainstItself' : 'holds';
+}
+
+/** Neither proven intact nor found damaged, and not to be mistaken for either. */
+function unverified(error: unknown): number {
+  const what = error instanceof UsageError ? error.message : describe(error);
+  process.stderr.write(`strongroom: the logs could not be verified: ${what}\n`);
+  return exitCodes.unverified;
+}
+
 export const exportCommand: Command = {
   usage: 'audit export [flags]',
-  summary: 'write both logs and their checkpoints to standard output, as JSON Lines',
-  help: () => helpFor('audit export [flags]', 'Exports the logs for `audit verify --file`.', placeOptions),
+  summary: 'export both logs and their checkpoints to standard output, as JSON Lines',
+  options: placeOptions,
+  about: 'Exports the logs for `audit verify --file`.',
   run: async args => {
     const config = readConfig(placeOptions, args, process.env);
     await withSource(config, null, source =>
@@ -69,12 +116,13 @@ export const exportCommand: Command = {
 
 export const publicKeyCommand: Command = {
   usage: 'audit public-key [flags]',
-  summary: 'print the key that verifies the logs’ checkpoints',
-  help: () => helpFor('audit public-key [flags]', 'Prints the log’s public key, as PEM.', placeOptions),
+  summary: 'print the public key that verifies the logs',
+  options: placeOptions,
+  about: 'Prints the log public key as PEM.',
   run: async args => {
-    const strongroom = await openStrongroom(readConfig(placeOptions, args, process.env), false);
-    process.stdout.write(strongroom.keyring.logPublicKey);
-    await strongroom.close();
+    await withStrongroom(readConfig(placeOptions, args, process.env), async ({ keyring }) => {
+      process.stdout.write(keyring.logPublicKey);
+    });
   },
 };
 
@@ -92,22 +140,29 @@ async function withSource<T>(
   }
 }
 
-async function readCheckpoint(path: string): Promise<SignedCheckpoint> {
-  try {
-    return parseCheckpoint(JSON.parse(await readText(path, '--checkpoint')) as Record<string, unknown>);
-  } catch (error) {
-    throw error instanceof UsageError ? error : new UsageError('--checkpoint does not hold a checkpoint');
-  }
-}
+const headlines: Readonly<Record<keyof typeof exitCodes, string>> = {
+  holds: 'The logs are intact',
+  holdsAgainstItself: 'The logs are intact',
+  found: 'The logs are NOT intact',
+  unverified: 'The logs can’t be verified yet',
+};
 
-function readText(path: string, flag: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => {
-    throw new UsageError(`${flag} can’t be read: ${path}`);
-  });
-}
-
-function describe({ ok, entries, checkpoints, unsigned, findings }: VerifyReport): string {
-  const lines = findings.map(({ what, where }) => `  ${what}: ${where}`);
+function describeReport(report: VerifyReport): string {
+  const { entries, checkpoints, unsigned, open, findings } = report;
   const counted = `${entries.request} request entries, ${entries.audit} audit entries, ${checkpoints} checkpoints, ${unsigned} entries not yet signed`;
-  return `${ok ? 'The logs hold' : 'The logs do NOT hold'}: ${counted}\n${lines.map(line => `${line}\n`).join('')}`;
+  const lines = [
+    `${headlines[outcomeOf(report)]}: ${counted}`,
+    ...findings.map(({ what, where }) => `  ${what}: ${where}`),
+    ...(open === 0
+      ? []
+      : [`  retention removed entries and has not signed the removal yet: verify again later`]),
+    againstWhat(report),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function againstWhat({ kept }: VerifyReport): string {
+  return kept === null
+    ? 'Verified only against the checkpoints in the log itself. Use --checkpoint to detect that the end of the log was removed together with its checkpoints.'
+    : `Verified against the given checkpoint ${kept.number} of ${kept.created_at}.`;
 }

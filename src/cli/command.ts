@@ -1,8 +1,16 @@
-/** What every command of the command line offers. */
+import type { Options } from '../options.ts';
+
+/** What every command provides. */
 export interface Command {
   readonly usage: string;
   readonly summary: string;
+  /** What it does, at the head of its help. */
+  readonly about: string;
+  /** What its help says after the flags. */
+  readonly more?: string;
+  readonly options: Options;
+  /** What its first argument names, for completion. */
+  readonly completes?: 'secrets' | 'files' | readonly string[];
   /** Returns when the command is done. */
   run(args: readonly string[]): Promise<void>;
-  help(): string;
 }

@@ -1,76 +1,72 @@
-/** `strongroom keyring`: starts a new key-encryption term beside a running service, and tells how far that is. */
-import { flag, helpFor, placeOptions, readConfig } from '../config.ts';
-import { openStrongroom } from '../open.ts';
-import type { Counts, RotationReport, RotationState } from '../vault/rotation.ts';
+/** `strongroom keyring`: rotates the keyring while the service runs, and shows how far the rotation is. */
+import { flag, placeOptions, readConfig } from '../config.ts';
+import type { Counts, RotationReport, RotationState } from '../domain/operations/rotation.ts';
+import { withStrongroom } from '../open.ts';
 import type { Command } from './command.ts';
 import { operatorOf } from './operator.ts';
 
 const statusOptions = { ...placeOptions, json: flag('print one JSON object') };
 const rotateOptions = {
   ...statusOptions,
-  'new-term': flag('start another term although an earlier one is not finished'),
+  'new-term': flag('start another version even if an earlier rotation is unfinished'),
 };
 
 export const rotateCommand: Command = {
   usage: 'keyring rotate [flags]',
-  summary: 'wrap every vault’s key under a new term, and retire the old one',
-  help: () =>
-    helpFor(
-      'keyring rotate [flags]',
-      'Starts a new term and moves everything to it, while the service runs. Cut off, it is finished by the next run.',
-      rotateOptions,
-    ),
+  summary: 're-encrypt every vault’s key under a new keyring version, and retire the old one',
+  options: rotateOptions,
+  about:
+    'Starts a new keyring version and moves everything to it while the service runs. If interrupted, run it again to finish.',
   run: async args => {
     const config = readConfig(rotateOptions, args, process.env);
     const say = (line: string) => {
       if (!config.json) process.stdout.write(`${line}\n`);
     };
-    const strongroom = await openStrongroom(config, false);
-    try {
-      const { domain, newId } = strongroom;
+    await withStrongroom(config, async ({ domain, newId }) => {
       const report = await domain.rotation.run(id => operatorOf(id, newId), {
         newTerm: config['new-term'],
-        onStart: (term, resumed) => say(resumed ? `Going on with term ${term}` : `Term ${term} is in use`),
-        onMoved: (holder, moved) => say(`  ${moved} ${nouns[holder]} moved`),
+        onStart: (term, resumed) =>
+          say(resumed ? `Resuming with keyring version ${term}` : `Started keyring version ${term}`),
+        onMoved: (holder, moved) => say(`  ${numberOf(moved, holder)} moved`),
       });
       process.stdout.write(config.json ? `${JSON.stringify(report)}\n` : describeReport(report));
       if (report.needed.length > 0) process.exitCode = 1;
-    } finally {
-      await strongroom.close();
-    }
+    });
   },
 };
 
 export const statusCommand: Command = {
   usage: 'keyring status [flags]',
-  summary: 'tell which term is in use, and what older ones still wrap',
-  help: () => helpFor('keyring status [flags]', 'Tells the state of the keyring’s terms.', statusOptions),
+  summary: 'show the current keyring version, and what older ones still encrypt',
+  options: statusOptions,
+  about: 'Shows the state of the keyring’s versions.',
   run: async args => {
     const config = readConfig(statusOptions, args, process.env);
-    const strongroom = await openStrongroom(config, false);
-    try {
-      const state = await strongroom.domain.rotation.state();
+    await withStrongroom(config, async ({ domain }) => {
+      const state = await domain.rotation.state();
       process.stdout.write(config.json ? `${JSON.stringify(state)}\n` : describeState(state));
-    } finally {
-      await strongroom.close();
-    }
+    });
   },
 };
 
-const nouns = { vault: 'vault keys', webhook: 'webhooks', account: 'accounts' } as const;
+const nouns = { vault: 'vault key', webhook: 'webhook', account: 'account' } as const;
 const mostNamed = 10;
 
-function counted(counts: Counts): string {
-  return `${counts.vault} ${nouns.vault}, ${counts.webhook} ${nouns.webhook}, ${counts.account} ${nouns.account}`;
+function numberOf(count: number, holder: keyof typeof nouns): string {
+  return `${count} ${nouns[holder]}${count === 1 ? '' : 's'}`;
+}
+
+function counted({ vault, webhook, account }: Counts): string {
+  return [numberOf(vault, 'vault'), numberOf(webhook, 'webhook'), numberOf(account, 'account')].join(', ');
 }
 
 function describeReport({ term, moved, damaged, retired, needed }: RotationReport): string {
   const lines = [
-    `Moved to term ${term}: ${counted(moved)}`,
-    ...(retired.length === 0 ? [] : [`Retired: term ${retired.join(', ')}`]),
-    ...damaged.slice(0, mostNamed).map(what => `Not as it was written, and left alone: ${what}`),
+    `Moved to keyring version ${term}: ${counted(moved)}`,
+    ...(retired.length === 0 ? [] : [`Retired: keyring version ${retired.join(', ')}`]),
+    ...damaged.slice(0, mostNamed).map(what => `Damaged, and left unchanged: ${what}`),
     ...(damaged.length > mostNamed ? [`  and ${damaged.length - mostNamed} more`] : []),
-    ...(needed.length === 0 ? [] : [`Still needed, and kept: term ${needed.join(', ')}`]),
+    ...(needed.length === 0 ? [] : [`Still in use, not retired: keyring version ${needed.join(', ')}`]),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -78,12 +74,12 @@ function describeReport({ term, moved, damaged, retired, needed }: RotationRepor
 function describeState({ terms, behind, rootKeyProvider }: RotationState): string {
   const { id, started } = terms.at(-1)!;
   const older = terms.slice(0, -1).map(term => term.id);
-  const since = started === null ? 'the first one' : `since ${new Date(started).toISOString()}`;
+  const since = started === null ? 'the first' : `since ${new Date(started).toISOString()}`;
   const lines = [
     `Root key: ${rootKeyProvider}`,
-    `Term in use: ${id}, ${since}`,
-    older.length === 0 ? 'Older terms: none' : `Older terms: ${older.join(', ')}`,
-    `Still under older terms: ${counted(behind)}`,
+    `Keyring version: ${id}, ${since}`,
+    older.length === 0 ? 'Older versions: none' : `Older versions: ${older.join(', ')}`,
+    `Still under older versions: ${counted(behind)}`,
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -1,21 +1,30 @@
-/** `strongroom mcp config`: prints what a client needs to know of the service. */
-import { helpFor, mcpConfigOptions, readConfig, UsageError } from '../config.ts';
-import { configurationFor } from '../mcp/clients.ts';
+/** `strongroom mcp config`: prints the configuration that a client needs to use the service. */
+import { mcpConfigOptions, readConfig, UsageError } from '../config.ts';
+import { clientNames, configurationFor } from '../mcp/client-configurations.ts';
 import type { Command } from './command.ts';
 
-const usage = 'mcp config --client NAME [flags]';
-const summary = 'print a client’s configuration';
+const usage = 'mcp config CLIENT [flags]';
+const summary = 'print the configuration for an MCP client';
 const defaultUrl = 'http://127.0.0.1:8420';
 
 export const command: Command = {
   usage,
   summary,
-  help: () => helpFor(usage, 'Prints the configuration of a client, to be pasted.', mcpConfigOptions),
+  options: mcpConfigOptions,
+  about: 'Prints the configuration to paste into a client.',
   run: async args => {
-    const { client, url } = readConfig(mcpConfigOptions, args, process.env);
-    if (client === null) throw new UsageError('--client is required');
+    const { client, url } = readConfig(mcpConfigOptions, withClientFlag(args), process.env);
+    if (client === null) {
+      throw new UsageError(`name a client: ${clientNames.join(', ')}`);
+    }
     const { where, text } = configurationFor(client, url ?? defaultUrl);
-    process.stderr.write(`For ${where}:\n`);
+    process.stderr.write(`Paste into ${where}:\n`);
     process.stdout.write(`${text}\n`);
   },
 };
+
+/** `mcp config zed` is short for `mcp config --client zed`. */
+function withClientFlag([first, ...rest]: readonly string[]): readonly string[] {
+  if (first === undefined) return [];
+  return first.startsWith('-') ? [first, ...rest] : ['--client', first, ...rest];
+}

@@ -1,7 +1,7 @@
-/** `strongroom mcp`: the tools of a remote service, over stdio. */
+/** `strongroom mcp`: serves the tools of a remote service over stdio. */
 import packageJson from '../../package.json' with { type: 'json' };
-import { helpFor, mcpOptions, readConfig, UsageError } from '../config.ts';
-import { serveOverStdio } from '../mcp/stdio.ts';
+import { mcpOptions, readConfig, StartRefused, UsageError } from '../config.ts';
+import { problemWith } from '../mcp/remote-check.ts';
 import type { Command } from './command.ts';
 
 const usage = 'mcp [flags]';
@@ -10,20 +10,17 @@ const summary = 'serve the tools of a remote service over stdio';
 export const command: Command = {
   usage,
   summary,
-  help: () =>
-    helpFor(
-      usage,
-      'Serves the tools over stdio, against the service at STRONGROOM_URL, with the vault access key in\nSTRONGROOM_ACCESS_KEY. The key has no flag: a command line is for everyone to see.',
-      mcpOptions,
-    ),
+  options: mcpOptions,
+  about:
+    'Serves the tools of the service at STRONGROOM_URL over stdio, with the vault access key in\nSTRONGROOM_ACCESS_KEY. The access key has no flag, because other users can see command lines.\nBoth are checked first. If its input ends, it answers what was sent before and exits.',
   run: async args => {
     const { url, names, accessKey } = readConfig(mcpOptions, args, process.env);
     if (url === null) throw new UsageError('STRONGROOM_URL is required: the address of the service');
     if (accessKey === null) throw new UsageError('STRONGROOM_ACCESS_KEY is required: a vault access key');
-    await serveOverStdio({
-      remote: { url: `${url}/mcp`, accessKey },
-      naming: names ?? 'dotted',
-      version: packageJson.version,
-    });
+    const remote = { url: `${url}/mcp`, accessKey, version: packageJson.version };
+    // The SDK loads while the service is asked.
+    const [problem, { serveOverStdio }] = await Promise.all([problemWith(remote), import('../mcp/stdio.ts')]);
+    if (problem !== null) throw new StartRefused(problem);
+    await serveOverStdio(remote, names ?? 'dotted');
   },
 };

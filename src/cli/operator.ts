@@ -1,17 +1,9 @@
-/** The operator at the command line: whoever holds the root key acts for any organization, and is written down. */
+/** The operator at the command line: with the root key they can act for any organization, and are recorded. */
 import { userInfo } from 'node:os';
-import type { Caller } from '../access/caller.ts';
+import { type Caller, trustedCaller } from '../access/caller.ts';
 import type { NewId } from '../contract/id.ts';
 
 export function operatorOf(organizationId: string, newId: NewId): Caller {
-  return {
-    kind: 'operator',
-    id: 'operator',
-    name: userInfo().username,
-    organizationId,
-    role: 'owner',
-    scopes: null,
-    vaultIds: null,
-    origin: { address: '', requestId: newId(), userAgent: 'strongroom command' },
-  };
+  const { username } = userInfo();
+  return trustedCaller('operator', 'operator', username, organizationId, newId(), 'strongroom command');
 }

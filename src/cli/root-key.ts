@@ -1,45 +1,40 @@
-/** `strongroom root-key rotate`: wraps the keyring by another root key, beside a running service. */
-import { flag, helpFor, placeOptions, type RootKeyPlace, readConfig, text, UsageError } from '../config.ts';
-import { KeyringLock } from '../keyring/stored-keyring.ts';
-import { askNewPassphrase, openStrongroom, rootKeySource } from '../open.ts';
+/** `strongroom root-key rotate`: protects the keyring with another root key, while the service runs. */
+import { flag, placeOptions, type RootKeyPlace, readConfig, text, UsageError } from '../config.ts';
+import { KeyringWrapper } from '../keyring/stored-keyring.ts';
+import { withStrongroom } from '../open.ts';
+import { askNewPassphrase, rootKeySource } from '../open-data.ts';
 import type { Command } from './command.ts';
 import { operatorOf } from './operator.ts';
 
 const usage = 'root-key rotate [flags]';
-const summary = 'protect the keyring by another root key or passphrase';
+const summary = 'protect the keyring with another root key or passphrase';
 
 const options = {
   ...placeOptions,
-  'new-root-key-file': text('FILE', 'the new root key; made where there is none yet'),
-  'new-passphrase-file': text('FILE', 'protect the keyring by the passphrase in FILE from now on'),
-  'new-passphrase-prompt': flag('ask for that passphrase, twice'),
+  'new-root-key-file': text('FILE', 'the new root key; created if the file does not exist'),
+  'new-passphrase-file': text('FILE', 'the file with the new passphrase'),
+  'new-passphrase-prompt': flag('ask for the new passphrase on the terminal'),
 };
 
 export const command: Command = {
   usage,
   summary,
-  help: () =>
-    helpFor(
-      usage,
-      'Wraps the keyring by a new root key, in one step: before it the old key opens the data, after it the new one.',
-      options,
-    ),
+  options,
+  about:
+    'Protects the keyring with a new root key or passphrase, in one step. Afterwards the old one no longer opens the data.',
   run: async args => {
     const config = readConfig(options, args, process.env);
     const to = newRootKey(config);
-    const strongroom = await openStrongroom(config, false);
-    try {
-      const { domain, newId } = strongroom;
+    await withStrongroom(config, async ({ domain, newId }) => {
       const source = rootKeySource(to, askNewPassphrase);
       await domain.rotation.changeRootKey(
         id => operatorOf(id, newId),
-        () => new KeyringLock(source),
+        () => new KeyringWrapper(source),
       );
-      const named = to['root-key-file'] === null ? 'the new passphrase' : `the key in ${to['root-key-file']}`;
-      process.stdout.write(`From now on ${named} opens this data, and the old one does not.\n`);
-    } finally {
-      await strongroom.close();
-    }
+      const named =
+        to['root-key-file'] === null ? 'the new passphrase' : `the root key in ${to['root-key-file']}`;
+      process.stdout.write(`From now on, only ${named} opens this data.\n`);
+    });
   },
 };
 
@@ -48,7 +43,7 @@ function newRootKey(config: ReturnType<typeof readConfig<typeof options>>): Root
   const ask = config['new-passphrase-prompt'];
   if ([file !== null, words !== null, ask].filter(Boolean).length !== 1) {
     throw new UsageError(
-      'give one of --new-root-key-file, --new-passphrase-file and --new-passphrase-prompt',
+      'exactly one of --new-root-key-file, --new-passphrase-file and --new-passphrase-prompt is required',
     );
   }
   const place = { data, 'root-key-file': file, 'passphrase-file': words, 'passphrase-prompt': ask };

@@ -1,33 +1,39 @@
-/** `strongroom serve`: runs the service until it is told to stop. */
+/** `strongroom serve`: runs the service until it is stopped. */
 import { writeFileSync } from 'node:fs';
-import { helpFor, readConfig, serveOptions } from '../config.ts';
-import { describe } from '../report.ts';
+import { readConfig, serveOptions } from '../config.ts';
+import { describe, folding, type Report, reportLine } from '../report.ts';
 import { serve } from '../serve.ts';
 import type { Command } from './command.ts';
 
 const usage = 'serve [flags]';
-const summary = 'serve the API, the vault endpoint and the tool endpoint';
+const summary = 'run the service: API, vault endpoint, tool endpoint and dashboard';
 const longestStop = 10_000;
 
 export const command: Command = {
   usage,
   summary,
-  help: () => helpFor(usage, 'Serves the whole product.', serveOptions),
+  options: serveOptions,
+  about: 'Runs the service.',
   run: async args => {
     hardenProcess();
-    const report = (line: string) => process.stderr.write(`${new Date().toISOString()} ${line}\n`);
-    const running = await serve(readConfig(serveOptions, args, process.env), { report });
+    const config = readConfig(serveOptions, args, process.env);
+    const format = config['log-format'] ?? 'text';
+    const output = format === 'json' ? process.stdout : process.stderr;
+    const print: Report = (line, requestId) => output.write(reportLine(format, new Date(), line, requestId));
+    const report = folding(print);
+    const running = await serve(config, { report, sparing: true });
     stopOnSignals(running.stop, report);
-    process.stdout.write(`Strongroom serves on ${running.url}\n`);
-    process.stdout.write(
-      running.setupUrl === null ? `Dashboard: ${running.dashboardUrl}\n` : `Set it up: ${running.setupUrl}\n`,
-    );
+    reloadOnSignal(running.reload, report);
+    const say = format === 'json' ? print : (line: string) => process.stdout.write(`${line}\n`);
+    say(`Strongroom is listening on ${running.url}`);
+    if (running.metricsUrl !== null) say(`Metrics: ${running.metricsUrl}`);
+    say(running.setupUrl === null ? `Dashboard: ${running.dashboardUrl}` : `Setup link: ${running.setupUrl}`);
   },
 };
 
 /**
- * A process that holds keys opens no debugger when asked by a signal, and leaves no memory behind in a core file. That
- * nobody reads what it says any more is no reason to stop serving.
+ * A process that holds keys opens no debugger on a signal, and leaves no memory in a core file. It keeps serving when
+ * nothing reads its output any more.
  */
 function hardenProcess(): void {
   process.on('SIGUSR1', () => {});
@@ -39,7 +45,14 @@ function hardenProcess(): void {
   }
 }
 
-function stopOnSignals(stop: () => Promise<void>, report: (line: string) => void): void {
+/** By convention, SIGHUP reloads; by default it would end the process in the middle of its answers. */
+function reloadOnSignal(reload: () => Promise<void>, report: Report): void {
+  process.on('SIGHUP', () => {
+    reload().catch(error => report(`the certificate could not be reloaded: ${describe(error)}`));
+  });
+}
+
+function stopOnSignals(stop: () => Promise<void>, report: Report): void {
   let stopping = false;
   const onSignal = () => {
     if (stopping) return;
@@ -48,7 +61,7 @@ function stopOnSignals(stop: () => Promise<void>, report: (line: string) => void
     stop().then(
       () => process.exit(0),
       error => {
-        report(`the stop failed: ${describe(error)}`);
+        report(`shutdown failed: ${describe(error)}`);
         process.exit(1);
       },
     );

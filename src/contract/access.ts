@@ -1,55 +1,25 @@
 /** Credentials, members and organizations, as they are sent and answered. */
 import { z } from 'zod';
 import { recordTimes, searchQuery } from './common.ts';
+import { planNames, roleNames, scopeNames } from './names.ts';
 import { exampleKeyId, exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { count, exampleId, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
 
-export const roleNames = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
-export const planNames = ['free', 'pro', 'enterprise'] as const;
-export type Plan = (typeof planNames)[number];
+export { type Plan, planNames, roleNames, scopeNames } from './names.ts';
 
 const role = oneOf(roleNames).meta({ id: 'Role' });
 const expiry = moment.nullable().optional();
 
-function listOfAtMost<T extends z.ZodType>(most: number, item: T) {
+export function listOfAtMost<T extends z.ZodType>(most: number, item: T) {
   return z
     .array(item, { error: 'must be an array' })
-    .min(1, { error: 'must not be empty; leave it out to narrow nothing' })
-    .max(most, { error: `must hold ${most} at most` });
+    .min(1, { error: 'must not be empty; omit it for no restriction' })
+    .max(most, { error: `must contain at most ${most} entries` });
 }
 
-const token = z
-  .string()
-  .optional()
-  .meta({ description: 'The credential itself: in the answer that creates it, and never again.' });
+const token = z.string().meta({ description: 'The credential itself, returned only when it is created.' });
 
 // API keys
-
-export const scopeNames = [
-  'vaults:read',
-  'vaults:write',
-  'secrets:read',
-  'secrets:write',
-  'secrets:reveal',
-  'keys:read',
-  'keys:write',
-  'keys:reveal',
-  'certificates:read',
-  'certificates:write',
-  'access-keys:read',
-  'access-keys:write',
-  'public-tokens:read',
-  'public-tokens:write',
-  'webhooks:read',
-  'webhooks:write',
-  'api-keys:read',
-  'api-keys:write',
-  'members:read',
-  'members:write',
-  'logs:read',
-  'organization:read',
-  'organization:write',
-] as const;
 
 const scopes = listOfAtMost(scopeNames.length, oneOf(scopeNames));
 const vaultIds = listOfAtMost(100, id);
@@ -62,10 +32,13 @@ export const apiKeyCreate = z
     vault_ids: vaultIds.nullable().optional(),
     expiration_date: expiry,
   })
-  .meta({ example: { name: 'deployment', role: 'editor', scopes: ['secrets:read', 'secrets:write'] } });
+  .meta({
+    id: 'ApiKeyCreate',
+    example: { name: 'deployment', role: 'editor', scopes: ['secrets:read', 'secrets:write'] },
+  });
 export const apiKeyUpdate = z
   .strictObject({ name: name.optional(), expiration_date: expiry })
-  .meta({ example: { expiration_date: '2027-01-31T00:00:00Z' } });
+  .meta({ id: 'ApiKeyUpdate', example: { expiration_date: '2027-01-31T00:00:00Z' } });
 export type ApiKeyCreate = z.output<typeof apiKeyCreate>;
 export type ApiKeyUpdate = z.output<typeof apiKeyUpdate>;
 
@@ -76,7 +49,6 @@ const credential = {
   last_used_at: timestamp.nullable(),
   created_by: z.string(),
   ...recordTimes,
-  token,
 };
 const exampleCredential = {
   id: exampleId,
@@ -86,35 +58,45 @@ const exampleCredential = {
   ...exampleTimes,
 };
 
+const exampleApiKey = {
+  ...exampleCredential,
+  name: 'deployment',
+  role: 'editor',
+  scopes: ['secrets:read', 'secrets:write'],
+  vault_ids: null,
+  member_id: null,
+};
+
 export const apiKey = z
   .object({
     ...credential,
     role,
     scopes: z.array(z.string()).nullable(),
     vault_ids: z.array(id).nullable(),
+    member_id: id.nullable().meta({
+      description:
+        'The member who is signed in by it from a command line; it ends with them. Null for any other.',
+    }),
   })
-  .meta({
-    id: 'ApiKey',
-    example: {
-      ...exampleCredential,
-      name: 'deployment',
-      role: 'editor',
-      scopes: ['secrets:read', 'secrets:write'],
-      vault_ids: null,
-    },
-  });
+  .meta({ id: 'ApiKey', example: exampleApiKey });
 export type ApiKey = z.output<typeof apiKey>;
+export const createdApiKey = apiKey.extend({ token }).meta({
+  id: 'CreatedApiKey',
+  example: { ...exampleApiKey, token: 'sr_api_…' },
+});
+export type CreatedApiKey = z.output<typeof createdApiKey>;
 
 // Vault access keys
 
 const kinds = listOfAtMost(3, oneOf(['secret', 'key', 'certificate']));
 const namePatterns = listOfAtMost(50, line(1, 255)).meta({
-  description: '`*` stands for any run of characters, everything else for itself.',
+  description: '`*` matches any number of characters; everything else matches literally.',
   example: ['DATABASE_*'],
 });
 const cidrs = listOfAtMost(50, line(1, 64));
 
-const narrowings = {
+/** What an access key may be narrowed to. */
+export const accessKeyNarrowings = {
   kinds: kinds.nullable().optional(),
   names: namePatterns.nullable().optional(),
   names_only: flag.optional(),
@@ -124,17 +106,32 @@ const narrowings = {
     .meta({ example: ['10.0.0.0/8'] }),
   expiration_date: expiry,
   max_uses: count(1, 1_000_000_000).nullable().optional(),
-  rate_limit: count(1, 1_000_000).nullable().optional().meta({ description: 'Requests a minute.' }),
+  rate_limit: count(1, 1_000_000).nullable().optional().meta({ description: 'Requests per minute.' }),
 };
 
-export const accessKeyCreate = z
-  .strictObject({ vault_id: id, name, ...narrowings })
-  .meta({ example: { vault_id: exampleVaultId, name: 'web server', kinds: ['secret'], names: ['WEB_*'] } });
+export const accessKeyCreate = z.strictObject({ vault_id: id, name, ...accessKeyNarrowings }).meta({
+  id: 'AccessKeyCreate',
+  example: { vault_id: exampleVaultId, name: 'web server', kinds: ['secret'], names: ['WEB_*'] },
+});
 export const accessKeyUpdate = z
-  .strictObject({ name: name.optional(), ...narrowings })
-  .meta({ example: { cidrs: ['10.0.0.0/8'] } });
+  .strictObject({ name: name.optional(), ...accessKeyNarrowings })
+  .meta({ id: 'AccessKeyUpdate', example: { cidrs: ['10.0.0.0/8'] } });
 export type AccessKeyCreate = z.output<typeof accessKeyCreate>;
 export type AccessKeyUpdate = z.output<typeof accessKeyUpdate>;
+
+const exampleAccessKey = {
+  ...exampleCredential,
+  name: 'web server',
+  vault_id: exampleVaultId,
+  kinds: ['secret'],
+  names: ['WEB_*'],
+  names_only: false,
+  cidrs: null,
+  max_uses: null,
+  uses: 0,
+  rate_limit: null,
+  identity_id: null,
+};
 
 export const accessKey = z
   .object({
@@ -147,42 +144,53 @@ export const accessKey = z
     max_uses: z.int().nullable(),
     uses: z.int(),
     rate_limit: z.int().nullable(),
+    identity_id: id.nullable().meta({
+      description:
+        'The identity that logged in to get it; it ends with any change to that. Null for any other.',
+    }),
   })
-  .meta({
-    id: 'AccessKey',
-    example: {
-      ...exampleCredential,
-      name: 'web server',
-      vault_id: exampleVaultId,
-      kinds: ['secret'],
-      names: ['WEB_*'],
-      names_only: false,
-      cidrs: null,
-      max_uses: null,
-      uses: 0,
-      rate_limit: null,
-    },
-  });
+  .meta({ id: 'AccessKey', example: exampleAccessKey });
 export type AccessKey = z.output<typeof accessKey>;
+export const createdAccessKey = accessKey.extend({ token }).meta({
+  id: 'CreatedAccessKey',
+  example: { ...exampleAccessKey, token: 'sr_vault_…' },
+});
+export type CreatedAccessKey = z.output<typeof createdAccessKey>;
 
-export const accessKeyQuery = searchQuery.extend({ vault_id: id.optional() });
+export const accessKeyQuery = searchQuery.extend({
+  vault_id: id.optional(),
+  identity_id: id.optional(),
+});
 
 // Public tokens
 
 export const publicTokenCreate = z
   .strictObject({ key_id: id, name: name.optional(), expiration_date: expiry })
-  .meta({ example: { key_id: exampleKeyId, name: 'partners' } });
+  .meta({ id: 'PublicTokenCreate', example: { key_id: exampleKeyId, name: 'partners' } });
 export const publicTokenUpdate = z
   .strictObject({ name: name.optional(), expiration_date: expiry })
-  .meta({ example: { expiration_date: '2027-01-31T00:00:00Z' } });
+  .meta({ id: 'PublicTokenUpdate', example: { expiration_date: '2027-01-31T00:00:00Z' } });
 export type PublicTokenCreate = z.output<typeof publicTokenCreate>;
 export type PublicTokenUpdate = z.output<typeof publicTokenUpdate>;
+
+const examplePublicToken = {
+  ...exampleCredential,
+  name: 'partners',
+  key_id: exampleKeyId,
+  vault_id: exampleVaultId,
+};
+
 export const publicToken = z.object({ ...credential, key_id: id, vault_id: id }).meta({
   id: 'PublicToken',
-  description: 'Gives the public half of one key, and nothing else.',
-  example: { ...exampleCredential, name: 'partners', key_id: exampleKeyId, vault_id: exampleVaultId },
+  description: 'Gives access to the public key of one key, and nothing else.',
+  example: examplePublicToken,
 });
 export type PublicToken = z.output<typeof publicToken>;
+export const createdPublicToken = publicToken.extend({ token }).meta({
+  id: 'CreatedPublicToken',
+  example: { ...examplePublicToken, token: 'sr_pub_…' },
+});
+export type CreatedPublicToken = z.output<typeof createdPublicToken>;
 export const publicTokenQuery = searchQuery.extend({ vault_id: id.optional(), key_id: id.optional() });
 
 // Members
@@ -193,10 +201,22 @@ const email = line(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text
 
 export const memberCreate = z
   .strictObject({ email, role })
-  .meta({ example: { email: 'ada@example.com', role: 'editor' } });
-export const memberUpdate = z.strictObject({ role: role.optional() }).meta({ example: { role: 'viewer' } });
+  .meta({ id: 'MemberCreate', example: { email: 'ada@example.com', role: 'editor' } });
+export const memberUpdate = z
+  .strictObject({ role: role.optional() })
+  .meta({ id: 'MemberUpdate', example: { role: 'viewer' } });
 export type MemberCreate = z.output<typeof memberCreate>;
 export type MemberUpdate = z.output<typeof memberUpdate>;
+
+const exampleMember = {
+  id: exampleId,
+  name: 'ada@example.com',
+  email: 'ada@example.com',
+  role: 'editor',
+  state: 'invited',
+  ...exampleTimes,
+};
+
 export const member = z
   .object({
     id,
@@ -204,23 +224,19 @@ export const member = z
     email: z.string(),
     role,
     state: z.enum(['invited', 'active']),
-    token: token.meta({
-      description: 'The invitation, in the answer that makes it and never again: {base_url}/invite#TOKEN.',
-    }),
     ...recordTimes,
   })
-  .meta({
-    id: 'Member',
-    example: {
-      id: exampleId,
-      name: 'ada@example.com',
-      email: 'ada@example.com',
-      role: 'editor',
-      state: 'invited',
-      ...exampleTimes,
-    },
-  });
+  .meta({ id: 'Member', example: exampleMember });
 export type Member = z.output<typeof member>;
+export const invitedMember = member
+  .extend({
+    token: z.string().meta({
+      description:
+        'The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN.',
+    }),
+  })
+  .meta({ id: 'InvitedMember', example: { ...exampleMember, token: 'sr_invite_…' } });
+export type InvitedMember = z.output<typeof invitedMember>;
 
 // The organization
 
@@ -228,19 +244,22 @@ export const mostEnterpriseLimit = 100_000_000;
 export const organizationUpdate = z
   .strictObject({
     name: name.optional(),
-    plan: oneOf(planNames).optional().meta({ description: 'By an owner who is signed in; not by a key.' }),
+    plan: oneOf(planNames)
+      .optional()
+      .meta({ description: 'Only a signed-in owner can change it, not an API key.' }),
     enterprise_limit: count(0, mostEnterpriseLimit).optional().meta({
-      description: 'Requests a minute on the enterprise plan; 0 is unlimited. By whom, as the plan.',
+      description:
+        'Requests per minute on the enterprise plan; 0 is unlimited. Only a signed-in owner can change it.',
     }),
   })
-  .meta({ example: { name: 'Example Ltd' } });
+  .meta({ id: 'OrganizationUpdate', example: { name: 'Example Ltd' } });
 export type OrganizationUpdate = z.output<typeof organizationUpdate>;
 export const organization = z
   .object({
     id,
     name: z.string(),
     plan: z.enum(planNames),
-    rate_limit: z.int().nullable().meta({ description: 'Requests a minute; null where unlimited.' }),
+    rate_limit: z.int().nullable().meta({ description: 'Requests per minute; null if unlimited.' }),
     ...recordTimes,
   })
   .meta({

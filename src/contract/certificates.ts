@@ -15,12 +15,12 @@ const subjectAlternative = line(1, 255)
   .meta({ minLength: 1, maxLength: 255, example: 'dns:example.com' });
 const sans = z
   .array(subjectAlternative, { error: 'must be an array' })
-  .max(100, { error: 'must hold 100 at most' });
+  .max(100, { error: 'must contain at most 100 entries' });
 const subject = line(1, 1024).meta({ minLength: 1, maxLength: 1024, example: 'CN=example.com,O=Example' });
 
 const selfSigned = z
   .strictObject({ subject, sans: sans.optional(), days: count(1, 3650).default(365) })
-  .meta({ id: 'SelfSigned', description: 'Makes a certificate signed by the key that `key_id` names.' });
+  .meta({ id: 'SelfSigned', description: 'Creates a certificate signed by the key that `key_id` names.' });
 
 export const certificateCreate = z
   .strictObject({
@@ -28,11 +28,11 @@ export const certificateCreate = z
     name,
     pem: pem
       .optional()
-      .meta({ description: 'Leaf and chain in any order, with or without its private key.' }),
-    pkcs12: pem.optional().meta({ description: 'Base64.' }),
+      .meta({ description: 'The certificate and its chain in any order, with or without its private key.' }),
+    pkcs12: pem.optional().meta({ description: 'A PKCS#12 file in base64.' }),
     self_signed: selfSigned.optional(),
     passphrase: passphrase.optional(),
-    key_id: id.optional().meta({ description: 'The private key that belongs to it, in the same vault.' }),
+    key_id: id.optional().meta({ description: 'The private key of the certificate, in the same vault.' }),
     tags: tags.optional(),
   })
   .refine(body => [body.pem, body.pkcs12, body.self_signed].filter(part => part !== undefined).length === 1, {
@@ -40,14 +40,15 @@ export const certificateCreate = z
     path: ['pem'],
   })
   .refine(body => body.self_signed === undefined || body.key_id !== undefined, {
-    error: 'must name the key that signs',
+    error: 'must name the signing key',
     path: ['key_id'],
   })
   .refine(body => body.self_signed === undefined || body.passphrase === undefined, {
-    error: 'belongs to a pem or a pkcs12',
+    error: 'is only allowed with pem or pkcs12',
     path: ['passphrase'],
   })
   .meta({
+    id: 'CertificateCreate',
     example: {
       vault_id: exampleVaultId,
       name: 'example.com',
@@ -57,10 +58,11 @@ export const certificateCreate = z
   });
 export const certificateUpdate = z
   .strictObject({ name: name.optional(), tags: tags.optional(), key_id: id.nullable().optional() })
-  .meta({ example: { tags: { team: 'web' } } });
-export const signingRequest = z
-  .strictObject({ subject, sans: sans.optional() })
-  .meta({ example: { subject: 'CN=example.com,O=Example', sans: ['dns:example.com'] } });
+  .meta({ id: 'CertificateUpdate', example: { tags: { team: 'web' } } });
+export const signingRequest = z.strictObject({ subject, sans: sans.optional() }).meta({
+  id: 'SigningRequestCreate',
+  example: { subject: 'CN=example.com,O=Example', sans: ['dns:example.com'] },
+});
 export const signingRequestAnswer = z.object({ pem: z.string() }).meta({
   id: 'SigningRequest',
   example: { pem: '-----BEGIN CERTIFICATE REQUEST-----\n…\n-----END CERTIFICATE REQUEST-----\n' },
@@ -78,14 +80,14 @@ export const certificate = z
     issuer: z.string(),
     sans: z.array(z.string()),
     serial: z.string(),
-    fingerprint: z.string().meta({ description: 'SHA-256 of the leaf, in hex.' }),
+    fingerprint: z.string().meta({ description: 'SHA-256 of the certificate, in hex.' }),
     not_before: timestamp,
     expires_at: timestamp,
     version: z.int(),
     pem: z
       .string()
       .optional()
-      .meta({ description: 'Leaf first. In the answer for one certificate, not in lists.' }),
+      .meta({ description: 'The certificate first, then its chain. Not included in lists.' }),
   })
   .meta({
     id: 'Certificate',

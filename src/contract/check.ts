@@ -1,4 +1,4 @@
-/** Checks what was sent against a contract schema, and turns the first fault into a failure that names it. */
+/** Checks input against a contract schema, and turns the first error into a failure that names the field. */
 import type { z } from 'zod';
 import { type Failure, invalid } from './errors.ts';
 import { isSafeText } from './text.ts';
@@ -14,10 +14,10 @@ export function check<Schema extends z.ZodType>(schema: Schema, sent: unknown): 
 function firstFault(issue: z.core.$ZodIssue, sent: unknown): Failure {
   if (issue.code === 'unrecognized_keys') {
     const field = fieldName([...issue.path, issue.keys[0]!]);
-    return invalid(field, 'is not a member of this request');
+    return invalid(field, 'is not a field of this request');
   }
   if (issue.code === 'invalid_key') {
-    return invalid(fieldName(issue.path.slice(0, -1)), `a name in it ${plain(issue.issues[0]!.message)}`);
+    return invalid(fieldName(issue.path.slice(0, -1)), `each name in it ${plain(issue.issues[0]!.message)}`);
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0 && issue.path.length === 0) {
     const inner = issue.errors.find(issues => issues.length > 0)?.[0];
@@ -29,7 +29,7 @@ function firstFault(issue: z.core.$ZodIssue, sent: unknown): Failure {
   return invalid(fieldName(issue.path), missing ? 'is required' : plain(issue.message));
 }
 
-/** A member's name may be anything; from what can't be shown safely on, nothing is shown. */
+/** A field's name may be anything: it is cut off at the first part that can't be shown safely. */
 function fieldName(path: readonly PropertyKey[]): string {
   const names = path.map(String);
   const unsafe = names.findIndex(name => !isSafeText(name));
@@ -46,7 +46,9 @@ function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** The schemas' own words are ours; the library's general ones begin differently. */
+/**
+ * Messages from our schemas are used as they are; the library's generic ones, which begin differently, are replaced.
+ */
 function plain(message: string): string {
   return message.startsWith('Invalid') || message.startsWith('Too') ? 'is not valid' : message;
 }

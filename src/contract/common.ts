@@ -4,10 +4,10 @@ import { exampleId, id, line, queryInteger, timestamp } from './text.ts';
 
 export const pageNumber = queryInteger(1, 999_999_999)
   .default(1)
-  .meta({ description: 'From 1.', default: 1 });
+  .meta({ description: 'The page, starting at 1.', default: 1 });
 export const pageLimit = queryInteger(1, 100)
   .default(20)
-  .meta({ description: 'Records a page.', default: 20 });
+  .meta({ description: 'Records per page.', default: 20 });
 
 export const pageQuery = z.strictObject({
   page: pageNumber,
@@ -19,7 +19,7 @@ export const pageQuery = z.strictObject({
 });
 
 export const searchQuery = pageQuery.extend({
-  q: line(1, 255).optional().meta({ description: 'Part of a name, in any case.' }),
+  q: line(1, 255).optional().meta({ description: 'Part of a name, case-insensitive.' }),
 });
 
 export type PageQuery = z.output<typeof pageQuery>;
@@ -34,22 +34,31 @@ export interface List<T> {
   readonly pagination: { readonly total: number; readonly page: number; readonly limit: number };
 }
 
-export function listOf<T extends z.ZodType>(item: T) {
-  return z.object({ data: z.array(item), pagination });
+export function listOf<Item extends z.ZodType>(
+  item: Item,
+): z.ZodType<List<z.output<Item>>, List<z.input<Item>>> {
+  const { id: name } = z.globalRegistry.get(item) ?? {};
+  const list = z.object({ data: z.array(item), pagination });
+  return name === undefined ? list : list.meta({ id: `${name}List` });
 }
 
 export const deletion = z.object({ id, deleted: z.literal(true) }).meta({
   id: 'Deletion',
-  description: 'The record is gone, or waits in the trash.',
+  description: 'The record was deleted or moved to the trash.',
   example: { id: exampleId, deleted: true },
 });
+
+/** What a delete answers. */
+export function deletionOf(id: string): z.output<typeof deletion> {
+  return { id, deleted: true };
+}
 
 export const deleteQuery = z.strictObject({
   purge: z
     .enum(['true', 'false'], { error: 'must be true or false' })
     .default('false')
     .transform(text => text === 'true')
-    .meta({ description: 'Deletes for good, where a delete could otherwise be undone for 30 days.' }),
+    .meta({ description: 'Deletes permanently. Otherwise the resource can be restored for 30 days.' }),
 });
 
 export const errorBody = z
@@ -66,7 +75,7 @@ export const errorBody = z
       error: {
         code: 'INVALID_REQUEST',
         message: 'The request is not valid',
-        details: { field: 'name', reason: 'must have 1 to 255 characters' },
+        details: { field: 'name', reason: 'must be 1 to 255 characters long' },
       },
     },
   });

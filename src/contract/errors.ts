@@ -1,13 +1,14 @@
 /**
- * The one failure that crosses module borders. It speaks to the caller: `message`, `field` and `reason`
- * may leave the process, so none of them ever holds a value that was sent. What went wrong inside
- * travels in `cause`, which goes to the operator's log and nowhere else.
+ * The only failure that crosses module boundaries. It addresses the caller: `message`, `field` and `reason` may leave
+ * the process, so none of them ever contains a value that was sent. The internal error is in `cause`, which goes only
+ * to the operator's log.
  */
 export type FailureCode =
   | 'INVALID_REQUEST'
   | 'CONFLICT'
   | 'UNAUTHORIZED'
   | 'SECOND_FACTOR_REQUIRED'
+  | 'PROOF_REQUIRED'
   | 'FORBIDDEN'
   | 'NOT_ACTIVE'
   | 'NOT_FOUND'
@@ -18,15 +19,16 @@ export type FailureCode =
 
 const defaultMessages: Record<FailureCode, string> = {
   INVALID_REQUEST: 'The request is not valid',
-  CONFLICT: 'The request conflicts with what is stored',
+  CONFLICT: 'The request conflicts with existing data',
   UNAUTHORIZED: 'Unauthorized',
-  SECOND_FACTOR_REQUIRED: 'A one-time code is needed',
+  SECOND_FACTOR_REQUIRED: 'A one-time code is required',
+  PROOF_REQUIRED: 'Confirm your identity first',
   FORBIDDEN: 'Forbidden',
   NOT_ACTIVE: 'Resource not active',
   NOT_FOUND: 'Resource not found',
   EXPIRED: 'Resource expired',
   RATE_LIMITED: 'Too many requests',
-  INTERNAL_ERROR: 'Something went wrong on our side',
+  INTERNAL_ERROR: 'Something went wrong on the server',
   UNAVAILABLE: 'The service is unavailable',
 };
 
@@ -36,6 +38,7 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   CONFLICT: 400,
   UNAUTHORIZED: 401,
   SECOND_FACTOR_REQUIRED: 401,
+  PROOF_REQUIRED: 403,
   FORBIDDEN: 403,
   NOT_ACTIVE: 403,
   NOT_FOUND: 404,
@@ -50,7 +53,7 @@ export interface FailureDetails {
   readonly field?: string;
   readonly reason?: string;
   readonly cause?: unknown;
-  /** Seconds after which trying again makes sense. */
+  /** Seconds to wait before trying again. */
   readonly retryAfter?: number;
 }
 
@@ -70,12 +73,12 @@ export class Failure extends Error {
   }
 }
 
-/** A member of the request is at fault: name it, and say what would be right. */
+/** A field of the request is at fault: name it, and say what would be right. */
 export function invalid(field: string, reason: string, cause?: unknown): Failure {
   return new Failure('INVALID_REQUEST', { field, reason, cause });
 }
 
-/** What a failure says where there is room for one sentence: for a bad request, which member is at fault. */
+/** A failure as one sentence: for a bad request, which field is at fault. */
 export function sentenceOf({ message, field, reason }: Failure): string {
   return field === '' ? message : `${field} ${reason}`;
 }

@@ -47,6 +47,11 @@ export function firstIdAt(time: number): string {
   return format(stampOf(time), 0, '0'.repeat(16));
 }
 
+/** When an id was made; NaN where it is none of ours. */
+export function timeOf(id: string): number {
+  return isId(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : Number.NaN;
+}
+
 /** The 48 bits of time, and the version. */
 function stampOf(time: number): string {
   const hex = time.toString(16).padStart(12, '0');

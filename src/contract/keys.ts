@@ -1,5 +1,6 @@
-/** Keys, as they are sent and answered. The private half is in no shape but the revealed one. */
+/** Keys, on the wire. Only the schema of a revealed key contains the private key. */
 import { z } from 'zod';
+import { keyTypes } from './names.ts';
 import {
   commonFields,
   datesInOrder,
@@ -11,6 +12,8 @@ import {
   pem,
 } from './resource-fields.ts';
 import { flag, id, name, oneOf, tags, timestamp } from './text.ts';
+
+export { keyTypes } from './names.ts';
 
 export const rsaSizes = [2048, 3072, 4096] as const;
 const generate = z
@@ -40,7 +43,7 @@ export type KeySpecification = z.output<typeof generate>;
 const keyMaterial = {
   generate: generate.optional(),
   pem: pem.optional().meta({ description: 'PKCS#8, PKCS#1, SEC1 or SPKI.' }),
-  passphrase: passphrase.optional().meta({ description: 'Of the PEM, where it is protected by one.' }),
+  passphrase: passphrase.optional().meta({ description: 'The passphrase of the PEM, if it has one.' }),
 };
 
 interface Source {
@@ -50,9 +53,9 @@ interface Source {
 }
 
 const oneSource = (body: Source) => (body.generate === undefined) !== (body.pem === undefined);
-const oneSourceError = { error: 'must be given, or pem instead of it', path: ['generate'] };
+const oneSourceError = { error: 'is required without pem, and not allowed with it', path: ['generate'] };
 const passphraseOfPem = (body: Source) => body.passphrase === undefined || body.pem !== undefined;
-const passphraseError = { error: 'belongs to a pem', path: ['passphrase'] };
+const passphraseError = { error: 'is only allowed with pem', path: ['passphrase'] };
 
 export const keyCreate = z
   .strictObject({
@@ -62,12 +65,13 @@ export const keyCreate = z
     activation_date: nullableMoment,
     expiration_date: nullableMoment,
     tags: tags.optional(),
-    exportable: flag.optional().meta({ description: 'False keeps the private half inside for good.' }),
+    exportable: flag.optional().meta({ description: 'If false, the private key can never be revealed.' }),
   })
   .refine(oneSource, oneSourceError)
   .refine(passphraseOfPem, passphraseError)
   .refine(datesInOrder, orderError)
   .meta({
+    id: 'KeyCreate',
     example: {
       vault_id: exampleVaultId,
       name: 'signing',
@@ -83,23 +87,22 @@ export const keyUpdate = z
     tags: tags.optional(),
   })
   .refine(datesInOrder, orderError)
-  .meta({ example: { expiration_date: '2027-01-31T00:00:00Z' } });
+  .meta({ id: 'KeyUpdate', example: { expiration_date: '2027-01-31T00:00:00Z' } });
 export const keyRotate = z
   .strictObject(keyMaterial)
   .refine(body => body.generate === undefined || body.pem === undefined, {
-    error: 'must not come with pem',
+    error: 'can’t be combined with pem',
     path: ['generate'],
   })
   .refine(passphraseOfPem, passphraseError)
   .meta({
-    description: 'Without a body, new material of the same kind.',
+    id: 'KeyRotation',
+    description: 'Without a body, a new key of the same type is generated.',
     example: { generate: { key_type: 'EC', curve: 'P-384' } },
   });
 export type KeyCreate = z.output<typeof keyCreate>;
 export type KeyUpdate = z.output<typeof keyUpdate>;
 export type KeyRotate = z.output<typeof keyRotate>;
-
-export const keyTypes = ['RSA', 'EC', 'OKP', 'ML-DSA', 'ML-KEM'] as const;
 
 const exampleKey = {
   ...exampleCommon,
@@ -119,7 +122,9 @@ const exampleKey = {
 export const key = z
   .object({
     ...commonFields,
-    type: z.enum(['private', 'public']).meta({ description: 'What the PEM holds.' }),
+    type: z
+      .enum(['private', 'public'])
+      .meta({ description: 'Whether the PEM contains a private or a public key.' }),
     vault_id: id,
     key_type: z.enum(keyTypes),
     key_size: z.int(),
@@ -128,14 +133,14 @@ export const key = z
     expiration_date: timestamp.nullable(),
     exportable: z.boolean(),
     version: z.int(),
-    public_pem: z.string().meta({ description: 'The public half, as SPKI.' }),
+    public_pem: z.string().meta({ description: 'The public key, as SPKI.' }),
   })
-  .meta({ id: 'Key', description: 'A key without its private half.', example: exampleKey });
+  .meta({ id: 'Key', description: 'A key without its private key material.', example: exampleKey });
 export type Key = z.output<typeof key>;
 
 export const revealedKey = key.extend({ pem: z.string() }).meta({
   id: 'RevealedKey',
-  description: 'A key with its PEM: PKCS#8, or SPKI where only the public half is stored.',
+  description: 'A key with its PEM: PKCS#8, or SPKI if only the public key is stored.',
   example: { ...exampleKey, pem: '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n' },
 });
 export type RevealedKey = z.output<typeof revealedKey>;

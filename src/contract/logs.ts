@@ -5,9 +5,13 @@ import { exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { exampleId, id, line, moment, queryInteger, timestamp } from './text.ts';
 
 const period = {
-  from: moment.optional().meta({ description: 'At or after this moment.' }),
-  to: moment.optional().meta({ description: 'Before this moment.' }),
+  from: moment.optional().meta({ description: 'At or after this time.' }),
+  to: moment.optional().meta({ description: 'Before this time.' }),
 };
+
+const count = z.int().meta({
+  description: 'How many refusals, identical except for the time, the entry stands for; otherwise 1.',
+});
 
 const exampleEntry = {
   id: exampleId,
@@ -16,6 +20,7 @@ const exampleEntry = {
   vault_id: exampleVaultId,
   user_agent: 'curl/8.14.1',
   request_id: '0199a3c4-3333-7abc-8def-0123456789ab',
+  count: 1,
   receipt: `${exampleId}.9f86d081884c7d65`,
 };
 
@@ -50,6 +55,7 @@ export const requestLog = z
     user_agent: z.string(),
     duration_ms: z.number(),
     request_id: z.string(),
+    count,
     receipt: z.string(),
   })
   .meta({
@@ -92,6 +98,7 @@ export const auditLog = z
     user_agent: z.string(),
     request_id: z.string(),
     details: z.record(z.string(), z.unknown()),
+    count,
     receipt: z.string(),
   })
   .meta({
@@ -110,14 +117,16 @@ export type AuditLog = z.output<typeof auditLog>;
 
 export const logVerification = z
   .object({
-    checked_at: timestamp.nullable().meta({ description: 'Null until a first run is done.' }),
+    checked_at: timestamp.nullable().meta({ description: 'Null until the first verification has finished.' }),
     running: z.boolean(),
     ok: z.boolean().nullable(),
-    entries: z.object({ request: z.int(), audit: z.int() }).meta({ description: 'Of this organization.' }),
+    entries: z
+      .object({ request: z.int(), audit: z.int() })
+      .meta({ description: 'The number of entries of this organization.' }),
     checkpoints: z.int(),
     findings: z
       .array(z.object({ what: z.string(), count: z.int() }))
-      .meta({ description: 'What is wrong; `strongroom audit verify` says where.' }),
+      .meta({ description: 'What is wrong; run `strongroom audit verify` for details.' }),
   })
   .meta({
     id: 'LogVerification',

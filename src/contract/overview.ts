@@ -9,7 +9,7 @@ export const overview = z
   .object({
     reads: z
       .array(z.object({ at: timestamp, success: z.int(), failure: z.int() }))
-      .meta({ description: 'Vault requests of the last 24 hours, by the hour.' }),
+      .meta({ description: 'Vault requests in the last 24 hours, per hour.' }),
     busiest_vaults: z.array(busy),
     busiest_keys: z.array(busy),
     failed_addresses: z.array(z.object({ ip_address: z.string(), failures: z.int() })),
@@ -23,7 +23,7 @@ export const overview = z
           expires_at: timestamp,
         }),
       )
-      .meta({ description: 'What expires in the next 90 days, soonest first, 50 at most.' }),
+      .meta({ description: 'What expires in the next 90 days, soonest first, at most 50.' }),
     unused_keys: z
       .array(
         z.object({
@@ -34,14 +34,14 @@ export const overview = z
           last_used_at: timestamp.nullable(),
         }),
       )
-      .meta({ description: 'Keys that nobody used for 90 days.' }),
+      .meta({ description: 'API keys and access keys unused for 90 days.' }),
     webhooks: z.object({ total: z.int(), failing: z.int(), disabled: z.int() }),
     counts: z.object({ vaults: z.int(), secrets: z.int(), keys: z.int(), certificates: z.int() }),
     plan: z.object({ name: z.enum(planNames), limit: z.int().nullable(), used: z.int() }),
   })
   .meta({
     id: 'Overview',
-    description: 'Parts that the key may not see are empty.',
+    description: 'Parts that the caller may not see are empty.',
     example: {
       reads: [{ at: '2026-11-15T09:00:00.000Z', success: 120, failure: 1 }],
       busiest_vaults: [{ id: exampleId, name: 'production', reads: 120 }],
@@ -64,15 +64,30 @@ export const about = z
     keyring_term: z.int(),
     keyring_rotated_at: timestamp
       .nullable()
-      .meta({ description: 'When the term in use was started; null while it is the first one.' }),
-    vault_keys_on_older_terms: z
-      .int()
-      .meta({ description: 'How many of the organization’s vault keys a rotation has still to move.' }),
+      .meta({ description: 'When the current keyring version was created; null if it is the first.' }),
+    vault_keys_on_older_terms: z.int().meta({
+      description:
+        'How many of the organization’s vaults are still encrypted under an older keyring version.',
+    }),
     deployment: z.string(),
     log_public_key: z.string(),
     log_retention_days: z
       .int()
-      .meta({ description: 'How long entries of the request log are kept; 0 keeps them.' }),
+      .meta({ description: 'How many days request log entries are kept; 0 keeps them indefinitely.' }),
+    backups: z
+      .object({
+        every_seconds: z.int().meta({ description: 'How often the service takes one.' }),
+        last_at: timestamp.nullable().meta({ description: 'The moment that the newest backup contains.' }),
+        proven_at: timestamp
+          .nullable()
+          .meta({ description: 'When the newest backup had been restored and verified.' }),
+        bytes: z.int().nullable(),
+        failed_at: timestamp
+          .nullable()
+          .meta({ description: 'When the newest attempt failed; null if it succeeded.' }),
+      })
+      .nullable()
+      .meta({ description: 'The backups that the service takes by itself; null if it takes none.' }),
   })
   .meta({
     id: 'About',
@@ -86,6 +101,13 @@ export const about = z
       deployment: 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6',
       log_public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
       log_retention_days: 90,
+      backups: {
+        every_seconds: 21600,
+        last_at: '2026-11-15T09:00:00.000Z',
+        proven_at: '2026-11-15T09:00:04.000Z',
+        bytes: 1048576,
+        failed_at: null,
+      },
     },
   });
 export type About = z.output<typeof about>;

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { recordTimes } from './common.ts';
 import { exampleId, id, moment, name, tags } from './text.ts';
 
-export const resourceTypes = ['vault', 'secret', 'key', 'certificate'] as const;
-export type ResourceType = (typeof resourceTypes)[number];
+export { type ResourceType, resourceTypes } from './names.ts';
 
 export const commonFields = { id, name, tags, ...recordTimes };
 
@@ -27,12 +26,12 @@ const largestPem = 256 * 1024;
 export const pem = z
   .string({ error: 'must be a string' })
   .min(1, { error: 'must not be empty' })
-  .max(largestPem, { error: 'must have 262144 characters at most' });
+  .max(largestPem, { error: 'must be at most 262144 characters' });
 
 export const passphrase = z
   .string({ error: 'must be a string' })
-  .max(1024, { error: 'must have 1024 characters at most' })
-  .refine(text => text.isWellFormed(), { error: 'must not hold unpaired surrogates' });
+  .max(1024, { error: 'must be at most 1024 characters' })
+  .refine(text => text.isWellFormed(), { error: 'must not contain unpaired surrogates' });
 
 export const exampleTimes = {
   created_at: '2026-11-15T09:30:00.000Z',

@@ -32,11 +32,12 @@ export type MixedQuery = z.output<typeof mixedQuery>;
 
 const vaultFields = { name, description: description.optional(), tags: tags.optional() };
 export const vaultCreate = z.strictObject(vaultFields).meta({
+  id: 'VaultCreate',
   example: { name: 'production', description: 'What production needs', tags: { team: 'payments' } },
 });
 export const vaultUpdate = z
   .strictObject({ ...vaultFields, name: name.optional() })
-  .meta({ example: { description: 'What production needs today' } });
+  .meta({ id: 'VaultUpdate', example: { description: 'What production needs today' } });
 export type VaultCreate = z.output<typeof vaultCreate>;
 export type VaultUpdate = z.output<typeof vaultUpdate>;
 
@@ -57,12 +58,12 @@ export const genericResource = z
   })
   .meta({
     id: 'Resource',
-    description: 'What all types have in common. The rest is in the collection of its type.',
+    description: 'What all types have in common. The other fields are in the collection of each type.',
     example: { ...exampleCommon, type: 'vault', name: 'production', vault_id: null, deleted_at: null },
   });
 export type GenericResource = z.output<typeof genericResource>;
 
-/** The body of the named type; without `type` a vault is made. */
+/** The body of the given type; without `type`, a vault is created. */
 export const resourceCreate = z
   .discriminatedUnion(
     'type',
@@ -75,13 +76,15 @@ export const resourceCreate = z
     { error: `must be one of: ${resourceTypes.join(', ')}` },
   )
   .meta({
-    description: 'The body of the named type; without `type` a vault is made.',
+    id: 'ResourceCreate',
+    description: 'The body of the given type; without `type`, a vault is created.',
     example: { name: 'production' },
   });
 export type ResourceCreate = z.output<typeof resourceCreate>;
 
-/** Which members belong depends on the type of what is stored, so they are checked once it is known. */
+/** Which fields are allowed depends on the type of the stored resource, so they are checked once it is known. */
 export const resourceUpdate = z.looseObject({}).meta({
+  id: 'ResourceUpdate',
   description: 'The body of the resource’s own type.',
   example: { name: 'production-eu' },
 });

@@ -1,4 +1,4 @@
-/** Secrets, as they are sent and answered: about a secret in one shape, its value in another. */
+/** Secrets, on the wire: metadata in one schema, the value in another. */
 import { z } from 'zod';
 import { pageLimit, pageNumber } from './common.ts';
 import {
@@ -17,11 +17,11 @@ const latestVersion = 2_147_483_647;
 
 const value = z
   .string({ error: 'must be a string' })
-  .refine(text => text.isWellFormed(), { error: 'must not hold unpaired surrogates' })
-  .refine(text => Buffer.byteLength(text) <= largestValue, { error: 'must have 65536 bytes at most' })
+  .refine(text => text.isWellFormed(), { error: 'must not contain unpaired surrogates' })
+  .refine(text => Buffer.byteLength(text) <= largestValue, { error: 'must be at most 65536 bytes' })
   .meta({
     maxLength: largestValue,
-    description: 'At most 64 KiB. Binary goes as base64, with a content type that says so.',
+    description: 'At most 64 KiB. Send binary data as base64, with a content type that says so.',
   });
 
 const contentType = line(1, 255).meta({ minLength: 1, maxLength: 255, example: 'text/plain' });
@@ -39,6 +39,7 @@ export const secretCreate = z
   .strictObject({ vault_id: id, ...secretFields })
   .refine(datesInOrder, orderError)
   .meta({
+    id: 'SecretCreate',
     example: {
       vault_id: exampleVaultId,
       name: 'DATABASE_URL',
@@ -49,7 +50,7 @@ export const secretCreate = z
 export const secretUpdate = z
   .strictObject({ ...secretFields, name: name.optional(), value: value.optional() })
   .refine(datesInOrder, orderError)
-  .meta({ example: { value: 'postgres://app@db2.internal/app' } });
+  .meta({ id: 'SecretUpdate', example: { value: 'postgres://app@db2.internal/app' } });
 export type SecretCreate = z.output<typeof secretCreate>;
 export type SecretUpdate = z.output<typeof secretUpdate>;
 
@@ -81,17 +82,17 @@ export type Secret = z.output<typeof secret>;
 
 export const revealedSecret = secret.extend({ value: z.string() }).meta({
   id: 'RevealedSecret',
-  description: 'A secret with its value, or with that of the version asked for.',
+  description: 'A secret with its value, or with the value of the requested version.',
   example: { ...exampleSecret, value: 'postgres://app@db.internal/app' },
 });
 export type RevealedSecret = z.output<typeof revealedSecret>;
 
 export const secretReveal = z
   .strictObject({ version: count(1, latestVersion).optional() })
-  .meta({ example: { version: 1 } });
+  .meta({ id: 'SecretReveal', example: { version: 1 } });
 export const rollback = z
   .strictObject({ version: count(1, latestVersion) })
-  .meta({ example: { version: 1 } });
+  .meta({ id: 'SecretRollback', example: { version: 1 } });
 
 export const version = z
   .object({
@@ -115,21 +116,27 @@ export type Version = z.output<typeof version>;
 
 export const versionQuery = z.strictObject({ page: pageNumber, limit: pageLimit });
 
-/** Each item is judged by itself, so the request only says that there are items. */
+/** Each item is checked separately, so the schema of the request only requires items. */
 export const bulkRequest = z.strictObject({ items: itemsOf(z.unknown()) });
 /** What the items should be, for the documentation. */
 export const bulkDocumented = z
-  .strictObject({ items: itemsOf(z.union([secretCreate, secretUpdate.safeExtend({ id })])) })
+  .strictObject({
+    items: itemsOf(
+      z.union([secretCreate, secretUpdate.safeExtend({ id }).meta({ id: 'SecretUpdateWithId' })]),
+    ),
+  })
   .meta({
-    description: 'Each item is a body of `POST /v1/secrets`, or one of `PUT /v1/secrets/{id}` with its `id`.',
+    id: 'SecretsWrite',
+    description:
+      'Each item is a body of `POST /v1/secrets`, or a body of `PUT /v1/secrets/{id}` plus the `id`.',
     example: { items: [{ vault_id: exampleVaultId, name: 'API_TOKEN', value: 'correct horse' }] },
   });
 
 function itemsOf<T extends z.ZodType>(item: T) {
   return z
     .array(item, { error: 'must be an array' })
-    .min(1, { error: 'must hold 1 to 100 items' })
-    .max(100, { error: 'must hold 1 to 100 items' });
+    .min(1, { error: 'must contain 1 to 100 items' })
+    .max(100, { error: 'must contain 1 to 100 items' });
 }
 
 export const bulkAnswer = z

@@ -16,17 +16,29 @@ function characters(text: string): number {
   return [...text].length;
 }
 
+const safeText = z.string({ error: 'must be a string' }).refine(isSafeText, {
+  error: 'must not contain control, bidirectional or unpaired surrogate characters',
+  abort: true,
+});
+
 /** Text of a bounded number of characters, in its composed form (NFC). */
 export function line(smallest: number, largest: number) {
-  return z
-    .string({ error: 'must be a string' })
-    .refine(isSafeText, {
-      error: 'must not hold control, bidirectional or unpaired surrogate characters',
-      abort: true,
-    })
-    .transform(text => text.normalize('NFC'))
-    .refine(text => characters(text) >= smallest && characters(text) <= largest, {
-      error: `must have ${smallest} to ${largest} characters`,
+  return bounded(
+    safeText.transform(text => text.normalize('NFC')),
+    smallest,
+    largest,
+  );
+}
+
+/** The same as it was sent: composing turns some letters into others (the Kelvin sign into a K). */
+export function exactLine(smallest: number, largest: number) {
+  return bounded(safeText, smallest, largest);
+}
+
+function bounded<T extends z.ZodType<string>>(text: T, smallest: number, largest: number) {
+  return text
+    .refine(sent => characters(sent) >= smallest && characters(sent) <= largest, {
+      error: `must be ${smallest} to ${largest} characters long`,
     })
     .meta({ minLength: smallest, maxLength: largest });
 }
@@ -48,7 +60,7 @@ export const name = line(1, 255).meta({
   id: 'Name',
   minLength: 1,
   maxLength: 255,
-  description: 'Unique among the living of one type in one vault.',
+  description: 'Unique among the resources of one type in a vault; a deleted resource frees its name.',
   example: 'DATABASE_URL',
 });
 
@@ -58,11 +70,11 @@ const mostTags = 15;
 
 export const tags = z
   .record(line(1, 128), line(0, 256), { error: 'must be an object of strings' })
-  .refine(all => Object.keys(all).length <= mostTags, { error: `must hold ${mostTags} tags at most` })
+  .refine(all => Object.keys(all).length <= mostTags, { error: `must contain at most ${mostTags} tags` })
   .meta({
     id: 'Tags',
     maxProperties: mostTags,
-    description: 'At most 15; names to 128 characters, values to 256.',
+    description: 'At most 15. Names have up to 128 characters, values up to 256.',
     example: { team: 'payments' },
   });
 
@@ -95,12 +107,17 @@ export const moment = z
 export const timestamp = z.string().meta({
   id: 'Timestamp',
   format: 'date-time',
-  description: 'ISO 8601, UTC, with milliseconds.',
+  description: 'ISO 8601 in UTC, with milliseconds.',
   example: '2026-11-15T09:30:00.000Z',
 });
 
+let lastTime = Number.NaN;
+let lastText = '';
+
+/** The last one is kept: what is created together is listed together, and most of it was never changed. */
 export function iso(time: number): string {
-  return new Date(time).toISOString();
+  if (time !== lastTime) [lastTime, lastText] = [time, new Date(time).toISOString()];
+  return lastText;
 }
 
 export function isoOrNull(time: number | null): string | null {

@@ -10,7 +10,7 @@ const text = (most: number, what: string) =>
   z
     .string({ error: 'must be a string' })
     .min(1, { error: 'must not be empty' })
-    .max(most, { error: `must have ${most} characters at most` })
+    .max(most, { error: `must be at most ${most} characters` })
     .meta({ description: what });
 
 const flag = (what: string) =>
@@ -20,7 +20,7 @@ const connection = {
   vaultId: text(64, 'The vault’s id. Optional: the access key opens one vault only.').optional(),
   accessKey: text(
     512,
-    'A vault access key. Leave it out where the connection already carries one, which is safer.',
+    'A vault access key. Omit it if the connection already carries one, which is safer.',
   ).optional(),
   baseUrl: text(2048, 'The address of the service. It must be this service; it is compared, never fetched.')
     .refine(isSafeText, { error: 'must be a URL' })
@@ -34,7 +34,7 @@ export const vaultConnection = z
     { error: 'must be an object' },
   )
   .optional()
-  .meta({ description: 'Which vault to read, and with which key. Usually not needed.' });
+  .meta({ description: 'Which vault to read, and with which access key. Usually not needed.' });
 export const credentialsConnection = z
   .strictObject(connection, { error: 'must be an object' })
   .optional()
@@ -56,14 +56,17 @@ export const getSecret = z.strictObject({
   ...connections,
 });
 export const searchSecrets = z.strictObject({
-  name: name('Part of the name, in any case.').optional(),
+  name: name('Part of the name, case-insensitive.').optional(),
   tag: name('A tag’s name, or name=value, such as team=payments.').optional(),
   ...connections,
 });
 export const getKey = z.strictObject({
   id: resourceId('The id of the key, a UUID.').optional(),
-  preferPublic: flag('true returns the public half only. Prefer it where that is enough.'),
-  code: text(512, 'A public token of this key. It needs no vault, and gives the public half.').optional(),
+  preferPublic: flag('true returns only the public key. Prefer it whenever that is enough.'),
+  code: text(
+    512,
+    'A public token of this key. It needs no vault connection and returns only the public key.',
+  ).optional(),
   ...connections,
 });
 export const getCertificate = z.strictObject({
@@ -78,6 +81,8 @@ const tags = z.record(z.string(), z.string());
 const vault = z.object({ id: z.string(), name: z.string() });
 const expired = z.object({ id: z.string(), message: z.literal('Resource expired') });
 const time = z.string().nullable();
+/** All that a key for names only is shown. */
+const nameOnly = z.strictObject({ id: z.string(), name: z.string() });
 
 const secret = z.object({
   id: z.string(),
@@ -89,7 +94,9 @@ const secret = z.object({
 const key = z.object({
   id: z.string(),
   name: z.string(),
-  type: z.enum(['private', 'public']).meta({ description: 'What the PEM holds.' }),
+  type: z
+    .enum(['private', 'public'])
+    .meta({ description: 'Whether the PEM contains a private or a public key.' }),
   key_type: z.enum(keyTypes),
   key_size: z.int(),
   activation_date: time,
@@ -106,9 +113,12 @@ const certificate = z.object({
 
 export const secretList = z.object({ vault, secrets: z.array(secret) });
 export const oneSecret = secret;
-export const keyList = z.object({ vault, keys: z.array(z.union([key, expired])) });
+export const keyList = z.object({ vault, keys: z.array(z.union([key, nameOnly, expired])) });
 export const oneKey = key.extend({ pem: z.string() });
-export const certificateList = z.object({ vault, certificates: z.array(z.union([certificate, expired])) });
+export const certificateList = z.object({
+  vault,
+  certificates: z.array(z.union([certificate, nameOnly, expired])),
+});
 export const oneCertificate = certificate.extend({ pem: z.string() });
 export const vaultDescription = z.object({
   vault,
@@ -118,10 +128,10 @@ export const vaultDescription = z.object({
     kinds: z.array(z.enum(['secret', 'key', 'certificate'])),
     names: z
       .array(z.string())
-      .meta({ description: 'Patterns of the names it sees; * is any run of characters.' }),
-    names_only: z.boolean().meta({ description: 'Whether it sees names and no values.' }),
+      .meta({ description: 'Patterns of the names it can see; * matches any number of characters.' }),
+    names_only: z.boolean().meta({ description: 'Whether it can see names but no values.' }),
     cidrs: z.array(z.string()).nullable(),
-    rate_limit: z.int().nullable().meta({ description: 'Requests a minute; null is unlimited.' }),
+    rate_limit: z.int().nullable().meta({ description: 'Requests per minute; null if unlimited.' }),
     max_uses: z.int().nullable(),
     expiration_date: time,
   }),

@@ -1,26 +1,42 @@
 /** The vault endpoint: what may be asked of it, and what it answers. */
 import { z } from 'zod';
 import { keyTypes } from './resources.ts';
-import { id, tags, timestamp } from './text.ts';
+import { id, line, tags, timestamp } from './text.ts';
 
-const once = 'must be given once, with a value that is allowed';
+const once = 'must be given once, with an allowed value';
 
 export const vaultReadQuery = z.strictObject({
   secrets: z
     .literal('names', { error: `${once}: names` })
     .optional()
-    .meta({ description: 'Secrets carry only id and name.' }),
+    .meta({ description: 'Returns only the ids and names of secrets.' }),
   include: z
     .enum(['keys', 'certificates', 'keys,certificates', 'certificates,keys'], {
       error: `${once}: keys, certificates, or both with a comma between them`,
     })
     .optional()
-    .meta({ description: 'Adds the arrays `keys` and `certificates`.' }),
+    .meta({
+      description: 'Adds the arrays `keys` and `certificates`. White space around the values is ignored.',
+    }),
   resource: z
     .string({ error: 'must be given once' })
     .max(64, { error: 'must be the id of a resource' })
     .optional()
-    .meta({ description: 'Returns that one secret, certificate or key; wins over the other parameters.' }),
+    .meta({
+      description:
+        'Returns the one secret, certificate or key with this id. Takes precedence over the other parameters.',
+    }),
+  name: line(1, 255).optional().meta({
+    description:
+      'Returns the one active secret with exactly this name. Takes precedence over the other parameters except `resource`.',
+  }),
+  format: z
+    .enum(['map', 'env'], { error: `${once}: map, env` })
+    .optional()
+    .meta({
+      description:
+        'Returns only the names and values of secrets: `map` as one JSON object, `env` as lines that `node --env-file`, bash and docker all read.',
+    }),
 });
 export type VaultReadQuery = z.output<typeof vaultReadQuery>;
 
@@ -28,10 +44,14 @@ const expired = z.object({ id, message: z.literal('Resource expired') }).meta({ 
 
 export const readSecret = z
   .object({ id, name: z.string(), value: z.string(), content_type: z.string(), tags })
-  .meta({ id: 'ReadSecret' });
+  .meta({ id: 'VaultReadSecret', description: 'A secret with its value.' });
 export type ReadSecret = z.output<typeof readSecret>;
 
 export const namedSecret = z.object({ id, name: z.string() }).meta({ id: 'NamedSecret' });
+
+const named = z
+  .object({ id, name: z.string() })
+  .meta({ id: 'NamedResource', description: 'What an access key restricted to names sees.' });
 
 export const readKey = z
   .object({
@@ -44,23 +64,45 @@ export const readKey = z
     expiration_date: timestamp.nullable(),
     tags,
   })
-  .meta({ id: 'ReadKey' });
+  .meta({ id: 'VaultReadKey' });
 export type ReadKey = z.output<typeof readKey>;
 
 export const readCertificate = z
   .object({ id, name: z.string(), type: z.literal('x509'), expires_at: timestamp, tags })
-  .meta({ id: 'ReadCertificate' });
+  .meta({ id: 'VaultReadCertificate' });
 export type ReadCertificate = z.output<typeof readCertificate>;
+
+const vault = { id, name: z.string() };
 
 export const vaultRead = z
   .object({
-    id,
-    name: z.string(),
-    secrets: z.array(z.union([readSecret, namedSecret])),
-    keys: z.array(z.union([readKey, expired])).optional(),
-    certificates: z.array(z.union([readCertificate, expired])).optional(),
+    ...vault,
+    secrets: z.array(readSecret),
+    keys: z
+      .array(z.union([readKey, expired]))
+      .optional()
+      .meta({ description: 'With `include=keys`.' }),
+    certificates: z
+      .array(z.union([readCertificate, expired]))
+      .optional()
+      .meta({ description: 'With `include=certificates`.' }),
   })
-  .meta({ id: 'VaultRead' });
-export type VaultRead = z.output<typeof vaultRead>;
+  .meta({ id: 'VaultRead', description: 'The vault with its active secrets.' });
+
+export const vaultReadNames = z
+  .object({
+    ...vault,
+    secrets: z.array(namedSecret),
+    keys: z.array(z.union([readKey, named, expired])).optional(),
+    certificates: z.array(z.union([readCertificate, named, expired])).optional(),
+  })
+  .meta({
+    id: 'VaultReadNames',
+    description: 'With `secrets=names`, or to an access key for names only: the secrets carry no values.',
+  });
+
+export const vaultReadMap = z
+  .record(z.string(), z.string())
+  .meta({ id: 'VaultReadMap', description: 'With `format=map`: names and values.' });
 
 export const message = z.object({ message: z.string() }).meta({ id: 'Message' });

@@ -1,56 +1,44 @@
 /** Webhooks and their deliveries, as they are sent and answered; and the kinds of events there are. */
 import { z } from 'zod';
 import { pageQuery, recordTimes, searchQuery } from './common.ts';
+import { deliveryStates, disabledReasons, eventKinds, testKind } from './names.ts';
 import { exampleTimes } from './resource-fields.ts';
 import { exampleId, flag, id, isSafeText, name, oneOf, timestamp } from './text.ts';
 
-/** What a webhook can ask for. */
-export const eventKinds = [
-  'resource.created',
-  'resource.updated',
-  'resource.deleted',
-  'resource.near_expiry',
-  'resource.expired',
-  'access_key.created',
-  'access_key.revoked',
-  'webhook.disabled',
-] as const;
-export type EventKind = (typeof eventKinds)[number];
-
-/** Sent by hand to one webhook, which need not have asked for it. */
-export const testKind = 'webhook.test';
-
-export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
-export type DeliveryState = (typeof deliveryStates)[number];
-
-/** `gone`: the receiver answered 410. `failing`: nothing arrived for three days. */
-export const disabledReasons = ['gone', 'failing'] as const;
-export type DisabledReason = (typeof disabledReasons)[number];
+export {
+  type DeliveryState,
+  type DisabledReason,
+  deliveryStates,
+  disabledReasons,
+  type EventKind,
+  eventKinds,
+  testKind,
+} from './names.ts';
 
 const longestUrl = 2048;
 
 const url = z
   .string({ error: 'must be a string' })
   .refine(text => text.length <= longestUrl && isSafeText(text) && URL.canParse(text), {
-    error: `must be an absolute URL of ${longestUrl} characters at most`,
+    error: `must be an absolute URL of at most ${longestUrl} characters`,
   })
   .meta({ format: 'uri', example: 'https://example.com/hooks/strongroom' });
 
 const events = z
   .array(oneOf(eventKinds), { error: 'must be an array' })
-  .min(1, { error: 'must hold one kind of event at least' })
-  .max(64, { error: 'must hold 64 at most' })
+  .min(1, { error: 'must contain at least one event' })
+  .max(64, { error: 'must contain at most 64 entries' })
   .transform(kinds => [...new Set(kinds)])
   .meta({ example: ['resource.created', 'resource.updated'] });
 
 const vaultIds = z
   .array(id, { error: 'must be an array' })
-  .min(1, { error: 'must not be empty; leave it out to narrow nothing' })
-  .max(100, { error: 'must hold 100 at most' })
+  .min(1, { error: 'must not be empty; omit it for no restriction' })
+  .max(100, { error: 'must contain at most 100 entries' })
   .transform(ids => [...new Set(ids)])
   .nullable()
   .optional()
-  .meta({ description: 'Only what happens in these vaults; null for all of them.' });
+  .meta({ description: 'Only events in these vaults are sent; null for all vaults.' });
 
 const exampleHook = {
   url: 'https://example.com/hooks/strongroom',
@@ -59,7 +47,7 @@ const exampleHook = {
 
 export const webhookCreate = z
   .strictObject({ url, events, vault_ids: vaultIds, name: name.optional(), enabled: flag.optional() })
-  .meta({ example: exampleHook });
+  .meta({ id: 'WebhookCreate', example: exampleHook });
 export const webhookUpdate = z
   .strictObject({
     url: url.optional(),
@@ -68,16 +56,26 @@ export const webhookUpdate = z
     name: name.optional(),
     enabled: flag.optional(),
   })
-  .meta({ example: { events: ['resource.deleted'] } });
+  .meta({ id: 'WebhookUpdate', example: { events: ['resource.deleted'] } });
 export type WebhookCreate = z.output<typeof webhookCreate>;
 export type WebhookUpdate = z.output<typeof webhookUpdate>;
 
 export const webhookQuery = searchQuery;
 
+const exampleWebhook = {
+  id: exampleId,
+  name: 'example.com',
+  ...exampleHook,
+  vault_ids: null,
+  enabled: true,
+  disabled_reason: null,
+  ...exampleTimes,
+};
+
 export const webhook = z
   .object({
     id,
-    name: z.string().meta({ description: 'The URL’s host, unless another name was given.' }),
+    name: z.string().meta({ description: 'Defaults to the host of the URL.' }),
     url: z.string(),
     events: z.array(z.string()),
     vault_ids: z.array(id).nullable(),
@@ -85,33 +83,29 @@ export const webhook = z
     disabled_reason: z
       .enum(disabledReasons)
       .nullable()
-      .meta({ description: 'Why the service switched it off; null where it did not.' }),
+      .meta({ description: 'Why the service disabled the webhook; null if it did not.' }),
     ...recordTimes,
-    secret: z
-      .string()
-      .optional()
-      .meta({ description: 'The signing secret: in the answer that makes it, and never again.' }),
+  })
+  .meta({ id: 'Webhook', example: exampleWebhook });
+export type Webhook = z.output<typeof webhook>;
+
+export const webhookWithSecret = webhook
+  .extend({
+    secret: z.string().meta({ description: 'The signing secret, returned only when it is created.' }),
   })
   .meta({
-    id: 'Webhook',
-    example: {
-      id: exampleId,
-      name: 'example.com',
-      ...exampleHook,
-      vault_ids: null,
-      enabled: true,
-      disabled_reason: null,
-      ...exampleTimes,
-    },
+    id: 'WebhookWithSecret',
+    description: 'A webhook with its signing secret, which is shown once.',
+    example: { ...exampleWebhook, secret: 'whsec_…' },
   });
-export type Webhook = z.output<typeof webhook>;
+export type WebhookWithSecret = z.output<typeof webhookWithSecret>;
 
 export const attempt = z
   .object({
     at: timestamp,
-    status: z.int().nullable().meta({ description: 'Null where no answer came.' }),
+    status: z.int().nullable().meta({ description: 'Null if there was no response.' }),
     duration_ms: z.int(),
-    answer: z.string().meta({ description: 'The first 4 KiB of the answer.' }),
+    answer: z.string().meta({ description: 'The first 4 KiB of the response.' }),
     error: z.string().nullable(),
   })
   .meta({ id: 'DeliveryAttempt' });
@@ -122,7 +116,7 @@ export const delivery = z
     id,
     webhook_id: id,
     event: z.string(),
-    event_id: id.meta({ description: 'The `webhook-id` header, the same in every attempt.' }),
+    event_id: id.meta({ description: 'The `webhook-id` header; the same in every attempt.' }),
     resource_id: id,
     vault_id: id.nullable(),
     state: z.enum(deliveryStates),

@@ -4,6 +4,7 @@
  * loses its leases after a few seconds, and what it had under way is sent again under the same id.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Chores } from '../chores.ts';
 import type { ChangeListener } from '../store/engine.ts';
 import { type FannedOut, type FanOutParts, fanOut } from './fan-out.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -24,7 +25,7 @@ const grace = 3_000;
 export class Dispatcher {
   readonly #parts: QueueParts & DispatcherParts;
   readonly #queues = new Map<string, Queue>();
-  readonly #renewing: NodeJS.Timeout;
+  readonly #chores: Chores;
   #renewed = performance.now();
   #poked = false;
   #stopped = false;
@@ -33,7 +34,7 @@ export class Dispatcher {
   constructor(parts: DispatcherParts) {
     const outcomes = new GroupCommit(parts.store);
     this.#parts = { ...parts, outcomes, holder: parts.newId() };
-    this.#renewing = setInterval(() => this.#renew(), renewal).unref();
+    this.#chores = new Chores(parts.onError).every(renewal, () => this.#renew());
   }
 
   /** There may be something to do. */
@@ -51,7 +52,7 @@ export class Dispatcher {
   /** What is under way gets a moment; what was not begun, and every lease, is given back. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#renewing);
+    await this.#chores.stop();
     await this.#running;
     const queues = [...this.#queues.values()];
     for (const queue of queues) queue.stop();

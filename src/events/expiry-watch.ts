@@ -1,16 +1,16 @@
 /**
- * Tells of what expires: 30, 7 and 1 days ahead, and when it has happened. Each is told once for a version and
- * its date: the notice and the event are one unit, and the notice is unique, so the first replica tells it.
- * What was missed while nothing ran is told at the next start; of several that were missed, the nearest.
+ * Creates expiry events 30, 7 and 1 days ahead, and when something has expired. Each is created once per version and
+ * date: the notice and the event are one unit, and the notice is unique, so only the first replica creates it. Events
+ * that were missed while nothing ran are created at the next start; if several were missed, only the nearest.
  */
 import type { NewId } from '../contract/id.ts';
+import { eventOf, resourceSubject } from '../domain/kernel/events.ts';
+import type { Stamps } from '../domain/kernel/stamps.ts';
+import { stateAt } from '../domain/resources/lifecycle.ts';
 import { UnitsRefused } from '../store/engine.ts';
 import type { ExpiryWindow } from '../store/outbox.ts';
 import type { AuditedResource, ResourceRow } from '../store/resources.ts';
 import type { Store } from '../store/store.ts';
-import { eventOf, resourceSubject } from '../vault/events.ts';
-import { stateAt } from '../vault/lifecycle.ts';
-import type { Stamps } from '../vault/stamps.ts';
 
 export interface ExpiryWatchParts {
   readonly store: Store;

@@ -1,13 +1,13 @@
 /**
- * From events to deliveries: one for each webhook that asks for the event. An event and its deliveries are
- * marked and made in one unit, so each event is fanned out once, by whichever replica comes first.
+ * Turns events into deliveries: one for each webhook that subscribes to the event. An event is marked and its
+ * deliveries are created in one unit, so each event is fanned out once, by the first replica.
  */
 import type { NewId } from '../contract/id.ts';
+import { newDelivery } from '../domain/webhooks/deliveries.ts';
+import type { WebhookTargets } from '../domain/webhooks/targets.ts';
 import { UnitsRefused } from '../store/engine.ts';
 import type { StoredEvent } from '../store/outbox.ts';
 import type { Store } from '../store/store.ts';
-import { newDelivery } from '../vault/webhook-deliveries.ts';
-import type { WebhookTargets } from '../vault/webhook-targets.ts';
 
 export interface FanOutParts {
   readonly store: Store;
@@ -20,7 +20,7 @@ export interface FannedOut {
   readonly events: readonly StoredEvent[];
   /** The webhooks that something was made for. */
   readonly webhookIds: readonly string[];
-  /** Whether there is more. */
+  /** Whether there is more to do. */
   readonly more: boolean;
 }
 

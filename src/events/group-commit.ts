@@ -1,6 +1,6 @@
 /**
- * Statements from many hands, stored together a few times a second. Each sync to disk is one that somebody who
- * reads a vault may have to wait for, so there are few of them, and they are shared with others where possible.
+ * Statements from many sources, stored together a few times per second. A vault read may have to wait for each sync
+ * to disk, so there are few of them, and they are shared where possible.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../store/engine.ts';

@@ -5,18 +5,18 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { testKind } from '../contract/webhooks.ts';
+import type { WebhookTarget, WebhookTargets } from '../domain/webhooks/targets.ts';
 import type { DueDelivery } from '../store/deliveries.ts';
 import type { Statement } from '../store/engine.ts';
 import type { Store } from '../store/store.ts';
-import type { WebhookTarget, WebhookTargets } from '../vault/webhook-targets.ts';
-import type { Courier } from './courier.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { disablingReason, judge, refused, type Verdict } from './schedule.ts';
+import type { SenderClient } from './sender-client.ts';
 
 export interface QueueParts {
   readonly store: Store;
   readonly targets: WebhookTargets;
-  readonly courier: Courier;
+  readonly sender: SenderClient;
   readonly outcomes: GroupCommit;
   readonly now: () => number;
   readonly random: () => number;
@@ -201,12 +201,12 @@ export class Queue {
 
   /** Null where the webhook must not be sent this. */
   async #attempt(delivery: DueDelivery, target: WebhookTarget): Promise<Verdict | null> {
-    const { courier, now, random } = this.#parts;
+    const { sender, now, random } = this.#parts;
     if (!target.takes(delivery)) return null;
     const startedAt = now();
     const { url, secrets } = target;
     const message = { id: delivery.event_id, url, body: delivery.payload, at: startedAt, secrets };
-    const result = await courier.send(message);
+    const result = await sender.send(message);
     return judge(delivery, { result, startedAt, endedAt: now() }, random);
   }
 

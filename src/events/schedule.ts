@@ -1,4 +1,4 @@
-/** When a delivery is tried again, and when nobody tries any more. */
+/** When a delivery is retried, and when it is given up. */
 
 import { iso } from '../contract/text.ts';
 import type { Attempt, DisabledReason } from '../contract/webhooks.ts';
@@ -10,7 +10,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The waits between tries: together about 24 hours. */
+/** The waits between attempts, together about 24 hours. */
 export const waits: readonly number[] = [
   5 * second,
   30 * second,
@@ -26,7 +26,7 @@ export const waits: readonly number[] = [
 const spread = 0.2;
 const longestRetryAfter = 24 * hour;
 const mostAttemptsKept = 32;
-export const failingLimit = 72 * hour;
+const failingLimit = 72 * hour;
 
 /** What an attempt comes to: for the delivery, and for the webhook. */
 export interface Verdict {
@@ -37,7 +37,7 @@ export interface Verdict {
   readonly gone: boolean;
 }
 
-/** A wait that differs from delivery to delivery, so that what failed together does not come back together. */
+/** A wait with jitter, so that deliveries that failed together are not retried together. */
 export function waitAfter(tries: number, random: () => number): number | null {
   const wait = waits[tries - 1];
   return wait === undefined ? null : Math.round(wait * (1 - spread + 2 * spread * random()));
@@ -115,7 +115,7 @@ function redirection(status: number | null): string | null {
   return status !== null && status >= 300 && status < 400 ? 'redirects are not followed' : null;
 }
 
-/** Milliseconds from a header that holds seconds or a date; null where it holds neither. */
+/** Milliseconds from a header with seconds or a date; null if it is neither. */
 function retryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
   const wait = /^\d{1,9}$/.test(header) ? Number(header) * second : Date.parse(header) - now;

@@ -1,9 +1,9 @@
 /** The sender, in a thread of its own: what receivers do costs the thread that serves vaults nothing. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { egressInto } from '../access/egress.ts';
-import { gathering } from './courier.ts';
-import { systemResolve } from './egress.ts';
+import { systemResolve } from '../egress/connections.ts';
 import { type Message, type Result, senderWith } from './sender.ts';
+import { gathering } from './sender-client.ts';
 
 export interface Order {
   readonly number: number;

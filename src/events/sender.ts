@@ -1,11 +1,11 @@
 /**
- * One attempt to hand a message to its receiver. Ten seconds for all of it; redirects are not followed; of the
- * answer the first 4 KiB are kept, as they came. Whatever the receiver does, this ends with a result.
+ * One attempt to deliver a message. It takes at most ten seconds, follows no redirects, and keeps the first 4 KiB of
+ * the response. Whatever the receiver does, it ends with a result.
  */
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as encryptedRequest } from 'node:https';
 import { type Egress, hostOf } from '../access/egress.ts';
-import { AddressRefused, type Agents, guardedAgents, type Resolve } from './egress.ts';
+import { AddressRefused, type Agents, guardedAgents, type Resolve } from '../egress/connections.ts';
 import { signatureOf } from './signature.ts';
 
 /** What is sent, and to whom. */
@@ -23,7 +23,7 @@ export interface Result {
   readonly status: number | null;
   readonly durationMs: number;
   readonly answer: string;
-  /** Why it did not arrive; null where an answer came, whatever its status. */
+  /** Why it failed; null if there was a response, whatever its status. */
   readonly error: string | null;
   readonly retryAfter: string | null;
 }

@@ -1,14 +1,15 @@
 /**
- * What tells a browser's request from another's: the session cookie, the site that it is on, and whether the
- * page that sent it is our own. A request that carries the cookie and may change something must come from our
- * own pages: by its Origin, and by Sec-Fetch-Site, which no page can forge.
+ * Handles requests from browsers: the session cookie, the site, and whether the page that sent the request is our
+ * own. A request that carries the cookie and may change something must come from our own pages, according to its
+ * Origin and to Sec-Fetch-Site, which no page can forge.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { FastifyReply } from 'fastify';
-import { addressSet, plainAddress } from '../access/address.ts';
+import { addressSet } from '../access/address.ts';
 import { Failure } from '../contract/errors.ts';
-import type { Site } from '../vault/accounts/passkeys.ts';
+import type { Site } from '../domain/accounts/passkeys.ts';
+import { isRead, type PeerOf } from './request.ts';
 
 export const sessionCookie = '__Host-strongroom';
 export const signOnCookie = '__Host-strongroom-sso';
@@ -16,10 +17,10 @@ export const signOnCookie = '__Host-strongroom-sso';
 export type SiteOf = (request: IncomingMessage) => Site;
 
 /** By the Host header; behind a proxy that the operator named, by what the proxy says that it was asked for. */
-export function siteReader(encrypted: boolean, proxies: readonly string[]): SiteOf {
+export function siteReader(encrypted: boolean, proxies: readonly string[], peerOf: PeerOf): SiteOf {
   const isProxy = proxies.length === 0 ? () => false : addressSet(proxies);
   return request => {
-    const forwarded = isProxy(plainAddress(request.socket.remoteAddress ?? ''));
+    const forwarded = isProxy(peerOf(request.socket));
     const host = (forwarded ? single(request, 'x-forwarded-host') : null) ?? request.headers.host ?? '';
     const proto = forwarded
       ? (single(request, 'x-forwarded-proto') ?? 'https')
@@ -41,12 +42,12 @@ function single(request: IncomingMessage, name: string): string | null {
   return typeof value === 'string' && value !== '' && !value.includes(',') ? value : null;
 }
 
-/** Browsers bind passkeys to names, never to addresses. */
+/** Browsers tie passkeys to host names, never to IP addresses. */
 export function takesPasskeys({ host }: Site): boolean {
   return host !== '' && isIP(host.replace(/^\[|\]$/g, '')) === 0;
 }
 
-/** Null where it isn't there, or there twice. */
+/** Null if it is missing, or sent twice. */
 export function cookieOf({ headers }: IncomingMessage, name: string): string | null {
   const found = (headers.cookie ?? '').split(';').filter(pair => pair.trim().startsWith(`${name}=`));
   return found.length === 1 ? found[0]!.trim().slice(name.length + 1) : null;
@@ -58,19 +59,21 @@ export function setCookie(name: string, value: string, maxAge: number, sameSite:
 
 export const clearedSession = setCookie(sessionCookie, '', 0, 'Strict');
 
-/** A cookie that is good for nothing is taken away; one that could not be looked up stays. */
+/** An invalid cookie is removed; one that could not be looked up stays. */
 export async function clearIfOver<T>(reply: FastifyReply, session: Promise<T>): Promise<T> {
   try {
     return await session;
   } catch (error) {
-    if (error instanceof Failure && error.code === 'UNAUTHORIZED') reply.header('set-cookie', clearedSession);
+    const isBad =
+      error instanceof Failure && (error.code === 'UNAUTHORIZED' || error.code === 'RATE_LIMITED');
+    if (isBad) reply.header('set-cookie', clearedSession);
     throw error;
   }
 }
 
 /** `strict`: the request carries a cookie, so a page other than ours might have made the browser send it. */
 export function checkOwnPage(request: IncomingMessage, site: Site, strict: boolean): void {
-  if (request.method === 'GET' || request.method === 'HEAD') return;
+  if (isRead(request.method)) return;
   const { origin, 'sec-fetch-site': fetchSite } = request.headers;
   const ownOrigin = origin === undefined ? null : origin === site.origin;
   const ownFetch = fetchSite === undefined ? null : fetchSite === 'same-origin';

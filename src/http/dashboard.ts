@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
+import { isRead } from './request.ts';
 
 /** The same in a checkout and in the package, where both folders lie under `dist`. */
 const folder = fileURLToPath(new URL('../../web/dist', import.meta.url));
@@ -66,7 +67,7 @@ export function dashboard(from = folder): ServePage {
   const index = pages.get('/index.html') ?? pageOf('.html', missing);
   return async (request, reply) => {
     const path = request.url.split('?')[0]!;
-    if ((request.method !== 'GET' && request.method !== 'HEAD') || programs.test(path)) {
+    if (!isRead(request.method) || programs.test(path)) {
       throw new Failure('NOT_FOUND');
     }
     const page = pages.get(path);
@@ -76,12 +77,12 @@ export function dashboard(from = folder): ServePage {
   };
 }
 
-/** A file that isn't there is no page: a script that got the page instead would fail in riddles. */
+/** A missing file is not answered with the page: a script would fail with a confusing error. */
 function isPage(path: string, { headers }: FastifyRequest): boolean {
   return path === '/' || (extname(path) === '' && String(headers.accept).includes('text/html'));
 }
 
-/** Names below /assets hold a hash of what is in them. */
+/** Names below /assets contain a hash of the content. */
 function cacheFor(path: string, page: Page | undefined): string {
   return page !== undefined && path.startsWith('/assets/')
     ? 'public, max-age=31536000, immutable'

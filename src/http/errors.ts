@@ -1,24 +1,32 @@
 /**
- * From failures to answers. An answer never repeats what was sent and
- * never says more of an inner error than that there was one; the cause goes to the operator's log.
+ * Turns failures into answers. An answer never repeats what was sent, and says no more about an internal error than
+ * that there was one; the cause goes to the operator's log.
  */
 import type { FastifyError } from 'fastify';
 import { Failure, type FailureCode, invalid, sentenceOf, statusOf } from '../contract/errors.ts';
 
-/** On every answer, whatever it is. */
+/** Sent with every answer. */
 export const securityHeaders = {
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'x-frame-options': 'DENY',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
+
+/**
+ * If we terminate TLS, a browser that has been here once never connects without it again. A proxy sets this itself.
+ */
+export const strictTransport = { 'strict-transport-security': 'max-age=31536000' } as const;
 
 /** The framework's own refusals, which come before any of our code. */
 const frameworkRefusals: Readonly<Record<string, Failure>> = {
   FST_ERR_MAX_PARAM_LENGTH: new Failure('NOT_FOUND'), // No id is that long.
   FST_ERR_CTP_INVALID_MEDIA_TYPE: invalid('content-type', 'must be application/json'),
   FST_ERR_CTP_EMPTY_JSON_BODY: invalid('', 'the body must not be empty'),
-  FST_ERR_CTP_BODY_TOO_LARGE: invalid('', 'the body must have 1 MiB at most'),
+  FST_ERR_CTP_BODY_TOO_LARGE: invalid(
+    '',
+    'the body is too large: the API takes 1 MiB at most, the tool endpoint 128 KiB, signing in 16 KiB',
+  ),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalid('content-length', 'must be the length of the body'),
 };
 
@@ -47,13 +55,13 @@ export function messageBody(failure: Failure) {
 }
 
 export function failureHeaders({ code, retryAfter }: Failure): Record<string, string> {
-  const headers: Record<string, string> = { 'cache-control': 'no-store' };
-  if (code === 'UNAUTHORIZED') headers['www-authenticate'] = 'Bearer';
-  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
+  const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
+  if (code === 'UNAUTHORIZED') headers['WWW-Authenticate'] = 'Bearer';
+  if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter);
   return headers;
 }
 
-/** Two codes belong to the vault endpoint alone; elsewhere they are what their status says. */
+/** Two codes belong only to the vault endpoint; elsewhere the general code of their status is used. */
 function publicCode(code: FailureCode): FailureCode {
   if (code === 'NOT_ACTIVE') return 'FORBIDDEN';
   return code === 'EXPIRED' ? 'NOT_FOUND' : code;

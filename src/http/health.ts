@@ -1,11 +1,14 @@
 /** For people and orchestrators: is it alive, is it ready, and which version is it. */
 import type { FastifyInstance } from 'fastify';
-import type { AppParts } from './parts.ts';
+import type { ReadingSurfaceParts } from './parts.ts';
 
-/** Answered to whoever asks, even while the service stops. */
+/** Answered without a credential, even while the service is stopping. */
 export const probes: ReadonlySet<string> = new Set(['/v1/health', '/livez', '/readyz']);
 
-export function mountHealth(app: FastifyInstance, { storeReady, version, draining }: AppParts): void {
+export function mountHealth(
+  app: FastifyInstance,
+  { storeReady, version, draining }: ReadingSurfaceParts,
+): void {
   const ready = async (): Promise<boolean> => !draining() && (await storeReady());
 
   app.get('/v1/health', async () => ({ status: (await ready()) ? 'ok' : 'degraded', version }));

@@ -78,7 +78,7 @@ function noteKey(keys: Set<string> | null | undefined, literal: string): void {
   } catch (cause) {
     throw invalid('', 'the body must be valid JSON', cause);
   }
-  if (key === '__proto__') throw invalid('__proto__', 'is not a member of this request');
+  if (key === '__proto__') throw invalid('__proto__', 'is not a field of this request');
   if (keys.has(key)) throw invalid(isSafeText(key) ? key.slice(0, longestName) : '', 'must be given once');
   keys.add(key);
 }

@@ -1,31 +1,46 @@
-/** What the HTTP surface is built from. */
+/** What the HTTP surfaces are built from: that of the reading plane, and that of the management plane. */
 import type { NewId } from '../contract/id.ts';
+import type { SingleSignOn } from '../domain/accounts/single-sign-on.ts';
+import type { Domain } from '../domain/domain.ts';
+import type { ReadingDomain } from '../domain/reading.ts';
 import type { AddressSettings } from '../mcp/addresses.ts';
-import type { SingleSignOn } from '../vault/accounts/single-sign-on.ts';
-import type { Domain } from '../vault/domain.ts';
+import type { Meter } from '../metrics/meter.ts';
 import type { SiteOf } from './browser.ts';
 import type { CountRequests } from './plan-limit.ts';
 import type { AddressOf } from './request.ts';
-import type { CertificatePair, Timeouts } from './server.ts';
+import type { ListenerParts, Timeouts } from './server.ts';
 
-export interface AppParts {
-  readonly domain: Domain;
-  readonly countRequests: CountRequests;
-  /** Whether the store answers right now, and hears what other replicas change. */
-  readonly storeReady: () => Promise<boolean>;
+/** What both have. */
+export interface SurfaceParts {
   readonly now: () => number;
   readonly newId: NewId;
+  /** Where this plane counts. */
+  readonly meter: Meter;
   readonly addressOf: AddressOf;
-  readonly siteOf: SiteOf;
-  readonly singleSignOn: SingleSignOn | null;
-  /** Under which addresses this service is known. */
-  readonly addresses: AddressSettings;
+  /** Whether clients reach us over our own TLS. */
+  readonly encrypted: boolean;
+  readonly timeouts?: Timeouts | undefined;
   readonly version: string;
-  readonly tls: CertificatePair | null;
   readonly draining: () => boolean;
   /** Told of every route as it is registered. */
-  readonly onRoute?: (route: { readonly method: string | string[]; readonly url: string }) => void;
-  readonly timeouts?: Timeouts;
+  readonly onRoute?:
+    | ((route: { readonly method: string | string[]; readonly url: string }) => void)
+    | undefined;
   /** For the operator's eyes: what went wrong inside. */
   readonly onError: (error: unknown, requestId: string) => void;
+}
+
+export interface ReadingSurfaceParts extends SurfaceParts, ListenerParts {
+  readonly domain: ReadingDomain;
+  /** Whether the store answers right now, and hears what other replicas change. */
+  readonly storeReady: () => Promise<boolean>;
+  /** Under which addresses this service is known. */
+  readonly addresses: AddressSettings;
+}
+
+export interface AppParts extends SurfaceParts {
+  readonly domain: Domain;
+  readonly countRequests: CountRequests;
+  readonly siteOf: SiteOf;
+  readonly singleSignOn: SingleSignOn | null;
 }

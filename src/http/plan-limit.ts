@@ -1,18 +1,17 @@
 /**
- * The plan's limit: requests of an organization in windows of a minute, counted in the store, so that exactly
- * the limit passes over however many replicas. The headers tell the caller where he stands.
+ * The plan's limit: requests of an organization in one-minute windows, counted in the store, so that exactly the
+ * limit is allowed across any number of replicas. The headers tell callers how much is left.
  */
 import type { FastifyReply } from 'fastify';
 import { Failure } from '../contract/errors.ts';
-
-const window = 60;
+import { rateWindowAt } from '../contract/rate-window.ts';
 
 /** Counts requests of a subject in a window that starts at a second, and says how many there are now. */
 export type CountRequests = (subjectId: string, windowStart: number, requests: number) => Promise<number>;
 
 export interface PlanLimitParts {
   readonly count: CountRequests;
-  /** Requests a minute, or null where unlimited. */
+  /** Requests per minute, or null if unlimited. */
   readonly limitOf: (organizationId: string) => Promise<number | null>;
   readonly now: () => number;
 }
@@ -23,12 +22,11 @@ export function planLimit({ count, limitOf, now }: PlanLimitParts): TakeRequest 
   return async (organizationId, reply) => {
     const limit = await limitOf(organizationId);
     if (limit === null) return;
-    const seconds = Math.floor(now() / 1000);
-    const start = seconds - (seconds % window);
+    const { start, end, secondsLeft } = rateWindowAt(now());
     const taken = await count(organizationId, start, 1);
     reply.header('x-ratelimit-limit', limit);
     reply.header('x-ratelimit-remaining', Math.max(0, limit - taken));
-    reply.header('x-ratelimit-reset', start + window);
-    if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: start + window - seconds });
+    reply.header('x-ratelimit-reset', end);
+    if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What every request must be before anything looks at it, and who sent it. Node lets doubled headers and
- * absolute targets pass; here they end with 400, because two readers could take them for two requests.
+ * What every request must satisfy before it is handled, and who sent it. Node accepts doubled headers and absolute
+ * targets; here they get 400, because two parsers could read them as two different requests.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -10,18 +10,25 @@ import { type Failure, invalid } from '../contract/errors.ts';
 
 /** Each with a bit of its own. */
 const single = new Map(
-  ['host', 'authorization', 'content-type', 'content-length', 'mcp-session-id', 'origin', 'cookie'].map(
-    (name, index) => [name, 1 << index],
-  ),
+  [
+    'host',
+    'authorization',
+    'x-vault-token',
+    'content-type',
+    'content-length',
+    'mcp-session-id',
+    'origin',
+    'cookie',
+  ].map((name, index) => [name, 1 << index]),
 );
 const suspiciousPath = /\/\.{1,2}(?:\/|$)|%2e|%2f|%5c|%00|\\|\/\//i;
 
-/** Null where the request is sound. */
+/** Null if the request is well-formed. */
 export function faultOf({ rawHeaders, url = '' }: IncomingMessage): Failure | null {
   if (!url.startsWith('/')) return invalid('', 'the request target must be a path');
   const query = url.indexOf('?');
   if (suspiciousPath.test(query < 0 ? url : url.slice(0, query))) {
-    return invalid('', 'the path must not hold dot segments, empty segments or encoded separators');
+    return invalid('', 'the path must not contain dot segments, empty segments or encoded separators');
   }
   return doubledHeader(rawHeaders);
 }
@@ -37,6 +44,17 @@ function doubledHeader(rawHeaders: readonly string[]): Failure | null {
   return null;
 }
 
+/** A HEAD asks for what a GET would be answered with, without the body. */
+export function isRead(method: string | undefined): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** A refused upload is not read to the end just to keep the connection open. */
+export function hasUnreadBody(request: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  return !request.complete && (encoding !== undefined || (length !== undefined && length !== '0'));
+}
+
 /** The token of an `Authorization: Bearer` header, or null. */
 export function bearerToken(header: string | undefined): string | null {
   if (header === undefined || header.length > 512) return null;
@@ -45,21 +63,37 @@ export function bearerToken(header: string | undefined): string | null {
 
 export type AddressOf = (request: IncomingMessage) => string;
 
-/** The address of the peer; of the client behind it, where the peer is the proxy that the operator named. */
-export function addressReader(proxies: readonly string[]): AddressOf {
-  const peerOf = (request: IncomingMessage) => plainAddress(request.socket.remoteAddress ?? '');
-  if (proxies.length === 0) return peerOf;
+/** The address of the peer of a connection. */
+export type PeerOf = (socket: { readonly remoteAddress?: string | undefined }) => string;
+
+/**
+ * A peer over a Unix socket has no address of its own: it is this machine. That is known of the listener, never guessed
+ * from an address that is missing, because a connection that is gone has none either.
+ */
+export function peerReader(overUnixSocket: boolean): PeerOf {
+  if (overUnixSocket) return () => '127.0.0.1';
+  return ({ remoteAddress = '' }) => plainAddress(remoteAddress);
+}
+
+/** The address of the peer, or of the client behind it if the peer is a proxy that the operator named. */
+export function addressReader(proxies: readonly string[], peerOf: PeerOf): AddressOf {
+  if (proxies.length === 0) return request => peerOf(request.socket);
   const isProxy = addressSet(proxies);
   return request => {
-    const peer = peerOf(request);
+    const peer = peerOf(request.socket);
     if (!isProxy(peer)) return peer;
     const hops = String(request.headers['x-forwarded-for'] ?? '')
       .split(',')
       .map(hop => plainAddress(hop.trim()));
-    // The nearest hop that is not a proxy of ours is the client; what stands before it anyone may have written.
+    // The nearest hop that is not one of our proxies is the client; anything before it could have been written by anyone.
     const client = hops.findLast(hop => !isProxy(hop));
     return client !== undefined && isIP(client) !== 0 ? client : peer;
   };
+}
+
+/** In DER, as the TLS handshake on the other plane proved it; null where the client showed none. */
+export function clientCertificateOf({ socket }: IncomingMessage): Uint8Array | null {
+  return (socket as { clientCertificate?: Uint8Array | null }).clientCertificate ?? null;
 }
 
 export function senderOf(request: IncomingMessage, addressOf: AddressOf): Sender {

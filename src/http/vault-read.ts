@@ -1,87 +1,102 @@
 /**
- * `GET /api/v1/vaults/{vault_id}`, on the bare server: turns a request into a vault read, and its outcome into
- * bytes, with all headers written at once. The same soundness checks come first as for every other route.
+ * `GET /api/v1/vaults/{vault_id}`, on the bare server: turns a request into a vault read, and its result into
+ * bytes, with all headers written at once. Every request below this path ends here and is recorded before it
+ * is answered: other methods, other paths and unsound requests too, which read nothing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { check } from '../contract/check.ts';
-import { type Failure, invalid, statusOf } from '../contract/errors.ts';
-import { vaultReadQuery } from '../contract/vault-read.ts';
-import { json, type Selection } from '../vault/answers.ts';
-import type { Outcome, VaultRequest } from '../vault/read.ts';
-import { failureHeaders, failureOf, messageBody, securityHeaders } from './errors.ts';
-import type { AppParts } from './parts.ts';
-import { bearerToken, faultOf, senderOf } from './request.ts';
+import { type Failure, statusOf } from '../contract/errors.ts';
+import type { AccessKeyRead, ReadResult, RequestFacts } from '../domain/reads/vault-request.ts';
+import { failureHeaders, messageBody, securityHeaders, strictTransport } from './errors.ts';
+import type { ReadingSurfaceParts } from './parts.ts';
+import { answeringWith } from './read-answers.ts';
+import { bearerToken, faultOf, hasUnreadBody, senderOf } from './request.ts';
 import type { HandleVaultRead } from './server.ts';
+import { isBelowVaults, misplaced, vaultIdIn, vaultRoute } from './vault-path.ts';
+import { selectionIn } from './vault-query.ts';
 
-const prefix = '/api/v1/vaults/';
-const route = '/api/v1/vaults/{vault_id}';
-const fixedHeaders = Object.entries(securityHeaders).flat();
-const pemHeaders = ['cache-control', 'no-store, no-cache, must-revalidate', 'pragma', 'no-cache'];
-const everything: Selection = { namesOnly: false, keys: false, certificates: false, resource: null };
+const contentTypes = {
+  json: 'application/json; charset=utf-8',
+  text: 'text/plain; charset=utf-8',
+  pem: 'application/x-pem-file',
+} as const;
+/** PEM carries no tag; it is sent anew each time. */
+const untaggedHeaders = ['Cache-Control', 'no-store, no-cache, must-revalidate', 'Pragma', 'no-cache'];
 
-/** What a connection last asked for, to the letter, and how it was understood: clients repeat themselves. */
-interface Repeated {
+/** The last request of a connection, verbatim: clients often repeat the same request. */
+export interface LastRequest {
   readonly url: string;
   readonly rawHeaders: readonly string[];
-  readonly asked: VaultRequest;
 }
 
-export function vaultReadHandler(parts: AppParts): HandleVaultRead {
-  const repeated = new WeakMap<Socket, Repeated>();
+/** And how it was parsed. */
+interface LastRead extends LastRequest {
+  readonly read: AccessKeyRead;
+}
 
-  function serve(request: IncomingMessage, response: ServerResponse, vaultId: string): void {
-    const fault = faultOf(request);
+export function vaultReadHandler(parts: ReadingSurfaceParts): HandleVaultRead {
+  const lastRequests = new WeakMap<Socket, LastRead>();
+  const { vaultReads } = parts.domain;
+  const answerWith = answeringWith(parts, 'vault_read', { answer, refuse });
+  const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
+  const fixedHeaders = Object.entries(onEvery).flat();
+
+  function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
+    if (hasUnreadBody(request)) response.shouldKeepAlive = false;
+    const fault = faultOf(request) ?? misplaced(request);
     if (fault !== null) {
-      refuse(response, parts.newId(), fault);
+      // Nothing is read for it; what it names says whose log it belongs into.
+      answerWith(response, vaultReads.refuse(factsOf(request), fault), started);
       return;
     }
-    const asked = understood(request, vaultId);
-    repeated.set(request.socket, { url: request.url!, rawHeaders: request.rawHeaders, asked });
-    read(asked, response);
+    const read = readOf(request);
+    if (request.method === 'GET') {
+      lastRequests.set(request.socket, { url: request.url!, rawHeaders: request.rawHeaders, read });
+    }
+    answerWith(response, vaultReads.read(read), started);
   }
 
-  function understood(request: IncomingMessage, vaultId: string): VaultRequest {
-    const { headers, socket, url } = request;
+  function factsOf(request: IncomingMessage): RequestFacts {
+    const { headers, url, method } = request;
     return {
-      token: bearerToken(headers.authorization),
-      vaultId,
-      connection: socket,
       sender: senderOf(request, parts.addressOf),
       requestId: null,
-      route,
-      method: 'GET',
+      route: vaultRoute,
+      method: method!,
       tool: null,
-      ifNoneMatch: headers['if-none-match'],
-      selection: () => selectionOf(url!),
+      token: bearerToken(headers.authorization),
+      vaultId: vaultIdIn(url!),
+      keyId: null,
     };
   }
 
-  function read(asked: VaultRequest, response: ServerResponse): void {
-    parts.domain.vaultReads
-      .request(asked)
-      .then(outcome => answer(response, outcome))
-      // The entry could not be written: whatever was read stays here.
-      .catch(error => refuse(response, parts.newId(), failureOf(error)));
+  function readOf(request: IncomingMessage): AccessKeyRead {
+    return {
+      ...factsOf(request),
+      by: 'access-key',
+      connection: request.socket,
+      selection: selectionIn(request.url!),
+      knownDigests: digestsIn(request.headers['if-none-match']),
+    };
   }
 
-  function answer(response: ServerResponse, outcome: Outcome): void {
-    const { requestId, receipt } = outcome;
-    if ('failure' in outcome) {
-      refuse(response, requestId, outcome.failure, receipt);
+  function answer(response: ServerResponse, result: ReadResult): void {
+    const { requestId, receipt } = result;
+    if ('failure' in result) {
+      refuse(response, requestId, result.failure, receipt);
       return;
     }
-    const headers = [...fixedHeaders, 'x-request-id', requestId, 'strongroom-receipt', receipt];
-    if (parts.draining()) headers.push('connection', 'close');
-    if (outcome.status === 304) {
-      headers.push('cache-control', 'no-store', 'etag', outcome.etag);
+    const { digest } = result;
+    const headers = [...fixedHeaders, 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
+    if (parts.draining()) headers.push('Connection', 'close');
+    if (digest === null) headers.push(...untaggedHeaders);
+    else headers.push('Cache-Control', 'no-store', 'ETag', `"${digest}"`);
+    if (result.status === 304) {
       response.writeHead(304, headers).end();
       return;
     }
-    const { body, contentType, etag } = outcome;
-    if (contentType === json) headers.push('cache-control', 'no-store', 'etag', etag);
-    else headers.push(...pemHeaders);
-    headers.push('content-type', contentType, 'content-length', String(body.length));
+    const { body, format } = result;
+    headers.push('Content-Type', contentTypes[format], 'Content-Length', String(body.length));
     response.writeHead(200, headers).end(body);
   }
 
@@ -91,60 +106,37 @@ export function vaultReadHandler(parts: AppParts): HandleVaultRead {
     const body = JSON.stringify(messageBody(failure));
     response
       .writeHead(status, {
-        ...securityHeaders,
-        'x-request-id': requestId,
-        ...(receipt === undefined ? {} : { 'strongroom-receipt': receipt }),
+        ...onEvery,
+        'X-Request-Id': requestId,
+        ...(receipt === undefined ? {} : { 'Strongroom-Receipt': receipt }),
         ...failureHeaders(failure),
-        'content-type': 'application/json; charset=utf-8',
-        'content-length': Buffer.byteLength(body),
-        ...(parts.draining() ? { connection: 'close' } : {}),
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': Buffer.byteLength(body),
+        ...(parts.draining() ? { Connection: 'close' } : {}),
       })
       .end(body);
   }
 
   return (request, response) => {
-    const last = repeated.get(request.socket);
-    if (last !== undefined && isSame(last, request)) {
-      read(last.asked, response);
+    const started = performance.now();
+    const last = lastRequests.get(request.socket);
+    if (last !== undefined && isRepeated(last, request)) {
+      answerWith(response, vaultReads.read(last.read), started);
       return true;
     }
-    const vaultId = request.method === 'GET' ? vaultIdIn(request.url!) : null;
-    if (vaultId === null) return false;
-    serve(request, response, vaultId);
+    if (!isBelowVaults(request.url!)) return false;
+    serve(request, response, started);
     return true;
   };
 }
 
-function isSame(last: Repeated, { method, url, rawHeaders }: IncomingMessage): boolean {
+export function isRepeated(last: LastRequest, { method, url, rawHeaders }: IncomingMessage): boolean {
   if (method !== 'GET' || url !== last.url || rawHeaders.length !== last.rawHeaders.length) return false;
   return rawHeaders.every((text, index) => text === last.rawHeaders[index]);
 }
 
-/** The one segment behind the prefix, or null where the path is another. */
-function vaultIdIn(url: string): string | null {
-  if (!url.startsWith(prefix)) return null;
-  const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
-  const id = path.endsWith('/') ? path.slice(prefix.length, -1) : path.slice(prefix.length);
-  return id === '' || id.includes('/') ? null : id;
-}
-
-function selectionOf(url: string): Selection {
-  const query = url.indexOf('?');
-  if (query < 0) return everything;
-  const { secrets, include = '', resource = null } = check(vaultReadQuery, parametersOf(url.slice(query)));
-  return {
-    namesOnly: secrets === 'names',
-    keys: include.includes('keys'),
-    certificates: include.includes('certificates'),
-    resource,
-  };
-}
-
-function parametersOf(query: string): Record<string, string> {
-  const parameters = new URLSearchParams(query);
-  for (const name of parameters.keys()) {
-    if (parameters.getAll(name).length > 1) throw invalid(name.slice(0, 32), 'must be given once');
-  }
-  return Object.fromEntries(parameters);
+/** The digests in an `If-None-Match` header. */
+function digestsIn(header: string | undefined): readonly string[] {
+  if (header === undefined) return [];
+  return header.split(',').flatMap(tag => /^(?:W\/)?"(.*)"$/.exec(tag.trim())?.[1] ?? []);
 }

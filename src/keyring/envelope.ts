@@ -11,11 +11,8 @@
  * the context, each with its length in front, so that no two contexts encode to the same bytes. Whatever
  * fails to open, fails in one way: `Unsealable`, with nothing of the plaintext in it.
  */
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
-
-declare const sealed: unique symbol;
-/** Bytes that only a keyring can open. They may be stored, copied and logged by size. */
-export type Sealed = Uint8Array & { readonly [sealed]: true };
+import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
+import type { Sealed } from '../bytes.ts';
 
 export type Random = (size: number) => Uint8Array;
 
@@ -41,23 +38,31 @@ const keySize = 32;
 const nonceSize = 12;
 const tagSize = 16;
 const headerSize = 6;
-const prefixSize = 4;
-const wrappedKeySize = keySize + tagSize;
 
 /** Joins fields so that the result can be read in one way only: each is preceded by its length. */
 export function lengthPrefixed(fields: readonly (string | Uint8Array)[]): Buffer {
-  let size = 0;
-  for (const field of fields) size += prefixSize + Buffer.byteLength(field);
-  const joined = Buffer.allocUnsafe(size);
-  let at = 0;
+  // One text of bytes, written at its end: a call into the runtime for each field would cost more than the hash over all.
+  let joined = '';
   for (const field of fields) {
-    const from = at + prefixSize;
-    if (typeof field !== 'string') joined.set(field, from);
-    const length = typeof field === 'string' ? joined.write(field, from, 'utf8') : field.length;
-    joined.writeUInt32BE(length, at);
-    at = from + length;
+    const bytes = asBytes(field);
+    joined += lengthPrefix(bytes.length) + bytes;
   }
-  return joined;
+  return Buffer.from(joined, 'latin1');
+}
+
+const ascii = /^[\0-\x7f]*$/;
+
+/** The UTF-8 of a text, or bytes as they are; each byte as the character of that number. */
+function asBytes(field: string | Uint8Array): string {
+  if (typeof field !== 'string')
+    return Buffer.from(field.buffer, field.byteOffset, field.length).toString('latin1');
+  return ascii.test(field) ? field : Buffer.from(field, 'utf8').toString('latin1');
+}
+
+const shortPrefixes = Array.from({ length: 256 }, (_, length) => `\0\0\0${String.fromCharCode(length)}`);
+
+function lengthPrefix(length: number): string {
+  return shortPrefixes[length] ?? Buffer.from(Uint32Array.of(length).buffer).swap32().toString('latin1');
 }
 
 export function sealOneUse(
@@ -68,19 +73,21 @@ export function sealOneUse(
 ): Sealed {
   const head = header(algorithms.oneUse, parent.id);
   const bound = lengthPrefixed([head, context]);
-  const dataKeyBytes = random(keySize);
-  const wrappedKey = encrypt(parent.key, bound, dataKeyBytes, random);
-  const text = encrypt(createSecretKey(dataKeyBytes), bound, plain, random);
-  dataKeyBytes.fill(0);
-  return Buffer.concat([head, wrappedKey, text]) as unknown as Sealed;
+  const sealed = unpooled(headerSize + encryptedSize(keySize) + encryptedSize(plain.length));
+  sealed.set(head);
+  const dataKey = random(keySize);
+  const textAt = encryptInto(sealed, headerSize, parent.key, bound, dataKey, random);
+  encryptInto(sealed, textAt, dataKey, bound, plain, random);
+  dataKey.fill(0);
+  return sealed as Uint8Array as Sealed;
 }
 
 export function openOneUse(parent: ParentKey, context: Uint8Array, bytes: Uint8Array): Buffer {
   const head = expectHeader(bytes, algorithms.oneUse, parent.id);
   const bound = lengthPrefixed([head, context]);
-  const textAt = headerSize + nonceSize + wrappedKeySize;
+  const textAt = headerSize + encryptedSize(keySize);
   const dataKeyBytes = decrypt(parent.key, bound, bytes.subarray(headerSize, textAt));
-  const plain = decrypt(createSecretKey(dataKeyBytes), bound, bytes.subarray(textAt));
+  const plain = decrypt(dataKeyBytes, bound, bytes.subarray(textAt));
   dataKeyBytes.fill(0);
   return plain;
 }
@@ -92,13 +99,21 @@ export function sealDirect(
   random: Random,
 ): Sealed {
   const head = header(algorithms.direct, parent.id);
-  const text = encrypt(parent.key, lengthPrefixed([head, context]), plain, random);
-  return Buffer.concat([head, text]) as unknown as Sealed;
+  const sealed = unpooled(headerSize + encryptedSize(plain.length));
+  sealed.set(head);
+  encryptInto(sealed, headerSize, parent.key, lengthPrefixed([head, context]), plain, random);
+  return sealed as Uint8Array as Sealed;
 }
 
 export function openDirect(parent: ParentKey, context: Uint8Array, bytes: Uint8Array): Buffer {
   const head = expectHeader(bytes, algorithms.direct, parent.id);
   return decrypt(parent.key, lengthPrefixed([head, context]), bytes.subarray(headerSize));
+}
+
+/** Whether bytes are laid out as this parent seals them directly. Whether they open is another question. */
+export function isDirect(parentId: number, bytes: Uint8Array): boolean {
+  const isLongEnough = bytes.length >= headerSize + nonceSize + tagSize;
+  return isLongEnough && header(algorithms.direct, parentId).equals(bytes.subarray(0, headerSize));
 }
 
 /** Which parent key the bytes claim to be sealed under. The claim is proven only by opening them. */
@@ -126,14 +141,37 @@ function expectHeader(bytes: Uint8Array, algorithm: Algorithm, keyId: number): B
   return expected;
 }
 
-function encrypt(key: KeyObject, bound: Uint8Array, plain: Uint8Array, random: Random): Buffer {
+/** In memory of its own: sent to another thread, a piece of the runtime's pool would bring the whole pool along. */
+function unpooled(size: number): Buffer {
+  return Buffer.allocUnsafeSlow(size);
+}
+
+function encryptedSize(plainSize: number): number {
+  return nonceSize + plainSize + tagSize;
+}
+
+/** Writes nonce, text and tag, and says where they end. */
+function encryptInto(
+  sealed: Buffer,
+  at: number,
+  key: KeyObject | Uint8Array,
+  bound: Uint8Array,
+  plain: Uint8Array,
+  random: Random,
+): number {
   const nonce = random(nonceSize);
   const cipher = createCipheriv(cipherName, key, nonce, { authTagLength: tagSize });
   cipher.setAAD(bound);
-  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  const textAt = at + nonceSize;
+  const tagAt = textAt + plain.length;
+  sealed.set(nonce, at);
+  sealed.set(cipher.update(plain), textAt);
+  cipher.final(); // GCM gives no further bytes here; only the tag.
+  sealed.set(cipher.getAuthTag(), tagAt);
+  return tagAt + tagSize;
 }
 
-function decrypt(key: KeyObject, bound: Uint8Array, bytes: Uint8Array): Buffer {
+function decrypt(key: KeyObject | Uint8Array, bound: Uint8Array, bytes: Uint8Array): Buffer {
   if (bytes.length < nonceSize + tagSize) throw new Unsealable();
   const tagAt = bytes.length - tagSize;
   const decipher = createDecipheriv(cipherName, key, bytes.subarray(0, nonceSize), {

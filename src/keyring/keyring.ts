@@ -7,7 +7,8 @@
  *                       -> chain key   (the log's links)
  *                       -> log key     (Ed25519, signs the log's checkpoints)
  *
- * Key bytes leave this folder in one form only: wrapped by the root key. `seal` and `open` name the place
+ * Key bytes leave this folder in one form only: wrapped by the root key. (What is handed to another thread of the
+ * process stays in its memory.) `seal` and `open` name the place
  * of the value; the same bytes don't open anywhere else. A new term starts with `rotate`; earlier terms
  * stay until `retire` names them, because something may still need them. A process that lives through both
  * learns of them by `adopt`.
@@ -20,10 +21,10 @@ import {
   hash as digest,
   generateKeyPairSync,
   type KeyObject,
-  randomBytes,
   sign,
   timingSafeEqual,
 } from 'node:crypto';
+import { type Digest, type PublicBytes, publicBytes, type Sealed, type Stamp } from '../bytes.ts';
 import {
   lengthPrefixed,
   openDirect,
@@ -31,11 +32,11 @@ import {
   type ParentKey,
   parentIdOf,
   type Random,
-  type Sealed,
   sealDirect,
   sealOneUse,
   Unsealable,
 } from './envelope.ts';
+import { pooledRandom } from './randomness.ts';
 import type { RootKey } from './root-key/root-key.ts';
 
 /** Where a value lives. All of it is bound into the ciphertext. */
@@ -58,7 +59,7 @@ export interface VaultPlace {
 }
 
 /** Seals and opens the values of one vault (or of an organization, outside of any vault). */
-export interface Box {
+export interface Sealer {
   seal(place: Place, plain: Uint8Array): Sealed;
   open(place: Place, bytes: Uint8Array): Buffer;
 }
@@ -74,6 +75,12 @@ interface KeyringContents {
   readonly chainKey: string;
   readonly logKey: string;
 }
+
+/** What a keyring holds, on its way from one thread of a process to another. Only a keyring can look into it. */
+export interface HandedKeyring {
+  readonly [handed]: never;
+}
+declare const handed: unique symbol;
 
 const keySize = 32;
 /** A SHA-256 in base64url. */
@@ -110,7 +117,7 @@ export class Keyring {
     this.logPublicKey = createPublicKey(this.#logKey).export({ type: 'spki', format: 'pem' }).toString();
   }
 
-  static create(deployment: string, random: Random = randomBytes): Keyring {
+  static create(deployment: string, random: Random = pooledRandom()): Keyring {
     const fresh = () => Buffer.from(random(keySize)).toString('base64');
     const logKey = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' });
     return new Keyring(
@@ -126,11 +133,20 @@ export class Keyring {
     );
   }
 
-  static async unwrap(root: RootKey, wrapped: Uint8Array, random: Random = randomBytes): Promise<Keyring> {
+  static async unwrap(root: RootKey, wrapped: Uint8Array, random: Random = pooledRandom()): Promise<Keyring> {
     const bytes = await root.unwrap(wrapContext, wrapped);
     const contents = JSON.parse(Buffer.from(bytes).toString('utf8')) as KeyringContents;
     bytes.fill(0);
     return new Keyring(contents, random);
+  }
+
+  /** For another thread of this same process, and nobody else. */
+  handOver(): HandedKeyring {
+    return this.#contents as object as HandedKeyring;
+  }
+
+  static takeOver(handed: HandedKeyring, random: Random = pooledRandom()): Keyring {
+    return new Keyring(handed as object as KeyringContents, random);
   }
 
   wrap(root: RootKey): Promise<Uint8Array> {
@@ -196,34 +212,35 @@ export class Keyring {
     return moved;
   }
 
-  openVault(place: VaultPlace, wrapped: Uint8Array): Box {
+  openVault(place: VaultPlace, wrapped: Uint8Array): Sealer {
     const bytes = openDirect(this.#termOf(wrapped), this.#vaultContext(place), wrapped);
     const parent: ParentKey = { id: 1, key: createSecretKey(bytes) };
     bytes.fill(0);
     const parentOf = () => parent;
-    return this.#box(place, parentOf, parentOf);
+    return this.#sealer(place, parentOf, parentOf);
   }
 
   /** For what belongs to an organization and to no vault: webhook secrets, second factors. */
-  organizationBox(organization: string): Box {
+  organizationSealer(organization: string): Sealer {
     const termOf = (bytes: Uint8Array) => this.#termOf(bytes);
-    return this.#box({ organization, vault: '' }, termOf, () => this.#current);
+    return this.#sealer({ organization, vault: '' }, termOf, () => this.#current);
   }
 
-  /** What lies in an organization's box, sealed under the current term, or null where it already is. */
+  /** What lies in an organization's sealer, sealed under the current term, or null where it already is. */
   resealForOrganization(organization: string, place: Place, bytes: Uint8Array): Sealed | null {
     if (this.isCurrent(bytes)) return null;
-    const box = this.organizationBox(organization);
-    const plain = box.open(place, bytes);
-    const moved = box.seal(place, plain);
+    const sealer = this.organizationSealer(organization);
+    const plain = sealer.open(place, bytes);
+    const moved = sealer.seal(place, plain);
     plain.fill(0);
     return moved;
   }
 
   /** A keyed mark over the fields of a row: without the keyring nobody can edit the row or make one up. */
-  stamp(kind: string, fields: readonly StampField[]): Buffer {
-    const bound = lengthPrefixed([this.deployment, kind, ...fields.map(encodeField)]);
-    return createHmac('sha256', this.#rowKey).update(bound).digest();
+  stamp(kind: string, fields: readonly StampField[]): Stamp {
+    let bound = prefixed(utf8(this.deployment)) + prefixed(utf8(kind));
+    for (const field of fields) bound += prefixed(encodeField(field));
+    return createHmac('sha256', this.#rowKey).update(bound, 'latin1').digest() as Uint8Array as Stamp;
   }
 
   stampHolds(kind: string, fields: readonly StampField[], stamp: Uint8Array): boolean {
@@ -231,13 +248,13 @@ export class Keyring {
   }
 
   /** What is stored of a credential. */
-  tokenDigest(token: string): Buffer {
-    return createHmac('sha256', this.#tokenKey).update(token).digest();
+  tokenDigest(token: string): Digest {
+    return createHmac('sha256', this.#tokenKey).update(token).digest() as Uint8Array as Digest;
   }
 
   /** Finds rows by a sealed text without revealing it; equal texts of one organization have equal indexes. */
   blindIndex(organization: string, text: string): string {
-    return this.stamp('blind-index', [organization, text]).subarray(0, 16).toString('base64url');
+    return Buffer.from(this.stamp('blind-index', [organization, text]).subarray(0, 16)).toString('base64url');
   }
 
   /**
@@ -249,11 +266,11 @@ export class Keyring {
     return digest('sha256', this.#chainKey + hash, 'base64url');
   }
 
-  signCheckpoint(bytes: Uint8Array): Buffer {
-    return sign(null, bytes, this.#logKey);
+  signCheckpoint(bytes: Uint8Array): PublicBytes {
+    return publicBytes(sign(null, bytes, this.#logKey));
   }
 
-  #box(vault: VaultPlace, parentOf: (bytes: Uint8Array) => ParentKey, current: () => ParentKey): Box {
+  #sealer(vault: VaultPlace, parentOf: (bytes: Uint8Array) => ParentKey, current: () => ParentKey): Sealer {
     const context = (place: Place) =>
       lengthPrefixed([
         this.deployment,
@@ -290,8 +307,33 @@ function secretKey(base64: string): KeyObject {
   return createSecretKey(Buffer.from(base64, 'base64'));
 }
 
-function encodeField(field: StampField): string | Uint8Array {
+/** Bytes are put together as text here, one character a byte: every row is stamped, and this is the fastest way. */
+type ByteText = string;
+
+function encodeField(field: StampField): ByteText {
   if (field === null) return '0';
-  if (field instanceof Uint8Array) return Buffer.concat([Buffer.from('x'), field]);
-  return `${(typeof field)[0]}${field}`;
+  if (field instanceof Uint8Array) return `x${bytesOf(field)}`;
+  return `${(typeof field)[0]}${utf8(String(field))}`;
+}
+
+/** As `lengthPrefixed` does it. */
+function prefixed(bytes: ByteText): ByteText {
+  const { length } = bytes;
+  const prefix = String.fromCharCode(
+    length >>> 24,
+    (length >>> 16) & 255,
+    (length >>> 8) & 255,
+    length & 255,
+  );
+  return prefix + bytes;
+}
+
+const isAscii = /^[\0-\x7f]*$/;
+
+function utf8(text: string): ByteText {
+  return isAscii.test(text) ? text : bytesOf(Buffer.from(text, 'utf8'));
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Uint8Array): ByteText {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
 }

@@ -1,6 +1,7 @@
 /** Keys that are made by a process for itself, and die with it. */
 import { createSecretKey, hash as digest, randomBytes } from 'node:crypto';
-import { openDirect, type ParentKey, type Sealed, sealDirect } from './envelope.ts';
+import type { Sealed } from '../bytes.ts';
+import { openDirect, type ParentKey, sealDirect } from './envelope.ts';
 
 const keySize = 32;
 

@@ -3,8 +3,9 @@
  * which term is in use. The root key stays at hand, so that what is stored next is wrapped by the key that was
  * proven to be right; where it no longer fits, the source is asked once more, for an operator may have changed it.
  */
+import type { Sealed } from '../bytes.ts';
 import { Keyring } from './keyring.ts';
-import { type RootKey, RootKeyError, type RootKeySource } from './root-key/root-key.ts';
+import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from './root-key/root-key.ts';
 
 interface Stored {
   readonly provider: string;
@@ -13,7 +14,7 @@ interface Stored {
   readonly wrapped: string;
 }
 
-export class KeyringLock {
+export class KeyringWrapper {
   readonly #source: RootKeySource;
   #root: RootKey | null = null;
 
@@ -21,12 +22,17 @@ export class KeyringLock {
     this.#source = source;
   }
 
+  /** Whether there is a root key already. */
+  hasRootKey(): Promise<boolean> {
+    return this.#source.exists();
+  }
+
   /** Makes the root key where there is none yet. */
-  async wrap(keyring: Keyring): Promise<Uint8Array> {
+  async wrap(keyring: Keyring): Promise<Sealed> {
     this.#root ??= await this.#source.create();
     const wrapped = Buffer.from(await keyring.wrap(this.#root)).toString('base64');
     const stored: Stored = { provider: this.#source.provider, term: keyring.term, wrapped };
-    return Buffer.from(JSON.stringify(stored), 'utf8');
+    return Buffer.from(JSON.stringify(stored), 'utf8') as Uint8Array as Sealed;
   }
 
   async unwrap(bytes: Uint8Array): Promise<Keyring> {
@@ -49,7 +55,7 @@ export class KeyringLock {
     return this.unwrap(bytes).then(
       () => true,
       error => {
-        if (error instanceof RootKeyError) return false;
+        if (isAnotherKey(error)) return false;
         throw error;
       },
     );
@@ -60,9 +66,14 @@ async function opened(root: RootKey, wrapped: string): Promise<Keyring | null> {
   try {
     return await Keyring.unwrap(root, Buffer.from(wrapped, 'base64'));
   } catch (error) {
-    if (error instanceof RootKeyError) return null;
+    if (isAnotherKey(error)) return null;
     throw error;
   }
+}
+
+/** Damage is not the root key's fault: no other one is asked for. */
+function isAnotherKey(error: unknown): boolean {
+  return error instanceof RootKeyError && !(error instanceof KeyringDamaged);
 }
 
 /** What anyone can tell of a stored keyring. Proven only by unwrapping it. */
@@ -72,5 +83,11 @@ export function factsOf(bytes: Uint8Array): Pick<Stored, 'provider' | 'term'> {
 }
 
 function parse(bytes: Uint8Array): Stored {
-  return JSON.parse(Buffer.from(bytes).toString('utf8')) as Stored;
+  try {
+    const { provider, term, wrapped } = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    if (typeof provider === 'string' && typeof wrapped === 'string') return { provider, term, wrapped };
+  } catch (cause) {
+    throw new KeyringDamaged(cause);
+  }
+  throw new KeyringDamaged();
 }

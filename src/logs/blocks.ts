@@ -1,17 +1,18 @@
 /**
  * A block: the request entries that share one sync to disk. It is one link of its writer's chain, so that the price of
  * a hash, a mark and a row is paid once for all of them; and what entries have in common is written once, because
- * most of them come from the same few clients. An entry's id is its block's, with its place in it as the last
- * three digits: who has the id knows where to look.
+ * most of them come from the same few clients. Refusals that are equal in all but time are one entry, with their number.
+ * An entry's id is its block's, with its place in it as the last three digits: who has the id knows where to look.
  */
 import { type NewId, threeDigits } from '../contract/id.ts';
 import type { LogCountRow, Stream } from '../store/logs.ts';
 import type { RequestIndexRow } from '../store/request-logs.ts';
-import { quoted, type RequestEntry } from './entries.ts';
+import { pastLimit, quoted, type RequestEntry } from './entries.ts';
 
 /** An entry as it is read again. */
 export interface WrittenEntry extends RequestEntry {
   readonly id: string;
+  readonly count: number;
   readonly created_at: string;
   readonly request_id: string;
 }
@@ -22,19 +23,34 @@ export type BlockPart = Omit<RequestIndexRow, 'organization_id' | 'block_id' | '
 };
 
 /** What entries may have in common. */
-type Alike = Omit<RequestEntry, 'duration_ms' | 'request_id'>;
+type Alike = Omit<RequestEntry, 'duration_ms' | 'request_id' | 'count'>;
 
 /** As JSON, the text of a block; each entry says which of the common parts is its own. */
 interface Block {
   readonly created_at: string;
   readonly alike: readonly Alike[];
-  readonly entries: readonly [alike: number, duration_ms: number, request_id?: string][];
+  readonly entries: readonly [
+    alike: number,
+    duration_ms: number,
+    request_id?: string | null,
+    count?: number,
+  ][];
 }
 
 interface Group {
   readonly alike: Alike;
   readonly number: number;
-  count: number;
+  entries: number;
+  requests: number;
+  /** Its place among the refusals of the block, where there is an entry that more of them may join. */
+  refusal: number | null;
+}
+
+/** A block, what the index says of it, and the place in it of each request that was handed in. */
+export interface NewBlock {
+  readonly text: string;
+  readonly parts: BlockPart[];
+  readonly places: readonly number[];
 }
 
 export function newBlockId(newId: NewId): string {
@@ -49,22 +65,61 @@ export function entryIdIn(blockId: string, place: number): string {
   return blockId.slice(0, -3) + threeDigits[place];
 }
 
-/** Put together by hand, because there is an entry for every read. */
-export function blockOf(
-  createdAt: string,
-  entries: readonly RequestEntry[],
-): { text: string; parts: BlockPart[] } {
+/** Put together by hand, because there is an entry for every read. Refusals stand behind the rest. */
+export function blockOf(createdAt: string, entries: readonly RequestEntry[]): NewBlock {
   const groups = new Map<string, Group>();
+  const refusals: Refusal[] = [];
+  const places: number[] = [];
   let last: Group | undefined;
+  let answered = 0;
   let own = '';
   for (const entry of entries) {
     if (last === undefined || !areAlike(last.alike, entry)) last = groupOf(groups, entry); // Neighbours mostly are.
-    last.count++;
+    if (!entry.success) {
+      places.push(-1 - fold(refusals, last, entry));
+      continue;
+    }
+    last.entries++;
+    last.requests++;
+    places.push(answered++);
     own += `${own === '' ? '' : ','}[${last.number},${entry.duration_ms}${namedBy(entry)}]`;
   }
+  for (const refusal of refusals) own += `${own === '' ? '' : ','}${refusalText(refusal)}`;
   const alike = [...groups.keys()].join(',');
   const text = `{"created_at":"${createdAt}","alike":[${alike}],"entries":[${own}]}`;
-  return { text, parts: partsOf([...groups.values()]) };
+  return {
+    text,
+    parts: partsOf([...groups.values()]),
+    places: places.map(place => (place < 0 ? answered - 1 - place : place)),
+  };
+}
+
+interface Refusal {
+  readonly number: number;
+  readonly entry: RequestEntry;
+  count: number;
+}
+
+/** Joins a refusal that is equal to it, or stands by itself; says at which place among them. */
+function fold(refusals: Refusal[], group: Group, entry: RequestEntry): number {
+  const count = entry.count ?? 1;
+  group.requests += count;
+  // One that goes by an id of its own must be found by it.
+  const mayShare = entry.request_id === null || entry.status === pastLimit;
+  if (mayShare && group.refusal !== null) {
+    refusals[group.refusal]!.count += count;
+    return group.refusal;
+  }
+  const place = refusals.push({ number: group.number, entry, count }) - 1;
+  if (mayShare) group.refusal = place;
+  group.entries++;
+  return place;
+}
+
+function refusalText({ number, entry, count }: Refusal): string {
+  if (count === 1) return `[${number},${entry.duration_ms}${namedBy(entry)}]`;
+  const named = entry.request_id === null ? 'null' : quoted(entry.request_id);
+  return `[${number},${entry.duration_ms},${named},${count}]`;
 }
 
 function namedBy({ request_id }: RequestEntry): string {
@@ -73,17 +128,20 @@ function namedBy({ request_id }: RequestEntry): string {
 
 export function entriesOf(blockId: string, text: string): WrittenEntry[] {
   const { created_at, alike, entries } = JSON.parse(text) as Block;
-  return entries.map(([number, duration_ms, named], place) => {
+  return entries.map(([number, duration_ms, named, count = 1], place) => {
     const id = entryIdIn(blockId, place);
-    return { id, created_at, ...alike[number]!, duration_ms, request_id: named ?? id };
+    return { id, created_at, ...alike[number]!, duration_ms, request_id: named ?? id, count };
   });
 }
 
 /** By what the entries of a block are found, as it was when they were written. */
 export function partsIn(text: string): BlockPart[] {
   const { alike, entries } = JSON.parse(text) as Block;
-  const groups = alike.map((common, number) => ({ alike: common, number, count: 0 }));
-  for (const [number] of entries) groups[number]!.count++;
+  const groups = alike.map((common, number) => newGroup(common, number));
+  for (const [number, , , count = 1] of entries) {
+    groups[number]!.entries++;
+    groups[number]!.requests += count;
+  }
   return partsOf(groups);
 }
 
@@ -96,11 +154,11 @@ export function indexRowsOf(blockId: string, parts: readonly BlockPart[]): Reque
 
 export function countsOf(
   stream: Stream,
-  counted: readonly Pick<BlockPart, 'organization_id' | 'entries'>[],
+  counted: readonly Pick<BlockPart, 'organization_id' | 'entries' | 'requests'>[],
 ): LogCountRow[] {
   const totals = new Map<string, number>();
-  for (const { organization_id: id, entries } of counted) {
-    if (id !== null) totals.set(id, (totals.get(id) ?? 0) + entries);
+  for (const { organization_id: id, entries, requests } of counted) {
+    if (id !== null) totals.set(id, (totals.get(id) ?? 0) + (requests ?? entries));
   }
   return [...totals].map(([organization_id, total]) => ({ organization_id, stream, total }));
 }
@@ -120,22 +178,32 @@ function areAlike(a: Alike, b: Alike): boolean {
   );
 }
 
-function groupOf(groups: Map<string, Group>, { duration_ms, request_id, ...alike }: RequestEntry): Group {
+function groupOf(
+  groups: Map<string, Group>,
+  { duration_ms, request_id, count, ...alike }: RequestEntry,
+): Group {
   const text = JSON.stringify(alike);
   const known = groups.get(text);
   if (known !== undefined) return known;
-  const group = { alike, number: groups.size, count: 0 };
+  const group = newGroup(alike, groups.size);
   groups.set(text, group);
   return group;
 }
 
+function newGroup(alike: Alike, number: number): Group {
+  return { alike, number, entries: 0, requests: 0, refusal: null };
+}
+
 function partsOf(groups: readonly Group[]): BlockPart[] {
   const parts = new Map<string, BlockPart>();
-  for (const { alike, count } of groups) {
-    const { organization_id, vault_id, access_key_id, status, ip_address } = alike;
+  for (const group of groups) {
+    const { organization_id, vault_id, access_key_id, status, ip_address } = group.alike;
     const key = `${organization_id} ${vault_id} ${access_key_id} ${status} ${ip_address}`;
-    const entries = (parts.get(key)?.entries ?? 0) + count;
-    parts.set(key, { organization_id, vault_id, access_key_id, status, ip_address, entries });
+    const before = parts.get(key);
+    const entries = (before?.entries ?? 0) + group.entries;
+    const all = (before?.requests ?? before?.entries ?? 0) + group.requests;
+    const requests = all === entries ? null : all;
+    parts.set(key, { organization_id, vault_id, access_key_id, status, ip_address, entries, requests });
   }
   return [...parts.values()];
 }

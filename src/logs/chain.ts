@@ -1,8 +1,8 @@
 /**
- * The chain of one writer, whose links are audit entries, or blocks of request entries. Each link hashes the link
- * before it, its keyed mark and its own text, so that an edit changes every later hash. The hash can be checked
- * by anyone, and is what checkpoints sign; the mark needs the keyring: without it nobody has a link signed that he
- * put there or hashed anew.
+ * The chain of one writer. Its links are audit entries, or blocks of request entries. Each link hashes the previous
+ * link, its keyed mark and its own text, so that an edit changes every later hash. Anyone can check the hash, and it
+ * is what checkpoints sign. The mark needs the keyring: without it, nobody can get a link signed that they inserted
+ * or rehashed.
  */
 import { hash as digest } from 'node:crypto';
 import type { Stream } from '../store/logs.ts';
@@ -27,7 +27,7 @@ export interface Head {
   readonly hash: string;
 }
 
-/** Whoever holds the keyring. */
+/** Provided by the keyring. */
 export interface Marker {
   chainMark(hash: string): string;
 }
@@ -41,13 +41,13 @@ export function headDigest({ stream, writer, seq, hash }: Head): string {
   return digest('sha256', `${stream} ${writer} ${seq} ${hash}`, 'base64url');
 }
 
-/** All parts but the last have a fixed form without a line break, so the joined text reads in one way only. */
+/** All parts but the last have a fixed form without a line break, so the joined text is unambiguous. */
 export function linkHash(stream: Stream, writer: string, before: Link, id: string, text: string): string {
   const whole = `${before.hash} ${before.mark}\n${stream} ${writer} ${before.seq + 1} ${id}\n${text}`;
   return digest('sha256', whole, 'base64url');
 }
 
-/** What a client is handed to prove later that its request was written down. */
+/** What a client receives to prove later that its request was recorded. */
 export function receiptOf(id: string, hash: string): string {
   return `${id}.${hash.slice(0, 22)}`;
 }

@@ -1,11 +1,14 @@
 /**
- * Signed checkpoints: once a second, if anything was written, the heads that moved are signed, together with
- * the hash of the checkpoint before. Whoever keeps one outside of the database can prove later that nothing
- * up to it was edited, removed or cut off. Every so often a checkpoint names all heads, and what is older
- * than the last such one is dropped.
+ * Signed checkpoints: once per second, if anything was written, the heads that moved are signed, together with the
+ * hash of the previous checkpoint. With a checkpoint kept outside the database, anyone can prove later that nothing
+ * up to it was edited, removed or cut off. While nothing is written, one is still signed twice per minute, so that an
+ * entry more than a minute newer than the newest checkpoint can't be ours. From time to time a checkpoint names all
+ * heads, and checkpoints older than the last such one are dropped.
  */
+
 import { createPublicKey, hash as digest, type KeyObject, verify } from 'node:crypto';
-import { rename, writeFile } from 'node:fs/promises';
+import type { PublicBytes } from '../bytes.ts';
+import { Chores } from '../chores.ts';
 import { UnitsRefused } from '../store/engine.ts';
 import type { CheckpointRow, LogHeadRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
@@ -15,6 +18,8 @@ import type { Ledger } from './ledger.ts';
 export interface Checkpoint {
   readonly number: number;
   readonly created_at: string;
+  /** The time by which ages are judged; those of earlier versions don't say. */
+  readonly aged_at?: string;
   readonly deployment: string;
   /** The hash of the checkpoint before; empty for the first. */
   readonly previous: string;
@@ -40,66 +45,73 @@ export interface CheckpointerParts {
     readonly deployment: string;
     /** PEM. */
     readonly logPublicKey: string;
-    signCheckpoint(bytes: Uint8Array): Buffer;
+    signCheckpoint(bytes: Uint8Array): PublicBytes;
   };
   readonly now: () => number;
-  /** Where the newest checkpoint is also written, outside of the database. */
-  readonly file: string | null;
+  readonly aged: () => number;
+  /** Keeps the newest one outside the database. */
+  readonly keep: (signed: SignedCheckpoint) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
 const interval = 1_000;
+/** How old the newest checkpoint may become while the service runs, by its own clock. */
+const longestSilence = 30_000;
 const fullEvery = 3_600;
 
 export class Checkpointer {
   readonly #parts: CheckpointerParts;
   /** What was signed last of each chain, by us or before us; null until it was read. */
   #signed: Map<string, SignedHead> | null = null;
+  /** The newest that we know of, which must not disappear from the database. */
+  #last: CheckpointRow | undefined;
+  #lastAt = 0;
   /** Heads that were reported. */
   readonly #strange = new Set<string>();
-  #timer: NodeJS.Timeout | null = null;
+  readonly #chores: Chores;
   #running: Promise<void> = Promise.resolve();
 
   constructor(parts: CheckpointerParts) {
     this.#parts = parts;
+    this.#chores = new Chores(parts.onError);
   }
 
   start(): void {
-    this.#timer = setInterval(() => {
-      this.#running = this.#running.then(() => this.sign()).catch(this.#parts.onError);
-    }, interval);
-    this.#timer.unref();
+    this.#chores.every(interval, () => this.sign());
   }
 
   /** Signs what is left, then stops. */
   async stop(): Promise<void> {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    await this.#running;
+    await this.#chores.stop();
     await this.sign().catch(this.#parts.onError);
   }
 
-  async sign(): Promise<void> {
-    const { store, ledger, keyring, now, file, onError } = this.#parts;
+  /** Signs what is left, and keeps the newest: a command may have signed it, and kept nothing. */
+  async begin(): Promise<void> {
+    await this.sign();
+    const { store, keyring, keep } = this.#parts;
+    const newest = await store.logs.lastCheckpoint();
+    const key = createPublicKey(keyring.logPublicKey);
+    if (newest !== undefined && isSignedBy(key, newest)) await keep(newest);
+  }
+
+  /** What is durable now is signed when this resolves. */
+  sign(): Promise<void> {
+    const signing = this.#running.then(() => this.#sign());
+    this.#running = signing.catch(() => {});
+    return signing;
+  }
+
+  async #sign(): Promise<void> {
+    const { store, ledger, onError } = this.#parts;
     await ledger.settle().catch(onError); // What can't be filed now must not keep the rest from being signed.
     this.#signed ??= await this.#signedBefore();
     const moved = (await store.logs.heads()).filter(head => this.#isToSign(head)).map(signedHead);
-    if (moved.length === 0) return;
+    if (moved.length === 0 && !(await this.#isSilent())) return;
     const all = new Map([...this.#signed, ...moved.map(head => [chainOf(head), head] as const)]);
-    const last = await store.logs.lastCheckpoint();
-    const number = (last?.number ?? 0) + 1;
-    const full = isFull(number);
-    const checkpoint: Checkpoint = {
-      number,
-      created_at: new Date(now()).toISOString(),
-      deployment: keyring.deployment,
-      previous: last === undefined ? '' : checkpointHash(last.body),
-      full,
-      heads: full ? [...all.values()] : moved,
-    };
-    const body = JSON.stringify(checkpoint);
-    const signature = keyring.signCheckpoint(Buffer.from(body));
-    const statements = [store.logs.addCheckpoint({ number, body, signature })];
-    if (full) statements.push(store.logs.removeCheckpoints(number - fullEvery));
+    const row = this.#row(await this.#newest(), moved, all);
+    const statements = [store.logs.addCheckpoint(row)];
+    if (isFull(row.number)) statements.push(store.logs.removeCheckpoints(row.number - fullEvery));
     try {
       await store.commit([{ statements }]);
     } catch (error) {
@@ -108,12 +120,54 @@ export class Checkpointer {
       throw error;
     }
     this.#signed = all;
-    if (file !== null) await writeAside(file, exportLine(body, signature));
+    this.#note(row);
+    await this.#parts.keep(row);
+  }
+
+  /** No replica has signed for a while. */
+  async #isSilent(): Promise<boolean> {
+    const { now } = this.#parts;
+    if (now() - this.#lastAt < longestSilence) return false;
+    this.#note(await this.#newest());
+    return now() - this.#lastAt >= longestSilence;
+  }
+
+  #note(row: CheckpointRow | undefined): void {
+    this.#last = row;
+    this.#lastAt = row === undefined ? 0 : signedAt(row);
+  }
+
+  /** Continuing after a removed checkpoint leaves a visible gap. */
+  async #newest(): Promise<CheckpointRow | undefined> {
+    const stored = await this.#parts.store.logs.lastCheckpoint();
+    if (this.#last === undefined || (stored?.number ?? 0) >= this.#last.number) return stored;
+    this.#parts.onError(new Error(`checkpoint ${this.#last.number} was removed from the database`));
+    return this.#last;
+  }
+
+  #row(
+    last: CheckpointRow | undefined,
+    moved: SignedHead[],
+    all: ReadonlyMap<string, SignedHead>,
+  ): CheckpointRow {
+    const { keyring, now, aged } = this.#parts;
+    const number = (last?.number ?? 0) + 1;
+    const full = isFull(number);
+    const body = checkpointBody({
+      number,
+      created_at: new Date(now()).toISOString(),
+      aged_at: new Date(aged()).toISOString(),
+      deployment: keyring.deployment,
+      previous: last === undefined ? '' : checkpointHash(last.body),
+      full,
+      heads: full ? [...all.values()] : moved,
+    });
+    return { number, body, signature: keyring.signCheckpoint(Buffer.from(body)) };
   }
 
   /**
-   * Who can write to the database alone can put a chain there, or move a head back over what he removed. Neither is
-   * signed; and what was signed once stays in every full checkpoint.
+   * Someone who can only write to the database could insert a chain, or move a head back over what they removed.
+   * Neither is signed, and what was signed once stays in every full checkpoint.
    */
   #isToSign(head: LogHeadRow): boolean {
     const before = this.#signed!.get(chainOf(head));
@@ -156,8 +210,18 @@ function chainOf({ stream, writer }: Head): string {
   return `${stream} ${writer}`;
 }
 
+/** In milliseconds. */
+export function signedAt({ body }: Pick<SignedCheckpoint, 'body'>): number {
+  return Date.parse((JSON.parse(body) as Checkpoint).created_at);
+}
+
 export function isSignedBy(key: KeyObject, { body, signature }: SignedCheckpoint): boolean {
   return verify(null, Buffer.from(body), key, signature);
+}
+
+/** The text that is signed. */
+export function checkpointBody(checkpoint: Checkpoint): string {
+  return JSON.stringify(checkpoint);
 }
 
 export function checkpointHash(body: string): string {
@@ -165,15 +229,23 @@ export function checkpointHash(body: string): string {
 }
 
 /** A checkpoint as it is kept outside: the signed text as it is, and its signature. */
-export function exportLine(body: string, signature: Uint8Array): string {
+export function exportLine({ body, signature }: SignedCheckpoint): string {
   return `${JSON.stringify({ checkpoint: body, signature: Buffer.from(signature).toString('base64') })}\n`;
+}
+
+/** Throws where the line holds none. */
+export function parseCheckpoint(line: string): SignedCheckpoint {
+  const { checkpoint, signature } = JSON.parse(line) as { checkpoint: unknown; signature: unknown };
+  if (typeof checkpoint !== 'string' || typeof signature !== 'string' || !isBody(checkpoint))
+    throw new Error('this is not a checkpoint');
+  return { body: checkpoint, signature: Buffer.from(signature, 'base64') };
+}
+
+function isBody(text: string): boolean {
+  const { number, heads, created_at } = JSON.parse(text) as Partial<Checkpoint>;
+  return Number.isSafeInteger(number) && Array.isArray(heads) && typeof created_at === 'string';
 }
 
 function signedHead({ writer, stream, seq, hash }: LogHeadRow): SignedHead {
   return { writer, stream: stream as Stream, seq, hash };
-}
-
-async function writeAside(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.new`, text, { mode: 0o600 });
-  await rename(`${file}.new`, file);
 }

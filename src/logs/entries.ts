@@ -1,6 +1,6 @@
 /**
- * What is written down. An entry is kept as the very text that was hashed, so nobody has to guess later how
- * it was encoded; the columns beside it only help to find it.
+ * What is recorded. An entry is stored as exactly the text that was hashed, so that nobody has to guess later how it
+ * was encoded; the columns beside it only help to find it.
  */
 
 /** One request to the vault or the tool endpoint, refused ones included. Names of resources, never values. */
@@ -21,6 +21,8 @@ export interface RequestEntry {
   readonly duration_ms: number;
   /** Null where the request goes by the id of this entry. */
   readonly request_id: string | null;
+  /** How many refusals, identical except for the time, the entry stands for; one if omitted. */
+  readonly count?: number;
 }
 
 /** One change, one reveal, or one refusal on the general API or by the operator. */
@@ -36,14 +38,29 @@ export interface AuditEntry {
   readonly ip_address: string;
   readonly user_agent: string;
   readonly request_id: string;
-  /** Which members changed and the like; never what they changed to. */
+  /** Which fields changed and the like; never their new values. */
   readonly details: Readonly<Record<string, unknown>>;
+  /** How many refusals it stands for; one if omitted. */
+  readonly count?: number;
 }
+
+/** The status of a request that came after too many others. */
+export const pastLimit = 429;
 
 export const isSuccess = (status: number): boolean => status < 400;
 
+/** Escapes that not every reader of JSON takes: the character NUL, and halves of a character. */
+const unreadable = /\\u(?:0000|d[89a-f])/;
+
+/** Databases read it too, to find it by: what one of them could not read is left out. */
 export function auditText(id: string, createdAt: string, entry: AuditEntry): string {
-  return JSON.stringify({ id, created_at: createdAt, ...entry });
+  const whole = { id, created_at: createdAt, ...entry };
+  const text = JSON.stringify(whole);
+  return unreadable.test(text) ? JSON.stringify(whole, readable) : text;
+}
+
+function readable(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : value;
 }
 
 const plain = /^[ !#-[\]-~]*$/;

@@ -11,15 +11,17 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
+import type { Meter } from '../metrics/meter.ts';
 import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/engine.ts';
-import type { AuditLogRow, Stream } from '../store/logs.ts';
+import type { NewAuditRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
-import { type BlockPart, blockOf, countsOf, entryIdIn, newBlockId } from './blocks.ts';
+import { type BlockPart, blockOf, countsOf, entryIdIn, type NewBlock, newBlockId } from './blocks.ts';
 import { chainStart, type Link, linkHash, type Marker, receiptOf } from './chain.ts';
-import { type AuditEntry, auditText, type RequestEntry } from './entries.ts';
+import { type AuditEntry, auditText, pastLimit, type RequestEntry } from './entries.ts';
 import { Filing, type FilingStep, fileLeft, setHead } from './filing.ts';
-import { HourCounts } from './hours.ts';
+import { HourCounts } from './hourly-counts.ts';
+import { Refusals } from './refusals.ts';
 
 /** What must be stored together with an audit entry. */
 export interface Change {
@@ -48,11 +50,16 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
+/** An entry as it is stored, and whose total it counts to. */
+interface ChainedAudit extends NewAuditRow {
+  readonly organization_id: string | null;
+}
+
 /** What a group is once it is chained. */
 interface Draft {
   readonly block: RequestBlockRow | null;
   readonly parts: readonly BlockPart[];
-  readonly audits: readonly AuditLogRow[];
+  readonly audits: readonly ChainedAudit[];
   /** One for each member of the group. */
   readonly receipts: readonly string[];
 }
@@ -64,35 +71,61 @@ const largestGroup = 400;
 const longestQueue = 20_000;
 const longestGathering = 4;
 
+/** The ledger of another thread of this process, whose entries are in the same log. */
+export interface OtherLedger {
+  settle(): Promise<void>;
+  writeHourCounts(): Promise<void>;
+}
+
 export interface LedgerParts {
   readonly store: Store;
   readonly keyring: Marker;
   readonly now: () => number;
   readonly newId: NewId;
+  readonly meter: Meter;
+  readonly other?: OtherLedger | undefined;
 }
 
-export class Ledger {
+export class Ledger implements OtherLedger {
   readonly #parts: LedgerParts;
-  /** Durable requests by the hour. */
-  readonly hourCounts: HourCounts;
+  readonly #hourCounts: HourCounts;
+  /** What is refused, and may come again and again. */
+  readonly refusals: Refusals;
   #writer: string;
   #heads: Heads = noHeads;
   #filing: Filing;
   /** The filing of what writers before this one left; null until somebody needs it. */
-  #forerunners: Promise<void> | null = null;
+  #leftovers: Promise<void> | null = null;
   #queue: Pending[] = [];
   #flushing: Promise<void> | null = null;
+  readonly #committed: (entries: number, milliseconds: number) => void;
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
+    this.#committed = commitsOf(parts.meter);
     this.#writer = parts.newId();
     this.#filing = new Filing(parts, this.#writer);
-    this.hourCounts = new HourCounts(parts.store, parts.now);
+    this.#hourCounts = new HourCounts(parts.store, parts.now);
+    this.refusals = new Refusals({
+      record: entry => this.#enqueue(entry, null, null),
+      commit: entries => this.commit(entries),
+      now: parts.now,
+    });
+  }
+
+  /** Whether its chains hold anything yet. */
+  get hasWritten(): boolean {
+    return this.#heads !== noHeads;
+  }
+
+  /** How many entries and changes wait for the next sync. */
+  get waiting(): number {
+    return this.#queue.length;
   }
 
   /** Resolves with the entry's receipt once it is durable. */
   record(entry: RequestEntry): Promise<string> {
-    return this.#enqueue(entry, null, null);
+    return entry.status === pastLimit ? this.refusals.request(entry) : this.#enqueue(entry, null, null);
   }
 
   /** Stores a change and the entries that tell of it, all or nothing. Resolves with the first one's receipt. */
@@ -102,22 +135,28 @@ export class Ledger {
 
   /** Everything that was handed in is settled when this resolves. */
   async drain(): Promise<void> {
+    this.refusals.flush();
     while (this.#flushing !== null) await this.#flushing;
   }
 
   /** What is durable now can be found when this resolves: in lists, in totals, and behind the head that is signed. */
   async settle(): Promise<void> {
     const own = this.#filing.isBehind ? this.#enqueue(null, null, null) : null;
-    await Promise.all([own, this.#fileForerunners()]);
+    await Promise.all([own, this.#fileLeftovers(), this.#parts.other?.settle()]);
   }
 
-  async #fileForerunners(): Promise<void> {
-    const filing = this.#forerunners ?? fileLeft(this.#parts, this.#writer);
-    this.#forerunners = filing;
+  /** Durable requests are found in the counts by the hour when this resolves. */
+  async writeHourCounts(): Promise<void> {
+    await Promise.all([this.#hourCounts.write(), this.#parts.other?.writeHourCounts()]);
+  }
+
+  async #fileLeftovers(): Promise<void> {
+    const filing = this.#leftovers ?? fileLeft(this.#parts, this.#writer);
+    this.#leftovers = filing;
     try {
       await filing;
     } catch (error) {
-      if (this.#forerunners === filing) this.#forerunners = null;
+      if (this.#leftovers === filing) this.#leftovers = null;
       throw error;
     }
   }
@@ -162,15 +201,17 @@ export class Ledger {
     if (group.length === 0) return;
     const draft = this.#draft(group);
     const changes = group.filter(({ change }) => change !== null);
-    const filing = this.#filing.step(draft.block, draft.parts, group.some(isWish));
+    const filing = this.#filing.step(draft.block, draft.parts, group.some(isFlushRequest));
+    const started = performance.now();
     try {
       await this.#parts.store.commit([...changes.map(unitOf), this.#logUnit(draft, filing)]);
     } catch (error) {
       return this.#afterFailure(error, group, changes);
     }
+    this.#committed(group.length, performance.now() - started);
     filing.done();
     this.#moveHeads(draft);
-    for (const part of draft.parts) this.hourCounts.note(part);
+    for (const part of draft.parts) this.#hourCounts.note(part);
     for (const [index, { resolve }] of group.entries()) resolve(draft.receipts[index]!);
   }
 
@@ -194,18 +235,18 @@ export class Ledger {
     this.#writer = this.#parts.newId();
     this.#heads = noHeads;
     this.#filing = new Filing(this.#parts, this.#writer);
-    this.#forerunners = null;
+    this.#leftovers = null;
     for (const { reject } of group) reject(unavailable(error));
   }
 
   #draft(group: readonly Pending[]): Draft {
     const createdAt = new Date(this.#parts.now()).toISOString();
-    const { block, parts } = this.#block(group, createdAt);
-    const audits: AuditLogRow[] = [];
-    let place = 0;
+    const { block, parts, places } = this.#block(group, createdAt);
+    const audits: ChainedAudit[] = [];
+    let requests = 0;
     const receipts = group.map(pending => {
-      if (pending.request !== null) return receiptOf(entryIdIn(block!.id, place++), block!.hash);
-      if (isWish(pending)) return '';
+      if (pending.request !== null) return receiptOf(entryIdIn(block!.id, places[requests++]!), block!.hash);
+      if (isFlushRequest(pending)) return '';
       const first = audits.length;
       for (const entry of pending.audits!) audits.push(this.#audit(audits.at(-1), entry, createdAt));
       return receiptOf(audits[first]!.id, audits[first]!.hash);
@@ -213,29 +254,23 @@ export class Ledger {
     return { block, parts, audits, receipts };
   }
 
-  #block(group: readonly Pending[], createdAt: string): Pick<Draft, 'block' | 'parts'> {
+  #block(
+    group: readonly Pending[],
+    createdAt: string,
+  ): Pick<Draft, 'block' | 'parts'> & Pick<NewBlock, 'places'> {
     const requests = group.flatMap(({ request }) => request ?? []);
-    if (requests.length === 0) return { block: null, parts: [] };
-    const { text, parts } = blockOf(createdAt, requests);
+    if (requests.length === 0) return { block: null, parts: [], places: [] };
+    const { text, parts, places } = blockOf(createdAt, requests);
     const id = newBlockId(this.#parts.newId);
     const link = this.#link('request', this.#heads.request, id, text);
-    return { block: { id, text, writer: this.#writer, ...link }, parts };
+    return { block: { id, text, writer: this.#writer, ...link }, parts, places };
   }
 
-  #audit(before: Link = this.#heads.audit, entry: AuditEntry, createdAt: string): AuditLogRow {
-    const { organization_id, action, subject, revision } = entry;
+  #audit(before: Link = this.#heads.audit, entry: AuditEntry, createdAt: string): ChainedAudit {
     const id = this.#parts.newId();
     const text = auditText(id, createdAt, entry);
-    return {
-      id,
-      organization_id,
-      entry: text,
-      writer: this.#writer,
-      ...this.#link('audit', before, id, text),
-      action,
-      subject_id: subject?.id ?? null,
-      subject_revision: revision,
-    };
+    const link = this.#link('audit', before, id, text);
+    return { id, organization_id: entry.organization_id, entry: text, writer: this.#writer, ...link };
   }
 
   #link(stream: Stream, before: Link, id: string, text: string): Link {
@@ -255,16 +290,25 @@ export class Ledger {
   }
 }
 
+function commitsOf(meter: Meter): (entries: number, milliseconds: number) => void {
+  const size = meter.histogram('strongroom_log_group_entries', {});
+  const taken = meter.histogram('strongroom_log_commit_seconds', {});
+  return (entries, milliseconds) => {
+    size(entries);
+    taken(milliseconds / 1000);
+  };
+}
+
 function linkOf({ seq, hash, mark }: Link): Link {
   return { seq, hash, mark };
 }
 
-function isWish({ request, audits }: Pending): boolean {
+function isFlushRequest({ request, audits }: Pending): boolean {
   return request === null && audits === null;
 }
 
-function asOne({ organization_id }: AuditLogRow) {
-  return { organization_id, entries: 1 };
+function asOne({ organization_id }: ChainedAudit) {
+  return { organization_id, entries: 1, requests: null };
 }
 
 function unitOf({ change }: Pending): Unit {

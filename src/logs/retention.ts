@@ -10,12 +10,13 @@ import type { Store } from '../store/store.ts';
 import { type BlockPart, countsOf, partsIn } from './blocks.ts';
 import type { AuditEntry } from './entries.ts';
 import { ChangeRefused, type Ledger } from './ledger.ts';
-import { type PrunedChain, prunedAction } from './verify.ts';
+import { type PrunedChain, prunedAction } from './logged-link.ts';
 
 export interface RetentionParts {
   readonly store: Store;
   readonly ledger: Ledger;
-  readonly now: () => number;
+  /** Removal is permanent, so a clock that jumps ahead must not cause it. */
+  readonly aged: () => number;
   /** 0 keeps everything. */
   readonly days: number;
 }
@@ -24,11 +25,11 @@ export interface RetentionParts {
 const step = 50;
 const day = 86_400_000;
 
-/** Removes one step's worth; true where more may be left. */
-export async function pruneStep({ store, ledger, now, days }: RetentionParts): Promise<boolean> {
+/** Removes one batch; true if more may be left. */
+export async function pruneStep({ store, ledger, aged, days }: RetentionParts): Promise<boolean> {
   if (days === 0) return false;
   await ledger.settle();
-  const blocks = await store.requestLogs.oldest(firstIdAt(now() - days * day), step);
+  const blocks = await store.requestLogs.oldest(firstIdAt(aged() - days * day), step);
   if (blocks.length === 0) return false;
   const parts = blocks.flatMap(({ text }) => partsIn(text));
   const counts = countsOf('request', parts).map(row => ({ ...row, total: -row.total }));
@@ -47,7 +48,7 @@ export async function pruneStep({ store, ledger, now, days }: RetentionParts): P
 }
 
 function entryOf(blocks: readonly RequestBlockRow[], parts: readonly BlockPart[]): AuditEntry {
-  const removed = parts.reduce((sum, { entries }) => sum + entries, 0);
+  const removed = parts.reduce((sum, { entries, requests }) => sum + (requests ?? entries), 0);
   const chains = new Map<string, PrunedChain>();
   for (const { writer, seq, hash, mark } of blocks) chains.set(writer, { writer, seq, hash, mark });
   return {

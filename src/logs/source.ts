@@ -1,18 +1,24 @@
 /** Where logs are verified from: a database, or a file that was exported from one. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { AuditLogRow, PlacedAuditRow, Stream } from '../store/logs.ts';
+import type { PlacedAuditRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow, RequestIndexRow } from '../store/request-logs.ts';
 import type { Store } from '../store/store.ts';
 import { indexRowsOf, partsIn } from './blocks.ts';
-import type { SignedCheckpoint } from './checkpoints.ts';
-import type { Filed, LoggedLink, LogSource } from './verify.ts';
+import { exportLine, parseCheckpoint } from './checkpoints.ts';
+import type { AuditEntry } from './entries.ts';
+import { type Filed, type LoggedLink, readable } from './logged-link.ts';
+import { storedRows } from './row-verification.ts';
+import type { LogSource } from './verify.ts';
 
 const stretch = 1_000;
 /** Blocks are long. */
 const blocksAtOnce = 100;
 
-export function databaseSource(store: Store): LogSource {
+/** Where entries come and go while they are read, a snapshot is what to read from. */
+export function databaseSource(
+  store: Pick<Store, 'logs' | 'requestLogs' | 'stampedRows'>,
+): LogSource & Required<Pick<LogSource, 'rows'>> {
   async function* audits(): AsyncIterable<LoggedLink> {
     let after = 0;
     for (;;) {
@@ -47,6 +53,7 @@ export function databaseSource(store: Store): LogSource {
 
   return {
     links: stream => (stream === 'audit' ? audits() : blocks()),
+    rows: () => storedRows(store),
     async *checkpoints() {
       let after = 0;
       for (;;) {
@@ -60,19 +67,23 @@ export function databaseSource(store: Store): LogSource {
 }
 
 function auditLink({ entry, id, writer, seq, hash, mark, ...row }: PlacedAuditRow): LoggedLink {
-  const said = readable(() => JSON.parse(entry) as AuditLogRow);
-  const isRight =
-    said?.id === id && said.organization_id === row.organization_id && said.action === row.action;
+  const said = readable(() => lookUpColumns(JSON.parse(entry) as AuditEntry & { id: string }));
+  const { position, ...columns } = { id, ...row };
+  const isRight = said !== null && isSame(said, columns);
   return { id, writer, seq, text: entry, hash, mark, filed: isRight ? 'right' : 'wrong' };
 }
 
-/** An edit may leave what can't be read at all: null then. */
-function readable<T>(read: () => T): T | null {
-  try {
-    return read();
-  } catch {
-    return null;
-  }
+type LookUpColumns = Omit<PlacedAuditRow, 'position' | 'entry' | 'writer' | 'seq' | 'hash' | 'mark'>;
+
+/** All that stands beside an entry's text, as the text says it. */
+function lookUpColumns(entry: AuditEntry & { readonly id: string }): LookUpColumns {
+  const { id, organization_id, action, subject, revision } = entry;
+  return { id, organization_id, action, subject_id: subject?.id ?? null, subject_revision: revision };
+}
+
+function isSame(said: LookUpColumns, stored: LookUpColumns): boolean {
+  const names = Object.keys(said) as (keyof LookUpColumns)[];
+  return names.every(name => said[name] === stored[name]);
 }
 
 function filedAs(
@@ -86,8 +97,9 @@ function filedAs(
 }
 
 function indexText(row: RequestIndexRow): string {
-  const { organization_id, part, vault_id, access_key_id, status, ip_address, entries } = row;
-  return JSON.stringify([organization_id, part, vault_id, access_key_id, status, ip_address, entries]);
+  const { organization_id, part, vault_id, access_key_id, status, ip_address, entries, requests } = row;
+  const columns = [organization_id, part, vault_id, access_key_id, status, ip_address, entries, requests];
+  return JSON.stringify(columns);
 }
 
 /** One line each: a head, then the links of both streams, then checkpoints. */
@@ -101,26 +113,22 @@ export async function* exportLines(
       yield `${JSON.stringify({ stream, ...link })}\n`;
   }
   for await (const { body, signature } of source.checkpoints()) {
-    yield `${JSON.stringify({ checkpoint: body, signature: Buffer.from(signature).toString('base64') })}\n`;
+    yield exportLine({ body, signature });
   }
 }
 
 export function fileSource(path: string): LogSource {
-  async function* lines(): AsyncIterable<Record<string, unknown>> {
+  async function* lines(): AsyncIterable<readonly [line: string, read: Record<string, unknown>]> {
     for await (const line of createInterface({ input: createReadStream(path, 'utf8') })) {
-      if (line !== '') yield JSON.parse(line) as Record<string, unknown>;
+      if (line !== '') yield [line, JSON.parse(line) as Record<string, unknown>];
     }
   }
   return {
     async *links(stream: Stream) {
-      for await (const line of lines()) if (line.stream === stream) yield line as unknown as LoggedLink;
+      for await (const [, read] of lines()) if (read.stream === stream) yield read as unknown as LoggedLink;
     },
     async *checkpoints() {
-      for await (const line of lines()) if ('checkpoint' in line) yield parseCheckpoint(line);
+      for await (const [line, read] of lines()) if ('checkpoint' in read) yield parseCheckpoint(line);
     },
   };
-}
-
-export function parseCheckpoint(line: Record<string, unknown>): SignedCheckpoint {
-  return { body: String(line.checkpoint), signature: Buffer.from(String(line.signature), 'base64') };
 }

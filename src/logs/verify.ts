@@ -2,32 +2,28 @@
  * The offline verifier. With the public key alone it finds an entry that was edited, one that was removed, a
  * tail that was cut off, and a chain that someone without the key hashed anew: every signed head must be met
  * by the hash that the entries themselves give. A checkpoint kept outside of the database also shows when
- * checkpoints were removed together with the entries. Entries newer than the last checkpoint are counted as
- * not yet signed; those that no checkpoint covers although later ones exist are told of. What retention removed is
- * known from its own entries in the audit chain, once they are signed.
+ * checkpoints were removed together with the entries; without one, the logs are held against themselves, and the
+ * report says so.
+ *
+ * Everything is signed within seconds. So what no checkpoint covers may be of the last minute before or after the newest
+ * one, and is then counted as not yet signed; else it is told of. What retention removed is known from its own
+ * entries in the audit chain; where one of those is not yet signed, nobody can say without the keyring who removed it, and the
+ * report leaves that open.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { firstIdAt } from '../contract/id.ts';
 import type { Stream } from '../store/logs.ts';
-import { entriesOf } from './blocks.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash, isSignedBy, type SignedCheckpoint } from './checkpoints.ts';
+import { type Filed, idsIn, isDated, type LoggedLink, removalIn, writtenAt } from './logged-link.ts';
+import { type IsSound, rowFindings, type StoredRow } from './row-verification.ts';
 
-export type Filed = 'right' | 'wrong' | 'not-yet';
-
-/** A link of a chain as it is stored: an audit entry, or a block of request entries. */
-export interface LoggedLink extends Link {
-  readonly id: string;
-  readonly writer: string;
-  /** The entry, or the block. */
-  readonly text: string;
-  /** Whether what is stored beside the text, to find it by, says the same as it; or isn't there yet. */
-  readonly filed?: Filed;
-}
+export type { Filed, LoggedLink };
 
 export interface LogSource {
   links(stream: Stream): AsyncIterable<LoggedLink>;
   checkpoints(): AsyncIterable<SignedCheckpoint>;
+  /** The rows that the audit log tells of, where they are at hand. */
+  rows?(): AsyncIterable<StoredRow>;
 }
 
 export interface VerifyOptions {
@@ -37,8 +33,11 @@ export interface VerifyOptions {
   readonly kept?: SignedCheckpoint | undefined;
   /** Receipts that clients hold: each must be found. */
   readonly receipts?: readonly string[];
-  /** Whether a link's keyed mark holds, where the keyring is at hand. */
+  /** Whether a link's keyed mark is valid, if the keyring is available. */
   readonly hasMark?: (hash: string, mark: string) => boolean;
+  /** Whether a row's stamp is valid, if the keyring is available. */
+  readonly isSound?: IsSound | undefined;
+  readonly now?: () => number;
 }
 
 export interface Finding {
@@ -48,6 +47,9 @@ export interface Finding {
     | 'cut-off'
     | 'hashed-anew'
     | 'never-signed'
+    | 'rolled-back'
+    | 'misdated'
+    | 'no-checkpoint'
     | 'bad-checkpoint'
     | 'receipt-not-found';
   readonly where: string;
@@ -57,30 +59,28 @@ export interface VerifyReport {
   readonly ok: boolean;
   readonly entries: Readonly<Record<Stream, number>>;
   readonly checkpoints: number;
-  /** Entries newer than every checkpoint. */
+  /** The external checkpoint that the logs were verified against; null if only their own checkpoints were used. */
+  readonly kept: { readonly number: number; readonly created_at: string } | null;
+  /** Entries that no checkpoint covers yet. */
   readonly unsigned: number;
+  /** How often entries are gone, and nothing but an entry that is not yet signed says that retention removed them. */
+  readonly open: number;
   readonly findings: readonly Finding[];
 }
 
-/** The entry with which retention says what it removed. */
-export const prunedAction = 'request_logs.pruned';
-
-export interface PrunedChain extends Link {
-  readonly writer: string;
-}
-
 const mostFindings = 100;
-/** Entries are signed within seconds, on whatever replica, even where clocks differ by minutes. */
-const longestUnsigned = 600_000;
+/** What is written is signed within seconds, on whatever replica; clocks may differ a little. */
+const longestUnsigned = 60_000;
 const streams: readonly Stream[] = ['audit', 'request']; // Audit first: it says what retention removed.
 
 export async function verifyLogs(source: LogSource, options: VerifyOptions): Promise<VerifyReport> {
   const run = new Verification(options);
   for await (const checkpoint of source.checkpoints()) run.checkpoint(checkpoint);
-  if (options.kept !== undefined) run.keptCheckpoint(options.kept);
+  run.checkpointsEnd();
   for (const stream of streams) {
     for await (const link of source.links(stream)) run.link(stream, link);
   }
+  if (source.rows !== undefined) await run.rows(rowFindings(source.rows(), options.isSound));
   return run.report();
 }
 
@@ -95,47 +95,55 @@ const unsigned: SignedChain = { hashes: new Map(), newest: 0 };
 class Verification {
   readonly #key: KeyObject;
   readonly #hasMark: VerifyOptions['hasMark'];
+  readonly #now: number;
   readonly #findings: Finding[] = [];
   readonly #counts: Record<Stream, number> = { request: 0, audit: 0 };
   readonly #signed = new Map<string, SignedChain>();
-  readonly #bodies = new Map<number, string>();
   readonly #links = new Map<string, Link>();
   readonly #pruned = new Map<string, Link>();
   readonly #receipts: Set<string>;
+  readonly #keptBody: string | null = null;
+  readonly #kept: Checkpoint | null = null;
   #last: Checkpoint | null = null;
+  #lastBody = '';
+  #checkpoints = 0;
+  /** When the newest checkpoint was signed; null where there is none. */
+  #signedAt: number | null = null;
+  #oldestUnsigned = Number.POSITIVE_INFINITY;
   #unsigned = 0;
+  #open = 0;
 
-  constructor({ publicKey, receipts = [], hasMark }: VerifyOptions) {
+  constructor({ publicKey, kept, receipts = [], hasMark, now = Date.now }: VerifyOptions) {
     this.#key = createPublicKey(publicKey);
     this.#hasMark = hasMark;
+    this.#now = now();
     this.#receipts = new Set(receipts);
+    if (kept === undefined) return;
+    this.#kept = this.#read(kept);
+    this.#keptBody = kept.body;
   }
 
   checkpoint(signed: SignedCheckpoint): void {
-    const checkpoint = this.#open(signed);
+    const checkpoint = this.#read(signed);
     if (checkpoint === null) return;
     if (!this.#follows(checkpoint))
       this.#find('bad-checkpoint', `checkpoint ${checkpoint.number} does not follow the one before`);
-    this.#bodies.set(checkpoint.number, signed.body);
+    if (checkpoint.number === this.#kept?.number && signed.body !== this.#keptBody)
+      this.#find('bad-checkpoint', `checkpoint ${checkpoint.number} is not the one that was kept`);
+    this.#checkpoints++;
     this.#last = checkpoint;
+    this.#lastBody = signed.body;
     this.#noteHeads(checkpoint);
   }
 
-  /** The one kept outside: the database's of the same number must be the very same. */
-  keptCheckpoint(signed: SignedCheckpoint): void {
-    const checkpoint = this.#open(signed);
-    if (checkpoint === null) return;
-    const stored = this.#bodies.get(checkpoint.number);
-    if (stored !== undefined && stored !== signed.body) {
-      this.#find('bad-checkpoint', `checkpoint ${checkpoint.number} is not the one that was kept`);
-    }
-    if (checkpoint.number > (this.#last?.number ?? 0)) {
-      this.#find(
-        'cut-off',
-        `checkpoints end at ${this.#last?.number ?? 0}, but ${checkpoint.number} was kept`,
-      );
-    }
-    this.#noteHeads(checkpoint);
+  /** What the one kept outside signed must be there too. */
+  checkpointsEnd(): void {
+    const [kept, last] = [this.#kept, this.#last];
+    if (kept !== null && kept.number > (last?.number ?? 0))
+      this.#find('cut-off', `checkpoints end at ${last?.number ?? 0}, but ${kept.number} was kept`);
+    if (kept !== null) this.#noteHeads(kept);
+    const newest = [kept, last].filter(one => one !== null).map(one => Date.parse(one.created_at));
+    this.#signedAt = newest.length === 0 ? null : Math.max(...newest);
   }
 
   link(stream: Stream, link: LoggedLink): void {
@@ -150,12 +158,15 @@ class Verification {
     const isOurs = this.#hasMark?.(link.hash, link.mark);
     if ((hashes.get(link.seq) ?? hash) !== hash || isOurs === false)
       this.#find('hashed-anew', placeOf(stream, link));
-    if (!isSigned) this.#noteUnsigned(stream, link, ids.length);
+    const isBelieved = isSigned || this.#isPlausible(stream, link, ids.length, isOurs === true);
     // Going on from what is stored keeps one edit from being reported for every later link.
     this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
     for (const id of this.#receipts.size > 0 ? ids : []) this.#receipts.delete(receiptOf(id, hash));
-    // Whoever can write to the database can say that entries were pruned: it counts when we signed or marked it.
-    if (stream === 'audit' && (isSigned || isOurs)) this.#notePruned(link);
+    if (stream === 'audit' && isBelieved) this.#noteRemoval(link, isSigned || isOurs === true);
+  }
+
+  async rows(found: AsyncIterable<Finding>): Promise<void> {
+    for await (const { what, where } of found) this.#find(what, where);
   }
 
   report(): VerifyReport {
@@ -163,20 +174,38 @@ class Verification {
       const reached = this.#links.get(chain)?.seq ?? this.#pruned.get(chain)?.seq ?? 0;
       if (reached < newest) this.#find('cut-off', `${chain}: links ${reached + 1} to ${newest} are gone`);
     }
+    if (this.#signedAt === null && this.#oldestUnsigned < this.#now - longestUnsigned)
+      this.#find('no-checkpoint', 'there are entries, but no checkpoint that covers any of them');
     for (const receipt of this.#receipts) this.#find('receipt-not-found', receipt);
+    const kept = this.#kept && { number: this.#kept.number, created_at: this.#kept.created_at };
     return {
       ok: this.#findings.length === 0,
       entries: this.#counts,
-      checkpoints: this.#bodies.size,
+      checkpoints: this.#checkpoints,
+      kept,
       unsigned: this.#unsigned,
+      open: this.#open,
       findings: this.#findings,
     };
   }
 
-  #noteUnsigned(stream: Stream, link: LoggedLink, entries: number): void {
+  /** Whether what no checkpoint covers may be one that is still to be signed. A mark that holds says so of its own. */
+  #isPlausible(stream: Stream, link: LoggedLink, entries: number, isOurs: boolean): boolean {
     this.#unsigned += entries;
-    if (this.#last !== null && link.id < firstIdAt(Date.parse(this.#last.created_at) - longestUnsigned))
-      this.#find('never-signed', placeOf(stream, link));
+    const time = writtenAt(link);
+    this.#oldestUnsigned = Math.min(this.#oldestUnsigned, time);
+    const [from, to] = this.#signedSoon();
+    const isMisdated = !isDated(link, longestUnsigned) || time > Math.max(to, this.#now + longestUnsigned);
+    const isLeftOut = time < from || (time > to && !isOurs);
+    if (isMisdated) this.#find('misdated', placeOf(stream, link));
+    else if (isLeftOut) this.#find('never-signed', placeOf(stream, link));
+    return !isMisdated && !isLeftOut;
+  }
+
+  /** Between which times something may be that is not yet signed. */
+  #signedSoon(): readonly [number, number] {
+    if (this.#signedAt === null) return [this.#now - longestUnsigned, Number.POSITIVE_INFINITY];
+    return [this.#signedAt - longestUnsigned, this.#signedAt + longestUnsigned];
   }
 
   #before(stream: Stream, chain: string, { seq, writer }: LoggedLink): Link {
@@ -186,19 +215,15 @@ class Verification {
     return { ...known, seq: seq - 1 };
   }
 
-  #open({ body, signature }: SignedCheckpoint): Checkpoint | null {
-    if (isSignedBy(this.#key, { body, signature })) return JSON.parse(body) as Checkpoint;
-    this.#find('bad-checkpoint', 'a checkpoint’s signature does not hold');
+  #read(signed: SignedCheckpoint): Checkpoint | null {
+    if (isSignedBy(this.#key, signed)) return JSON.parse(signed.body) as Checkpoint;
+    this.#find('bad-checkpoint', 'a checkpoint’s signature is not valid');
     return null;
   }
 
-  #follows(checkpoint: Checkpoint): boolean {
-    const last = this.#last;
-    if (last === null) return checkpoint.number === 1 || checkpoint.full;
-    return (
-      checkpoint.number === last.number + 1 &&
-      checkpoint.previous === checkpointHash(this.#bodies.get(last.number)!)
-    );
+  #follows({ number, previous, full }: Checkpoint): boolean {
+    if (this.#last === null) return number === 1 || full;
+    return number === this.#last.number + 1 && previous === checkpointHash(this.#lastBody);
   }
 
   #noteHeads({ heads }: Checkpoint): void {
@@ -209,11 +234,15 @@ class Verification {
     }
   }
 
-  #notePruned({ text }: LoggedLink): void {
-    if (!text.includes(prunedAction)) return;
-    const { action, details } = JSON.parse(text) as { action: string; details: { chains?: PrunedChain[] } };
-    if (action !== prunedAction) return;
-    for (const { writer, ...link } of details.chains ?? []) this.#pruned.set(`request ${writer}`, link);
+  /**
+   * Anyone who can write to the database can claim that entries were pruned: it is proven only if we signed or marked
+   * the claim.
+   */
+  #noteRemoval(link: LoggedLink, isProven: boolean): void {
+    const removal = removalIn(link);
+    if (removal === null) return;
+    if (!isProven) this.#open++;
+    for (const { writer, ...last } of removal) this.#pruned.set(`request ${writer}`, last);
   }
 
   #find(what: Finding['what'], where: string): void {
@@ -224,16 +253,6 @@ class Verification {
 /** A head is signed after its blocks were filed. */
 function isMisfiled({ filed }: LoggedLink, isSigned: boolean): boolean {
   return filed === 'wrong' || (filed === 'not-yet' && isSigned);
-}
-
-/** The ids of the entries; none where they can't be read, which is an edit. */
-function idsIn(stream: Stream, { id, text }: LoggedLink): string[] {
-  if (stream === 'audit') return [id];
-  try {
-    return entriesOf(id, text).map(entry => entry.id);
-  } catch {
-    return [];
-  }
 }
 
 function placeOf(stream: Stream, { writer, seq, id }: LoggedLink): string {

@@ -75,7 +75,7 @@ function datesOf(x509: X509Certificate, field: string): { notBefore: Date; expir
   // The texts tell what is no date at all; the runtime's own dates are then whatever lay in memory.
   const areDates = [x509.validFrom, x509.validTo].every(text => !Number.isNaN(Date.parse(text)));
   if (!areDates || notBefore > expiresAt)
-    throw invalid(field, 'holds a certificate whose dates are not in order');
+    throw invalid(field, 'contains a certificate whose dates are not in order');
   return { notBefore, expiresAt };
 }
 

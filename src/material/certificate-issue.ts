@@ -81,7 +81,7 @@ interface Signer {
 
 async function signerOf(privatePem: string): Promise<Signer> {
   const material = await importKey(privatePem);
-  if (material.holds !== 'private') throw invalid('key_id', 'names a key without its private half');
+  if (material.holds !== 'private') throw invalid('key_id', 'names a key without a private key');
   const algorithm = signingAlgorithm(material);
   const privateKey = webKey(createPrivateKey(material.pem), algorithm, 'sign');
   return {
@@ -172,7 +172,7 @@ async function authorityOf({ authorityPem, authorityPrivatePem }: ServerCertific
   const parsed = parseCertificate(readPem(authorityPem, limits)[0]!.bytes, 'authority');
   const facts = factsOf(parsed, 'authority');
   const authority = await signerOf(authorityPrivatePem);
-  if (!parsed.x509.ca) throw invalid('authority', 'is a certificate that may not issue others');
+  if (!parsed.x509.ca) throw invalid('authority', 'is a certificate that can’t issue others');
   if (!certificateFitsKey(facts, authority.material.publicPem))
     throw invalid('authority', 'is a certificate of another key');
   // The issuer is copied byte for byte: verifiers compare encodings.
@@ -194,7 +194,7 @@ function validity(start: Date, days: number): { notBefore: Date; notAfter: Date 
 function serialOf(given: string | undefined): string {
   if (given !== undefined) {
     if (!/^(?!0+$)[0-7][0-9a-f](?:[0-9a-f]{2}){0,19}$/i.test(given))
-      throw invalid('serial', 'must be a positive number in hex, of twenty bytes at most');
+      throw invalid('serial', 'must be a positive number in hex, of at most 20 bytes');
     return given;
   }
   const bytes = randomBytes(16);

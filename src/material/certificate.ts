@@ -32,8 +32,8 @@ export interface ImportedCertificate {
   readonly key: KeyMaterial | null;
 }
 
-export const maxCertificateBytes = 256 * 1024;
-export const maxChain = 10;
+const maxCertificateBytes = 256 * 1024;
+const maxChain = 10;
 /** Bundles repeat themselves; what is left without the repetitions is held against `maxChain`. */
 const maxBlocks = 32;
 
@@ -42,7 +42,7 @@ export async function importCertificatePem(text: string, passphrase?: string): P
   const limits = { field: 'pem', maxBytes: maxCertificateBytes, maxBlocks, allowNotes: true };
   const blocks = readPem(text, limits).filter(({ label }) => label !== 'EC PARAMETERS');
   const keyBlocks = blocks.filter(({ label }) => isPrivateKeyLabel(label));
-  if (keyBlocks.length > 1) throw invalid('pem', 'holds more than one private key');
+  if (keyBlocks.length > 1) throw invalid('pem', 'contains more than one private key');
   const certificates = blocks.filter(block => !keyBlocks.includes(block)).map(certificateBytes);
   // The chain comes first: a broken one is refused without paying for the key's passphrase.
   const parsed = distinct(certificates, 'pem');
@@ -52,23 +52,23 @@ export async function importCertificatePem(text: string, passphrase?: string): P
 
 function certificateBytes({ label, headers, bytes }: PemBlock): Buffer {
   if ((label !== 'CERTIFICATE' && label !== 'X509 CERTIFICATE') || headers.size > 0)
-    throw invalid('pem', 'holds a PEM block that is neither a certificate nor a private key');
+    throw invalid('pem', 'contains a PEM block that is neither a certificate nor a private key');
   return bytes;
 }
 
 /** Reads a PKCS#12 with its certificates and, where it carries one, its key. */
 export async function importPkcs12(bytes: Uint8Array, passphrase?: string): Promise<ImportedCertificate> {
-  const contents = await openPkcs12(bytes, passphrase);
+  const contents = openPkcs12(bytes, passphrase);
   const parsed = distinct(contents.certificates, 'pkcs12');
   return assemble(parsed, contents.key && importPkcs8(contents.key, 'pkcs12'), 'pkcs12');
 }
 
 function distinct(certificates: readonly Buffer[], field: string): ParsedCertificate[] {
-  if (certificates.length === 0) throw invalid(field, 'holds no certificate');
-  if (certificates.length > maxBlocks) throw invalid(field, `holds more than ${maxChain} certificates`);
+  if (certificates.length === 0) throw invalid(field, 'contains no certificate');
+  if (certificates.length > maxBlocks) throw invalid(field, `contains more than ${maxChain} certificates`);
   const parsed = certificates.map(bytes => parseCertificate(bytes, field));
   const byFingerprint = new Map(parsed.map(certificate => [certificate.fingerprint, certificate]));
-  if (byFingerprint.size > maxChain) throw invalid(field, `holds more than ${maxChain} certificates`);
+  if (byFingerprint.size > maxChain) throw invalid(field, `contains more than ${maxChain} certificates`);
   return [...byFingerprint.values()];
 }
 
@@ -81,7 +81,7 @@ function assemble(
   const leaf = key ? leafOfKey(certificates, key, field) : onlyLeaf(certificates, issuersOf, field);
   const chain = inIssuingOrder(leaf, issuersOf);
   if (chain.length !== certificates.length)
-    throw invalid(field, 'holds a certificate that is not part of the chain of the others');
+    throw invalid(field, 'contains a certificate that is not part of the chain of the others');
   const pem = chain.map(({ x509 }) => toPem('CERTIFICATE', x509.raw)).join('');
   return { pem, facts: factsOf(leaf, field), key };
 }
@@ -96,7 +96,7 @@ function linkIssuers(certificates: readonly ParsedCertificate[], field: string):
   });
   for (const [certificate, issuers] of links)
     if (issuers.length === 0 && claimsItself(certificate) && !isSignedBy(certificate, certificate, field))
-      throw invalid(field, 'holds a self-signed certificate whose signature is broken');
+      throw invalid(field, 'contains a self-signed certificate whose signature is broken');
   return new Map(links);
 }
 
@@ -124,8 +124,9 @@ function leafOfKey(
   const fitting = certificates.filter(certificate =>
     certificateFitsKey(factsOf(certificate, field), key.publicPem),
   );
-  if (fitting.length === 0) throw invalid(field, 'holds a private key that fits none of its certificates');
-  if (fitting.length > 1) throw invalid(field, 'holds more than one certificate for the same key');
+  if (fitting.length === 0)
+    throw invalid(field, 'contains a private key that matches none of its certificates');
+  if (fitting.length > 1) throw invalid(field, 'contains more than one certificate for the same key');
   return fitting[0]!;
 }
 
@@ -136,9 +137,9 @@ function onlyLeaf(
 ): ParsedCertificate {
   const issuing = new Set([...issuersOf.values()].flat());
   const leaves = certificates.filter(certificate => !issuing.has(certificate));
-  if (leaves.length > 1) throw invalid(field, 'holds more than one end certificate; send them one by one');
+  if (leaves.length > 1) throw invalid(field, 'contains more than one end certificate; send them one by one');
   if (leaves.length === 0)
-    throw invalid(field, 'holds certificates that issue each other, and no end certificate');
+    throw invalid(field, 'contains certificates that issue each other, and no end certificate');
   return leaves[0]!;
 }
 

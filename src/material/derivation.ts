@@ -2,23 +2,19 @@
  * From a passphrase to key bytes, at a price known beforehand.
  *
  * Guarantees: reading the parameters (`planX`) costs nothing and refuses what is absurd; only `derive` works.
- * No derivation blocks other requests: PBKDF2 and scrypt run on the thread pool, and the older PKCS#12
- * function, which the runtime doesn't offer, gives way every few milliseconds.
+ * A derivation holds its thread until it is done: it belongs in the worker pool, whose threads serve nobody.
  * Refuses: more than a million iterations, scrypt beyond 64 MiB, salts beyond 1 KiB.
  */
-import { hash, pbkdf2, type ScryptOptions, scrypt } from 'node:crypto';
-import { setImmediate as giveWay } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { hash, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { invalid } from '../contract/errors.ts';
 import { count, type Der, DerError, octets, oid, optionals, sequence, tags } from './der.ts';
 
-export const maxIterations = 1_000_000;
-export const maxScryptMemory = 64 * 1024 * 1024;
+const maxIterations = 1_000_000;
+const maxScryptMemory = 64 * 1024 * 1024;
 /** Memory times parallelism: what bounds scrypt's time. */
 const maxScryptWork = 4 * maxScryptMemory;
 const maxSalt = 1024;
 const maxPassphrase = 1024;
-const roundsBeforeGivingWay = 2_000;
 
 /** A passphrase in the two encodings of the standards. */
 export interface Passphrase {
@@ -40,11 +36,8 @@ export interface Derivation {
   readonly cost: number;
   /** The length of the key, where the file states it. */
   readonly keyLength: number | undefined;
-  derive(passphrase: Passphrase, length: number): Promise<Buffer>;
+  derive(passphrase: Passphrase, length: number): Buffer;
 }
-
-const runPbkdf2 = promisify(pbkdf2);
-const runScrypt = promisify<Buffer, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 /** HMAC identifiers, as PBKDF2 and PBMAC1 name them. */
 const hmacs: Readonly<Record<string, string>> = {
@@ -96,7 +89,7 @@ function planPbkdf2(parameters: Der, field: string): Derivation {
   return {
     cost: iterations,
     keyLength: length && count(length),
-    derive: ({ utf8 }, length) => runPbkdf2(utf8, salt, iterations, length, digest),
+    derive: ({ utf8 }, length) => pbkdf2Sync(utf8, salt, iterations, length, digest),
   };
 }
 
@@ -115,7 +108,7 @@ function planScrypt(parameters: Der, field: string): Derivation {
   return {
     cost: N * r * p,
     keyLength: length && count(length),
-    derive: ({ utf8 }, length) => runScrypt(utf8, salt, length, { N, r, p, maxmem }),
+    derive: ({ utf8 }, length) => scryptSync(utf8, salt, length, { N, r, p, maxmem }),
   };
 }
 
@@ -130,17 +123,17 @@ export interface Pkcs12Parameters {
 }
 
 /** The derivation of RFC 7292, appendix B.2. */
-export async function derivePkcs12(
+export function derivePkcs12(
   { digest, purpose, salt, iterations }: Pkcs12Parameters,
   passphrase: Passphrase,
   length: number,
-): Promise<Buffer> {
+): Buffer {
   const blockSize = digest === 'sha384' || digest === 'sha512' ? 128 : 64;
   const diversifier = Buffer.alloc(blockSize, purpose);
   const input = Buffer.concat([fillBlocks(salt, blockSize), fillBlocks(passphrase.bmp, blockSize)]);
   const output: Buffer[] = [];
   for (let size = 0; size < length; size += output.at(-1)!.length) {
-    const block = await hashRepeatedly(digest, Buffer.concat([diversifier, input]), iterations);
+    const block = hashRepeatedly(digest, Buffer.concat([diversifier, input]), iterations);
     output.push(block);
     addToEachBlock(input, fillBlocks(block, blockSize).subarray(0, blockSize), blockSize);
   }
@@ -148,12 +141,9 @@ export async function derivePkcs12(
   return Buffer.concat(output).subarray(0, length);
 }
 
-async function hashRepeatedly(digest: string, first: Buffer, iterations: number): Promise<Buffer> {
+function hashRepeatedly(digest: string, first: Buffer, iterations: number): Buffer {
   let value = hash(digest, first, 'buffer');
-  for (let round = 1; round < iterations; round++) {
-    value = hash(digest, value, 'buffer');
-    if (round % roundsBeforeGivingWay === 0) await giveWay();
-  }
+  for (let round = 1; round < iterations; round++) value = hash(digest, value, 'buffer');
   return value;
 }
 

@@ -81,7 +81,8 @@ function unescapeValue(escaped: string, field: string): string {
 }
 
 function encodingOf(name: string, value: string, field: string): NamePart['encoding'] {
-  if (name === 'C' && !/^[A-Z]{2}$/.test(value)) throw invalid(field, 'has a part C that is no country code');
+  if (name === 'C' && !/^[A-Z]{2}$/.test(value))
+    throw invalid(field, 'has a part C that is not a country code');
   if (name === 'C' || name === 'serialNumber') return 'printableString';
   if (name !== 'E' && name !== 'DC') return 'utf8String';
   if (!/^[\x20-\x7e]*$/.test(value)) throw invalid(field, `has a part ${name} that is not ASCII`);

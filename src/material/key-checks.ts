@@ -60,7 +60,7 @@ export function checkRsaPrivate(key: Der, field: string): number {
   const [n, e, d, p, q, dp, dq, qInverse] = elements.map(unsigned) as Octet;
   const bits = checkRsaNumbers(n, e, field);
   if (!belongTogether([n, e, d, p, q, dp, dq, qInverse]))
-    throw invalid(field, 'is an RSA key whose numbers do not belong together');
+    throw invalid(field, 'is an RSA key whose numbers are inconsistent');
   return bits;
 }
 

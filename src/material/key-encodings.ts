@@ -57,7 +57,7 @@ function checkEnclosedPublic(enclosed: Der | undefined, key: KeyObject, field: s
   if (!enclosed) return;
   const spki = readDer(createPublicKey(key).export({ format: 'der', type: 'spki' }));
   if (!wholeBits(sequence(spki)[1]).equals(enclosed.body.subarray(1)))
-    throw invalid(field, 'holds a public key that does not belong to its private key');
+    throw invalid(field, 'contains a public key that does not belong to its private key');
 }
 
 export function importPkcs1Private(bytes: Buffer, field: string): KeyMaterial {
@@ -104,8 +104,7 @@ function checkPublic(algorithm: Algorithm, bits: Buffer, field: string): Algorit
 }
 
 export function privateMaterial(key: KeyObject, algorithm: Algorithm, field = 'pem'): KeyMaterial {
-  if (!works(key, algorithm))
-    throw invalid(field, 'is a private key that does not work with its own public half');
+  if (!works(key, algorithm)) throw invalid(field, 'is a private key that does not work with its public key');
   const { keyType, keySize, curve } = algorithm;
   const ours =
     keyType === 'EC' ? createPrivateKey({ key: key.export({ format: 'jwk' }), format: 'jwk' }) : key;

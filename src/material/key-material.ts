@@ -2,13 +2,13 @@
  * Keys, in and out: generated here or brought as PEM, kept as PKCS#8 or SPKI.
  *
  * Guarantees: what comes back has been parsed strictly, is one of the algorithms in `key-algorithms.ts`,
- * is consistent, and (a private key) has done its work once. Generating and unlocking run off the main
- * thread. OpenSSL sees only DER that passed the reader, and never a chance to ask for a passphrase.
+ * is consistent, and (a private key) has done its work once. Generating and unlocking hold their thread until
+ * they are done: the worker pool has some for them. OpenSSL sees only DER that passed the reader, and never a chance to
+ * ask for a passphrase.
  * Refuses, always as INVALID_REQUEST on `pem` or `passphrase`: no PEM or several, text around it, sizes
  * over the cap, a missing or wrong passphrase, absurd costs, and whatever `key-encodings.ts` refuses.
  */
-import { generateKeyPair, type KeyObject } from 'node:crypto';
-import { promisify } from 'node:util';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { invalid } from '../contract/errors.ts';
 import { octets, readDer, sequence } from './der.ts';
 import { encodePassphrase } from './derivation.ts';
@@ -28,17 +28,16 @@ import { refusing } from './refusing.ts';
 
 export type { KeyMaterial, KeySpec, KeyType };
 
-export const maxKeyBytes = 64 * 1024;
+const maxKeyBytes = 64 * 1024;
 
-const generatePair = promisify(generateKeyPair) as unknown as (
+const generatePair = generateKeyPairSync as unknown as (
   type: string,
   options: object,
-) => Promise<{ privateKey: KeyObject }>;
+) => { privateKey: KeyObject };
 
-/** Makes a new key on the thread pool. */
 export async function generateKey(spec: KeySpec): Promise<KeyMaterial> {
   const [type, options] = generatorOf(spec);
-  const { privateKey } = await generatePair(type, options);
+  const { privateKey } = generatePair(type, options);
   const curve = 'curve' in spec ? spec.curve : null;
   const keySize = 'key_size' in spec ? spec.key_size : (curveNamed(spec.curve)?.keySize ?? 256);
   return privateMaterial(privateKey, { keyType: spec.key_type, keySize, curve });
@@ -63,10 +62,10 @@ const curveNamed = (name: string) => Object.values(curves).find(({ curve }) => c
 export async function importKey(pem: string, passphrase?: string): Promise<KeyMaterial> {
   const blocks = readPem(pem, { field: 'pem', maxBytes: maxKeyBytes, maxBlocks: 4, allowNotes: false });
   const keys = blocks.filter(({ label }) => label !== 'EC PARAMETERS');
-  if (keys.length > 1) throw invalid('pem', 'holds more than one key; send them one by one');
+  if (keys.length > 1) throw invalid('pem', 'contains more than one key; send them one by one');
   // OpenSSL writes the curve as a block of its own ahead of a SEC1 key, which names it as well.
   if (keys.length === 0 || (blocks.length > 1 && keys[0]!.label !== 'EC PRIVATE KEY'))
-    throw invalid('pem', 'holds parameters and not a key they belong to');
+    throw invalid('pem', 'contains parameters without a key');
   return readKeyBlock(keys[0]!, 'pem', passphrase);
 }
 
@@ -87,13 +86,16 @@ export async function readKeyBlock(
     case 'PRIVATE KEY':
       return importPkcs8(bytes, field);
     case 'ENCRYPTED PRIVATE KEY':
-      return importPkcs8(await openPkcs8(bytes, field, passphrase), field);
+      return importPkcs8(openPkcs8(bytes, field, passphrase), field);
     case 'PUBLIC KEY':
       return importSpki(bytes, field);
     case 'RSA PUBLIC KEY':
       return importPkcs1Public(bytes, field);
     default:
-      throw invalid(field, 'holds a PEM block that is not a key: PKCS#8, PKCS#1, SEC1 and SPKI are accepted');
+      throw invalid(
+        field,
+        'contains a PEM block that is not a key: PKCS#8, PKCS#1, SEC1 and SPKI are accepted',
+      );
   }
 }
 
@@ -103,16 +105,16 @@ function openLegacy({ headers, bytes }: PemBlock, field: string, passphrase?: st
   return checkOpened(openLegacyPem(headers, bytes, needed(passphrase), field));
 }
 
-async function openPkcs8(bytes: Buffer, field: string, passphrase?: string): Promise<Buffer> {
+function openPkcs8(bytes: Buffer, field: string, passphrase?: string): Buffer {
   const { opening, ciphertext } = refusing(field, 'is not a readable encrypted PKCS#8', () => {
     const [algorithm, content] = sequence(readDer(bytes), 2, 2);
     return { opening: planOpening(algorithm!, field), ciphertext: octets(content) };
   });
-  return checkOpened(await opening.open(ciphertext, encodePassphrase(needed(passphrase))));
+  return checkOpened(opening.open(ciphertext, encodePassphrase(needed(passphrase))));
 }
 
 function needed(passphrase: string | undefined): string {
-  if (passphrase === undefined) throw invalid('passphrase', 'is needed: the key is encrypted');
+  if (passphrase === undefined) throw invalid('passphrase', 'is required: the key is encrypted');
   return passphrase;
 }
 

@@ -22,7 +22,7 @@ import { rc2CbcDecrypt } from './rc2.ts';
 
 export interface Opening {
   readonly cost: number;
-  open(ciphertext: Buffer, passphrase: Passphrase): Promise<Buffer>;
+  open(ciphertext: Buffer, passphrase: Passphrase): Buffer;
 }
 
 interface Cipher {
@@ -49,7 +49,7 @@ const pkcs12Ciphers: Readonly<Record<string, Cipher>> = {
 };
 
 export function wrongPassphrase(cause?: unknown): Error {
-  return invalid('passphrase', 'does not open what was sent: it is wrong, or the file is damaged', cause);
+  return invalid('passphrase', 'is wrong, or the file is damaged', cause);
 }
 
 /** Reads an encryption AlgorithmIdentifier; derives nothing yet. */
@@ -74,8 +74,8 @@ function planPbes2(parameters: Der, field: string): Opening {
     throw new DerError('a key of another size');
   return {
     cost: derivation.cost,
-    open: async (ciphertext, passphrase) =>
-      decrypt(cipher, await derivation.derive(passphrase, cipher.keySize), iv, ciphertext),
+    open: (ciphertext, passphrase) =>
+      decrypt(cipher, derivation.derive(passphrase, cipher.keySize), iv, ciphertext),
   };
 }
 
@@ -87,9 +87,9 @@ function planPkcs12(cipher: Cipher, parameters: Der, field: string): Opening {
   return {
     // SHA-1 gives 20 bytes a run: a longer key takes a second one, and the vector takes its own.
     cost: iterations * (Math.ceil(cipher.keySize / 20) + 1),
-    open: async (ciphertext, passphrase) => {
-      const key = await derivePkcs12({ ...base, purpose: purposes.key }, passphrase, cipher.keySize);
-      const iv = await derivePkcs12({ ...base, purpose: purposes.iv }, passphrase, cipher.ivSize);
+    open: (ciphertext, passphrase) => {
+      const key = derivePkcs12({ ...base, purpose: purposes.key }, passphrase, cipher.keySize);
+      const iv = derivePkcs12({ ...base, purpose: purposes.iv }, passphrase, cipher.ivSize);
       return decrypt(cipher, key, iv, ciphertext);
     },
   };
@@ -127,12 +127,12 @@ export function openLegacyPem(
 ): Buffer {
   const [name, ivHex, ...more] = (headers.get('DEK-Info') ?? '').split(',');
   if (headers.get('Proc-Type') !== '4,ENCRYPTED' || ivHex === undefined || more.length > 0)
-    throw invalid(field, 'has PEM headers that are not complete');
+    throw invalid(field, 'has PEM headers that are incomplete');
   const cipher = Object.hasOwn(legacyCiphers, name!) ? legacyCiphers[name!] : undefined;
   if (!cipher) throw invalid(field, 'is encrypted with a cipher that is not supported; use AES-256-CBC');
   const iv = Buffer.from(ivHex, 'hex');
   if (iv.length !== cipher.ivSize || ivHex.length !== 2 * cipher.ivSize)
-    throw invalid(field, 'has a DEK-Info header that does not fit its cipher');
+    throw invalid(field, 'has a DEK-Info header that does not match its cipher');
   const key = legacyKey(encodePassphrase(passphrase).utf8, iv.subarray(0, 8), cipher.keySize);
   return decrypt(cipher, key, iv, ciphertext);
 }

@@ -42,10 +42,10 @@ export function readPem(text: string, limits: PemLimits): PemBlock[] {
     const end = findEnd(lines, at, label, field);
     blocks.push(readBlock(label, lines.slice(at + 1, end), field));
     if (blocks.length > limits.maxBlocks)
-      throw invalid(field, `holds more than ${limits.maxBlocks} PEM blocks`);
+      throw invalid(field, `contains more than ${limits.maxBlocks} PEM blocks`);
     at = end + 1;
   }
-  if (blocks.length === 0) throw invalid(field, 'holds no PEM: a BEGIN line and an END line are needed');
+  if (blocks.length === 0) throw invalid(field, 'contains no PEM: a BEGIN line and an END line are required');
   return blocks;
 }
 
@@ -55,7 +55,7 @@ function splitLines(text: string, { field, maxBytes }: PemLimits): string[] {
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   if (lines.some(line => /[\x00-\x08\x0b-\x1f\x7f]/.test(line)))
-    throw invalid(field, 'holds control characters');
+    throw invalid(field, 'contains control characters');
   return lines.map(line => line.replace(/^[ \t]+/, '').trimEnd());
 }
 
@@ -69,7 +69,7 @@ function findEnd(lines: readonly string[], start: number, label: string, field: 
   for (let at = start + 1; at < lines.length; at++) {
     const line = lines[at]!;
     if (line === `-----END ${label}-----`) return at;
-    if (line.includes('-----')) throw invalid(field, 'has an END line that does not fit its BEGIN line');
+    if (line.includes('-----')) throw invalid(field, 'has an END line that does not match its BEGIN line');
   }
   throw invalid(field, 'has a BEGIN line without its END line');
 }

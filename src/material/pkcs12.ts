@@ -30,7 +30,7 @@ export interface Pkcs12Contents {
   readonly key: Buffer | null;
 }
 
-export const maxPkcs12Bytes = 256 * 1024;
+const maxPkcs12Bytes = 256 * 1024;
 /** Rounds of hashing for the whole file: a MAC, a bag of certificates and a key at the most of each. */
 const maxTotalCost = 3_000_000;
 const maxBags = 64;
@@ -64,7 +64,7 @@ type Item = Plain | Locked;
 interface Mac {
   readonly cost: number;
   readonly expected: Buffer;
-  compute(passphrase: Passphrase, content: Buffer): Promise<Buffer>;
+  compute(passphrase: Passphrase, content: Buffer): Buffer;
 }
 
 /** Counts costs and bags over the whole file; a plan that asks for too much ends here. */
@@ -82,20 +82,19 @@ class Budget {
   }
 
   countBag(): void {
-    if (++this.#bags > maxBags) throw invalid(field, `holds more than ${maxBags} bags`);
+    if (++this.#bags > maxBags) throw invalid(field, `contains more than ${maxBags} bags`);
   }
 }
 
 /** Opens a PKCS#12. `passphrase` may be absent or empty for a file that was made without one. */
-export async function openPkcs12(bytes: Uint8Array, passphrase: string | undefined): Promise<Pkcs12Contents> {
+export function openPkcs12(bytes: Uint8Array, passphrase: string | undefined): Pkcs12Contents {
   if (bytes.length > maxPkcs12Bytes) throw invalid(field, `is larger than ${maxPkcs12Bytes} bytes`);
   const budget = new Budget();
   const { content, mac, items } = refusing(field, unreadable, () => planFile(bytes, budget));
   const tries = candidates(passphrase);
   budget.spend(mac.cost * (tries.length - 1));
-  const proven = await verifyMac(mac, content, tries);
-  if (!proven && passphrase === undefined)
-    throw invalid('passphrase', 'is needed: the file does not open without one');
+  const proven = verifyMac(mac, content, tries);
+  if (!proven && passphrase === undefined) throw invalid('passphrase', 'is required to open the file');
   if (!proven) throw wrongPassphrase();
   return openItems(items, proven, budget);
 }
@@ -157,13 +156,13 @@ function planBag(type: string, value: Der, budget: Budget): Item[] {
     case ids.crlBag:
       return [];
     default:
-      throw invalid(field, 'holds something other than certificates and a private key');
+      throw invalid(field, 'contains something other than certificates and a private key');
   }
 }
 
 function certificateIn(value: Der): Buffer {
   const [type, content] = sequence(value, 2, 2);
-  if (oid(type) !== ids.x509Certificate) throw invalid(field, 'holds a certificate that is not X.509');
+  if (oid(type) !== ids.x509Certificate) throw invalid(field, 'contains a certificate that is not X.509');
   return octets(explicit(content, 0));
 }
 
@@ -189,9 +188,9 @@ function planMac(macData: Der): Mac {
   return {
     cost: iterations,
     expected,
-    compute: async (passphrase, content) => {
+    compute: (passphrase, content) => {
       const size = createHmac(digest, '').digest().length;
-      const key = await derivePkcs12({ digest, purpose: purposes.mac, salt, iterations }, passphrase, size);
+      const key = derivePkcs12({ digest, purpose: purposes.mac, salt, iterations }, passphrase, size);
       return createHmac(digest, key).update(content).digest();
     },
   };
@@ -208,10 +207,8 @@ function planPbmac1(parameters: Der, expected: Buffer): Mac {
   return {
     cost: derivation.cost,
     expected,
-    compute: async (passphrase, content) =>
-      createHmac(digest, await derivation.derive(passphrase, keySize))
-        .update(content)
-        .digest(),
+    compute: (passphrase, content) =>
+      createHmac(digest, derivation.derive(passphrase, keySize)).update(content).digest(),
   };
 }
 
@@ -220,43 +217,39 @@ function candidates(passphrase: string | undefined): Passphrase[] {
   return passphrase ? [encodePassphrase(passphrase)] : [encodePassphrase(''), noPassphrase];
 }
 
-async function verifyMac(mac: Mac, content: Buffer, tries: readonly Passphrase[]) {
+function verifyMac(mac: Mac, content: Buffer, tries: readonly Passphrase[]) {
   for (const passphrase of tries) {
-    const computed = await mac.compute(passphrase, content);
+    const computed = mac.compute(passphrase, content);
     if (computed.length === mac.expected.length && timingSafeEqual(computed, mac.expected)) return passphrase;
   }
   return undefined;
 }
 
-async function openItems(
-  items: readonly Item[],
-  passphrase: Passphrase,
-  budget: Budget,
-): Promise<Pkcs12Contents> {
+function openItems(items: readonly Item[], passphrase: Passphrase, budget: Budget): Pkcs12Contents {
   const certificates: Buffer[] = [];
   const keys: Buffer[] = [];
-  for (const item of await openSafes(items, passphrase, budget)) {
+  for (const item of openSafes(items, passphrase, budget)) {
     if (item.kind === 'certificate') certificates.push(item.bytes);
-    else keys.push('opening' in item ? await open(item, passphrase) : item.bytes);
-    if (keys.length > 1) throw invalid(field, 'holds more than one private key');
+    else keys.push('opening' in item ? open(item, passphrase) : item.bytes);
+    if (keys.length > 1) throw invalid(field, 'contains more than one private key');
   }
   return { certificates, key: keys[0] ?? null };
 }
 
 /** Replaces each locked safe by what is in it. A bag in there can't be a safe again: the type has no such bag. */
-async function openSafes(items: readonly Item[], passphrase: Passphrase, budget: Budget): Promise<Item[]> {
+function openSafes(items: readonly Item[], passphrase: Passphrase, budget: Budget): Item[] {
   const opened: Item[] = [];
   for (const item of items) {
     if (item.kind !== 'locked safe') {
       opened.push(item);
       continue;
     }
-    const safe = await open(item, passphrase);
+    const safe = open(item, passphrase);
     opened.push(...refusing(field, unreadable, () => planBags(safe, budget)));
   }
   return opened;
 }
 
-function open({ opening, bytes }: Locked, passphrase: Passphrase): Promise<Buffer> {
+function open({ opening, bytes }: Locked, passphrase: Passphrase): Buffer {
   return opening.open(bytes, passphrase);
 }

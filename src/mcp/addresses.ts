@@ -35,13 +35,14 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
 
   /** The origins under which the socket that took the request can be named. */
   function boundOrigins(request: IncomingMessage): ReadonlySet<string> {
-    const { localAddress = '', localPort = 0, encrypted } = request.socket as Partial<TLSSocket>;
-    const key = `${encrypted ? 's' : ''} ${localAddress} ${localPort}`;
+    const { localAddress = '', localPort, encrypted } = request.socket as Partial<TLSSocket>;
+    const port = localPort === undefined ? '' : `:${localPort}`; // A Unix socket has none.
+    const key = `${encrypted ? 's' : ''} ${localAddress} ${port}`;
     let origins = byListener.get(key);
     if (origins === undefined) {
       const scheme = encrypted ? 'https' : 'http';
       const names = [...loopback, bracketed(host), bracketed(plainAddress(localAddress))];
-      origins = new Set(names.map(name => originOf(`${scheme}://${name}:${localPort}`)).filter(isText));
+      origins = new Set(names.map(name => originOf(`${scheme}://${name}${port}`)).filter(isText));
       if (byListener.size >= mostKnown) byListener.clear();
       byListener.set(key, origins);
     }

@@ -1,65 +1,88 @@
 /**
  * `/mcp`: three forms of one protocol on one path, over one registry of tools. A request is looked at in this
- * order: does it name this service; may its address still try; what form has it; is its session alive; and
- * then it is answered as its form asks.
+ * order: does it name this service; is the key in its header good, where it has one; what form has it; is its
+ * session alive; and then it is answered as its form asks.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Failure } from '../contract/errors.ts';
+import type { Reader } from '../access/caller.ts';
+import { Refused } from '../domain/credentials/authentication.ts';
 import { ownAddresses } from './addresses.ts';
-import { fromBare } from './bare.ts';
-import { toolCallsWith } from './call.ts';
+import { fromBare } from './bare-form.ts';
+import { batchesWith } from './batches.ts';
+import { answerError } from './error-answers.ts';
 import { exchangesWith } from './exchange.ts';
-import { answerFault } from './faults.ts';
-import { formOf, ProtocolFault } from './forms.ts';
-import { inEnvelopeWith } from './in-envelope.ts';
-import { inSessionWith } from './in-session.ts';
-import type { Surface } from './surface.ts';
-import { serverError } from './wire.ts';
+import type { HttpSurface } from './http-surface.ts';
+import { classify, RpcError } from './messages.ts';
+import { serverError } from './protocol-constants.ts';
+import { sessionRequestsWith } from './session-requests.ts';
+import { statelessRequestsWith } from './stateless-requests.ts';
+import { toolCallsWith } from './tool-calls.ts';
 
 const largestBody = 128 * 1024;
 
-export function mountMcp(app: FastifyInstance, parts: Surface): void {
-  const { toolSessions, vaultReads, authenticate, attempts } = parts.domain;
+export function mountMcp(app: FastifyInstance, parts: HttpSurface): void {
+  const { toolSessions, vaultReads, authenticate } = parts.domain;
   const addresses = ownAddresses(parts.addresses);
-  const callTool = toolCallsWith({ vaultReads, toolSessions, addresses, onError: parts.onError });
+  const { callTool, refuse } = toolCallsWith({ vaultReads, addresses, onError: parts.onError });
   const exchanges = exchangesWith({ surface: parts, callTool });
-  const inSession = inSessionWith(exchanges, toolSessions);
-  const inEnvelope = inEnvelopeWith(exchanges, parts.version);
+  const sessionRequests = sessionRequestsWith(exchanges, toolSessions);
+  const answerBatch = batchesWith(sessionRequests, parts);
+  const answerStateless = statelessRequestsWith(exchanges, parts.version);
 
-  /** An address that guesses is stopped before its body is read, unless its header proves a key. */
   async function admit(request: FastifyRequest): Promise<void> {
     const foreign = addresses.foreignHeader(request.raw);
     if (foreign !== null) {
-      throw new ProtocolFault(
-        403,
-        serverError,
-        `Forbidden: the ${foreign} header does not name this service`,
-      );
+      throw new RpcError(403, serverError, `Forbidden: the ${foreign} header does not name this service`);
     }
-    const { origin, header } = exchanges.contextOf(request);
-    if (attempts.blockedFor(origin.address) === 0) return;
-    const known = header !== null && (await authenticate.accessKeyAnywhere(header, origin).catch(() => null));
-    if (!known) throw new Failure('RATE_LIMITED', { retryAfter: attempts.blockedFor(origin.address) });
+    if (request.headers.authorization !== undefined) request.reader = await readerOf(request);
+    else parts.strangers.admit(request.raw, exchanges.contextOf(request).origin.address, largestBody);
+  }
+
+  /** A stranger who keeps sending what can't be read is not read for a while. */
+  async function noteGarbled({ raw }: FastifyRequest, _reply: FastifyReply, error: unknown): Promise<void> {
+    const isBad =
+      error instanceof RpcError ? error.status === 400 : parts.failureOf(error).code === 'INVALID_REQUEST';
+    if (isBad) parts.strangers.garbled(raw);
+  }
+
+  /** A key that is sent must be good, whatever is asked for. A bad one is refused before the body is read. */
+  async function readerOf(request: FastifyRequest): Promise<Reader> {
+    const context = exchanges.contextOf(request);
+    const { header, origin } = context;
+    const { socket } = request.raw;
+    const known = authenticate.remembered(socket, header, null, origin);
+    if (known !== null) return known;
+    try {
+      const reader = await authenticate.accessKeyAnywhere(header, origin);
+      authenticate.remember(socket, header, reader);
+      return reader;
+    } catch (error) {
+      if (error instanceof Refused) await refuse(error, context);
+      throw error;
+    }
   }
 
   function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const exchange = { request, reply };
-    const { form, message } = formOf(request.body, request.headers);
-    if (form === 'sessions') return inSession.answer(message, message.id, exchange);
-    if (form === 'bare') return inSession.answer(fromBare(message), null, exchange);
-    return form === 'envelope' ? inEnvelope(message, exchange) : inSession.take(exchange);
+    if (Array.isArray(request.body)) return answerBatch(request.body, exchange);
+    const { form, message } = classify(request.body, request.headers);
+    if (form === 'session') return sessionRequests.answer(message, message.id, exchange);
+    if (form === 'bare') return sessionRequests.answer(fromBare(message), null, exchange);
+    return form === 'stateless' ? answerStateless(message, exchange) : sessionRequests.take(exchange);
   }
 
   app.register(async mcp => {
-    mcp.setErrorHandler((error, request, reply) => answerFault(parts, error, request, reply));
+    mcp.setErrorHandler((error, request, reply) => answerError(parts, error, request, reply));
+    mcp.decorateRequest('reader', null);
     mcp.addHook('onRequest', admit);
+    mcp.addHook('onError', noteGarbled);
     mcp.post('/mcp', { bodyLimit: largestBody }, async (request, reply) => answer(request, reply));
     mcp.delete('/mcp', { bodyLimit: largestBody }, async (request, reply) =>
-      inSession.end({ request, reply }),
+      sessionRequests.end({ request, reply }),
     );
     mcp.get('/mcp', async (_request, reply) => {
       reply.header('allow', 'POST, DELETE');
-      throw new ProtocolFault(405, serverError, 'Method not allowed: this service opens no streams');
+      throw new RpcError(405, serverError, 'Method not allowed: this service opens no streams');
     });
   });
 }

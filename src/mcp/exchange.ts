@@ -5,12 +5,13 @@
  */
 import type { CallToolResult, JSONRPCRequest, Server } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { CallContext, CallResult, CallTool } from './call.ts';
-import { isRecord, type Message } from './forms.ts';
-import type { ProtocolAnswer } from './protocol.ts';
-import type { Surface } from './surface.ts';
+import type { Reader } from '../access/caller.ts';
+import type { HttpSurface } from './http-surface.ts';
+import { isRecord, type Message } from './messages.ts';
+import { invalidParams } from './protocol-constants.ts';
+import type { ProtocolAnswer } from './sdk-server.ts';
+import type { CallContext, ToolCalls } from './tool-calls.ts';
 import { type Naming, type Tool, toolNamed, unknownTool } from './tools.ts';
-import { invalidParams } from './wire.ts';
 
 export interface Exchange {
   readonly request: FastifyRequest;
@@ -18,18 +19,40 @@ export interface Exchange {
 }
 
 export interface ExchangeParts {
-  readonly surface: Surface;
-  readonly callTool: CallTool;
+  readonly surface: HttpSurface;
+  readonly callTool: ToolCalls['callTool'];
+}
+
+/** An answer as it goes out, and the receipt of the log entry that it names. */
+export interface RpcAnswer {
+  readonly body: Buffer;
+  readonly receipt: string | null;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The access key of the `Authorization` header, where there is one. */
+    reader: Reader | null;
+  }
 }
 
 export type Exchanges = ReturnType<typeof exchangesWith>;
 
 const json = 'application/json; charset=utf-8';
 const closing = Buffer.from('}');
+const receiptHeader = 'strongroom-receipt';
 
 export function exchangesWith({ surface, callTool }: ExchangeParts) {
-  function contextOf({ raw, id }: FastifyRequest): CallContext {
-    return { request: raw, origin: surface.originOf(raw, id), header: surface.tokenOf(raw), session: null };
+  function contextOf({ raw, id, reader }: FastifyRequest): CallContext {
+    const origin = surface.originOf(raw, id);
+    return {
+      request: raw,
+      origin,
+      header: surface.tokenOf(raw),
+      reader,
+      session: null,
+      sessionFailure: null,
+    };
   }
 
   /** `more` is what a revision adds to a result, as the beginning of its JSON. */
@@ -38,23 +61,25 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
     id: unknown,
     more: string,
     context: CallContext,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> {
+  ): Promise<RpcAnswer> {
     const tool = toolNamed(params.name);
-    if (tool === undefined) return reply.send(wrongParams(id, unknownTool));
     const sent = params.arguments;
-    if (sent !== undefined && !isRecord(sent)) {
-      return reply.send(wrongParams(id, 'Invalid params: arguments must be an object'));
+    const wrong = tool === undefined ? unknownTool : isArguments(sent) ? null : notArguments;
+    if (tool !== undefined && wrong === null) {
+      const { body, receipt } = await callTool(tool, sent, context);
+      const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}`;
+      return { body: Buffer.concat([Buffer.from(head, 'utf8'), body.subarray(1), closing]), receipt };
     }
-    return sendResult(await callTool(tool, sent, context), id, more, reply);
+    if (context.sessionFailure !== null) throw context.sessionFailure;
+    return rpcAnswer({ jsonrpc: '2.0', id, error: { code: invalidParams, message: wrong } });
   }
 
   /** The SDK's server for this exchange. */
   async function serverFor({ request, reply }: Exchange, context: CallContext): Promise<Server> {
-    const { protocolServer } = await import('./protocol.ts');
+    const { protocolServer } = await import('./sdk-server.ts');
     return protocolServer(surface.version, namingOf(request), async (tool: Tool, sent: unknown) => {
       const { body, receipt } = await callTool(tool, sent, context);
-      reply.header('strongroom-receipt', receipt);
+      reply.header(receiptHeader, receipt);
       return JSON.parse(body.toString('utf8')) as CallToolResult;
     });
   }
@@ -64,21 +89,26 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
     exchange: Exchange,
     context: CallContext,
   ): Promise<ProtocolAnswer> {
-    const { askServer } = await import('./protocol.ts');
+    const { askServer } = await import('./sdk-server.ts');
     return askServer(await serverFor(exchange, context), message);
   }
 
   return { contextOf, call, ask, serverFor };
 }
 
-function sendResult({ body, receipt }: CallResult, id: unknown, more: string, reply: FastifyReply) {
-  const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}`;
-  reply.header('strongroom-receipt', receipt).type(json);
-  return reply.send(Buffer.concat([Buffer.from(head, 'utf8'), body.subarray(1), closing]));
+export function rpcAnswer(answer: object): RpcAnswer {
+  return { body: Buffer.from(JSON.stringify(answer), 'utf8'), receipt: null };
 }
 
-function wrongParams(id: unknown, message: string) {
-  return { jsonrpc: '2.0', id, error: { code: invalidParams, message } };
+export function send({ body, receipt }: RpcAnswer, reply: FastifyReply): FastifyReply {
+  if (receipt !== null) reply.header(receiptHeader, receipt);
+  return reply.type(json).send(body);
+}
+
+const notArguments = 'Invalid params: arguments must be an object';
+
+function isArguments(sent: unknown): boolean {
+  return sent === undefined || isRecord(sent);
 }
 
 function namingOf({ query }: FastifyRequest): Naming {

@@ -1,64 +1,31 @@
 /**
  * The same tools over stdio, for clients that start a program instead of calling an address. This side holds
- * no vault: each call goes to the service over HTTPS, with the key from the environment in its header. The key
- * goes there and nowhere else: a redirect is an error, and so is plain HTTP to another machine.
+ * no vault: each call goes to the service over HTTPS, with the key from the environment in its header.
  */
 import { type CallToolResult, ProtocolError } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { type ProtocolAnswer, protocolServer } from './protocol.ts';
+import { ask, type RemoteService } from './remote-service.ts';
+import { type ProtocolAnswer, protocolServer } from './sdk-server.ts';
+import { StdioTransport } from './stdio-transport.ts';
 import type { Naming } from './tools.ts';
-import { modernEnvelope, modernRevision } from './wire.ts';
 
-export interface RemoteService {
-  /** The address of its tool endpoint. */
-  readonly url: string;
-  readonly accessKey: string;
-}
+const patience = 30_000;
 
-export interface StdioSettings {
-  readonly remote: RemoteService;
-  readonly naming: Naming;
-  readonly version: string;
-}
-
-const longestAnswer = 30_000;
-
-/** Resolves when the client has closed its end. */
-export async function serveOverStdio({ remote, naming, version }: StdioSettings): Promise<void> {
-  const closed = new Promise<void>(resolve => process.stdin.once('close', resolve));
-  const handle = serveStdio(() =>
-    protocolServer(version, naming, ({ name }, sent) => callRemote(remote, version, name, sent)),
-  );
-  await closed;
+/** Resolves when the client has closed its end and has all its answers. */
+export async function serveOverStdio(remote: RemoteService, naming: Naming): Promise<void> {
+  const transport = new StdioTransport(process.stdin, process.stdout);
+  const build = () => protocolServer(remote.version, naming, ({ name }, sent) => call(remote, name, sent));
+  const handle = serveStdio(build, { transport });
+  await transport.finished;
   await handle.close();
 }
 
-async function callRemote(
-  { url, accessKey }: RemoteService,
-  version: string,
-  name: string,
-  sent: unknown,
-): Promise<CallToolResult> {
-  const body = {
-    jsonrpc: '2.0',
-    id: 1,
+async function call(remote: RemoteService, name: string, sent: unknown): Promise<CallToolResult> {
+  const response = await ask(remote, {
     method: 'tools/call',
-    params: { name, arguments: sent ?? {}, _meta: modernEnvelope('strongroom-mcp', version) },
-  };
-  const response = await fetch(url, {
-    method: 'POST',
-    redirect: 'error',
-    signal: AbortSignal.timeout(longestAnswer),
-    headers: {
-      authorization: `Bearer ${accessKey}`,
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'user-agent': `strongroom-mcp/${version}`,
-      'mcp-protocol-version': modernRevision,
-      'mcp-method': 'tools/call',
-      'mcp-name': name,
-    },
-    body: JSON.stringify(body),
+    params: { name, arguments: sent ?? {} },
+    headers: { 'mcp-name': name },
+    patience,
   }).catch(() => null);
   if (response === null) return refusal(503, 'The service can’t be reached');
   return resultIn(response);

@@ -1,19 +1,26 @@
 /**
- * The registry: every tool that there is, once, for all forms of the endpoint and for stdio. A tool says what
- * it reads; reading, refusing and writing down are the vault's. No tool changes anything, and none reaches
- * beyond the vault.
+ * The registry: every tool that there is, once, for all forms of the endpoint and for stdio. A tool says by which
+ * credential it is called and what it reads; reading, refusing and recording are the vault's. No tool changes
+ * anything, and none reaches beyond the vault.
  */
 import type { z } from 'zod';
+import type { ResourceKind } from '../access/caller.ts';
 import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import * as contract from '../contract/tools.ts';
-import type { Depth, Detail } from '../vault/details.ts';
+import type { Fields, ItemSelection, KindSelection, Selection } from '../domain/reads/vault-request.ts';
 
-/** What a call reads, once its arguments are found right. */
-export interface Reads {
-  readonly detail: Detail;
+/** What an access key's call reads. */
+export interface ToolRead {
+  readonly selection: Selection;
   /** Takes from the answer what the arguments ask for, where that is less than all of it. */
-  readonly pick?: (answer: unknown) => unknown;
+  readonly filter?: (answer: unknown) => unknown;
+}
+
+/** A public token that came among the arguments, and the key that they name. */
+export interface PublicTokenCall {
+  readonly token: string;
+  readonly keyId: string | null;
 }
 
 export interface Tool {
@@ -22,106 +29,133 @@ export interface Tool {
   readonly description: string;
   readonly input: z.ZodType;
   readonly output: z.ZodType;
-  /** Throws where an argument is wrong. */
-  readonly reads: (sent: unknown) => Reads;
+  /** What a call with an access key reads. Throws where an argument is wrong. */
+  readonly readByAccessKey: (sent: unknown) => ToolRead;
+  /** The public token that a call is made with; null where it needs an access key. Throws like the other. */
+  readonly publicTokenIn: (sent: Readonly<Record<string, unknown>>) => PublicTokenCall | null;
 }
 
-interface Draft<Input extends z.ZodType> extends Omit<Tool, 'input' | 'reads'> {
+type Described = Omit<Tool, 'input' | 'readByAccessKey' | 'publicTokenIn'>;
+
+interface AccessKeyTool<Input extends z.ZodType> extends Described {
   readonly input: Input;
-  readonly reads: (given: z.output<Input>) => Reads;
+  readonly reads: (given: z.output<Input>) => ToolRead;
 }
 
-function tool<Input extends z.ZodType>(draft: Draft<Input>): Tool {
-  return { ...draft, reads: sent => draft.reads(check(draft.input, sent)) };
+interface PublicTokenTool<Input extends z.ZodType> extends AccessKeyTool<Input> {
+  /** The argument that carries a public token: with it, the call needs no access key and no vault. */
+  readonly tokenArgument: string & keyof z.output<Input>;
+  readonly publicToken: (given: z.output<Input>) => PublicTokenCall;
 }
 
-const list = (kind: Detail['kind'], depth: Depth): Detail => ({ what: 'list', kind, which: '', depth });
-const one = (kind: Detail['kind'], which: string, depth: Depth): Detail => ({
-  what: 'one',
+function byAccessKey<Input extends z.ZodType>({ reads, ...tool }: AccessKeyTool<Input>): Tool {
+  return {
+    ...tool,
+    readByAccessKey: sent => reads(check(tool.input, sent)),
+    publicTokenIn: () => null,
+  };
+}
+
+function byAccessKeyOrPublicToken<Input extends z.ZodType>({
+  tokenArgument,
+  publicToken,
+  ...tool
+}: PublicTokenTool<Input>): Tool {
+  return {
+    ...byAccessKey(tool),
+    publicTokenIn: sent => (sent[tokenArgument] === undefined ? null : publicToken(check(tool.input, sent))),
+  };
+}
+
+const every = (kind: ResourceKind, fields: Fields): KindSelection => ({ of: 'kind', kind, fields });
+const one = (kind: ResourceKind, nameOrId: string, fields: Fields): ItemSelection => ({
+  of: 'item',
   kind,
-  which,
-  depth,
+  nameOrId,
+  fields,
 });
 
 export const tools: readonly Tool[] = [
-  tool({
+  byAccessKey({
     name: 'secrets.list',
     title: 'List secrets',
     description:
-      'Lists the active secrets of the vault. Gives ids and names; values only with namesOnly: false. To use one secret, prefer secrets.get.',
+      'Lists the active secrets of the vault. Returns ids and names; values only with namesOnly: false. To use a single secret, prefer secrets.get.',
     input: contract.listSecrets,
     output: contract.secretList,
-    reads: ({ namesOnly = true }) => ({ detail: list('secret', namesOnly ? 'names' : 'whole') }),
+    reads: ({ namesOnly = true }) => ({ selection: every('secret', namesOnly ? 'names' : 'value') }),
   }),
-  tool({
+  byAccessKey({
     name: 'secrets.get',
     title: 'Get a secret',
     description:
-      'Gets one secret by its exact name: id, name, content type and tags. The value only with includeValue: true; ask for it only when you are about to use it, and don’t repeat it.',
+      'Gets one secret by its exact name: id, name, content type and tags. Includes the value only with includeValue: true; ask for it only when you are about to use it, and don’t repeat it.',
     input: contract.getSecret,
     output: contract.oneSecret,
     reads: ({ name, includeValue = false }) => ({
-      detail: one('secret', name, includeValue ? 'whole' : 'facts'),
+      selection: one('secret', name, includeValue ? 'value' : 'metadata'),
     }),
   }),
-  tool({
+  byAccessKey({
     name: 'secrets.search',
     title: 'Search secrets',
     description:
-      'Finds active secrets by a part of their name, by a tag, or by both. Never gives values; get those one by one with secrets.get.',
+      'Finds active secrets by part of their name, by a tag, or by both. Never returns values; get those one by one with secrets.get.',
     input: contract.searchSecrets,
     output: contract.secretList,
     reads: ({ name, tag }) => {
       if (name === undefined && tag === undefined) throw invalid('name', 'or tag is required');
-      const detail = list('secret', tag === undefined ? 'names' : 'facts');
-      return { detail, pick: answer => matching(answer as SecretList, name, tag) };
+      const selection = every('secret', tag === undefined ? 'names' : 'metadata');
+      return { selection, filter: answer => matching(answer as SecretList, name, tag) };
     },
   }),
-  tool({
+  byAccessKey({
     name: 'keys.list',
     title: 'List keys',
     description:
-      'Lists the vault’s cryptographic keys with type, size and dates, never their material. An expired key is shown as a stub.',
+      'Lists the vault’s cryptographic keys with type, size and dates, but never the keys themselves. An expired key is shown as a stub.',
     input: contract.onlyConnections,
     output: contract.keyList,
-    reads: () => ({ detail: list('key', 'facts') }),
+    reads: () => ({ selection: every('key', 'metadata') }),
   }),
-  tool({
+  byAccessKeyOrPublicToken({
     name: 'keys.get',
     title: 'Get a key',
     description:
-      'Gets one cryptographic key by its id, with its PEM. That may be a private key: where the public half is enough, set preferPublic: true.',
+      'Gets one cryptographic key by its id, with its PEM. That may be a private key: if the public key is enough, set preferPublic: true.',
     input: contract.getKey,
     output: contract.oneKey,
     reads: ({ id, preferPublic = false }) => {
       if (id === undefined) throw invalid('id', 'is required');
-      return { detail: one('key', id, preferPublic ? 'public' : 'whole') };
+      return { selection: one('key', id, preferPublic ? 'public-half' : 'value') };
     },
+    tokenArgument: 'code',
+    publicToken: ({ code, id = null }) => ({ token: code!, keyId: id }),
   }),
-  tool({
+  byAccessKey({
     name: 'certificates.list',
     title: 'List certificates',
     description: 'Lists the vault’s certificates with their expiry. An expired one is shown as a stub.',
     input: contract.onlyConnections,
     output: contract.certificateList,
-    reads: () => ({ detail: list('certificate', 'facts') }),
+    reads: () => ({ selection: every('certificate', 'metadata') }),
   }),
-  tool({
+  byAccessKey({
     name: 'certificates.get',
     title: 'Get a certificate',
     description: 'Gets one certificate by its id, with its chain in PEM form.',
     input: contract.getCertificate,
     output: contract.oneCertificate,
-    reads: ({ id }) => ({ detail: one('certificate', id, 'whole') }),
+    reads: ({ id }) => ({ selection: one('certificate', id, 'value') }),
   }),
-  tool({
+  byAccessKey({
     name: 'vault.describe',
     title: 'Describe the vault',
     description:
-      'Tells which vault this is and what the access key may see of it: kinds, names, limits, expiry. Call it first when a read is refused.',
+      'Describes the vault and what the access key may see in it: resource types, names, limits, expiry. Call it first when a read is refused.',
     input: contract.onlyConnections,
     output: contract.vaultDescription,
-    reads: () => ({ detail: { what: 'vault', kind: 'secret', which: '', depth: 'facts' } }),
+    reads: () => ({ selection: { of: 'access-key' } }),
   }),
 ];
 

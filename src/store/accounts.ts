@@ -2,14 +2,19 @@
  * How members prove who they are: their accounts, passkeys and sessions, the failures that lock an address
  * out, and the challenges that were used. Digests, sealed seeds and public keys only.
  */
-import { type RawBuilder, type Selectable, sql } from 'kysely';
-import { type Engine, type Statement, statement } from './engine.ts';
-import type { Audited, MemberRow } from './organizations.ts';
-import type { AccountTable, PasskeyTable, SessionTable } from './schema.ts';
+
+import type { Selectable } from 'kysely';
+import { publicBytes } from '../bytes.ts';
+import { type Audited, auditedRevision } from './audited.ts';
+import { type Engine, type Statement, statement, UnitsRefused } from './engine.ts';
+import type { MemberRow } from './organizations.ts';
+import { removeRevised, updateRevised } from './revisions.ts';
+import type { AccountTable, LockOutTable, PasskeyTable, SessionTable } from './schema.ts';
 
 export type AccountRow = Selectable<AccountTable>;
 export type PasskeyRow = Selectable<PasskeyTable>;
-export type SessionRow = Selectable<SessionTable>;
+export type DashboardSessionRow = Selectable<SessionTable>;
+export type LockOutRow = Selectable<LockOutTable>;
 
 type Audit<Row> = Row & Audited;
 
@@ -18,13 +23,10 @@ const mostMemberships = 20;
 const attemptsRemembered = 24 * 3_600_000;
 
 export function accounts({ db, commit }: Engine) {
-  const newest = (table: 'members' | 'accounts' | 'passkeys' | 'sessions') =>
-    sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
-      WHERE subject_id = ${sql.ref(`${table}.id`)} AND subject_revision IS NOT NULL)`.as('audited_revision');
-  const members = () => db.selectFrom('members').selectAll('members').select(newest('members'));
-  const rows = () => db.selectFrom('accounts').selectAll('accounts').select(newest('accounts'));
-  const passkeys = () => db.selectFrom('passkeys').selectAll('passkeys').select(newest('passkeys'));
-  const sessions = () => db.selectFrom('sessions').selectAll('sessions').select(newest('sessions'));
+  const members = () => db.selectFrom('members').selectAll('members').select(auditedRevision('members'));
+  const rows = () => db.selectFrom('accounts').selectAll('accounts').select(auditedRevision('accounts'));
+  const passkeys = () => db.selectFrom('passkeys').selectAll('passkeys').select(auditedRevision('passkeys'));
+  const sessions = () => db.selectFrom('sessions').selectAll('sessions').select(auditedRevision('sessions'));
 
   return {
     member: (id: string): Promise<Audit<MemberRow> | undefined> =>
@@ -34,33 +36,24 @@ export function accounts({ db, commit }: Engine) {
     membersByEmail: (emailKey: string): Promise<Audit<MemberRow>[]> =>
       members().where('email_key', '=', emailKey).orderBy('id').limit(mostMemberships).execute(),
 
-    async activeOwners(organizationId: string): Promise<number> {
-      const found = db.selectFrom('members').where('organization_id', '=', organizationId);
-      const { total } = await found
-        .where('role', '=', 'owner')
-        .where('state', '=', 'active')
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      return total;
-    },
-
     account: (id: string): Promise<Audit<AccountRow> | undefined> =>
       rows().where('id', '=', id).executeTakeFirst(),
 
     accountOf: (memberId: string): Promise<Audit<AccountRow> | undefined> =>
       rows().where('member_id', '=', memberId).executeTakeFirst(),
 
+    /** One person may be a member of several organizations; the oldest account comes first. */
+    accountsOfIdentity: (issuer: string, subject: string): Promise<Audit<AccountRow>[]> =>
+      rows()
+        .where('oidc_issuer', '=', issuer)
+        .where('oidc_subject', '=', subject)
+        .orderBy('id')
+        .limit(mostMemberships)
+        .execute(),
+
     insertAccount: (row: AccountRow): Statement => statement(db.insertInto('accounts').values(row)),
 
-    updateAccount: (row: AccountRow): Statement =>
-      statement(
-        db
-          .updateTable('accounts')
-          .set(row)
-          .where('id', '=', row.id)
-          .where('revision', '=', row.revision - 1),
-        { expect: 1 },
-      ),
+    updateAccount: (row: AccountRow): Statement => updateRevised(db, 'accounts', row),
 
     passkeysOf: (memberId: string): Promise<Audit<PasskeyRow>[]> =>
       passkeys().where('member_id', '=', memberId).orderBy('id').execute(),
@@ -70,50 +63,28 @@ export function accounts({ db, commit }: Engine) {
 
     insertPasskey: (row: PasskeyRow): Statement => statement(db.insertInto('passkeys').values(row)),
 
-    updatePasskey: (row: PasskeyRow): Statement =>
-      statement(
-        db
-          .updateTable('passkeys')
-          .set(row)
-          .where('id', '=', row.id)
-          .where('revision', '=', row.revision - 1),
-        { expect: 1 },
-      ),
+    updatePasskey: (row: PasskeyRow): Statement => updateRevised(db, 'passkeys', row),
 
     notePasskeyUse: (id: string, used_at: number): Statement =>
       statement(db.updateTable('passkeys').set({ used_at }).where('id', '=', id)),
 
-    removePasskey: ({ id, revision }: PasskeyRow): Statement =>
-      statement(db.deleteFrom('passkeys').where('id', '=', id).where('revision', '=', revision), {
-        expect: 1,
-      }),
+    removePasskey: (row: PasskeyRow): Statement => removeRevised(db, 'passkeys', row),
 
-    session: (id: string): Promise<Audit<SessionRow> | undefined> =>
+    session: (id: string): Promise<Audit<DashboardSessionRow> | undefined> =>
       sessions().where('id', '=', id).executeTakeFirst(),
 
-    sessionsOf: (memberId: string): Promise<Audit<SessionRow>[]> =>
+    sessionsOf: (memberId: string): Promise<Audit<DashboardSessionRow>[]> =>
       sessions().where('member_id', '=', memberId).orderBy('id', 'desc').execute(),
 
-    insertSession: (row: SessionRow): Statement => statement(db.insertInto('sessions').values(row)),
+    insertSession: (row: DashboardSessionRow): Statement => statement(db.insertInto('sessions').values(row)),
 
-    /** When it was used is noted beside its changes, so an update leaves that alone. */
-    updateSession: ({ used_at, ...row }: SessionRow): Statement =>
-      statement(
-        db
-          .updateTable('sessions')
-          .set(row)
-          .where('id', '=', row.id)
-          .where('revision', '=', row.revision - 1),
-        { expect: 1 },
-      ),
+    updateSession: (row: DashboardSessionRow): Statement => updateRevised(db, 'sessions', row),
 
-    removeSession: ({ id, revision }: SessionRow): Statement =>
-      statement(db.deleteFrom('sessions').where('id', '=', id).where('revision', '=', revision), {
-        expect: 1,
-      }),
+    removeSession: (row: DashboardSessionRow): Statement => removeRevised(db, 'sessions', row),
 
     /** Whether or not somebody else was faster. */
-    dropSession: ({ id }: SessionRow): Statement => statement(db.deleteFrom('sessions').where('id', '=', id)),
+    dropSession: ({ id }: DashboardSessionRow): Statement =>
+      statement(db.deleteFrom('sessions').where('id', '=', id)),
 
     removeSessionsOf: (memberId: string): Statement =>
       statement(db.deleteFrom('sessions').where('member_id', '=', memberId)),
@@ -124,60 +95,51 @@ export function accounts({ db, commit }: Engine) {
     removeSessionsBefore: (created: number): Statement =>
       statement(db.deleteFrom('sessions').where('created_at', '<', created)),
 
-    async noteSessionUse(id: string, used_at: number): Promise<void> {
+    /** Changes nothing where the row has changed otherwise meanwhile, or was used later. */
+    async noteSessionUse({ id, revision, used_at, stamp }: DashboardSessionRow): Promise<void> {
       const note = db
         .updateTable('sessions')
-        .set({ used_at })
+        .set({ used_at, stamp })
         .where('id', '=', id)
+        .where('revision', '=', revision)
         .where('used_at', '<', used_at);
       await commit([{ statements: [statement(note)] }]);
     },
 
-    /**
-     * Counts an attempt before it is made, unless the subject is locked out: then nothing is counted and the
-     * moment at which it may try again comes back. Attempts made at once are counted one after another.
-     */
-    async takeAttempt(subject: string, now: number, waits: readonly number[]): Promise<number | null> {
-      const wait = waitOf(waits);
-      const forget = db.deleteFrom('lock_outs').where('last_at', '<', now - attemptsRemembered);
-      const upsert = db
-        .insertInto('lock_outs')
-        .values({ subject, failures: 1, last_at: now })
-        .onConflict(on =>
-          on
-            .column('subject')
-            .doUpdateSet({ failures: sql`lock_outs.failures + 1`, last_at: now })
-            .where(sql<boolean>`lock_outs.last_at + ${wait} <= ${now}`),
-        )
-        .returning('failures');
-      const statements = [statement(forget), statement(upsert, { returning: true })];
-      const [rows] = await commit([{ statements }]);
-      if (rows![0]!.length > 0) return null;
-      const row = await db
-        .selectFrom('lock_outs')
-        .select(sql<number>`last_at + ${wait}`.as('until'))
-        .where('subject', '=', subject)
-        .executeTakeFirst();
-      return row === undefined ? null : Number(row.until);
+    attempts: (subject: string): Promise<LockOutRow | undefined> =>
+      db.selectFrom('lock_outs').selectAll().where('subject', '=', subject).executeTakeFirst(),
+
+    /** Counts an attempt; false where somebody else counted one since `before` was read. */
+    async countAttempt(before: LockOutRow | undefined, after: LockOutRow): Promise<boolean> {
+      const forget = db.deleteFrom('lock_outs').where('last_at', '<', after.last_at - attemptsRemembered);
+      const count =
+        before === undefined
+          ? db.insertInto('lock_outs').values(after)
+          : db
+              .updateTable('lock_outs')
+              .set(after)
+              .where('subject', '=', before.subject)
+              .where('stamp', '=', before.stamp);
+      try {
+        await commit([{ statements: [statement(count, { expect: 1 }), statement(forget)] }]);
+        return true;
+      } catch (error) {
+        if (error instanceof UnitsRefused) return false;
+        throw error;
+      }
     },
 
     clearAttempts: (subject: string): Statement =>
       statement(db.deleteFrom('lock_outs').where('subject', '=', subject)),
 
     /** Refused as taken where the challenge was used before. */
-    useChallenge: (challenge: string, expires_at: number, now: number): Statement[] => [
+    spendChallenge: (challenge: string, expires_at: number, now: number): Statement[] => [
       statement(db.deleteFrom('used_challenges').where('expires_at', '<', now)),
       statement(db.insertInto('used_challenges').values({ challenge, expires_at })),
     ],
 
     /** Refused as taken where it was done before, by whomever. */
     doOnce: (key: string): Statement =>
-      statement(db.insertInto('meta').values({ key, value: Buffer.from('done') })),
+      statement(db.insertInto('meta').values({ key, value: publicBytes(Buffer.from('done')) })),
   };
-}
-
-/** How long to wait after so many failures: the last of the list from then on. */
-function waitOf(waits: readonly number[]): RawBuilder<number> {
-  const cases = waits.map((wait, failures) => sql`WHEN ${sql.lit(failures)} THEN ${sql.lit(wait)}`);
-  return sql<number>`CASE lock_outs.failures ${sql.join(cases, sql` `)} ELSE ${sql.lit(waits.at(-1)!)} END`;
 }

@@ -1,8 +1,10 @@
 /** API keys, vault access keys and public tokens: their records and digests, never the tokens. */
 import { type Selectable, sql } from 'kysely';
+import { type Audited, auditedRevision } from './audited.ts';
 import { type Engine, type Statement, statement } from './engine.ts';
-import type { Audited } from './organizations.ts';
-import { containing, offsetOf, type Page, type PageOf } from './page.ts';
+import { containing, type Page, type PageOf, pageOf } from './page.ts';
+import { preparedRead } from './prepared.ts';
+import { updateRevised } from './revisions.ts';
 import type { CredentialTable } from './schema.ts';
 
 export type CredentialRow = Selectable<CredentialTable>;
@@ -13,27 +15,29 @@ export interface CredentialFilter {
   readonly kind: string;
   readonly vaultIds?: readonly string[] | undefined;
   readonly keyId?: string | undefined;
+  readonly identityId?: string | undefined;
   readonly q?: string | undefined;
 }
 
-/** Of what was purged nothing is left to open, so its credentials are as good as revoked: nobody lists them any more. */
+/**
+ * Of what was purged nothing is left to open, so its credentials are as good as revoked: nobody lists them any more. Nor
+ * those of an identity that is gone, or an access key that it was given before it changed.
+ */
 export const opensSomething = sql<boolean>`(credentials.vault_id IS NULL OR EXISTS (SELECT 1 FROM resources
-  WHERE resources.id = coalesce(credentials.key_id, credentials.vault_id)))`;
+  WHERE resources.id = coalesce(credentials.key_id, credentials.vault_id)))
+  AND (credentials.identity_id IS NULL OR EXISTS (SELECT 1 FROM identities
+  WHERE identities.id = credentials.identity_id
+  AND identities.revision = coalesce(credentials.identity_revision, identities.revision)))`;
 
-export function credentials({ db, commit }: Engine) {
-  const audited = () =>
-    db
-      .selectFrom('credentials')
-      .selectAll('credentials')
-      .select(
-        sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
-          WHERE subject_id = credentials.id AND subject_revision IS NOT NULL)`.as('audited_revision'),
-      );
+export function credentials({ db, lists, commit }: Engine) {
+  const audited = (from = db) =>
+    from.selectFrom('credentials').selectAll('credentials').select(auditedRevision('credentials'));
+
+  const byId = preparedRead(db, ({ id }: { id: string }) => audited().where('id', '=', id));
 
   return {
     /** Revoked ones too: that it was revoked is for the reader of the row to see. */
-    byId: (id: string): Promise<AuditedCredential | undefined> =>
-      audited().where('id', '=', id).executeTakeFirst(),
+    byId: async (id: string): Promise<AuditedCredential | undefined> => (await byId({ id }))[0],
 
     living: (organizationId: string, kind: string, id: string): Promise<AuditedCredential | undefined> =>
       audited()
@@ -44,38 +48,61 @@ export function credentials({ db, commit }: Engine) {
         .where(opensSomething)
         .executeTakeFirst(),
 
+    /** Those of one kind that open a vault, or something in it. */
+    ofVault: (organizationId: string, kind: string, vaultId: string): Promise<AuditedCredential[]> =>
+      audited()
+        .where('organization_id', '=', organizationId)
+        .where('kind', '=', kind)
+        .where('vault_id', '=', vaultId)
+        .where('revoked_at', 'is', null)
+        .execute(),
+
+    /** The living API keys that a member created, or that were given to them. */
+    createdBy: (organizationId: string, kind: string, memberId: string): Promise<AuditedCredential[]> =>
+      audited()
+        .where('organization_id', '=', organizationId)
+        .where('kind', '=', kind)
+        .where('created_by', '=', memberId)
+        .where('revoked_at', 'is', null)
+        .orderBy('id', 'desc')
+        .execute(),
+
     async page(filter: CredentialFilter, page: Page): Promise<PageOf<AuditedCredential>> {
-      let found = audited()
+      let found = audited(lists)
         .where('organization_id', '=', filter.organizationId)
         .where('kind', '=', filter.kind)
         .where('revoked_at', 'is', null)
         .where(opensSomething);
       if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
       if (filter.keyId !== undefined) found = found.where('key_id', '=', filter.keyId);
+      if (filter.identityId !== undefined) found = found.where('identity_id', '=', filter.identityId);
       if (filter.q !== undefined) {
         found = found.where(sql<boolean>`name_search LIKE ${containing(filter.q)} ESCAPE '\\'`);
       }
-      if (page.asOf !== undefined) found = found.where('id', '<=', page.asOf);
-      const { total } = await found
-        .clearSelect()
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      const rows = await found.orderBy('id', 'desc').limit(page.limit).offset(offsetOf(page)).execute();
-      return { rows, total };
+      return pageOf(found, page);
     },
 
     insert: (row: CredentialRow): Statement => statement(db.insertInto('credentials').values(row)),
 
     /** When it was last used is noted beside the row's changes, so an update leaves that alone. */
-    update: ({ last_used_at, ...row }: CredentialRow): Statement =>
-      statement(
-        db
-          .updateTable('credentials')
-          .set(row)
-          .where('id', '=', row.id)
-          .where('revision', '=', row.revision - 1),
-        { expect: 1 },
-      ),
+    update: ({ last_used_at, ...row }: CredentialRow): Statement => updateRevised(db, 'credentials', row),
+
+    /** Of one that is used in the unit itself. */
+    usedAt: (id: string, last_used_at: number): Statement =>
+      statement(db.updateTable('credentials').set({ last_used_at }).where('id', '=', id)),
+
+    /** Removes access keys that were given to identities and have expired; says how many. */
+    async forgetMinted(expiredBefore: number, limit: number): Promise<number> {
+      const expired = db
+        .selectFrom('credentials')
+        .select('id')
+        .where('identity_revision', 'is not', null)
+        .where('expiration_date', '<', expiredBefore)
+        .limit(limit);
+      const remove = db.deleteFrom('credentials').where('id', 'in', expired).returning('id');
+      const [rows] = await commit([{ statements: [statement(remove, { returning: true })] }]);
+      return rows![0]!.length;
+    },
 
     async noteUse(used: ReadonlyMap<string, number>): Promise<void> {
       // In the order of ids, so that two replicas never wait for each other.

@@ -1,7 +1,9 @@
 /** Deliveries: one for each event and webhook that asked for it, with what became of every attempt. */
+
 import { type Selectable, sql } from 'kysely';
+import type { Stamp } from '../bytes.ts';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
-import { offsetOf, type Page, type PageOf } from './page.ts';
+import { type Page, type PageOf, pageOf } from './page.ts';
 import type { DeliveryTable } from './schema.ts';
 
 export type DeliveryRow = Selectable<DeliveryTable>;
@@ -10,7 +12,7 @@ export type DeliveryRow = Selectable<DeliveryTable>;
 export interface DueDelivery extends DeliveryRow {
   readonly payload: string;
   readonly event_created_at: number;
-  readonly event_stamp: Uint8Array;
+  readonly event_stamp: Stamp;
 }
 
 export interface DeliveryFilter {
@@ -42,7 +44,7 @@ const columns: Columns<'deliveries'> = {
   created_at: 'bigint',
 };
 
-export function deliveries({ db, commit, insertMany }: Engine) {
+export function deliveries({ db, lists, commit, insertingInto }: Engine) {
   // Built once: at a thousand deliveries a second, building it each time would cost more than running it.
   let settling: string | undefined;
   const settlingSql = () =>
@@ -55,7 +57,7 @@ export function deliveries({ db, commit, insertMany }: Engine) {
     ).sql;
 
   return {
-    addAll: (rows: readonly DeliveryRow[]): Statement => insertMany('deliveries', columns, rows),
+    addAll: insertingInto('deliveries', columns),
 
     byId: (organizationId: string, id: string): Promise<DeliveryRow | undefined> =>
       db
@@ -66,21 +68,25 @@ export function deliveries({ db, commit, insertMany }: Engine) {
         .executeTakeFirst(),
 
     async page(filter: DeliveryFilter, page: Page): Promise<PageOf<DeliveryRow>> {
-      let found = db.selectFrom('deliveries').where('organization_id', '=', filter.organizationId);
+      let found = lists
+        .selectFrom('deliveries')
+        .selectAll()
+        .where('organization_id', '=', filter.organizationId);
       if (filter.webhookId !== undefined) found = found.where('webhook_id', '=', filter.webhookId);
       if (filter.event !== undefined) found = found.where('event', '=', filter.event);
       if (filter.state !== undefined) found = found.where('state', '=', filter.state);
-      if (page.asOf !== undefined) found = found.where('id', '<=', page.asOf);
-      const { total } = await found
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      const rows = await found
-        .selectAll()
-        .orderBy('id', 'desc')
-        .limit(page.limit)
-        .offset(offsetOf(page))
+      return pageOf(found, page);
+    },
+
+    /** How many there are that wait, or were given up, of all organizations together. */
+    async byState(): Promise<ReadonlyMap<string, number>> {
+      const rows = await lists
+        .selectFrom('deliveries')
+        .select(['state', eb => eb.fn.countAll<number>().as('count')])
+        .where('state', 'in', ['pending', 'dead'])
+        .groupBy('state')
         .execute();
-      return { rows, total };
+      return new Map(rows.map(({ state, count }) => [state, Number(count)]));
     },
 
     /** Fresh ones first, in the order of their events; then those whose time to be tried again has come. */

@@ -2,19 +2,28 @@
  * What an engine offers to the nouns of the store. Writing is done with units: lists of statements that take
  * effect together or not at all. A unit is data, so it can cross to a writer thread, be grouped with others
  * into one sync to disk, and be tried again. Nothing is decided between two statements of a unit; where a
- * statement depends on what is stored, it says so (`expect`), and the unit is refused when it isn't so.
+ * statement depends on what is stored, it says so (`expect`), and the unit is refused when it isn't so. What the
+ * whole unit depends on is a statement of its own, which only looks (`unless`).
  */
-import type { Compilable, Kysely } from 'kysely';
+
+import type { MessagePort } from 'node:worker_threads';
+import type { Compilable, Insertable, Kysely } from 'kysely';
+import type { Sealed } from '../bytes.ts';
 import { invalid } from '../contract/errors.ts';
 import type { Schema } from './schema.ts';
 
-export interface Statement {
+export interface Statement extends StatementOptions {
   readonly sql: string;
   readonly parameters: readonly unknown[];
-  /** Many rows of parameters in place of the one, each as JSON, for an engine that runs the statement with each of them. */
-  readonly rows?: readonly string[];
+  /** Rows of parameters in place of the one, as one text, for an engine that runs the statement with each of them. */
+  readonly rows?: string;
+}
+
+export interface StatementOptions {
   /** How many rows must change; another number refuses the unit as stale. */
   readonly expect?: number;
+  /** A condition: it changes nothing, and where it finds no row the unit is refused as this. */
+  readonly unless?: Refusal;
   /** Whether rows come back from it. */
   readonly returning?: boolean;
 }
@@ -30,8 +39,21 @@ export interface Unit {
 /** The rows that a unit's returning statements gave, statement by statement. */
 export type UnitRows = readonly (readonly Record<string, unknown>[])[];
 
-/** `stale`: what a statement expected was not there. `taken`: a unique name is in use. */
-export type Refusal = 'stale' | 'taken';
+/**
+ * `stale`: what a statement expected was not there. `taken`: a unique name is in use. `unauthorized`: what the caller's
+ * authority rests on is not as it was. `ownerless`: no owner would be left.
+ */
+export type Refusal = 'stale' | 'taken' | 'unauthorized' | 'ownerless';
+
+/** Thrown by a statement, to undo its unit. */
+export class Refused extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal);
+    this.refusal = refusal;
+  }
+}
 
 /** Nothing of the submission was stored, because of these units of it. The others may be submitted again. */
 export class UnitsRefused extends Error {
@@ -59,38 +81,81 @@ export type Commit = (units: readonly Unit[], options?: CommitOptions) => Promis
 
 export interface Engine {
   readonly name: 'sqlite' | 'postgres';
-  /** Whether requests are written down here by this process alone. */
+  /** Whether this is the only connection by which requests are written down. */
   readonly isSole: boolean;
-  /** Builds statements, and runs reads on connections of their own. */
+  /** Builds statements, and runs reads on connections of their own: what a key finds, or a few rows beside each other. */
   readonly db: Kysely<Schema>;
+  /**
+   * Runs reads whose work grows with what is stored: pages, searches, totals. However long one takes, the thread that
+   * serves goes on.
+   */
+  readonly lists: Kysely<Schema>;
   /** Durable when it resolves. Throws `UnitsRefused`, or `Failure` UNAVAILABLE; then nothing was kept. */
   commit: Commit;
-  /** Any number of rows of texts and numbers, in their order, by one statement. */
-  insertMany<T extends keyof Schema>(
+  /** Prepares a statement that inserts any number of rows, in their order. */
+  insertingInto<T extends keyof Schema>(
     table: T,
     columns: Columns<T>,
-    rows: readonly Readonly<Record<string, unknown>>[],
     /** What is done about a row that is there already, in SQL. */
     onConflict?: string,
-  ): Statement;
-  /** Called after each commit here, and for those of other processes as soon as they are known. */
+  ): InsertMany<T>;
+  /** Called after each commit here, and for those of others as soon as they are known. */
   onChange(listener: ChangeListener): void;
+  /** Another thread of this process committed a change. */
+  hear(touched: readonly string[]): void;
   /** Whether changes by others are being heard. While they are not, nothing kept may be trusted. */
   hearsChanges(): boolean;
-  /** Resolves where a read would succeed right now. */
-  ping(): Promise<void>;
+  /** A way to the one that writes, for another thread of this process; where every connection may write there is none. */
+  writerPort?(): MessagePort;
   close(): Promise<void>;
 }
 
+/** Over what can be read, and takes no change. The builder closes nothing that it was never asked to use, so we do. */
+export function readingEngine(
+  name: Engine['name'],
+  db: Kysely<Schema>,
+  disconnect: () => Promise<void>,
+): Engine {
+  const refuse = () => {
+    throw new Error('what is read here can’t be written');
+  };
+  return {
+    name,
+    isSole: false,
+    db,
+    lists: db,
+    commit: async () => refuse(),
+    insertingInto: () => refuse,
+    onChange: refuse,
+    hear: refuse,
+    hearsChanges: () => false,
+    close: async () => {
+      await db.destroy();
+      await disconnect();
+    },
+  };
+}
+
+/** What is found in a database that is not opened: whether it has our tables, and the keyring. */
+export type Peeked =
+  | { readonly isEmpty: true; readonly keyring?: undefined }
+  | { readonly isEmpty: false; readonly keyring: Sealed | undefined };
+
+/** The row of `meta` that holds the keyring. */
+export const keyringRow = 'keyring';
+
 /** A table's columns in a fixed order, each with its type on PostgreSQL; those that fill themselves are left out. */
 export type Columns<T extends keyof Schema> = Readonly<
-  Record<Exclude<keyof Schema[T] & string, 'position'>, string>
+  Record<Exclude<keyof Insertable<Schema[T]> & string, 'position'>, string>
 >;
 
-export function statement(
-  query: Compilable,
-  options: { readonly expect?: number; readonly returning?: boolean } = {},
-): Statement {
+export type InsertMany<T extends keyof Schema> = (
+  rows: readonly Readonly<
+    Required<Pick<Insertable<Schema[T]>, keyof Columns<T> & keyof Insertable<Schema[T]>>>
+  >[],
+) => Statement;
+
+export function statement(query: Compilable, options: StatementOptions = {}): Statement {
   const { sql, parameters } = query.compile();
   refuseNul(parameters);
   return { sql, parameters, ...options };
@@ -118,7 +183,7 @@ export function touchedBy(units: readonly Unit[]): string[] {
 export function refuseNul(parameters: readonly unknown[]): void {
   for (const parameter of parameters) {
     if (typeof parameter === 'string' && parameter.includes('\0')) {
-      throw invalid('', 'text must not hold the character NUL');
+      throw invalid('', 'text must not contain the character NUL');
     }
     if (Array.isArray(parameter)) refuseNul(parameter);
   }

@@ -1,21 +1,27 @@
 /** Requests counted in windows of a minute, exactly, over all replicas. */
 import { sql } from 'kysely';
 import { type Engine, statement } from './engine.ts';
+import { prepared } from './prepared.ts';
 
 export function limits({ db, commit }: Engine) {
-  return {
-    /** Counts requests of a subject in a window, and says how many there are now. */
-    async take(subjectId: string, windowStart: number, requests: number): Promise<number> {
-      const upsert = db
+  const add = prepared<{ subjectId: string; windowStart: number; requests: number }>(
+    ({ subjectId, windowStart, requests }) =>
+      db
         .insertInto('rate_windows')
         .values({ subject_id: subjectId, window_start: windowStart, count: requests })
         .onConflict(on =>
           on
             .columns(['subject_id', 'window_start'])
-            .doUpdateSet({ count: sql`rate_windows.count + ${requests}` }),
+            .doUpdateSet({ count: sql`rate_windows.count + excluded.count` }),
         )
-        .returning('count');
-      const [rows] = await commit([{ statements: [statement(upsert, { returning: true })] }]);
+        .returning('count'),
+    { returning: true },
+  );
+
+  return {
+    /** Counts requests of a subject in a window, and says how many there are now. */
+    async take(subjectId: string, windowStart: number, requests: number): Promise<number> {
+      const [rows] = await commit([{ statements: [add({ subjectId, windowStart, requests })] }]);
       return Number(rows![0]![0]!.count);
     },
 

@@ -1,10 +1,12 @@
 /** The audit log, the heads of both logs' chains, how long each organization's logs are, and signed checkpoints. */
-import type { Selectable } from 'kysely';
+import type { Insertable, Selectable } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
-import { offsetOf, type Page, type PageOf } from './page.ts';
+import { countOf, offsetOf, type Page, type PageOf } from './page.ts';
 import type { AuditLogTable, CheckpointTable, LogCountTable, LogHeadTable } from './schema.ts';
 
 export type AuditLogRow = Omit<Selectable<AuditLogTable>, 'position'>;
+/** What is written of an entry. */
+export type NewAuditRow = Omit<Insertable<AuditLogTable>, 'position'>;
 export type PlacedAuditRow = Selectable<AuditLogTable>;
 export type LogHeadRow = Selectable<LogHeadTable>;
 export type LogCountRow = Selectable<LogCountTable>;
@@ -22,21 +24,17 @@ export interface AuditFilter {
 
 const auditColumns: Columns<'audit_logs'> = {
   id: 'uuid',
-  organization_id: 'uuid',
   writer: 'uuid',
   seq: 'bigint',
   entry: 'text',
   hash: 'text',
   mark: 'text',
-  action: 'text',
-  subject_id: 'uuid',
-  subject_revision: 'integer',
 };
 const countColumns: Columns<'log_counts'> = { organization_id: 'uuid', stream: 'text', total: 'bigint' };
 const addToCount =
   'ON CONFLICT (organization_id, stream) DO UPDATE SET total = log_counts.total + excluded.total';
 
-export function logs({ db, insertMany }: Engine) {
+export function logs({ db, lists, insertingInto }: Engine) {
   // It goes with every group of entries, so it is built once and only its parameters change.
   const headSql = db
     .insertInto('log_heads')
@@ -49,9 +47,10 @@ export function logs({ db, insertMany }: Engine) {
       })),
     )
     .compile().sql;
+  const addToCounts = insertingInto('log_counts', countColumns, addToCount);
 
   function audits(filter: AuditFilter) {
-    let found = db.selectFrom('audit_logs').where('organization_id', '=', filter.organizationId);
+    let found = lists.selectFrom('audit_logs').where('organization_id', '=', filter.organizationId);
     if (filter.action !== undefined) found = found.where('action', '=', filter.action);
     if (filter.subjectId !== undefined) found = found.where('subject_id', '=', filter.subjectId);
     if (filter.fromId !== undefined) found = found.where('id', '>=', filter.fromId);
@@ -63,7 +62,7 @@ export function logs({ db, insertMany }: Engine) {
     /** Entries of an organization that are kept. */
     total: (organizationId: string, stream: Stream) => totalOf(db, organizationId, stream),
 
-    appendAudits: (rows: readonly AuditLogRow[]): Statement => insertMany('audit_logs', auditColumns, rows),
+    appendAudits: insertingInto('audit_logs', auditColumns),
 
     setHead: ({ writer, stream, seq, hash, mark }: LogHeadRow): Statement => ({
       sql: headSql,
@@ -72,12 +71,7 @@ export function logs({ db, insertMany }: Engine) {
 
     /** Adds to the totals. In the order of ids, so that two replicas never wait for each other. */
     count: (changes: readonly LogCountRow[]): Statement =>
-      insertMany(
-        'log_counts',
-        countColumns,
-        changes.toSorted((a, b) => (a.organization_id < b.organization_id ? -1 : 1)),
-        addToCount,
-      ),
+      addToCounts(changes.toSorted((a, b) => (a.organization_id < b.organization_id ? -1 : 1))),
 
     async auditPage(filter: AuditFilter, page: Page): Promise<PageOf<AuditLogRow>> {
       const found = audits(filter);
@@ -88,10 +82,7 @@ export function logs({ db, insertMany }: Engine) {
         .offset(offsetOf(page))
         .execute();
       if (!isNarrowed(filter)) return { rows, total: await totalOf(db, filter.organizationId, 'audit') };
-      const counted = await found
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      return { rows, total: counted.total };
+      return { rows, total: await countOf(found) };
     },
 
     /** The newest that a filter finds. */

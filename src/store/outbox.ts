@@ -1,6 +1,7 @@
 /** Events, stored with the change that they tell of, and delivered later; and what was told about expiries. */
 import { type Selectable, sql } from 'kysely';
-import { type Engine, type Statement, statement } from './engine.ts';
+import { auditedRevision } from './audited.ts';
+import { type Columns, type Engine, type Statement, statement } from './engine.ts';
 import type { AuditedResource } from './resources.ts';
 import type { EventTable, ExpiryNoticeTable } from './schema.ts';
 
@@ -15,15 +16,25 @@ export interface ExpiryWindow {
   readonly from: { readonly expiration_date: number; readonly id: string } | null;
 }
 
-export function outbox({ db, commit }: Engine) {
+const columns: Columns<'events'> = {
+  id: 'uuid',
+  organization_id: 'uuid',
+  vault_id: 'uuid',
+  resource_id: 'uuid',
+  type: 'text',
+  payload: 'text',
+  created_at: 'bigint',
+  fanned: 'integer',
+  stamp: 'bytea',
+};
+
+export function outbox({ db, commit, insertingInto }: Engine) {
+  const addAll = insertingInto('events', columns);
   const expiring = () =>
     db
       .selectFrom('resources')
       .selectAll('resources')
-      .select(
-        sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
-          WHERE subject_id = resources.id AND subject_revision IS NOT NULL)`.as('audited_revision'),
-      )
+      .select(auditedRevision('resources'))
       .where('deleted_at', 'is', null)
       .where('enabled', '=', 1)
       .where('expiration_date', 'is not', null)
@@ -33,7 +44,7 @@ export function outbox({ db, commit }: Engine) {
       );
 
   return {
-    add: (row: EventRow): Statement => statement(db.insertInto('events').values(row)),
+    add: (...rows: readonly EventRow[]): Statement => addAll(rows),
 
     /** The oldest whose deliveries are not made yet. */
     toFanOut: (limit: number): Promise<StoredEvent[]> =>

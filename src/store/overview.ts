@@ -1,7 +1,9 @@
 /** What the overview shows: requests counted by the hour, what expires, and what nobody uses. */
 import { type Selectable, sql } from 'kysely';
-import { opensSomething } from './credentials.ts';
+import { auditedRevision } from './audited.ts';
+import { type AuditedCredential, opensSomething } from './credentials.ts';
 import { type Engine, type Statement, statement } from './engine.ts';
+import type { AuditedResource } from './resources.ts';
 import type { LogHourTable } from './schema.ts';
 
 export type LogHourRow = Selectable<LogHourTable>;
@@ -15,17 +17,8 @@ export interface HourFilter {
 
 export interface Busy {
   readonly subject: string;
-  readonly name: string | null;
   readonly successes: number;
   readonly failures: number;
-}
-
-export interface Expiring {
-  readonly id: string;
-  readonly type: string;
-  readonly name: string;
-  readonly vault_id: string | null;
-  readonly expires_at: number;
 }
 
 export interface WebhookHealth {
@@ -34,18 +27,9 @@ export interface WebhookHealth {
   readonly disabled: number;
 }
 
-export interface Unused {
-  readonly id: string;
-  readonly type: string;
-  readonly name: string;
-  readonly vault_id: string | null;
-  readonly last_used_at: number | null;
-}
-
-export function overview({ db, name: engine }: Engine) {
-  /** Ids are text among the counters, and of a type of their own elsewhere on PostgreSQL. */
-  const subjectId =
-    engine === 'postgres' ? sql<string>`log_hours.subject::uuid` : sql<string>`log_hours.subject`;
+export function overview({ lists: db }: Engine) {
+  const resources = () => db.selectFrom('resources').selectAll().select(auditedRevision('resources'));
+  const credentials = () => db.selectFrom('credentials').selectAll().select(auditedRevision('credentials'));
 
   function hours({ organizationId, kind, from, subjects }: HourFilter) {
     const found = db
@@ -81,13 +65,10 @@ export function overview({ db, name: engine }: Engine) {
     byHour: (filter: HourFilter): Promise<{ hour: number; successes: number; failures: number }[]> =>
       hours(filter).select('hour').select(sums).groupBy('hour').orderBy('hour').execute(),
 
-    /** The busiest first, by their names where they still live. */
-    busiest: (filter: HourFilter, table: 'resources' | 'credentials', limit: number): Promise<Busy[]> =>
+    /** The busiest first. */
+    busiest: (filter: HourFilter, limit: number): Promise<Busy[]> =>
       hours(filter)
-        .select([
-          'subject',
-          sql<string | null>`(SELECT name FROM ${sql.table(table)} WHERE id = ${subjectId})`.as('name'),
-        ])
+        .select('subject')
         .select(sums)
         .groupBy('subject')
         .orderBy(sql`sum(successes) + sum(failures)`, 'desc')
@@ -108,9 +89,8 @@ export function overview({ db, name: engine }: Engine) {
       vaultIds: readonly string[] | null,
       period: { readonly from: number; readonly to: number },
       limit: number,
-    ): Promise<Expiring[]> => {
-      let found = db
-        .selectFrom('resources')
+    ): Promise<AuditedResource[]> => {
+      let found = resources()
         .where('organization_id', '=', organizationId)
         .where('type', 'in', [...types])
         .where('deleted_at', 'is', null)
@@ -126,12 +106,19 @@ export function overview({ db, name: engine }: Engine) {
           ),
         );
       if (vaultIds !== null) found = found.where('vault_id', 'in', [...vaultIds]);
-      return found
-        .select(['id', 'type', 'name', 'vault_id', 'expiration_date as expires_at'])
-        .orderBy('expiration_date')
-        .limit(limit)
-        .$narrowType<{ expires_at: number }>()
-        .execute();
+      return found.orderBy('expiration_date').limit(limit).execute();
+    },
+
+    /** Of all organizations together. */
+    async expiringWithin({ from, to }: { readonly from: number; readonly to: number }): Promise<number> {
+      const { count } = await db
+        .selectFrom('resources')
+        .select(eb => eb.fn.countAll<number>().as('count'))
+        .where('deleted_at', 'is', null)
+        .where('expiration_date', '>', from)
+        .where('expiration_date', '<=', to)
+        .executeTakeFirstOrThrow();
+      return Number(count);
     },
 
     expiringCredentials: (
@@ -139,19 +126,16 @@ export function overview({ db, name: engine }: Engine) {
       kinds: readonly string[],
       period: { readonly from: number; readonly to: number },
       limit: number,
-    ): Promise<Expiring[]> =>
-      db
-        .selectFrom('credentials')
+    ): Promise<AuditedCredential[]> =>
+      credentials()
         .where('organization_id', '=', organizationId)
         .where('kind', 'in', [...kinds])
         .where('revoked_at', 'is', null)
         .where(opensSomething)
         .where('expiration_date', '>', period.from)
         .where('expiration_date', '<=', period.to)
-        .select(['id', 'kind as type', 'name', 'vault_id', 'expiration_date as expires_at'])
         .orderBy('expiration_date')
         .limit(limit)
-        .$narrowType<{ expires_at: number }>()
         .execute(),
 
     /** Made before that moment, and not used since. */
@@ -160,16 +144,14 @@ export function overview({ db, name: engine }: Engine) {
       kinds: readonly string[],
       moment: number,
       limit: number,
-    ): Promise<Unused[]> =>
-      db
-        .selectFrom('credentials')
+    ): Promise<AuditedCredential[]> =>
+      credentials()
         .where('organization_id', '=', organizationId)
         .where('kind', 'in', [...kinds])
         .where('revoked_at', 'is', null)
         .where(opensSomething)
         .where('created_at', '<', moment)
         .where(eb => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment)]))
-        .select(['id', 'kind as type', 'name', 'vault_id', 'last_used_at'])
         .orderBy('id')
         .limit(limit)
         .execute(),

@@ -1,7 +1,8 @@
 /**
  * PostgreSQL: for several replicas over one database. All that is peculiar to it is in this file.
  * A server that is away means UNAVAILABLE within seconds, never a hang, and the pool finds it again by
- * itself. Commits by other replicas are heard by LISTEN; while that ear is deaf, `hearsChanges` says so.
+ * itself. Commits by other replicas are heard by LISTEN; while that connection is deaf, `hearsChanges` says so. Every commit
+ * is durable when it is acknowledged, also where the server's default is another; a server that can't is refused.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
@@ -10,7 +11,11 @@ import { Failure } from '../contract/errors.ts';
 import {
   Announcer,
   type Engine,
+  keyringRow,
+  type Peeked,
   type Refusal,
+  Refused,
+  readingEngine,
   refuseNul,
   type Statement,
   touchedBy,
@@ -18,9 +23,12 @@ import {
   type UnitRows,
   UnitsRefused,
 } from './engine.ts';
-import { migrate } from './migrations/migrations.ts';
-import { ChangeEar, cut } from './postgres-ear.ts';
+import { isBehind, migrate } from './migrations/migrations.ts';
+import { durably, lossOf } from './postgres-durability.ts';
+import { cut, PostgresListener } from './postgres-listener.ts';
 import type { Schema } from './schema.ts';
+import { checkSchema } from './schema-check.ts';
+import { StoreError } from './store-error.ts';
 
 export const channel = 'strongroom_changes';
 /** A notification holds 8000 bytes at most; past this many ids everything is stale. */
@@ -33,8 +41,6 @@ const attempts = 6;
 const longestGoodbye = 2_000;
 /** Held for the length of a submission of several units: replicas that change rows in different orders take turns. */
 const changesLock = 7_231_984_310;
-
-class Stale extends Error {}
 
 export async function openPostgres(url: string): Promise<Engine> {
   const settings: pg.PoolConfig = {
@@ -61,28 +67,35 @@ export async function openPostgres(url: string): Promise<Engine> {
   pool.on('remove', client => clients.delete(client));
   const cutAll = () => clients.forEach(cut);
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: guardedPool(pool) }) });
-  await migrate(db, 'postgres').catch(async error => {
+  await prepare(pool, db).catch(async error => {
     await db.destroy();
     throw error;
   });
   const announcer = new Announcer();
-  const ear = new ChangeEar(settings, channel, touched => announcer.announce(touched), cutAll);
-  await ear.start();
+  const listener = new PostgresListener({
+    settings,
+    channel,
+    announce: touched => announcer.announce(touched),
+    notify: payload => pool.query(notify, [channel, payload]),
+    onSilence: cutAll,
+  });
+  await listener.start();
   return {
     name: 'postgres',
     isSole: false,
     db,
+    lists: db, // A server searches in a process of its own.
     commit: async units => {
       const rows = await (isOneStatement(units) ? commitAtOnce(pool, units[0]!) : commit(pool, units));
       announcer.announce(touchedBy(units));
       return rows;
     },
-    insertMany,
+    insertingInto,
     onChange: announcer.add,
-    hearsChanges: () => ear.hears,
-    ping: async () => void (await pool.query('SELECT 1').catch(fail)),
+    hear: touched => announcer.announce(touched),
+    hearsChanges: () => listener.isListening,
     close: async () => {
-      await ear.stop();
+      await listener.stop();
       const silent = setTimeout(cutAll, longestGoodbye);
       await db.destroy();
       clearTimeout(silent);
@@ -90,17 +103,29 @@ export async function openPostgres(url: string): Promise<Engine> {
   };
 }
 
-const insertMany: Engine['insertMany'] = (table, columns, rows, onConflict = '') => {
-  const names = Object.keys(columns);
+/** It is a sign of life, and nothing that anyone wants to find again: no disk waits for it. */
+const notify = "SELECT pg_notify($1, $2), pg_catalog.set_config('synchronous_commit', 'off', true)";
+
+async function prepare(pool: pg.Pool, db: Kysely<Schema>): Promise<void> {
+  const lost = await lossOf(pool).catch(fail);
+  if (lost !== null) throw new StoreError(`${lost}: acknowledged writes could be lost`);
+  if (await isBehind(db, 'postgres')) await migrate(db, 'postgres');
+  await checkSchema(db, 'postgres');
+}
+
+const insertingInto: Engine['insertingInto'] = (table, columns, onConflict = '') => {
+  const names = Object.keys(columns) as (keyof typeof columns)[];
   const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
   const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict}`;
-  const parameters = names.map(name => rows.map(row => row[name]));
-  refuseNul(parameters);
-  return { sql, parameters };
+  return rows => {
+    const parameters = names.map(name => rows.map(row => row[name]));
+    refuseNul(parameters);
+    return { sql, parameters };
+  };
 };
 
-/** A value of `meta`, or undefined where there is no such table yet. Changes nothing. */
-export async function peekPostgres(url: string, key: string): Promise<Uint8Array | undefined> {
+/** Changes nothing. */
+export async function peekPostgres(url: string): Promise<Peeked> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
@@ -110,13 +135,64 @@ export async function peekPostgres(url: string, key: string): Promise<Uint8Array
   await client.connect().catch(fail);
   try {
     const table = await client.query("SELECT to_regclass('meta') AS name");
-    if (table.rows[0].name === null) return undefined;
-    return (await client.query('SELECT value FROM meta WHERE key = $1', [key])).rows[0]?.value;
+    if (table.rows[0].name === null) return { isEmpty: true };
+    const { rows } = await client.query('SELECT value FROM meta WHERE key = $1', [keyringRow]);
+    return { isEmpty: false, keyring: rows[0]?.value };
   } catch (error) {
     return fail(error);
   } finally {
     await client.end();
   }
+}
+
+/** One moment of the database, for as long as it is open. It changes nothing, and waits for nobody who writes. */
+export async function openPostgresSnapshot(url: string): Promise<Engine> {
+  const { client, db } = await openTransaction(url, 'ISOLATION LEVEL REPEATABLE READ READ ONLY', 60_000);
+  return readingEngine('postgres', db, () => client.end());
+}
+
+export interface PostgresTransaction {
+  readonly client: pg.Client;
+  /** Over this connection alone. */
+  readonly db: Kysely<Schema>;
+}
+
+/** A connection of its own, with a transaction begun on it. Whoever ends it without a commit leaves nothing behind. */
+export async function openTransaction(
+  url: string,
+  mode: string,
+  queryTimeout: number,
+): Promise<PostgresTransaction> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'strongroom',
+    connectionTimeoutMillis: 5_000,
+    query_timeout: queryTimeout,
+    options: '-c jit=off',
+    types: { getTypeParser },
+  });
+  client.on('error', () => {});
+  await client
+    .connect()
+    .then(() => client.query(`BEGIN ${mode}`))
+    .then(() => client.query('SELECT 1')) // The moment is that of the first read.
+    .catch(async error => {
+      await client.end();
+      return fail(error);
+    });
+  const dialect = new PostgresDialect({ pool: poolOfOne(client) });
+  return { client, db: new Kysely<Schema>({ dialect }) };
+}
+
+/** Never another connection: that would see another moment. */
+function poolOfOne(client: pg.Client): pg.Pool {
+  return guardedPool({
+    connect: async () => ({
+      query: (sql: string, parameters: unknown[]) => client.query(sql, parameters),
+      release: () => {},
+    }),
+    end: async () => {},
+  } as unknown as pg.Pool);
 }
 
 const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format: 'text' | 'binary') =>
@@ -146,10 +222,9 @@ function combined(statements: readonly Statement[]): pg.QueryConfig {
   const parts = statements.map(({ sql, parameters }, index) => {
     const shifted = sql.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`);
     before += parameters.length;
-    return index === statements.length - 1 ? shifted : `s${index} AS (${shifted})`;
+    return `s${index} AS (${shifted})`;
   });
-  const last = parts.pop()!;
-  const text = parts.length === 0 ? last : `WITH ${parts.join(', ')} ${last}`;
+  const text = `WITH ${parts.join(', ')} ${durably}`;
   if (!combinations.has(text)) combinations.set(text, `combined ${combinations.size}`);
   return {
     name: combinations.get(text)!,
@@ -162,7 +237,7 @@ async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promi
   const client = await pool.connect().catch(fail);
   let broken: Error | undefined;
   try {
-    await client.query('BEGIN');
+    await client.query(`BEGIN; ${durably}`);
     if (units.length > 1) await client.query('SELECT pg_advisory_xact_lock($1)', [changesLock]);
     const rows = await runUnits(client, units);
     await client.query('COMMIT');
@@ -213,7 +288,8 @@ async function runUnit(client: pg.PoolClient, unit: Unit, amongOthers: boolean):
 
 async function runStatement(client: pg.PoolClient, statement: Statement): Promise<Record<string, unknown>[]> {
   const { rowCount, rows } = await client.query(statement.sql, [...statement.parameters]);
-  if (statement.expect !== undefined && rowCount !== statement.expect) throw new Stale();
+  if (statement.expect !== undefined && rowCount !== statement.expect) throw new Refused('stale');
+  if (statement.unless !== undefined && rowCount === 0) throw new Refused(statement.unless);
   return rows;
 }
 
@@ -224,7 +300,7 @@ async function announce(client: pg.PoolClient, touched: readonly string[]): Prom
 }
 
 function refusalOf(error: unknown): Refusal {
-  if (error instanceof Stale) return 'stale';
+  if (error instanceof Refused) return error.refusal;
   if (codeOf(error) === uniqueViolation) return 'taken';
   throw error;
 }

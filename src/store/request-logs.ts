@@ -39,9 +39,10 @@ const indexColumns: Columns<'request_index'> = {
   status: 'integer',
   ip_address: 'text',
   entries: 'integer',
+  requests: 'integer',
 };
 
-export function requestLogs({ db, insertMany }: Engine) {
+export function requestLogs({ db, lists, insertingInto }: Engine) {
   // It goes with every group of requests, so it is built once and only its parameters change.
   const appendSql = db
     .insertInto('request_blocks')
@@ -49,7 +50,7 @@ export function requestLogs({ db, insertMany }: Engine) {
     .compile().sql;
 
   function index(filter: RequestFilter) {
-    let found = db.selectFrom('request_index').where('organization_id', '=', filter.organizationId);
+    let found = lists.selectFrom('request_index').where('organization_id', '=', filter.organizationId);
     if (filter.vaultId !== undefined) found = found.where('vault_id', '=', filter.vaultId);
     if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
     if (filter.status !== undefined) found = found.where('status', '=', filter.status);
@@ -69,7 +70,12 @@ export function requestLogs({ db, insertMany }: Engine) {
 
   async function blocks(ids: readonly string[]): Promise<RequestBlockRow[]> {
     if (ids.length === 0) return [];
-    return db.selectFrom('request_blocks').selectAll().where('id', 'in', ids).orderBy('id', 'desc').execute();
+    return lists
+      .selectFrom('request_blocks')
+      .selectAll()
+      .where('id', 'in', ids)
+      .orderBy('id', 'desc')
+      .execute();
   }
 
   return {
@@ -78,8 +84,7 @@ export function requestLogs({ db, insertMany }: Engine) {
       parameters: [id, writer, seq, text, hash, mark],
     }),
 
-    addToIndex: (rows: readonly RequestIndexRow[]): Statement =>
-      insertMany('request_index', indexColumns, rows),
+    addToIndex: insertingInto('request_index', indexColumns),
 
     /** From this block on, the writer's are not in the index. */
     leave: (row: UnfiledRow): Statement => statement(db.insertInto('unfiled').values(row)),
@@ -101,7 +106,7 @@ export function requestLogs({ db, insertMany }: Engine) {
     async total(filter: RequestFilter): Promise<number> {
       if (!isNarrowed(filter)) return totalOf(db, filter.organizationId, 'request');
       const { total } = await index(filter)
-        .select(({ fn }) => fn.sum<number | null>('entries').as('total'))
+        .select(({ fn }) => fn.sum<number | null>(fn.coalesce('requests', 'entries')).as('total'))
         .executeTakeFirstOrThrow();
       return total ?? 0;
     },
@@ -110,10 +115,10 @@ export function requestLogs({ db, insertMany }: Engine) {
     async page(filter: RequestFilter, page: Page): Promise<BlocksOfPage> {
       const offset = offsetOf(page);
       const seen = sql<number>`CAST(SUM(entries) OVER (ORDER BY block_id DESC ROWS UNBOUNDED PRECEDING) AS bigint)`;
-      const ranked = db
+      const ranked = lists
         .selectFrom(newest(filter, offset + page.limit).as('newest'))
         .select(['block_id', 'entries', seen.as('seen')]);
-      const found = await db
+      const found = await lists
         .selectFrom(ranked.as('ranked'))
         .selectAll()
         .where('seen', '>', offset)

@@ -1,137 +1,151 @@
 /**
- * Lists of resources. A page and its total are found by indexes, however many there are: totals are kept beside
- * the rows, and what a list leaves out of them is counted instead of what it shows. Only a search within names
- * and a page far from the first one take time in proportion to what they pass over.
+ * Lists of resources. A page and its total come from one query, which is compiled once for each form that it takes.
+ * Both are found by indexes, however many there are: totals are kept beside the rows, and what a list leaves out of
+ * them is counted instead of what it shows. What must be counted is counted up to a bound: beyond it, a total says
+ * that there are so many at least, and always that there is a next page where there is one.
  */
-import { type Kysely, type Selectable, type SelectQueryBuilder, sql } from 'kysely';
-import type { Audited } from './organizations.ts';
-import { containing, offsetOf, type Page, type PageOf } from './page.ts';
-import type { ResourceTable, Schema } from './schema.ts';
+import { type Selectable, sql } from 'kysely';
+import type { Audited } from './audited.ts';
+import type { Engine } from './engine.ts';
+import { nameSearch } from './name-search.ts';
+import { packedResource } from './packed-resources.ts';
+import { packing, unpacker } from './packed-rows.ts';
+import type { Page, PageOf } from './page.ts';
+import { preparedForms } from './prepared.ts';
+import {
+  type Form,
+  formOf,
+  type Given,
+  givenOf,
+  inState,
+  isKept,
+  mayBeInactive,
+  narrow,
+  type Query,
+  type ResourceFilter,
+} from './resource-filter.ts';
+import type { ResourceTable } from './schema.ts';
 
-export interface ResourceFilter {
-  readonly organizationId: string;
-  readonly type?: string | undefined;
-  /** Only in these vaults. */
-  readonly vaultIds?: readonly string[] | undefined;
-  /** Part of a name. */
-  readonly q?: string | undefined;
-  /** Blind index of a tag. */
-  readonly tagIndex?: string | undefined;
-  readonly state?: 'active' | 'inactive' | 'expired' | 'disabled' | 'deleted' | undefined;
-  readonly now: number;
+export interface ResourcePage extends PageOf<Selectable<ResourceTable> & Audited> {
+  /** The same for the same rows, and for no others. */
+  readonly text: string;
 }
 
-type Found = SelectQueryBuilder<Schema, 'resources', object>;
-
-export const auditedRevision = sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
-  WHERE subject_id = resources.id AND subject_revision IS NOT NULL)`.as('audited_revision');
-
-/** With a vault all that it holds is gone from sight, and comes back with it. */
-export const inLivingVault = sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
-  WHERE vault.id = resources.vault_id AND vault.id <> resources.id AND vault.deleted_at IS NOT NULL)`;
+/** A page, and what its total is made of: what is kept of it and what is to be taken off, or what was counted. */
+interface Found {
+  readonly rows: string;
+  readonly kept?: number;
+  readonly vaults?: number;
+  readonly inactive?: number;
+  readonly newer?: number;
+  readonly counted?: number;
+}
 
 const ofLivingVault = sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
   WHERE vault.id = counts.vault_id AND vault.deleted_at IS NOT NULL)`;
 
-/** Word for word what the index of the few that may not be active says. */
-const mayBeInactive = sql<boolean>`(resources.enabled = 0 OR resources.activation_date IS NOT NULL
-  OR resources.expiration_date IS NOT NULL)`;
-/** A type that no index can be chosen by: the one of a type would be taken for a better one than the above. */
-const unindexedType = sql<string>`(resources.type || '')`;
-const seldom = new Set<ResourceFilter['state']>(['inactive', 'expired', 'disabled']);
+const unpack = unpacker<Selectable<ResourceTable> & Audited>(packedResource);
 
-export function resourceLists(db: Kysely<Schema>) {
-  const everywhere = (filter: ResourceFilter) =>
-    narrow(db.selectFrom('resources').where(inLivingVault), filter);
+export function resourceLists(
+  reading: Pick<Engine, 'lists' | 'name'>,
+  { candidatesFor } = nameSearch(reading),
+) {
+  const { lists: db, name: engine } = reading;
+  const pageQuery = preparedForms(pageOf);
+  const countQuery = preparedForms((form: Form, given: Given) =>
+    db.selectNoFrom(counted(listedOf(form, given), given).as('counted')).compile(),
+  );
 
   return {
-    async page(filter: ResourceFilter, page: Page): Promise<PageOf<Selectable<ResourceTable> & Audited>> {
-      const found = inState(everywhere(filter), filter);
-      const listed = page.asOf === undefined ? found : found.where('resources.id', '<=', page.asOf);
-      const rows = await listed
-        .selectAll('resources')
-        .select(auditedRevision)
-        .orderBy('resources.id', 'desc')
-        .limit(page.limit)
-        .offset(offsetOf(page))
-        .execute();
-      return { rows, total: isKept(filter) ? await keptTotal(filter, found, page) : await countOf(listed) };
+    async page(filter: ResourceFilter, page: Page): Promise<ResourcePage> {
+      const form = formOf(filter);
+      const given = givenOf(filter, page, await candidatesFor(filter));
+      const found = (await db.executeQuery<Found>(pageQuery(form, given))).rows[0]!;
+      const total =
+        totalOf(found, given.bound) ??
+        (await db.executeQuery<Found>(countQuery(form, given))).rows[0]!.counted!;
+      return { text: found.rows, rows: unpack(found.rows).unpack().sort(newestFirst), total };
     },
   };
 
-  /** The kept totals know types and vaults. */
-  function isKept({ q, tagIndex, state }: ResourceFilter): boolean {
-    return q === undefined && tagIndex === undefined && (state === undefined || state === 'active');
+  function pageOf(form: Form, given: Given) {
+    const listed = listedOf(form, given);
+    const page = listed
+      .selectAll('resources')
+      .orderBy('resources.id', 'desc')
+      .limit(given.limit)
+      .offset(given.offset);
+    const rows = db.selectFrom(page.as('page')).select(packing(engine, packedResource).as('rows'));
+    return db.selectNoFrom([rows.as('rows'), ...totalParts(form, given)]).compile();
   }
 
-  async function keptTotal(filter: ResourceFilter, found: Found, { asOf }: Page): Promise<number> {
-    const all = (await keptCount(filter)) + (await vaultsAmong(filter));
-    const inactive = filter.state === 'active' ? await countOf(inactiveOf(filter)) : 0;
-    const newer = asOf === undefined ? 0 : await countOf(found.where('resources.id', '>', asOf));
-    return Math.max(0, all - inactive - newer);
+  function totalParts(form: Form, given: Given) {
+    if (!isKept(form, given)) return [counted(listedOf(form, given), given).as('counted')];
+    const { asOf, vaultIds } = given;
+    const everything = inState(everywhere(form, given), form, given);
+    return [
+      keptCount(given).as('kept'),
+      ...(vaultIds === undefined || form.of === 'contents'
+        ? []
+        : [vaultsAmong(given, vaultIds).as('vaults')]),
+      ...(form.state === 'active' ? [counted(inactiveOf(form, given), given).as('inactive')] : []),
+      ...(asOf === undefined
+        ? []
+        : [counted(everything.where('resources.id', '>', asOf), given).as('newer')]),
+    ];
   }
 
-  function inactiveOf(filter: ResourceFilter): Found {
-    const { now } = filter;
-    return everywhere({ ...filter, state: 'inactive' })
+  function everywhere(form: Form, given: Given): Query {
+    return narrow(db.selectFrom('resources'), form, given);
+  }
+
+  function listedOf(form: Form, given: Given): Query {
+    const found = inState(everywhere(form, given), form, given);
+    return given.asOf === undefined ? found : found.where('resources.id', '<=', given.asOf);
+  }
+
+  function counted(found: Query, { bound }: Given) {
+    const some = found.select(sql`1`.as('one')).limit(bound);
+    return db.selectFrom(some.as('some')).select(({ fn }) => fn.countAll<number>().as('counted'));
+  }
+
+  function inactiveOf(form: Form, given: Given): Query {
+    const { now } = given;
+    return everywhere({ ...form, state: 'inactive' }, given)
       .where(mayBeInactive)
       .where(eb =>
         eb.or([eb('enabled', '=', 0), eb('activation_date', '>', now), eb('expiration_date', '<=', now)]),
       );
   }
 
-  async function keptCount({ organizationId, type, vaultIds }: ResourceFilter): Promise<number> {
+  function keptCount({ organizationId, type, vaultIds }: Given) {
     let found = db.selectFrom('counts').where('organization_id', '=', organizationId);
     if (vaultIds === undefined) found = found.where('vault_id', '=', organizationId);
     else found = found.where('vault_id', 'in', [...vaultIds]).where(ofLivingVault);
     if (type !== undefined) found = found.where('type', '=', type);
-    const row = await found.select(({ fn }) => fn.sum<number>('living').as('total')).executeTakeFirst();
-    return Number(row?.total ?? 0);
+    return found.select(({ fn }) => fn.sum<number>('living').as('kept'));
   }
 
   /** What is counted by vault is what lies in vaults; the vaults themselves are few, and counted as they are. */
-  async function vaultsAmong(filter: ResourceFilter): Promise<number> {
-    const { vaultIds, type } = filter;
-    if (vaultIds === undefined || (type !== undefined && type !== 'vault')) return 0;
-    return countOf(everywhere({ ...filter, type: 'vault' }).where('resources.id', 'in', [...vaultIds]));
+  function vaultsAmong({ organizationId }: Given, vaultIds: readonly string[]) {
+    return db
+      .selectFrom('resources')
+      .where('organization_id', '=', organizationId)
+      .where('type', '=', 'vault')
+      .where('deleted_at', 'is', null)
+      .where('id', 'in', [...vaultIds])
+      .select(({ fn }) => fn.countAll<number>().as('vaults'));
   }
 }
 
-function narrow(query: Found, filter: ResourceFilter): Found {
-  let found = query
-    .where('resources.organization_id', '=', filter.organizationId)
-    .where('resources.deleted_at', filter.state === 'deleted' ? 'is not' : 'is', null);
-  if (filter.type !== undefined)
-    found = found.where(seldom.has(filter.state) ? unindexedType : 'resources.type', '=', filter.type);
-  if (filter.vaultIds !== undefined) found = found.where('resources.vault_id', 'in', [...filter.vaultIds]);
-  if (filter.q !== undefined)
-    found = found.where(sql<boolean>`resources.name_search LIKE ${containing(filter.q)} ESCAPE '\\'`);
-  if (filter.tagIndex !== undefined) found = tagged(found, filter.organizationId, filter.tagIndex);
-  return found;
+/** Null where more had to be taken off than was counted: then what is left is counted itself. */
+function totalOf(found: Found, bound: number): number | null {
+  const { kept, vaults = 0, inactive = 0, newer = 0, counted } = found;
+  if (counted !== undefined) return counted;
+  if (inactive === bound || newer === bound) return null;
+  return Math.max(0, Number(kept ?? 0) + vaults - inactive - newer);
 }
 
-function tagged(found: Found, organizationId: string, tagIndex: string): Found {
-  return found.where('resources.id', 'in', eb =>
-    eb
-      .selectFrom('tags')
-      .select('resource_id')
-      .where('tags.organization_id', '=', organizationId)
-      .where('tag_index', '=', tagIndex),
-  );
-}
-
-function inState(found: Found, { state, now }: ResourceFilter): Found {
-  if (state === 'disabled') return found.where(mayBeInactive).where('enabled', '=', 0);
-  if (state === 'expired') return found.where(mayBeInactive).where('expiration_date', '<=', now);
-  if (state === 'inactive') return found.where(mayBeInactive).where('activation_date', '>', now);
-  if (state !== 'active') return found;
-  return found
-    .where('enabled', '=', 1)
-    .where(eb => eb.or([eb('activation_date', 'is', null), eb('activation_date', '<=', now)]))
-    .where(eb => eb.or([eb('expiration_date', 'is', null), eb('expiration_date', '>', now)]));
-}
-
-async function countOf(found: Found): Promise<number> {
-  const row = await found.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
-  return row.total;
+function newestFirst(a: { readonly id: string }, b: { readonly id: string }): number {
+  return a.id < b.id ? 1 : -1;
 }

@@ -1,21 +1,34 @@
-/** Vaults, secrets, keys and certificates, with their versions, tags and counts. */
-import { type Selectable, sql } from 'kysely';
-import { type Engine, type Statement, statement } from './engine.ts';
-import type { Audited } from './organizations.ts';
-import { offsetOf, type Page, type PageOf } from './page.ts';
-import { auditedRevision, inLivingVault, resourceLists } from './resource-lists.ts';
+/** Vaults, secrets, keys and certificates, with their versions. */
+
+import type { Selectable } from 'kysely';
+import type { Sealed } from '../bytes.ts';
+import { type Audited, auditedRevision } from './audited.ts';
+import type { Engine } from './engine.ts';
+import { type Stretch, stretches } from './packed-resources.ts';
+import { type Page, type PageOf, pageOf } from './page.ts';
+import { preparedRead } from './prepared.ts';
+import { resourceChanges } from './resource-changes.ts';
+import { inLivingVault } from './resource-filter.ts';
+import { resourceLists } from './resource-lists.ts';
 import type { ResourceTable, VersionTable } from './schema.ts';
 
-export type { ResourceFilter } from './resource-lists.ts';
+export type { Stretch } from './packed-resources.ts';
+export type { ResourceFilter } from './resource-filter.ts';
+export type { ResourcePage } from './resource-lists.ts';
 export type ResourceRow = Selectable<ResourceTable>;
 export type VersionRow = Selectable<VersionTable>;
 export type AuditedResource = ResourceRow & Audited;
 /** A resource together with its current version's sealed value. */
-export type ResourceWithValue = AuditedResource & { readonly value: Uint8Array };
+export type ResourceWithValue = AuditedResource & { readonly value: Sealed };
 
-export function resources({ db }: Engine) {
+export function resources(engine: Engine) {
+  const { db, lists } = engine;
   const audited = () =>
-    db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision);
+    db
+      .selectFrom('resources')
+      .where(inLivingVault)
+      .selectAll('resources')
+      .select(auditedRevision('resources'));
 
   const withValue = () =>
     audited()
@@ -26,23 +39,50 @@ export function resources({ db }: Engine) {
       )
       .select('versions.value');
 
+  const stretch = stretches(engine);
+  const byId = preparedRead(db, ({ organizationId, id }: { organizationId: string; id: string }) =>
+    audited().where('id', '=', id).where('organization_id', '=', organizationId),
+  );
+  const vaultById = preparedRead(db, ({ id }: { id: string }) =>
+    audited().where('id', '=', id).where('type', '=', 'vault').where('deleted_at', 'is', null),
+  );
+
   return {
     /** In this organization, or nothing: another's resource is looked up like one that never was. */
-    byId: (organizationId: string, id: string): Promise<AuditedResource | undefined> =>
-      audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
+    byId: async (organizationId: string, id: string): Promise<AuditedResource | undefined> =>
+      (await byId({ organizationId, id }))[0],
 
     /** By id alone: only for callers whose credential names the vault. */
-    vault: (id: string): Promise<AuditedResource | undefined> =>
-      audited()
-        .where('id', '=', id)
-        .where('type', '=', 'vault')
-        .where('deleted_at', 'is', null)
-        .executeTakeFirst(),
+    vault: async (id: string): Promise<AuditedResource | undefined> => (await vaultById({ id }))[0],
+
+    /** By id alone: only to tell whose log a refused request for it belongs into. */
+    key: (id: string): Promise<AuditedResource | undefined> =>
+      audited().where('id', '=', id).where('type', '=', 'key').executeTakeFirst(),
 
     byName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
       audited()
         .where('vault_id', '=', vaultId)
         .where('type', '=', type)
+        .where('name', '=', name)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst(),
+
+    /** The one that was deleted last. */
+    deletedByName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
+      audited()
+        .where('vault_id', '=', vaultId)
+        .where('type', '=', type)
+        .where('name', '=', name)
+        .where('deleted_at', 'is not', null)
+        .orderBy('deleted_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+
+    vaultByName: (organizationId: string, name: string): Promise<AuditedResource | undefined> =>
+      audited()
+        .where('organization_id', '=', organizationId)
+        .where('type', '=', 'vault')
         .where('name', '=', name)
         .where('deleted_at', 'is', null)
         .executeTakeFirst(),
@@ -60,66 +100,15 @@ export function resources({ db }: Engine) {
       type: string,
       afterId: string | undefined,
       limit: number,
-    ): Promise<ResourceWithValue[]> => {
-      const found = withValue()
-        .where('vault_id', '=', vaultId)
-        .where('type', '=', type)
-        .where('deleted_at', 'is', null)
-        .orderBy('resources.id')
-        .limit(limit);
-      return (afterId === undefined ? found : found.where('resources.id', '>', afterId)).execute();
-    },
+    ): Promise<Stretch> => stretch({ vaultId, type, afterId, limit }),
 
-    page: resourceLists(db).page,
+    page: resourceLists(engine).page,
 
-    insert: (row: ResourceRow): Statement => statement(db.insertInto('resources').values(row)),
-
-    /** Refused as stale where the row is not the one that was read. */
-    update: (row: ResourceRow): Statement =>
-      statement(
-        db
-          .updateTable('resources')
-          .set(row)
-          .where('id', '=', row.id)
-          .where('revision', '=', row.revision - 1),
-        { expect: 1 },
-      ),
-
-    purge: (id: string, revision: number): Statement =>
-      statement(db.deleteFrom('resources').where('id', '=', id).where('revision', '=', revision), {
-        expect: 1,
-      }),
-
-    /** All that a vault holds, for good; the vault's own row goes by `purge`. */
-    purgeContents: ({ id, organization_id }: Pick<ResourceRow, 'id' | 'organization_id'>): Statement[] => [
-      statement(db.deleteFrom('resources').where('vault_id', '=', id).where('type', '<>', 'vault')),
-      statement(
-        db.deleteFrom('counts').where('organization_id', '=', organization_id).where('vault_id', '=', id),
-      ),
-    ],
-
-    /** Takes a vault with all that it holds out of the organization's totals, or back into them. */
-    countVault: (organizationId: string, vaultId: string, change: 1 | -1): Statement[] => [
-      addToCount(organizationId, 'vault', organizationId, change),
-      statement(
-        db
-          .updateTable('counts')
-          .set({
-            living: sql`living + ${change} * coalesce((SELECT held.living FROM counts AS held
-              WHERE held.organization_id = counts.organization_id AND held.vault_id = ${vaultId}
-                AND held.type = counts.type), 0)`,
-          })
-          .where('organization_id', '=', organizationId)
-          .where('vault_id', '=', organizationId)
-          .where('type', '<>', 'vault'),
-      ),
-    ],
+    ...resourceChanges(engine),
 
     /** Deleted before that moment, and due to be removed for good. */
     deletedBefore: (moment: number, limit: number): Promise<AuditedResource[]> =>
       audited().where('deleted_at', '<', moment).orderBy('deleted_at').limit(limit).execute(),
-
-    insertVersion: (row: VersionRow): Statement => statement(db.insertInto('versions').values(row)),
 
     version: (resourceId: string, version: number): Promise<VersionRow | undefined> =>
       db
@@ -129,49 +118,9 @@ export function resources({ db }: Engine) {
         .where('version', '=', version)
         .executeTakeFirst(),
 
-    async versionPage(resourceId: string, page: Page): Promise<PageOf<VersionRow>> {
-      const found = db.selectFrom('versions').where('resource_id', '=', resourceId);
-      const { total } = await found
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      const rows = await found
-        .selectAll()
-        .orderBy('version', 'desc')
-        .limit(page.limit)
-        .offset(offsetOf(page))
-        .execute();
-      return { rows, total };
+    versionPage(resourceId: string, { page, limit }: Page): Promise<PageOf<VersionRow>> {
+      const found = lists.selectFrom('versions').selectAll().where('resource_id', '=', resourceId);
+      return pageOf(found, { page, limit }, 'version');
     },
-
-    setTags: (organizationId: string, resourceId: string, indexes: readonly string[]): Statement[] => {
-      const clear = statement(db.deleteFrom('tags').where('resource_id', '=', resourceId));
-      if (indexes.length === 0) return [clear];
-      const rows = indexes.map(tag_index => ({
-        organization_id: organizationId,
-        tag_index,
-        resource_id: resourceId,
-      }));
-      return [clear, statement(db.insertInto('tags').values(rows))];
-    },
-
-    /** One more or one less that lies in a vault. */
-    count: (organizationId: string, type: string, vaultId: string, change: 1 | -1): Statement[] => [
-      addToCount(organizationId, type, organizationId, change),
-      addToCount(organizationId, type, vaultId, change),
-    ],
   };
-
-  function addToCount(organizationId: string, type: string, vaultId: string, change: number): Statement {
-    const row = { organization_id: organizationId, type, vault_id: vaultId, living: change };
-    return statement(
-      db
-        .insertInto('counts')
-        .values(row)
-        .onConflict(on =>
-          on
-            .columns(['organization_id', 'vault_id', 'type'])
-            .doUpdateSet({ living: sql`counts.living + ${change}` }),
-        ),
-    );
-  }
 }

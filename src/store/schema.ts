@@ -4,21 +4,22 @@
  * A `stamp` is a keyed mark over the row's other columns that decide anything; a `revision` counts the
  * row's changes. Nothing in here is plaintext of a value, a private key, a tag or a credential.
  */
-import type { ColumnType, Generated } from 'kysely';
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
+import type { Digest, PublicBytes, Sealed, Stamp } from '../bytes.ts';
 
 export type Flag = 0 | 1;
-type Bytes = Uint8Array;
 
 interface Stamped {
   created_at: number;
   updated_at: number;
   revision: number;
-  stamp: Bytes;
+  stamp: Stamp;
 }
 
 export interface MetaTable {
   key: string;
-  value: Bytes;
+  /** The keyring, sealed by the root key; of the other rows, a mark that something was done. */
+  value: Sealed | PublicBytes;
 }
 
 export interface OrganizationTable extends Stamped {
@@ -35,7 +36,7 @@ export interface MemberTable extends Stamped {
   /** The address as it is compared: one spelling for all the ways to write it. */
   email_key: string;
   role: string;
-  state: string;
+  state: 'invited' | 'active';
 }
 
 export interface ResourceTable extends Stamped {
@@ -54,12 +55,21 @@ export interface ResourceTable extends Stamped {
   /** What a key or a certificate shows of itself. */
   attributes: string;
   /** Tags and description, sealed; null where there are none. */
-  labels: Bytes | null;
+  labels: Sealed | null;
   /** A vault's own key, wrapped under a term of the keyring. */
-  vault_key: Bytes | null;
+  vault_key: Sealed | null;
   /** The current version; 0 for a vault, which has none. */
   version: number;
   deleted_at: number | null;
+}
+
+/** The answer of a vault as it was last read, sealed with the vault's key. */
+export interface KeptAnswerTable {
+  vault_id: string;
+  /** A digest of who may see it and what was asked for. */
+  answer: string;
+  sealed: Sealed;
+  read_at: number;
 }
 
 export interface VersionTable {
@@ -67,10 +77,10 @@ export interface VersionTable {
   version: number;
   content_type: string | null;
   attributes: string;
-  value: Bytes;
+  value: Sealed;
   created_at: number;
   created_by: string;
-  stamp: Bytes;
+  stamp: Stamp;
 }
 
 export interface TagTable {
@@ -97,7 +107,7 @@ export interface CredentialTable extends Stamped {
   kind: string;
   name: string;
   name_search: string;
-  digest: Bytes;
+  digest: Digest;
   vault_id: string | null;
   key_id: string | null;
   role: string | null;
@@ -111,6 +121,31 @@ export interface CredentialTable extends Stamped {
   uses: number;
   /** For people to look at; decides nothing. */
   last_used_at: number | null;
+  /** The identity that an access key was given to, or that a secret id proves. */
+  identity_id: string | null;
+  /** Of the identity, when it was given the access key: at any other, or without it, the key is over. */
+  identity_revision: number | null;
+}
+
+/** A machine that proves who it is, and is given short-lived access keys. */
+export interface IdentityTable extends Stamped {
+  id: string;
+  organization_id: string;
+  name: string;
+  name_search: string;
+  /** How it proves who it is. */
+  method: string;
+  /** What a proof is judged by. */
+  trust: string;
+  /** What the access keys show that it is given: vaults and narrowings. */
+  narrowing: string;
+  /** Of such a key, in seconds. */
+  lifetime: number;
+  max_uses: number | null;
+  expiration_date: number | null;
+  created_by: string;
+  /** For people to look at; decides nothing. */
+  last_login_at: number | null;
 }
 
 interface Chained {
@@ -143,6 +178,8 @@ export interface RequestIndexTable {
   ip_address: string;
   /** How many entries these are. */
   entries: number;
+  /** How many requests they stand for, where that is more. */
+  requests: number | null;
 }
 
 /** Writers whose newest blocks are not in the index yet, and their first such block. */
@@ -154,13 +191,13 @@ export interface UnfiledTable {
 export interface AuditLogTable extends Chained {
   /** The order in which entries came to this database; ids may be a little out of it between writers. */
   position: Generated<number>;
-  organization_id: string | null;
-  /** The entry itself, in the very bytes that were hashed. */
+  /** The entry itself, in the very bytes that were hashed. What it is found by the database takes from it. */
   entry: string;
-  action: string;
-  subject_id: string | null;
+  organization_id: GeneratedAlways<string | null>;
+  action: GeneratedAlways<string>;
+  subject_id: GeneratedAlways<string | null>;
   /** The revision that the subject's row has since this entry; null where nothing changed. */
-  subject_revision: number | null;
+  subject_revision: GeneratedAlways<number | null>;
 }
 
 /** The newest link of a chain; its mark proves that whoever moved it here holds the keyring. */
@@ -181,7 +218,7 @@ export interface LogCountTable {
 export interface CheckpointTable {
   number: number;
   body: string;
-  signature: Bytes;
+  signature: PublicBytes;
 }
 
 export interface EventTable {
@@ -196,7 +233,7 @@ export interface EventTable {
   /** Whether its deliveries were made. */
   fanned: Flag;
   created_at: number;
-  stamp: Bytes;
+  stamp: Stamp;
 }
 
 export interface WebhookTable extends Stamped {
@@ -211,9 +248,9 @@ export interface WebhookTable extends Stamped {
   enabled: Flag;
   disabled_reason: string | null;
   /** Signing secrets, sealed: the current one, and the one before it for as long as both are used. */
-  secret: Bytes;
+  secret: Sealed;
   secret_version: number;
-  previous_secret: Bytes | null;
+  previous_secret: Sealed | null;
   previous_until: number | null;
 }
 
@@ -272,13 +309,31 @@ export interface RateWindowTable {
 
 export interface McpSessionTable {
   id: string;
-  digest: Bytes;
+  digest: Digest;
   /** What the client said of itself at `initialize`, and the revision spoken. */
   state: string;
   /** The credential that first used the session; another's is refused. */
   credential_id: string | null;
   created_at: number;
   used_at: ColumnType<number, number, number>;
+  stamp: Stamp;
+}
+
+/** A command line that waits to be signed in by a person at a browser. */
+export interface DeviceLoginTable {
+  /** Also the id of the API key that it is given. */
+  id: string;
+  /** Blind: a keyed hash of the code that the person enters. */
+  user_code: string;
+  digest: Digest;
+  /** What it said of itself, and the address that it asked from. */
+  request: string;
+  state: 'pending' | 'approved' | 'denied';
+  /** Who allowed it, and what. */
+  approval: string | null;
+  created_at: number;
+  expires_at: number;
+  stamp: Stamp;
 }
 
 interface OfMember extends Stamped {
@@ -287,19 +342,22 @@ interface OfMember extends Stamped {
   member_id: string;
 }
 
-/** How a member proves who he is. One row a member, so that taking a second factor away takes the first too. */
+/** How a member proves who they are. One row per member, so that removing a second factor takes the first with it. */
 export interface AccountTable extends OfMember {
   /** A keyed mark over what argon2id made of the password. */
-  password: Bytes | null;
+  password: Digest | null;
   /** The seed of one-time codes, sealed; `totp_pending` until a first code was right. */
-  totp: Bytes | null;
-  totp_pending: Bytes | null;
+  totp: Sealed | null;
+  totp_pending: Sealed | null;
   /** The newest step whose code was used; none up to it is taken again. */
   totp_step: number;
   /** Digests of the recovery codes that are left. */
   recovery: string;
-  invitation: Bytes | null;
+  invitation: Digest | null;
   invitation_expires: number | null;
+  /** Who the person is to the issuer, once they came by it: both or neither. */
+  oidc_issuer: string | null;
+  oidc_subject: string | null;
   /** Sessions of an earlier epoch are dead. */
   epoch: number;
 }
@@ -307,7 +365,7 @@ export interface AccountTable extends OfMember {
 export interface PasskeyTable extends OfMember {
   name: string;
   credential_id: string;
-  public_key: Bytes;
+  public_key: PublicBytes;
   transports: string;
   counter: number;
   /** For people to look at; decides nothing. */
@@ -315,21 +373,24 @@ export interface PasskeyTable extends OfMember {
 }
 
 export interface SessionTable extends OfMember {
-  digest: Bytes;
+  digest: Digest;
   epoch: number;
   method: string;
   ip_address: string;
   user_agent: string;
-  /** Changes without a revision: it can end a session early, and never lengthens its seven days. */
+  /** When the person last proved themselves again in it. */
+  proven_at: number | null;
+  /** Changes without a revision, under a stamp of its own time: one put back can only end the session early. */
   used_at: number;
 }
 
-/** Failed attempts to prove one thing, whatever the way. */
+/** Failed attempts at one factor of one account. */
 export interface LockOutTable {
-  /** A keyed hash of an address of email. */
+  /** A keyed hash of the account and the factor, or of an address that nobody has. */
   subject: string;
   failures: number;
   last_at: number;
+  stamp: Stamp;
 }
 
 export interface UsedChallengeTable {
@@ -355,9 +416,11 @@ export interface Schema {
   members: MemberTable;
   resources: ResourceTable;
   versions: VersionTable;
+  kept_answers: KeptAnswerTable;
   tags: TagTable;
   counts: CountTable;
   credentials: CredentialTable;
+  identities: IdentityTable;
   request_blocks: RequestBlockTable;
   request_index: RequestIndexTable;
   unfiled: UnfiledTable;
@@ -377,5 +440,6 @@ export interface Schema {
   sessions: SessionTable;
   lock_outs: LockOutTable;
   used_challenges: UsedChallengeTable;
+  device_logins: DeviceLoginTable;
   log_hours: LogHourTable;
 }

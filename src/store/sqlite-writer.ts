@@ -1,10 +1,11 @@
 /**
- * The writer thread of the SQLite engine: the only connection that writes. Submissions that arrive while a
- * sync to disk is under way wait together, and then share the next one.
+ * The writer thread of the SQLite engine: the only connection that writes, for all threads of the process. Submissions
+ * that arrive while a sync to disk is under way wait together, and then share the next one.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import type { Refusal, Statement, Unit } from './engine.ts';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type Refusal, Refused, type Statement, type Unit, type UnitRows } from './engine.ts';
+import { rowsOf } from './row-text.ts';
 
 export interface Submission {
   readonly id: number;
@@ -12,7 +13,7 @@ export interface Submission {
 }
 
 export type SubmissionResult =
-  | { readonly id: number; readonly rows: Record<string, unknown>[][][] }
+  | { readonly id: number; readonly rows: UnitRows[] }
   | { readonly id: number; readonly refusals: ReadonlyMap<number, Refusal> }
   | { readonly id: number; readonly failure: string };
 
@@ -20,29 +21,59 @@ const constraintUnique = 2067;
 const constraintPrimaryKey = 1555;
 const highestGroup = 64;
 
-class Stale extends Error {}
+/** From the thread that started this one: another port to listen to, or the end. */
+export type WriterOrder = { readonly port: MessagePort } | 'close';
 
-const port = parentPort!;
+/** A submission, and where the one who waits for it listens. */
+interface Received {
+  readonly from: MessagePort;
+  readonly submission: Submission;
+}
+
 const db = new DatabaseSync(workerData.path as string, { timeout: 5_000 });
 db.exec(workerData.pragmas as string);
 const prepared = new Map<string, StatementSync>();
+const ports = new Set<MessagePort>();
 
-port.on('message', (first: readonly Submission[] | 'close') => {
-  const group: Submission[] = [];
-  let closing = first === 'close';
-  if (first !== 'close') group.push(...first);
-  while (group.length < highestGroup) {
-    const next = receiveMessageOnPort(port);
-    if (next === undefined) break;
-    if (next.message === 'close') closing = true;
-    else group.push(...(next.message as readonly Submission[]));
-  }
-  if (group.length > 0) for (const result of commitGroup(group)) port.postMessage(result);
-  if (closing) {
-    db.close();
-    port.close();
-  }
+parentPort!.on('message', (order: WriterOrder) => {
+  if (order !== 'close') return listenTo(order.port);
+  db.close();
+  parentPort!.close();
 });
+
+function listenTo(port: MessagePort): void {
+  ports.add(port);
+  port.on('close', () => ports.delete(port));
+  port.on('message', (first: readonly Submission[] | 'close') => {
+    const received: Received[] = [];
+    const isLast = take(port, first, received);
+    // Whoever else waits by now shares the sync.
+    for (const other of ports) gather(other, received);
+    if (received.length > 0) commitAll(received);
+    if (isLast) port.close();
+  });
+}
+
+function gather(port: MessagePort, received: Received[]): void {
+  while (received.length < highestGroup) {
+    const next = receiveMessageOnPort(port);
+    if (next === undefined) return;
+    // Nothing comes after it: it closes the port once this group is settled.
+    if (take(port, next.message, received)) setImmediate(() => port.close());
+  }
+}
+
+/** Whether it was the port's last. */
+function take(from: MessagePort, message: readonly Submission[] | 'close', received: Received[]): boolean {
+  if (message === 'close') return true;
+  for (const submission of message) received.push({ from, submission });
+  return false;
+}
+
+function commitAll(received: readonly Received[]): void {
+  const results = commitGroup(received.map(({ submission }) => submission));
+  for (const [index, { from }] of received.entries()) from.postMessage(results[index]!);
+}
 
 function commitGroup(group: readonly Submission[]): SubmissionResult[] {
   try {
@@ -56,55 +87,65 @@ function commitGroup(group: readonly Submission[]): SubmissionResult[] {
   }
 }
 
-/**
- * All units or none; where some are refused, all of those are named. One alone needs no savepoint: when it is refused,
- * the whole transaction goes.
- */
+/** All units or none; where some are refused, all of those are named. */
 function runSubmission({ id, units }: Submission, amongOthers: boolean): SubmissionResult {
-  const refusals = new Map<number, Refusal>();
-  const rows: Record<string, unknown>[][][] = [];
-  if (amongOthers) command('SAVEPOINT submission');
-  for (const [index, unit] of units.entries()) {
-    const outcome = runUnit(unit, units.length > 1);
-    if (typeof outcome === 'string') refusals.set(index, outcome);
-    else rows.push(outcome);
-  }
-  if (amongOthers && refusals.size > 0) command('ROLLBACK TO submission');
-  if (amongOthers) command('RELEASE submission');
-  return refusals.size > 0 ? { id, refusals } : { id, rows };
+  const isUndone = amongOthers || units.length > 1;
+  if (isUndone) command('SAVEPOINT submission');
+  const outcome = runAll(units);
+  const refusals = typeof outcome === 'string' ? refusalsIn(units, outcome) : null;
+  if (isUndone && refusals !== null) command('ROLLBACK TO submission');
+  if (isUndone) command('RELEASE submission');
+  return refusals === null ? { id, rows: outcome as UnitRows[] } : { id, refusals };
 }
 
-/** One unit needs no savepoint of its own: with it the whole submission is refused. */
-function runUnit(unit: Unit, amongOthers: boolean): Record<string, unknown>[][] | Refusal {
-  if (amongOthers) command('SAVEPOINT unit');
+/** Hardly any is ever refused, so none has a savepoint of its own. The first that is refused ends it. */
+function runAll(units: readonly Unit[]): UnitRows[] | Refusal {
   try {
-    const rows = unit.statements.map(runStatement).filter(result => result !== null);
-    if (amongOthers) command('RELEASE unit');
-    return rows;
+    return units.map(runStatements);
   } catch (error) {
-    const refusal = refusalOf(error);
-    if (amongOthers) command('ROLLBACK TO unit');
-    if (amongOthers) command('RELEASE unit');
-    return refusal;
+    return refusalOf(error);
   }
+}
+
+/** Runs them once more, each in a savepoint, so that one that is refused says nothing about the others. */
+function refusalsIn(units: readonly Unit[], first: Refusal): Map<number, Refusal> {
+  if (units.length === 1) return new Map([[0, first]]);
+  command('ROLLBACK TO submission');
+  const refusals = new Map<number, Refusal>();
+  for (const [index, unit] of units.entries()) {
+    command('SAVEPOINT unit');
+    const outcome = runAll([unit]);
+    if (typeof outcome === 'string') refusals.set(index, outcome);
+    if (typeof outcome === 'string') command('ROLLBACK TO unit');
+    command('RELEASE unit');
+  }
+  return refusals;
+}
+
+function runStatements({ statements }: Unit): UnitRows {
+  return statements.map(runStatement).filter(result => result !== null);
 }
 
 function runStatement(statement: Statement): Record<string, unknown>[] | null {
-  const { sql, parameters, rows, returning } = statement;
+  const { sql, parameters, rows, returning, unless } = statement;
   const query = prepare(sql);
+  if (unless !== undefined) {
+    if (query.get(...inputs(parameters)) === undefined) throw new Refused(unless);
+    return null;
+  }
   if (returning) return query.all(...inputs(parameters));
   if (rows !== undefined) {
-    for (const row of rows) query.run(...inputs(JSON.parse(row)));
+    for (const row of rowsOf(rows)) query.run(...row);
     return null;
   }
   const changed = Number(query.run(...inputs(parameters)).changes);
-  if (statement.expect !== undefined && changed !== statement.expect) throw new Stale();
+  if (statement.expect !== undefined && changed !== statement.expect) throw new Refused('stale');
   return null;
 }
 
 /** Anything but a refusal is the whole group's failure: a full disk is not one unit's fault. */
 function refusalOf(error: unknown): Refusal {
-  if (error instanceof Stale) return 'stale';
+  if (error instanceof Refused) return error.refusal;
   const code = (error as { errcode?: number }).errcode;
   if (code === constraintUnique || code === constraintPrimaryKey) return 'taken';
   throw error;

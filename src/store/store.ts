@@ -3,60 +3,143 @@
  * plaintext, and it decides nothing: whether a row may be believed is for those who hold the keys.
  * Each noun offers reads, which run at once, and statements, which take effect in a unit.
  */
+
+import { randomBytes } from 'node:crypto';
+import type { MessagePort } from 'node:worker_threads';
+import { publicBytes, type Sealed } from '../bytes.ts';
 import { accounts } from './accounts.ts';
+import { conditions } from './conditions.ts';
 import { credentials } from './credentials.ts';
 import { deliveries } from './deliveries.ts';
-import type { ChangeListener, Commit, Engine } from './engine.ts';
+import { deviceLogins } from './device-logins.ts';
+import { type Engine, type Peeked, statement, touchedBy, type Unit } from './engine.ts';
+import { identities } from './identities.ts';
+import { keptAnswers } from './kept-answers.ts';
+import { keyring } from './keyring.ts';
 import { limits } from './limits.ts';
+import type { Loader } from './loading.ts';
 import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
 import { requestLogs } from './request-logs.ts';
 import { resources } from './resources.ts';
-import { sessions } from './sessions.ts';
-import { openSqlite, peekSqlite } from './sqlite.ts';
-import { terms } from './terms.ts';
+import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite.ts';
+import { openSqliteSnapshot } from './sqlite-snapshot.ts';
+import { stampedRows } from './stamped-rows.ts';
+import { type Tables, tables } from './tables.ts';
+import { toolSessions } from './tool-sessions.ts';
 import { webhooks } from './webhooks.ts';
 
-export interface Store {
+/** What every noun offers. */
+type Nouns = ReturnType<typeof nounsOf>;
+
+export interface Store
+  extends Nouns,
+    Pick<Engine, 'isSole' | 'commit' | 'onChange' | 'hearsChanges' | 'writerPort'> {
   readonly engine: Engine['name'];
-  readonly isSole: boolean;
-  readonly organizations: ReturnType<typeof organizations>;
-  readonly resources: ReturnType<typeof resources>;
-  readonly credentials: ReturnType<typeof credentials>;
-  readonly logs: ReturnType<typeof logs>;
-  readonly requestLogs: ReturnType<typeof requestLogs>;
-  readonly outbox: ReturnType<typeof outbox>;
-  readonly webhooks: ReturnType<typeof webhooks>;
-  readonly deliveries: ReturnType<typeof deliveries>;
-  readonly limits: ReturnType<typeof limits>;
-  readonly accounts: ReturnType<typeof accounts>;
-  readonly overview: ReturnType<typeof overview>;
-  readonly sessions: ReturnType<typeof sessions>;
-  readonly terms: ReturnType<typeof terms>;
-  readonly commit: Commit;
-  onChange(listener: ChangeListener): void;
-  hearsChanges(): boolean;
-  ping(): Promise<void>;
+  /** Stores something small by the way of everything that is stored. Resolves once it is durable. */
+  tryWrite(): Promise<void>;
+  /** What is stored right now, whatever is written while it is read. */
+  snapshot(): Promise<Snapshot>;
+  close(): Promise<void>;
+}
+
+/** All reads of one see the same moment. */
+export interface Snapshot extends Nouns {
+  /** All that is stored, for a backup. */
+  readonly tables: Tables;
   close(): Promise<void>;
 }
 
 export type Location =
-  | { readonly engine: 'sqlite'; readonly path: string; readonly serves: boolean }
+  | {
+      readonly engine: 'sqlite';
+      readonly path: string;
+      readonly serves: boolean;
+      /** Where another thread of this process opened it before: the way to its writer. */
+      readonly writer?: MessagePort;
+    }
   | { readonly engine: 'postgres'; readonly url: string };
 
-export async function openStore(location: Location): Promise<Store> {
-  // The driver is loaded by those who need it: it is a tenth of an idle service's memory.
-  const engine = await (location.engine === 'sqlite'
-    ? openSqlite(location.path, location.serves)
-    : (await import('./postgres.ts')).openPostgres(location.url));
+/**
+ * Another thread of this process over the same data. What is told here is heard there before anything that is said
+ * later, so whoever learns of a change through the other thread finds it changed there too.
+ */
+export interface Sibling {
+  tell(touched: readonly string[]): void;
+  onTold(listener: (touched: readonly string[]) => void): void;
+}
+
+export async function openStore(location: Location, sibling: Sibling | null = null): Promise<Store> {
+  const opened = await openEngine(location);
+  const engine = sibling === null ? opened : besides(opened, sibling);
   return {
+    ...nounsOf(engine),
     engine: engine.name,
     isSole: engine.isSole,
+    commit: engine.commit,
+    onChange: engine.onChange,
+    hearsChanges: engine.hearsChanges,
+    ...(engine.writerPort === undefined ? {} : { writerPort: engine.writerPort }),
+    tryWrite: async () => void (await engine.commit([writeCheck(engine)])),
+    snapshot: () => openSnapshot(location),
+    close: engine.close,
+  };
+}
+
+async function openEngine(location: Location): Promise<Engine> {
+  // The driver is loaded by those who need it: it is a tenth of an idle service's memory.
+  if (location.engine === 'postgres') return (await import('./postgres.ts')).openPostgres(location.url);
+  const { path, serves, writer } = location;
+  return writer === undefined ? openSqlite(path, serves) : openSqliteBeside(path, writer);
+}
+
+function besides(engine: Engine, sibling: Sibling): Engine {
+  sibling.onTold(engine.hear);
+  return {
+    ...engine,
+    commit: async (units, options) => {
+      const rows = await engine.commit(units, options);
+      const touched = touchedBy(units);
+      if (touched.length > 0) sibling.tell(touched);
+      return rows;
+    },
+  };
+}
+
+/** Reads without a migration, a lock or a write: from a live database, or from a copy that can't be written to. */
+export async function openSnapshot(location: Location): Promise<Snapshot> {
+  const engine = await (location.engine === 'sqlite'
+    ? openSqliteSnapshot(location.path)
+    : (await import('./postgres.ts')).openPostgresSnapshot(location.url));
+  return snapshotOf(engine);
+}
+
+function snapshotOf(engine: Engine): Snapshot {
+  return { ...nounsOf(engine), tables: tables(engine), close: engine.close };
+}
+
+/** A database that is being filled, and does not exist for anyone else before it is finished. */
+export interface Loading extends Omit<Loader, 'engine'> {
+  /** What it holds so far. */
+  readonly snapshot: Snapshot;
+}
+
+/** Into a place where nothing of ours is; refused where something is. */
+export async function openLoading(location: Location): Promise<Loading> {
+  const { engine, ...loader } = await (location.engine === 'sqlite'
+    ? (await import('./sqlite-loading.ts')).openSqliteLoader(location.path)
+    : (await import('./postgres-loading.ts')).openPostgresLoader(location.url));
+  return { ...loader, snapshot: snapshotOf(engine) };
+}
+
+function nounsOf(engine: Engine) {
+  return {
     organizations: organizations(engine),
     resources: resources(engine),
     credentials: credentials(engine),
+    identities: identities(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),
@@ -65,18 +148,33 @@ export async function openStore(location: Location): Promise<Store> {
     limits: limits(engine),
     accounts: accounts(engine),
     overview: overview(engine),
-    sessions: sessions(engine),
-    terms: terms(engine),
-    commit: engine.commit,
-    onChange: engine.onChange,
-    hearsChanges: engine.hearsChanges,
-    ping: engine.ping,
-    close: engine.close,
+    toolSessions: toolSessions(engine),
+    deviceLogins: deviceLogins(engine),
+    keyring: keyring(engine),
+    keptAnswers: keptAnswers(engine),
+    stampedRows: stampedRows(engine),
+    conditions: conditions(engine),
   };
 }
 
-/** A value of the deployment as it is stored, read without changing anything. Undefined before the first start. */
-export async function peekMeta(location: Location, key: string): Promise<Uint8Array | undefined> {
-  if (location.engine === 'sqlite') return peekSqlite(location.path, key);
-  return (await import('./postgres.ts')).peekPostgres(location.url, key);
+function writeCheck({ db }: Engine): Unit {
+  const row = { key: 'write_check', value: publicBytes(randomBytes(8)) };
+  const insert = db.insertInto('meta').values(row);
+  const replace = insert.onConflict(on => on.column('key').doUpdateSet({ value: row.value }));
+  return { statements: [statement(replace)], independent: true };
+}
+
+/** The keyring as it is stored, read without changing anything. Undefined before the first start. */
+export async function peekKeyring(location: Location): Promise<Sealed | undefined> {
+  return (await peek(location)).keyring;
+}
+
+/** Whether nothing of ours is there: a first start has not come so far as to make the tables. */
+export async function isEmpty(location: Location): Promise<boolean> {
+  return (await peek(location)).isEmpty;
+}
+
+async function peek(location: Location): Promise<Peeked> {
+  if (location.engine === 'sqlite') return peekSqlite(location.path);
+  return (await import('./postgres.ts')).peekPostgres(location.url);
 }

@@ -1,8 +1,9 @@
 /** Webhooks, and the lease on each one's queue: one process at a time works on a queue, and loses it when it dies. */
 import { type Selectable, sql } from 'kysely';
+import { type Audited, auditedRevision } from './audited.ts';
 import { type Engine, type Statement, statement } from './engine.ts';
-import type { Audited } from './organizations.ts';
-import { containing, offsetOf, type Page, type PageOf } from './page.ts';
+import { containing, type Page, type PageOf, pageOf } from './page.ts';
+import { removeRevised, updateRevised } from './revisions.ts';
 import type { WebhookQueueTable, WebhookTable } from './schema.ts';
 
 export type WebhookRow = Selectable<WebhookTable>;
@@ -10,21 +11,15 @@ export type AuditedWebhook = WebhookRow & Audited;
 export type ListeningWebhook = AuditedWebhook & Pick<QueueRow, 'begins_after'>;
 export type QueueRow = Selectable<WebhookQueueTable>;
 
-export function webhooks({ db, commit, name: engine }: Engine) {
+export function webhooks({ db, lists, commit, name: engine }: Engine) {
   const postgres = engine === 'postgres';
   /** Leases run by the database's clock, so that replicas whose clocks differ agree on them. */
   const databaseNow = postgres
     ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
     : sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
 
-  const audited = () =>
-    db
-      .selectFrom('webhooks')
-      .selectAll('webhooks')
-      .select(
-        sql<number | null>`(SELECT max(subject_revision) FROM audit_logs
-          WHERE subject_id = webhooks.id AND subject_revision IS NOT NULL)`.as('audited_revision'),
-      );
+  const audited = (from = db) =>
+    from.selectFrom('webhooks').selectAll('webhooks').select(auditedRevision('webhooks'));
 
   const claimable = (now: number) =>
     db
@@ -53,17 +48,11 @@ export function webhooks({ db, commit, name: engine }: Engine) {
         .execute(),
 
     async page(organizationId: string, page: Page, q?: string): Promise<PageOf<AuditedWebhook>> {
-      let found = audited().where('organization_id', '=', organizationId);
+      let found = audited(lists).where('organization_id', '=', organizationId);
       if (q !== undefined) {
         found = found.where(sql<boolean>`lower(name) LIKE ${containing(q)} ESCAPE '\\'`);
       }
-      if (page.asOf !== undefined) found = found.where('id', '<=', page.asOf);
-      const { total } = await found
-        .clearSelect()
-        .select(({ fn }) => fn.countAll<number>().as('total'))
-        .executeTakeFirstOrThrow();
-      const rows = await found.orderBy('id', 'desc').limit(page.limit).offset(offsetOf(page)).execute();
-      return { rows, total };
+      return pageOf(found, page);
     },
 
     insert: (row: WebhookRow): Statement[] => [
@@ -77,22 +66,12 @@ export function webhooks({ db, commit, name: engine }: Engine) {
       ),
     ],
 
-    update: (row: WebhookRow): Statement =>
-      statement(
-        db
-          .updateTable('webhooks')
-          .set(row)
-          .where('id', '=', row.id)
-          .where('revision', '=', row.revision - 1),
-        { expect: 1 },
-      ),
+    update: (row: WebhookRow): Statement => updateRevised(db, 'webhooks', row),
 
     /** With its queue, and with what was still to be delivered. */
     remove: (id: string, revision: number): Statement[] => [
       statement(db.deleteFrom('deliveries').where('webhook_id', '=', id).where('state', '=', 'pending')),
-      statement(db.deleteFrom('webhooks').where('id', '=', id).where('revision', '=', revision), {
-        expect: 1,
-      }),
+      removeRevised(db, 'webhooks', { id, revision }),
     ],
 
     /** Something waits in the queue from `at` on. */

@@ -1,11 +1,8 @@
 /**
- * A real browser before the real service. The browser comes as a package; the pages are those that
- * `npm run build:web` left in web/dist, which the install has built.
+ * A real browser before the real service. The browser comes as a package; the pages are built from the sources as
+ * they are.
  */
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Chromium from '@sparticuz/chromium';
 import {
@@ -15,9 +12,12 @@ import {
   chromium,
   type Page,
 } from 'playwright-core';
+import { buildChangedWeb } from '../../scripts/build-web.ts';
 import { readConfig, serveOptions } from '../../src/config.ts';
 import { type Running, serve } from '../../src/serve.ts';
-import { Clock } from '../harness.ts';
+import { atTheLatest } from '../ending.ts';
+import { Clock, cheapPasswords } from '../harness.ts';
+import { dataRoot } from '../postgres.ts';
 
 export const password = 'correct horse battery';
 const flags = [
@@ -29,10 +29,11 @@ const flags = [
 ];
 
 export async function launch(): Promise<Browser> {
-  if (!existsSync(new URL('../../web/dist/index.html', import.meta.url))) {
-    execFileSync('npm', ['run', '-s', 'build:web'], { stdio: 'inherit' });
-  }
-  return chromium.launch({ executablePath: await Chromium.executablePath(), args: flags, headless: true });
+  await buildChangedWeb();
+  const executablePath = await Chromium.executablePath();
+  const browser = await chromium.launch({ executablePath, args: flags, headless: true });
+  atTheLatest(() => browser.close());
+  return browser;
 }
 
 export interface Fresh extends Running {
@@ -40,23 +41,29 @@ export interface Fresh extends Running {
   readonly clock: Clock;
 }
 
-/** A service that nobody has set up yet. */
+/** A service that nobody has set up yet; its clock may begin so many hours ago, for it never goes back. */
 export async function startFresh(
   more: readonly string[] = [],
   environment: Record<string, string> = {},
+  hoursAgo = 0,
 ): Promise<Fresh> {
-  const data = await mkdtemp(join(tmpdir(), 'strongroom-browser-'));
+  const data = await mkdtemp(join(dataRoot(), 'strongroom-browser-'));
   const clock = new Clock();
+  clock.setBack(hoursAgo * 3_600_000);
   const config = readConfig(serveOptions, ['--data', data, '--port', '0', ...more], environment);
-  const running = await serve(config, { now: clock.now, report: () => undefined });
+  const running = await serve(config, {
+    movedClock: clock.shared,
+    report: () => undefined,
+    passwordCosts: cheapPasswords,
+  });
   return {
     ...running,
     data,
     clock,
-    stop: async () => {
+    stop: atTheLatest(async () => {
       await running.stop();
       await rm(data, { recursive: true, force: true });
-    },
+    }),
   };
 }
 
@@ -109,6 +116,13 @@ export async function addAuthenticator({ context, page }: Walk): Promise<void> {
       automaticPresenceSimulation: true,
     },
   });
+}
+
+/** Answers the window that asks for a proof before a way in is changed. */
+export async function proveAgain(page: Page): Promise<void> {
+  const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
+  await asked.getByLabel('Your password').fill(password);
+  await asked.getByRole('button', { name: 'Confirm', exact: true }).click();
 }
 
 export async function signOut(page: Page): Promise<void> {

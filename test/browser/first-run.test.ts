@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { shell } from '../shell.ts';
 import { addAuthenticator, type Fresh, launch, open, setUp, signOut, startFresh } from './browser.ts';
 
 const value = 'postgres://app:never-in-a-url@db/app';
@@ -24,20 +25,16 @@ test('the set-up link leads to a secret that curl reads, each line tried with on
   assert.equal(new URL(page.url()).hash, '', 'the token left the address bar');
 
   await page.getByLabel('Value').fill(value);
-  await page.getByRole('button', { name: 'Store it' }).click();
-  await page.getByRole('button', { name: 'Try it: curl line' }).click();
+  await page.getByRole('button', { name: 'Create secret' }).click();
+  await page.getByRole('button', { name: 'Try it: curl command' }).click();
   await page.getByText('Read “production”: DATABASE_URL.').waitFor();
 
   await page.getByRole('button', { name: 'Try it: MCP configuration' }).click();
   await page.getByText('An assistant sees: DATABASE_URL.').waitFor();
 
-  const line = await page.getByRole('region', { name: 'curl line' }).innerText();
-  const [, url] = /curl (\S+)/.exec(line)!;
+  const line = await page.getByRole('region', { name: 'curl command' }).innerText();
   const [, authorization] = /Authorization: ([^']+)/.exec(line)!;
-  const answer = await fetch(url!.replace('localhost', '127.0.0.1'), {
-    headers: { authorization: authorization!, accept: 'application/json' },
-  });
-  const read = (await answer.json()) as { secrets: { name: string; value: string }[] };
+  const read = JSON.parse(await shell(line)) as { secrets: { name: string; value: string }[] };
   assert.deepEqual(
     read.secrets.map(({ name, value: found }) => [name, found]),
     [['DATABASE_URL', value]],
@@ -92,9 +89,9 @@ test('a link pasted into a tab that waits for it already is taken', async t => {
   t.after(() => fresh.stop());
   const { page, context } = await open(browser, fresh.dashboardUrl);
   await page.goto('/');
-  await page.getByText('The link is not complete').waitFor();
+  await page.getByText('The link is incomplete').waitFor();
   await page.goto(fresh.setupUrl!);
-  await page.getByText('The link is not complete').waitFor({ state: 'detached' });
+  await page.getByText('The link is incomplete').waitFor({ state: 'detached' });
   assert.equal(new URL(page.url()).hash, '', 'the token left the address bar');
   await setUp(page, fresh);
   await context.close();

@@ -16,7 +16,7 @@ before(async () => {
   walk = await open(browser, service.dashboardUrl);
   page = walk.page;
   await setUp(page, service);
-  demo = await furnish(page, service);
+  demo = await furnish(page);
   // More than one answer of the API holds, all newer than those of the demo.
   for (let made = 0; made < 105; made++) await ask(page, 'POST', '/v1/vaults', { name: `other-${made}` });
 });
@@ -48,7 +48,7 @@ test('an access key without a vault is refused, and the field says so', async ()
   await page.goto('/access/keys');
   await page.getByRole('button', { name: 'New access key' }).first().click();
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('nowhere');
-  await page.getByRole('button', { name: 'Make access key' }).click();
+  await page.getByRole('button', { name: 'Create access key' }).click();
   await page
     .getByRole('alert')
     .filter({ hasText: /^Vault / })
@@ -58,14 +58,14 @@ test('an access key without a vault is refused, and the field says so', async ()
 test('a webhook is narrowed to vaults, and widened again', async () => {
   await page.goto('/webhooks');
   await page.getByRole('button', { name: 'New webhook' }).first().click();
-  await page.getByLabel('Address').fill('https://hooks.example.com/narrow');
+  await page.getByLabel('URL').fill('https://hooks.example.com/narrow');
   await page.getByLabel('Name').fill('narrow');
   const vaults = page.getByRole('combobox', { name: 'Only these vaults' });
   await vaults.fill('payments-prod');
   await page.getByRole('option', { name: 'payments-production' }).click();
   await vaults.fill('website');
   await page.getByRole('option', { name: 'website-production' }).click();
-  await page.getByRole('button', { name: 'Make webhook' }).click();
+  await page.getByRole('button', { name: 'Create webhook' }).click();
   await page.getByRole('button', { name: 'I have copied it' }).click();
   const made = await newest('webhooks');
   assert.equal(made.vault_ids[0], demo.vaultId);
@@ -73,11 +73,11 @@ test('a webhook is narrowed to vaults, and widened again', async () => {
 
   await page.goto(`/webhooks/${made.id}`);
   await page.getByRole('dialog').getByRole('link', { name: 'website-production' }).waitFor();
-  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
-  await page.getByRole('button', { name: 'Leave out payments-production' }).click();
-  await page.getByRole('button', { name: 'Leave out website-production' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('button', { name: 'Remove payments-production' }).click();
+  await page.getByRole('button', { name: 'Remove website-production' }).click();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Webhook changed').first().waitFor();
+  await page.getByText('Webhook updated').first().waitFor();
   assert.equal((await newest('webhooks')).vault_ids, null);
 });
 
@@ -101,14 +101,14 @@ test('the request log is filtered by a vault, which stays named after a reload',
   await page.reload();
   await vault.waitFor();
   assert.equal(await vault.inputValue(), 'payments-production');
-  await page.getByRole('button', { name: 'Choose none' }).click();
+  await page.getByRole('button', { name: 'Clear', exact: true }).click();
   await page.waitForURL(/\/logs\/requests$/);
 });
 
 test('a certificate gets another name, tags and another key; a key that does not fit is refused', async () => {
   await page.goto(`/vaults/${demo.vaultId}/certificates/${demo.certificateId}`);
-  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
-  const form = page.getByRole('dialog', { name: 'Change payments.example.com' });
+  await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+  const form = page.getByRole('dialog', { name: 'Edit payments.example.com' });
   await form.getByLabel('Name').fill('shop.example.com');
   await form.getByLabel('Tags').fill('team=web');
   const key = form.getByRole('combobox', { name: 'Private key' });
@@ -116,11 +116,11 @@ test('a certificate gets another name, tags and another key; a key that does not
   await key.fill('token-signing');
   await page.getByRole('option', { name: 'token-signing-2026' }).click();
   await form.getByRole('button', { name: 'Save' }).click();
-  await form.getByText('Private key names a key that does not fit the certificate.').waitFor();
+  await form.getByText('Private key names a key that does not match the certificate.').waitFor();
 
-  await form.getByRole('button', { name: 'Choose none' }).click();
+  await form.getByRole('button', { name: 'Clear', exact: true }).click();
   await form.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Certificate changed').first().waitFor();
+  await page.getByText('Certificate updated').first().waitFor();
   const { body } = await ask(page, 'GET', `/v1/certificates/${demo.certificateId}`);
   assert.deepEqual([body.name, body.tags, body.key_id], ['shop.example.com', { team: 'web' }, null]);
   await page.getByRole('dialog', { name: 'shop.example.com' }).getByText('team: web').waitFor();
@@ -129,8 +129,8 @@ test('a certificate gets another name, tags and another key; a key that does not
 test('an owner changes the plan, and sees how long logs are kept and who decides that', async () => {
   await page.goto('/settings/organization');
   await page.getByLabel('Plan', { exact: true }).selectOption('enterprise');
-  await page.getByLabel('Requests a minute').fill('250');
-  await page.getByRole('button', { name: 'Change the plan' }).click();
+  await page.getByLabel('Requests per minute').fill('250');
+  await page.getByRole('button', { name: 'Change plan' }).click();
   await page.getByText('0 of 250').waitFor();
   const { body } = await ask(page, 'GET', '/v1/organization');
   assert.deepEqual([body.plan, body.rate_limit], ['enterprise', 250]);
@@ -147,7 +147,7 @@ test('an admin is shown the plan, and no way to change it', async () => {
   await admin.page.getByRole('heading', { name: 'Overview' }).waitFor();
   await admin.page.goto('/settings/organization');
   await admin.page.getByText('strongroom organization set-plan').waitFor();
-  assert.equal(await admin.page.getByRole('button', { name: 'Change the plan' }).count(), 0);
+  assert.equal(await admin.page.getByRole('button', { name: 'Change plan' }).count(), 0);
   await admin.context.close();
 });
 

@@ -22,7 +22,7 @@ before(async () => {
   walk = await open(browser, service.dashboardUrl);
   page = walk.page;
   await setUp(page, service);
-  demo = await furnish(page, service);
+  demo = await furnish(page);
 });
 after(async () => {
   await browser.close();
@@ -104,7 +104,7 @@ test('a name that is taken by a key is left out, and said to be', async () => {
   await begin();
   await drop(['webhook-signing.pem', public_pem]);
   await page.getByRole('button', { name: 'Preview' }).click();
-  await page.getByText('the name is taken').waitFor();
+  await page.getByText('name already in use').waitFor();
   assert.ok(await page.getByRole('button', { name: 'Import 0 of 1' }).isDisabled());
 });
 

@@ -3,9 +3,19 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
-import { codeAt, stepAt } from '../../src/vault/accounts/one-time-codes.ts';
+import { codeAt, stepAt } from '../../src/domain/accounts/totp.ts';
 import { fromBase32 } from '../people.ts';
-import { type Fresh, launch, open, password, setUp, signOut, startFresh, type Walk } from './browser.ts';
+import {
+  type Fresh,
+  launch,
+  open,
+  password,
+  proveAgain,
+  setUp,
+  signOut,
+  startFresh,
+  type Walk,
+} from './browser.ts';
 
 let browser: Browser;
 let service: Fresh;
@@ -27,7 +37,7 @@ after(async () => {
 
 /** What the app shows at this moment. No code is taken twice, so each comes from a minute of its own. */
 function nextCode(): string {
-  service.clock.offset += 60_000;
+  service.clock.pass(60_000);
   return codeAt(fromBase32(secret), stepAt(service.clock.now()));
 }
 
@@ -66,7 +76,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
     await page.goto('/settings/security');
     await page.getByRole('button', { name: 'Turn on one-time codes' }).click();
-    const read = new URL(await scan(page.getByRole('img', { name: 'QR code of the key' })));
+    if (colorScheme === 'light') await proveAgain(page);
+    const read = new URL(await scan(page.getByRole('img', { name: 'QR code with the key' })));
     const shown = await page.getByRole('region', { name: 'key', exact: true }).innerText();
     secret = read.searchParams.get('secret')!;
     assert.equal(secret, shown.replaceAll(' ', ''));
@@ -79,7 +90,7 @@ test('the first code turns them on, and the recovery codes are shown once', asyn
   await page.getByRole('button', { name: 'Turn on', exact: true }).click();
   recovery = (await page.getByRole('region', { name: 'recovery codes' }).innerText()).trim().split('\n');
   assert.equal(recovery.length, 10);
-  await page.getByRole('button', { name: 'I have stored them' }).click();
+  await page.getByRole('button', { name: 'I have saved them' }).click();
   await page.getByText('One-time codes are on.').waitFor();
   assert.ok(!(await page.content()).includes(recovery[0]!));
 });
@@ -87,7 +98,7 @@ test('the first code turns them on, and the recovery codes are shown once', asyn
 test('signing in asks for a code, and takes the one that the app shows', async () => {
   await signOut(page);
   await signInWith('000000');
-  await page.getByText('This code is not right, or was used already.').waitFor();
+  await page.getByText('This code is incorrect or has already been used.').waitFor();
   await signInWith(nextCode());
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
@@ -98,14 +109,14 @@ test('a recovery code signs in, once', async () => {
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await signOut(page);
   await signInWith(recovery[0]!);
-  await page.getByText('This code is not right, or was used already.').waitFor();
+  await page.getByText('This code is incorrect or has already been used.').waitFor();
 });
 
 test('the password turns them off', async () => {
   await signInWith(recovery[1]!);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.goto('/settings/security');
-  await page.getByLabel('Password, to turn them off').fill(password);
+  await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Turn off' }).click();
   await page.getByRole('button', { name: 'Turn on one-time codes' }).waitFor();
   assert.deepEqual(walk.complaints, []);

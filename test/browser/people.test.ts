@@ -9,6 +9,7 @@ import {
   launch,
   open,
   password,
+  proveAgain,
   setUp,
   signOut,
   startFresh,
@@ -25,7 +26,7 @@ before(async () => {
   [browser, service] = await Promise.all([launch(), startFresh()]);
   owner = await open(browser, service.dashboardUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
   await setUp(owner.page, service);
-  demo = await furnish(owner.page, service);
+  demo = await furnish(owner.page);
 });
 after(async () => {
   await browser.close();
@@ -75,14 +76,11 @@ test('a value is copied without being shown', async () => {
   assert.ok(!(await page.content()).includes('postgres://app:second'));
 });
 
-test('a viewer sees no reveal button, and gets 403 when he asks anyway', async () => {
+test('a viewer sees no reveal button, and gets 403 when they ask anyway', async () => {
   const { page, complaints } = await invite('viewer@example.com', 'viewer');
   await page.goto(secretPage());
-  await page.getByText('Your role may manage this, but not read it.').waitFor();
-  assert.equal(
-    await page.getByRole('button', { name: /reveal|copy value|compare|change|delete/i }).count(),
-    0,
-  );
+  await page.getByText('Your role can’t reveal this.').waitFor();
+  assert.equal(await page.getByRole('button', { name: /reveal|copy value|compare|edit|delete/i }).count(), 0);
   const { status } = await ask(page, 'POST', `/v1/secrets/${demo.secretId}/reveal`, {});
   assert.equal(status, 403);
   assert.deepEqual(complaints, []);
@@ -91,7 +89,7 @@ test('a viewer sees no reveal button, and gets 403 when he asks anyway', async (
 test('a session that ends in the middle of an edit asks for sign-in and loses nothing', async () => {
   const { page } = owner;
   await page.goto(secretPage());
-  await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('New value').fill('typed before the session ended');
   const { body } = await ask(page, 'GET', '/auth/sessions');
   const current = body.data.find((session: { current: boolean }) => session.current);
@@ -101,7 +99,7 @@ test('a session that ends in the middle of an edit asks for sign-in and loses no
   const window = page.getByRole('dialog', { name: 'Your session has ended' });
   await window.getByLabel('Password').fill(password);
   await window.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByText('Secret changed').first().waitFor();
+  await page.getByText('Secret updated').first().waitFor();
   const revealed = await ask(page, 'POST', `/v1/secrets/${demo.secretId}/reveal`, {});
   assert.equal(revealed.body.value, 'typed before the session ended');
 });
@@ -112,7 +110,7 @@ test('a refused form keeps what was typed and names the field', async () => {
   await page.getByRole('button', { name: 'New secret' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('SENTRY_DSN');
   await page.getByRole('textbox', { name: 'Value' }).fill('kept');
-  await page.getByRole('button', { name: 'Store secret' }).click();
+  await page.getByRole('button', { name: 'Create secret' }).click();
   await page.getByRole('alert').first().waitFor();
   assert.equal(await page.getByRole('textbox', { name: 'Value' }).inputValue(), 'kept');
 });
@@ -125,13 +123,44 @@ test('a passkey is added and signs in', async () => {
   await signIn(page);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.goto('/settings/security');
-  await page.getByLabel('Name of the new passkey').fill('Laptop');
+  await page.getByLabel('Passkey name').fill('Laptop');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await proveAgain(page);
   await page.getByText('Passkey added').first().waitFor();
 
   await signOut(page);
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('changing a way in asks who is there: refusing changes nothing, and a passkey is an answer', async () => {
+  const walk = await open(browser, service.dashboardUrl);
+  const { page, context, complaints } = walk;
+  await addAuthenticator(walk);
+  await page.goto('/sign-in');
+  await signIn(page);
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.goto('/settings/security');
+  await page.getByLabel('Passkey name').fill('Phone');
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
+  await asked.getByLabel('Your password').fill('not the right one');
+  await asked.getByRole('button', { name: 'Confirm', exact: true }).click();
+  await asked.getByText('is incorrect').waitFor();
+  await asked.getByRole('button', { name: 'Close' }).click();
+  await page.getByText('Confirm your identity first.').waitFor();
+  assert.equal(await page.getByLabel('Passkey name').inputValue(), 'Phone');
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await proveAgain(page);
+  await page.getByText('Passkey added').first().waitFor();
+
+  service.clock.pass(5 * 60_000);
+  await page.getByRole('button', { name: 'Remove the passkey Phone' }).click();
+  await page.getByRole('button', { name: 'Remove', exact: true }).last().click();
+  await asked.getByRole('button', { name: 'Confirm with a passkey' }).click();
+  await page.getByText('Passkey removed').first().waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 });
@@ -142,7 +171,7 @@ test('a wrong password says so, and keeps the email', async () => {
   await page.getByLabel('Email').fill('owner@example.com');
   await page.getByLabel('Password').fill('not the right one');
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByText('Email or password is not right.').waitFor();
+  await page.getByText('Incorrect email or password.').waitFor();
   assert.equal(await page.getByLabel('Email').inputValue(), 'owner@example.com');
   await context.close();
 });

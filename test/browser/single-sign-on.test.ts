@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import Provider from 'oidc-provider';
 import type { Browser, Page } from 'playwright-core';
 import { freePort } from '../postgres.ts';
-import { type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+import { ask, type Fresh, launch, open, setUp, startFresh } from './browser.ts';
 
 const clientSecret = 'a-secret-between-the-two';
 let browser: Browser;
@@ -22,6 +22,7 @@ before(async () => {
   issuer = await startIssuer(issuerUrl, `${service.dashboardUrl}/auth/oidc/callback`);
   const { page, context } = await open(browser, service.dashboardUrl);
   await setUp(page, service);
+  await ask(page, 'POST', '/v1/members', { email: 'new@example.com', role: 'viewer' });
   await context.close();
 });
 after(async () => {
@@ -73,9 +74,45 @@ test('a member signs in with the issuer and is inside', async () => {
   await context.close();
 });
 
+test('who was invited is asked before they join, and proves themselves by the issuer later', async () => {
+  const { page, context, complaints } = await open(browser, service.dashboardUrl);
+  await signInAtIssuer(page, 'new@example.com');
+  await page.getByRole('heading', { name: 'Choose an organization' }).waitFor();
+  await page.getByRole('button', { name: 'Join Acme as viewer' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.goto('/settings/security');
+  await page.getByLabel('New password').fill('a password of their own');
+  await page.getByRole('button', { name: 'Set password' }).click();
+  const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
+  const opened = context.waitForEvent('page');
+  await asked.getByRole('link', { name: 'Confirm with Acme ID' }).click();
+  const there = await opened;
+  await there.locator('input[name=login]').fill('new@example.com');
+  await there.locator('input[name=password]').fill('x');
+  await there.locator('button[type=submit]').click();
+  await there.waitForURL('**/settings/security');
+  await asked.getByRole('button', { name: 'I have confirmed' }).click();
+  await page.getByText('Password set').first().waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('a command line that waits to be signed in is not forgotten on the way to the issuer', async () => {
+  const { page, context, complaints } = await open(browser, service.dashboardUrl);
+  await page.goto('/device#BBBB-BBBB');
+  await page.getByRole('heading', { name: 'Sign in to Strongroom' }).waitFor();
+  await signInAtIssuer(page, 'owner@example.com');
+  await page.getByText('is unknown, expired or has been used').waitFor();
+  assert.equal(new URL(page.url()).pathname, '/device');
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test('somebody who is no member is told so on the sign-in page', async () => {
   const { page, context } = await open(browser, service.dashboardUrl);
   await signInAtIssuer(page, 'stranger@example.com');
-  await page.getByText('Single sign-on did not let you in.').waitFor();
+  await page.getByText('Single sign-on failed.').waitFor();
   await context.close();
 });

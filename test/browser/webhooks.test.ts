@@ -32,8 +32,8 @@ test('a webhook is made, a test arrives, its attempt is shown, and it is sent ag
   await page.goto('/webhooks');
   await page.getByRole('button', { name: 'New webhook' }).first().click();
   const { port } = receiver.address() as AddressInfo;
-  await page.getByLabel('Address').fill(`http://127.0.0.1:${port}/hooks`);
-  await page.getByRole('button', { name: 'Make webhook' }).click();
+  await page.getByLabel('URL').fill(`http://127.0.0.1:${port}/hooks`);
+  await page.getByRole('button', { name: 'Create webhook' }).click();
   assert.match(await page.locator('[data-token]').innerText(), /^whsec_/);
   await page.getByRole('button', { name: 'I have copied it' }).click();
 
@@ -42,8 +42,8 @@ test('a webhook is made, a test arrives, its attempt is shown, and it is sent ag
   const panel = page.getByRole('dialog');
   await panel.locator('summary', { hasText: 'webhook.test' }).click();
   await panel.getByText('noted').waitFor();
-  await panel.getByRole('button', { name: 'Send again' }).click();
-  await page.getByText('It is sent again').first().waitFor();
+  await panel.getByRole('button', { name: 'Redeliver' }).click();
+  await page.getByText('Redelivery queued').first().waitFor();
   for (let wait = 0; received.length < 2 && wait < 100; wait++) await page.waitForTimeout(100);
   assert.equal(received.length, 2);
   assert.equal(new Set(received).size, 1, 'the same message, so that the receiver knows it');

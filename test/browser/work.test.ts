@@ -14,12 +14,12 @@ let page: Page;
 let demo: Demo;
 
 before(async () => {
-  [browser, service] = await Promise.all([launch(), startFresh()]);
+  [browser, service] = await Promise.all([launch(), startFresh([], {}, 2)]);
   walk = await open(browser, service.dashboardUrl);
   page = walk.page;
   await setUp(page, service);
-  demo = await furnish(page, service);
-  await read(service, demo, 2);
+  demo = await furnish(page);
+  await read(page, service, demo);
 });
 after(async () => {
   await browser.close();
@@ -38,7 +38,7 @@ test('an import shows what will change before it changes, and then changes it', 
     .fill('DATABASE_URL="imported"\n# a comment\nexport BRAND_NEW=one # and one more\nnonsense\n');
   await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByText('new value, version 3 → 4').waitFor();
-  await page.getByText('1 line is not NAME=value, and left out.').waitFor();
+  await page.getByText('Skipped 1 line not in the form NAME=value.').waitFor();
   assert.match(await currentValue(demo.secretId), /^postgres/, 'nothing has changed yet');
   await page.getByRole('button', { name: 'Import 2 of 2' }).click();
   await page.getByRole('link', { name: 'BRAND_NEW' }).waitFor();
@@ -51,7 +51,7 @@ test('an earlier version is compared and made current again', async () => {
   await page.getByText('added: imported').waitFor();
   await page.getByRole('button', { name: 'Roll back to version 3' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Roll back', exact: true }).click();
-  await page.getByText('The value of version 3 is current again').first().waitFor();
+  await page.getByText('Rolled back to the value of version 3').first().waitFor();
   assert.match(await currentValue(demo.secretId), /^postgres:\/\/app:second/);
 });
 
@@ -133,11 +133,11 @@ test('the command palette finds a secret by name, by keyboard alone', async () =
 test('Settings, About: the term in use, and when the keys were last rotated', async () => {
   await page.goto('/settings/about');
   await page.getByText('Never').waitFor();
-  await page.getByText('All under term 1').waitFor();
+  await page.getByText('All under keyring version 1').waitFor();
   const { code, stderr } = await run(['keyring', 'rotate', '--data', service.data]);
   assert.equal(code, 0, stderr);
   await page.reload();
-  await page.getByText('All under term 2').waitFor();
+  await page.getByText('All under keyring version 2').waitFor();
   assert.equal(await page.getByText('Never').count(), 0);
 });
 

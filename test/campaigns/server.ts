@@ -3,13 +3,15 @@ import { readConfig, serveOptions } from '../../src/config.ts';
 import { serve } from '../../src/serve.ts';
 
 const [offset = '0', ...flags] = process.argv.slice(2);
-let ahead = Number(offset);
+const movedClock = new SharedArrayBuffer(16);
+const clock = new Float64Array(movedClock);
+clock.set([Number(offset), Number.NaN]);
 process.on('message', (milliseconds: number) => {
-  ahead = milliseconds;
+  clock[0] = milliseconds;
 });
 process.on('disconnect', () => process.exit());
 const { url } = await serve(readConfig(serveOptions, flags, {}), {
-  now: () => Date.now() + ahead,
+  movedClock,
   report: line => process.stderr.write(`${line}\n`),
 });
 process.send!(url);

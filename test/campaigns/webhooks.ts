@@ -6,11 +6,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callService, makeOrganization } from '../harness.ts';
-import { startCluster } from '../postgres.ts';
+import { dataRoot, startCluster } from '../postgres.ts';
 import { type Arrival, startReceiver } from '../receiver.ts';
 
 export interface Campaign {
@@ -39,7 +38,7 @@ const step = 5 * 60_000;
 const mostAhead = 24 * 3_600_000;
 
 export async function runCampaign({ changes, kills, databaseUrl, say = () => {} }: Campaign): Promise<Toll> {
-  const data = await mkdtemp(join(tmpdir(), 'strongroom-campaign-'));
+  const data = await mkdtemp(join(dataRoot(), 'strongroom-campaign-'));
   const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
   const receiver = await startReceiver();
   let requests = 0;

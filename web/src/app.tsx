@@ -1,7 +1,9 @@
-/** Which page an address shows, and which of them need a session. Pages are fetched when they are gone to. */
+/** Which page each address shows, and which of them need a session. A page is loaded when it is first opened. */
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import type { AuthState } from './api/types.ts';
+import { isDeviceWaiting } from './session/hash-token.ts';
+import { ProveAgain } from './session/prove-again.tsx';
 import { RenewSession } from './session/renew-session.tsx';
 import { SessionProvider, useAuthState } from './session/session.tsx';
 import { Layout } from './shell/layout.tsx';
@@ -10,14 +12,17 @@ import { Loading, Page, Wrong } from './ui/page.tsx';
 
 const SetUp = lazy(() => import('./pages/set-up/set-up.tsx'));
 const SignIn = lazy(() => import('./pages/sign-in/sign-in.tsx'));
+const Choose = lazy(() => import('./pages/sign-in/choose.tsx'));
 const Invitation = lazy(() => import('./pages/sign-in/invitation.tsx'));
 const Welcome = lazy(() => import('./pages/set-up/welcome.tsx'));
+const Device = lazy(() => import('./pages/device/device.tsx'));
 
 const pages: readonly (readonly [string, ComponentType])[] = [
   ['/', lazy(() => import('./pages/overview/overview.tsx'))],
   ['/vaults', lazy(() => import('./pages/vaults/vaults.tsx'))],
   ['/vaults/:vault/*?', lazy(() => import('./pages/vaults/vault.tsx'))],
   ['/access/*?', lazy(() => import('./pages/access/access.tsx'))],
+  ['/identities/:identity?', lazy(() => import('./pages/identities/identities.tsx'))],
   ['/logs/requests', lazy(() => import('./pages/logs/request-log.tsx'))],
   ['/logs/audit', lazy(() => import('./pages/logs/audit-log.tsx'))],
   ['/webhooks/:webhook?', lazy(() => import('./pages/webhooks/webhooks.tsx'))],
@@ -30,12 +35,12 @@ export function App() {
   if (!state.data) return <Wrong error={state.error} retry={() => void state.refetch()} />;
   return (
     <Suspense fallback={<Loading />}>
-      <Doors state={state.data} />
+      <Routes state={state.data} />
     </Suspense>
   );
 }
 
-function Doors({ state }: { state: AuthState }) {
+function Routes({ state }: { state: AuthState }) {
   return (
     <Switch>
       <Route path="/setup">
@@ -44,36 +49,50 @@ function Doors({ state }: { state: AuthState }) {
       <Route path="/invite">
         <Invitation />
       </Route>
+      <Route path="/sign-in/choose">
+        <Choose />
+      </Route>
       <Route path="/sign-in">
         <SignIn state={state} />
       </Route>
       <Route>
-        <Inside state={state} />
+        <SignedInRoutes state={state} />
       </Route>
     </Switch>
   );
 }
 
-function Inside({ state }: { state: AuthState }) {
+function SignedInRoutes({ state }: { state: AuthState }) {
   const { signed_in: signedIn } = state;
   if (state.setup_required && signedIn === null) return <Redirect to="/setup" replace />;
   if (signedIn === null) return <Redirect to={`/sign-in${nextOf()}`} replace />;
   return (
     <SessionProvider state={state} signedIn={signedIn}>
       <RenewSession />
+      <ProveAgain />
       <Switch>
         <Route path="/welcome">
           <Welcome />
         </Route>
+        <Route path="/device">
+          <Device />
+        </Route>
+        <Route path="/">{isDeviceWaiting() ? <Redirect to="/device" replace /> : <Inside />}</Route>
         <Route>
-          <Layout>
-            <Suspense fallback={<Loading />}>
-              <Pages />
-            </Suspense>
-          </Layout>
+          <Inside />
         </Route>
       </Switch>
     </SessionProvider>
+  );
+}
+
+function Inside() {
+  return (
+    <Layout>
+      <Suspense fallback={<Loading />}>
+        <Pages />
+      </Suspense>
+    </Layout>
   );
 }
 
@@ -86,9 +105,9 @@ function Pages() {
         </Route>
       ))}
       <Route>
-        <Page title="There is no such page" intro="It may have been moved. The way around is on the left.">
+        <Page title="Page not found" intro="It may have moved. Use the menu to find your way.">
           <div>
-            <ButtonLink href="/">To the overview</ButtonLink>
+            <ButtonLink href="/">Go to the overview</ButtonLink>
           </div>
         </Page>
       </Route>
@@ -96,7 +115,7 @@ function Pages() {
   );
 }
 
-/** Where to go after signing in: a path of ours, nothing else. */
+/** Where to go after signing in: a path on this site, nothing else. */
 function nextOf(): string {
   const { pathname } = window.location;
   return pathname === '/' ? '' : `?next=${encodeURIComponent(pathname)}`;

@@ -1,26 +1,34 @@
 /**
- * The root key as a file: one line of text, readable by its owner alone, beside the database but never in
- * it. It is made once, durably, before anything is sealed with it, and never written again.
+ * The root key as a file: one line of text, readable only by its owner, stored beside the database but never in it.
+ * It is created once, durably, before anything is sealed with it, and never written again.
  */
 import { createHash, createSecretKey, randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { type FileHandle, link, mkdir, open, unlink } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, link, lstat, mkdir, open, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { openDirect, type ParentKey, sealDirect } from '../envelope.ts';
-import { type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
+import { openDirect, type ParentKey, parentIdOf, sealDirect } from '../envelope.ts';
+import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
 
 const provider = 'key-file';
 const label = 'strongroom-root-key-v1';
 const keySize = 32;
+const root = 0;
 const shape = new RegExp(`^${label}:([A-Za-z0-9+/]{43}=)\\s*$`);
 
-export function keyFile(path: string): RootKeySource {
+/** `self`: the user that this process is, where the system has users. */
+export function keyFile(path: string, self = process.geteuid?.()): RootKeySource {
+  const open = async () => localRootKey(provider, await readKey(path, self), path);
   return {
     provider,
-    open: async () => localRootKey(provider, await readKey(path), path),
+    exists: () =>
+      lstat(path).then(
+        () => true,
+        error => error.code !== 'ENOENT',
+      ),
+    open,
     create: async () => {
       await writeKeyOnce(path);
-      return localRootKey(provider, await readKey(path), path);
+      return open();
     },
   };
 }
@@ -34,10 +42,12 @@ function localRootKey(name: string, bytes: Uint8Array, path: string): RootKey {
     wrap: async (context, plain) => sealDirect(parent, context, plain, randomBytes),
     unwrap: async (context, wrapped) => {
       try {
-        return openDirect(parent, context, wrapped);
+        // The header names the key that wrapped it: what names this one and doesn't open is damaged.
+        if (parentIdOf(wrapped) === parent.id) return openDirect(parent, context, wrapped);
       } catch (cause) {
-        throw new RootKeyError(`the root key in ${path} is not the one that protects this data`, cause);
+        throw new KeyringDamaged(cause);
       }
+      throw new RootKeyError(`the root key in ${path} is not the one that protects this data`);
     },
   };
 }
@@ -47,7 +57,7 @@ function fingerprint(bytes: Uint8Array): number {
   return createHash('sha256').update(label).update(bytes).digest().readUInt32BE(0);
 }
 
-async function readKey(path: string): Promise<Uint8Array> {
+async function readKey(path: string, self: number | undefined): Promise<Uint8Array> {
   let file: FileHandle;
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
@@ -55,20 +65,44 @@ async function readKey(path: string): Promise<Uint8Array> {
     throw new RootKeyError(`the root key file ${path} can't be opened`, cause);
   }
   try {
-    const { mode } = await file.stat();
-    if ((mode & 0o077) !== 0) {
+    const stats = await file.stat();
+    if ((stats.mode & sharedBits(stats, self)) !== 0) {
       throw new RootKeyError(`the root key file ${path} can be read by others: chmod 400 it`);
     }
+    if (self !== undefined) await refuseForeign(path, stats, self);
     return parseKey(await file.readFile('utf8'), path);
   } finally {
     await file.close();
   }
 }
 
+/**
+ * Of a file that root gives to us, the group may be us: that is how orchestrators hand over credentials (a Kubernetes
+ * `fsGroup`, or an access list of systemd, which looks like the group). We could not read it otherwise.
+ */
+function sharedBits({ uid }: Stats, self: number | undefined): number {
+  return uid === root && self !== root && self !== undefined ? 0o037 : 0o077;
+}
+
+/**
+ * If another user owns the file and can place it there, they choose our root key, and can open everything that we
+ * seal.
+ */
+async function refuseForeign(path: string, file: Stats, self: number): Promise<void> {
+  const isForeign = ({ uid }: Stats) => uid !== self && uid !== root;
+  if (!isForeign(file)) return;
+  const folder = await stat(dirname(path));
+  if (isForeign(folder) || (folder.mode & 0o022) !== 0) {
+    throw new RootKeyError(
+      `the root key file ${path} belongs to another user, in a folder that others can write: chown it`,
+    );
+  }
+}
+
 function parseKey(text: string, path: string): Uint8Array {
   const [, body] = shape.exec(text) ?? [];
   if (body === undefined) {
-    throw new RootKeyError(`the root key file ${path} does not hold a Strongroom root key`);
+    throw new RootKeyError(`the root key file ${path} does not contain a Strongroom root key`);
   }
   return Buffer.from(body, 'base64');
 }

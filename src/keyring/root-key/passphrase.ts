@@ -4,13 +4,17 @@
  */
 import crypto, { type Argon2Parameters, createSecretKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { openDirect, type ParentKey, sealDirect } from '../envelope.ts';
-import { type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
+import { isDirect, openDirect, type ParentKey, sealDirect } from '../envelope.ts';
+import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
 
 const provider = 'passphrase';
 const saltSize = 16;
 const headSize = saltSize + 12;
 const minimumLength = 12;
+const parentId = 0;
+/** A changed byte in the salt or in the ciphertext looks like another passphrase: nothing can tell them apart. */
+const notTheOne =
+  'the passphrase is not the one that protects this data (if it is the right one, the stored keyring is damaged)';
 
 export interface Costs {
   /** KiB of memory. */
@@ -21,6 +25,8 @@ export interface Costs {
 
 /** RFC 9106's second recommended choice, with twice its memory. */
 const defaultCosts: Costs = { memory: 128 * 1024, passes: 3, parallelism: 4 };
+/** KiB that argon2 takes for each lane, by its definition. */
+const leastMemory = 8;
 const highestCosts: Costs = { memory: 2 * 1024 * 1024, passes: 64, parallelism: 64 };
 
 const derive = promisify((parameters: Argon2Parameters, done: (error: Error | null, key: Buffer) => void) =>
@@ -34,14 +40,14 @@ export function passphrase(read: () => Promise<string>, costs: Costs = defaultCo
     if (crypto.argon2 === undefined) throw new RootKeyError('a passphrase needs Node 24.7 or newer');
     return passphraseRootKey(normalise(await read()), costs);
   };
-  return { provider, open, create: open };
+  return { provider, exists: async () => false, open, create: open };
 }
 
 /** The same words typed on two keyboards may differ in their bytes; NFKC makes them one. */
 function normalise(text: string): string {
   const normal = text.replace(/\r?\n$/, '').normalize('NFKC');
   if ([...normal].length < minimumLength) {
-    throw new RootKeyError(`the passphrase is too short: ${minimumLength} characters at least`);
+    throw new RootKeyError(`the passphrase is too short: use at least ${minimumLength} characters`);
   }
   return normal;
 }
@@ -65,10 +71,13 @@ function passphraseRootKey(secret: string, costs: Costs): RootKey {
     },
     unwrap: async (context, wrapped) => {
       const head = Buffer.from(wrapped.subarray(0, headSize));
+      const sealed = wrapped.subarray(headSize);
+      if (!isDirect(parentId, sealed)) throw new KeyringDamaged();
+      const parent = await keyFor(head);
       try {
-        return openDirect(await keyFor(head), context, wrapped.subarray(headSize));
+        return openDirect(parent, context, sealed);
       } catch (cause) {
-        throw new RootKeyError('the passphrase is not the one that protects this data', cause);
+        throw new RootKeyError(notTheOne, cause);
       }
     },
   };
@@ -84,7 +93,7 @@ async function parentKey(secret: string, head: Buffer): Promise<ParentKey> {
     parallelism,
     tagLength: 32,
   });
-  return { id: 0, key: createSecretKey(bytes) };
+  return { id: parentId, key: createSecretKey(bytes) };
 }
 
 function writeHead(salt: Uint8Array, costs: Costs): Buffer {
@@ -97,7 +106,7 @@ function writeHead(salt: Uint8Array, costs: Costs): Buffer {
 }
 
 function readCosts(head: Buffer): Costs {
-  if (head.length !== headSize) throw new RootKeyError('the wrapped keyring is damaged');
+  if (head.length !== headSize) throw new KeyringDamaged();
   const costs: Costs = {
     memory: head.readUInt32BE(saltSize),
     passes: head.readUInt32BE(saltSize + 4),
@@ -105,8 +114,9 @@ function readCosts(head: Buffer): Costs {
   };
   for (const name of ['memory', 'passes', 'parallelism'] as const) {
     if (costs[name] < 1 || costs[name] > highestCosts[name]) {
-      throw new RootKeyError('the wrapped keyring asks for costs outside of what is allowed');
+      throw new KeyringDamaged(new RangeError(`argon2 ${name} is outside the allowed range`));
     }
   }
+  if (costs.memory < costs.parallelism * leastMemory) throw new KeyringDamaged();
   return costs;
 }

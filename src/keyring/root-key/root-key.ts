@@ -6,21 +6,31 @@ export interface RootKey {
   /** The provider's name, stored beside the wrapped keyring and shown to operators. */
   readonly provider: string;
   wrap(context: Uint8Array, plain: Uint8Array): Promise<Uint8Array>;
-  /** Throws `RootKeyError` where this is not the key that wrapped the bytes. */
+  /** Throws `KeyringDamaged` where the bytes show damage, `RootKeyError` where another key wrapped them. */
   unwrap(context: Uint8Array, wrapped: Uint8Array): Promise<Uint8Array>;
 }
 
-/** How to come by a root key: `open` the one that exists, or `create` it at the very first start. */
+/** How to get a root key: `open` an existing one, or `create` it at the very first start. */
 export interface RootKeySource {
   readonly provider: string;
+  /** Whether there is one already, as far as that can be known: a passphrase leaves no trace. */
+  exists(): Promise<boolean>;
   open(): Promise<RootKey>;
   create(): Promise<RootKey>;
 }
 
-/** The root key can't be had, or is not the right one. Its message is one line for an operator. */
+/** The root key is not available, or is not the right one. The message is one line for the operator. */
 export class RootKeyError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
     this.name = 'RootKeyError';
+  }
+}
+
+/** What the root key wrapped is not what was stored: no other root key would help. */
+export class KeyringDamaged extends RootKeyError {
+  constructor(cause?: unknown) {
+    super('the stored keyring is damaged: restore it from a backup', cause);
+    this.name = 'KeyringDamaged';
   }
 }

@@ -1,9 +1,16 @@
 /** Brings a database forward to the newest schema, under a lock, one step after another. There is no way back. */
 import { type Kysely, type Migration, Migrator, type RawBuilder, sql } from 'kysely';
 import type { Engine } from '../engine.ts';
+import { StoreError } from '../store-error.ts';
 import { foundation } from './001-foundation.ts';
 import { events } from './002-events.ts';
 import { accounts } from './003-accounts.ts';
+import { proofs } from './004-proofs.ts';
+import { foldedRefusals } from './005-folded-refusals.ts';
+import { derivedColumns } from './006-derived-columns.ts';
+import { deviceLogins } from './007-device-logins.ts';
+import { lists } from './008-lists.ts';
+import { identities } from './009-identities.ts';
 
 export type EngineName = Engine['name'];
 
@@ -20,24 +27,80 @@ export interface ColumnTypes {
 
 export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
-const steps: Readonly<Record<string, Step>> = {
+/** In the order of their names. What a release has run is never edited: it is data by then. */
+export const steps: Readonly<Record<string, Step>> = {
   '001-foundation': foundation,
   '002-events': events,
   '003-accounts': accounts,
+  '004-proofs': proofs,
+  '005-folded-refusals': foldedRefusals,
+  '006-derived-columns': derivedColumns,
+  '007-device-logins': deviceLogins,
+  '008-lists': lists,
+  '009-identities': identities,
 };
 
-const columnTypes: Record<EngineName, ColumnTypes> = {
+export const columnTypes: Record<EngineName, ColumnTypes> = {
   sqlite: { id: 'text', bytes: 'blob', time: 'integer', serial: 'integer', clustered: sql`WITHOUT ROWID` },
   postgres: { id: 'uuid', bytes: 'bytea', time: 'bigint', serial: 'bigserial', clustered: sql`` },
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: a migration sees schemas of the past, which have no types
-export async function migrate(db: Kysely<any>, engine: EngineName): Promise<void> {
+type AnySchema = any;
+
+export interface MigrateOptions {
+  /** The step to stop after; otherwise all are run. */
+  readonly upTo?: string;
+  /** The connection is in a transaction already, which all steps share. */
+  readonly inTransaction?: boolean;
+}
+
+/** Runs the steps that are not done yet. */
+export async function migrate(
+  db: Kysely<AnySchema>,
+  engine: EngineName,
+  { upTo, inTransaction = false }: MigrateOptions = {},
+): Promise<void> {
   const migrations: Record<string, Migration> = {};
   for (const [name, step] of Object.entries(steps)) {
     migrations[name] = { up: old => step(old, columnTypes[engine]) };
   }
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
-  const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
+  const provider = { getMigrations: async () => migrations };
+  const migrator = new Migrator({ db, provider, disableTransactions: inTransaction });
+  const { error, results = [] } = await (upTo === undefined
+    ? migrator.migrateToLatest()
+    : migrator.migrateTo(upTo));
+  if (error === undefined) return;
+  const failed = results.find(({ status }) => status === 'Error')?.migrationName ?? 'the first one';
+  throw new StoreError(`this database can’t be migrated; it failed at ${failed}: ${reasonOf(error)}`, error);
+}
+
+/** Whether any step is left to run. Reads alone. A database that is ahead of this program is refused. */
+export async function isBehind(db: Kysely<AnySchema>, engine: EngineName): Promise<boolean> {
+  const { rows: tables } = await doneTable[engine].execute(db);
+  if (tables.length === 0) return true;
+  const done = new Set(await migrationsDone(db));
+  const unknown = [...done].find(name => !(name in steps));
+  if (unknown !== undefined) {
+    throw new StoreError(
+      `this database was migrated by a newer version (${unknown}): start that version instead`,
+    );
+  }
+  return Object.keys(steps).some(name => !done.has(name));
+}
+
+/** The steps that were run, in their order. */
+export async function migrationsDone(db: Kysely<AnySchema>): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration ORDER BY name`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+const doneTable: Record<EngineName, RawBuilder<unknown>> = {
+  sqlite: sql`SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'kysely_migration'`,
+  postgres: sql`SELECT 1 WHERE to_regclass('kysely_migration') IS NOT NULL`,
+};
+
+function reasonOf(error: unknown): string {
+  const { cause } = error as Error;
+  return (cause instanceof Error ? cause : (error as Error)).message.split('\n')[0]!;
 }

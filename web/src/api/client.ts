@@ -1,7 +1,7 @@
 /**
- * The one way to the service. The session travels as a cookie that scripts can't see; nothing is kept here.
- * When a session has ended, the request waits for a new sign-in and is then sent again, so that a form loses
- * nothing.
+ * The only way to the service. The session travels as a cookie that scripts can't see; nothing is stored here.
+ * When a session has ended, or a fresh proof is needed, the request waits for the person and is then sent again,
+ * so that no form loses its input.
  */
 
 export interface ErrorBody {
@@ -28,7 +28,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The same failure in words that fit the place; other failures stay as they are. */
+/** The same failure with a message for this page; other failures stay as they are. */
 export function reworded(error: unknown, status: number, message: string): unknown {
   if (!(error instanceof ApiError) || error.status !== status) return error;
   return new ApiError(status, { error: { code: error.code, message } });
@@ -36,28 +36,50 @@ export function reworded(error: unknown, status: number, message: string): unkno
 
 /** One sentence for a person: the reason where the service gave one. */
 export function sentence(error: unknown): string {
-  if (!(error instanceof ApiError)) return 'The service can’t be reached. What you typed is still here.';
+  if (!(error instanceof ApiError)) return 'Can’t reach the service. Your input is still here.';
   if (error.reason === '') return `${error.message}.`.replace('..', '.');
   const field = error.field === '' ? '' : `${error.field.replaceAll('_', ' ')} `;
   return `${error.message}: ${field}${error.reason}.`;
 }
 
-type Renew = () => Promise<boolean>;
-let renew: Renew | null = null;
+/** Asks the person for what a request needs. False if they cancel. */
+export type Ask = () => Promise<boolean>;
+let renew: Ask | null = null;
+let prove: Ask | null = null;
 
-/** Where a 401 says that the proof is wrong, not that the session has ended. */
-const signIns = new Set(['/auth/password', '/auth/passkey', '/auth/passkey/options']);
+/** Paths where a 401 means that the proof is wrong, not that the session has ended. */
+const signIns = new Set([
+  '/auth/password',
+  '/auth/passkey',
+  '/auth/passkey/options',
+  '/auth/oidc/choices',
+  '/auth/oidc/choose',
+]);
 
-/** Who asks for a new sign-in when the session has ended. */
-export function onSessionEnd(ask: Renew | null): void {
+/** Registers what asks for a new sign-in when the session has ended. */
+export function onSessionEnd(ask: Ask | null): void {
   renew = ask;
 }
 
+/** Registers what asks for a proof where a session alone is not enough. */
+export function onProofRequired(ask: Ask | null): void {
+  prove = ask;
+}
+
 export async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const answer = await once(method, path, body);
-  if (answer.status !== 401 || renew === null || signIns.has(path)) return read(answer);
-  if (await renew()) return read(await once(method, path, body));
-  return read(answer);
+  try {
+    return await read<T>(await once(method, path, body));
+  } catch (error) {
+    const ask = whomToAsk(error, path);
+    if (ask === null || !(await ask())) throw error;
+    return send(method, path, body);
+  }
+}
+
+function whomToAsk(error: unknown, path: string): Ask | null {
+  if (!(error instanceof ApiError)) return null;
+  if (error.status === 401) return signIns.has(path) ? null : renew;
+  return error.code === 'PROOF_REQUIRED' ? prove : null;
 }
 
 export const get = <T>(path: string) => send<T>('GET', path);
@@ -65,7 +87,7 @@ export const post = <T>(path: string, body?: unknown) => send<T>('POST', path, b
 export const put = <T>(path: string, body?: unknown) => send<T>('PUT', path, body);
 export const remove = <T>(path: string) => send<T>('DELETE', path);
 
-/** A query of what is given; what is empty is left out. */
+/** A query string of the given parameters; empty ones are left out. */
 export function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -98,8 +120,8 @@ async function read<T>(answer: Response): Promise<T> {
 
 function messageFor(status: number): string {
   if (status === 401) return 'You are not signed in';
-  if (status === 403) return 'You may not do this';
+  if (status === 403) return 'You don’t have permission to do this';
   if (status === 404) return 'Not found';
-  if (status === 429) return 'Too many attempts: wait a moment';
+  if (status === 429) return 'Too many attempts. Wait a moment and try again';
   return 'Something went wrong on the server';
 }

@@ -1,6 +1,6 @@
 /**
- * A form's state. What was typed stays, whatever the service answers; the field that it names gets the reason,
- * everything else is said above the buttons.
+ * A form's state. Input stays, whatever the service answers; a reason that names a field is shown at that field,
+ * anything else above the buttons.
  */
 import { type FormEvent, useState } from 'react';
 import { ApiError, sentence } from './client.ts';
@@ -8,7 +8,7 @@ import { ApiError, sentence } from './client.ts';
 export interface Form<T> {
   readonly values: T;
   readonly busy: boolean;
-  /** What to say above the buttons; empty where a field says it. */
+  /** What to show above the buttons; empty where a field shows it. */
   readonly problem: string;
   set<K extends keyof T>(name: K, value: T[K]): void;
   errorOf(name: string): string;
@@ -45,7 +45,7 @@ export function useForm<T extends object>(initial: T): Form<T> {
     fail: setFailure,
     submit: action => event => {
       event.preventDefault();
-      // React passes it on to the form that opened this one's window.
+      // React would pass it on to the form that opened this one's dialog.
       event.stopPropagation();
       if (!busy) void run(action);
     },

@@ -1,15 +1,23 @@
-/** The shapes that the pages work with: the service's own contract, and what the sign-in answers. */
+/** The types that the pages work with: the service's own contract, and what the sign-in returns. */
 export type {
   AccessKey,
   ApiKey,
+  CreatedAccessKey,
+  CreatedApiKey,
+  CreatedPublicToken,
+  InvitedMember,
   Member,
   Organization,
   Plan,
   PublicToken,
 } from '../../../src/contract/access.ts';
-export type { AuthState, PasskeyRecord, Session, SignedIn } from '../../../src/contract/auth.ts';
+export type { AuthState, Choice, PasskeyRecord, Session, SignedIn } from '../../../src/contract/auth.ts';
 export type { List } from '../../../src/contract/common.ts';
+export type { DeviceRequest } from '../../../src/contract/device-login.ts';
+export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../src/contract/identities.ts';
+export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
 export type { AuditLog, LogVerification, RequestLog } from '../../../src/contract/logs.ts';
+export { eventKinds, type RoleName as Role, roleNames as roles } from '../../../src/contract/names.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
 export type {
   BulkAnswer,
@@ -23,19 +31,4 @@ export type {
   Vault,
   Version,
 } from '../../../src/contract/resources.ts';
-
-export type { Delivery, Webhook } from '../../../src/contract/webhooks.ts';
-
-export const roles = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
-export type Role = (typeof roles)[number];
-
-export const eventKinds = [
-  'resource.created',
-  'resource.updated',
-  'resource.deleted',
-  'resource.near_expiry',
-  'resource.expired',
-  'access_key.created',
-  'access_key.revoked',
-  'webhook.disabled',
-] as const;
+export type { Delivery, Webhook, WebhookWithSecret } from '../../../src/contract/webhooks.ts';

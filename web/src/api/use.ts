@@ -1,4 +1,4 @@
-/** Reading lists and records, and what changes with them. Each page names its path; the cache does the rest. */
+/** Reading lists and records, and refreshing them after a change. Each page names its path; the cache does the rest. */
 import { keepPreviousData, QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, get, query } from './client.ts';
 import type { List } from './types.ts';

@@ -1,4 +1,4 @@
-/** Bulk import: paste or drop, look at what will change, then do it. Values are never shown in the preview. */
+/** Bulk import: paste or drop, preview what will change, then import. The preview never shows values. */
 import { FileUp } from 'lucide-react';
 import { type DragEvent, useState } from 'react';
 import { useForm } from '../api/form.ts';
@@ -29,7 +29,7 @@ export default function Import({ vaultId, onClose }: ImportProps) {
     const parsed = [parseText(text), ...files.map(parseFile)];
     const items = parsed.flatMap(one => one.items);
     const problems = parsed.flatMap(one => one.problems);
-    if (items.length === 0 && problems.length === 0) problems.push('There is nothing to import yet.');
+    if (items.length === 0 && problems.length === 0) problems.push('There is nothing to import.');
     setPlan({ planned: await planOf(vaultId, items), problems });
   }
   async function close() {
@@ -42,7 +42,7 @@ export default function Import({ vaultId, onClose }: ImportProps) {
       wide
       onClose={close}
       title="Import"
-      description="A .env file, a JSON object, PEM keys and certificates, or a PKCS#12 file. Nothing is stored before you have seen what will change."
+      description="A .env file, a JSON object, PEM keys and certificates, or a PKCS#12 file. Nothing is stored until you have reviewed the changes."
     >
       {plan === null ? (
         <form className="flex flex-col gap-4" onSubmit={form.submit(look)}>

@@ -1,6 +1,6 @@
 /**
- * Makes items of what was pasted or dropped: `.env` lines, a JSON object, PEM blocks, a PKCS#12 file. What can't
- * be read is said in a sentence, and never repeated.
+ * Turns what was pasted or dropped into items: `.env` lines, a JSON object, PEM blocks, a PKCS#12 file. Input that
+ * can't be read is reported in a sentence that never repeats it.
  */
 import { base64Of, type Dropped, isPkcs12, stemOf, textOf } from './files.ts';
 
@@ -34,13 +34,13 @@ export function parseText(text: string, name = 'imported'): Parsed {
   return parseEnvironment(text);
 }
 
-/** An object of names and values, or a list of `{name, value}`. What is no string is kept as JSON. */
+/** An object of names and values, or a list of `{name, value}`. A value that is not a string is stored as JSON. */
 function parseJson(text: string): Parsed {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch {
-    return { items: [], problems: ['This looks like JSON, but is not complete.'] };
+    return { items: [], problems: ['This looks like JSON but can’t be parsed.'] };
   }
   const pairs: ([string, unknown] | null)[] = Array.isArray(parsed)
     ? parsed.map(pairOf)
@@ -57,7 +57,8 @@ function parseJson(text: string): Parsed {
   const left = pairs.length - items.length;
   return {
     items,
-    problems: left === 0 ? [] : [`${left} of the list have no name and value, and are left out.`],
+    problems:
+      left === 0 ? [] : [`Skipped ${left === 1 ? '1 entry' : `${left} entries`} without a name and a value.`],
   };
 }
 
@@ -78,7 +79,9 @@ function parseEnvironment(text: string): Parsed {
   });
   const unread = rest.split('\n').filter(line => line.trim() !== '' && !/^\s*#/.test(line)).length;
   const problems =
-    unread === 0 ? [] : [`${unread} ${unread === 1 ? 'line is' : 'lines are'} not NAME=value, and left out.`];
+    unread === 0
+      ? []
+      : [`Skipped ${unread === 1 ? '1 line' : `${unread} lines`} not in the form NAME=value.`];
   return { items, problems };
 }
 
@@ -94,7 +97,7 @@ function unquote(raw: string): string {
 
 const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 
-/** Certificates that stand together are one chain; each key is an item of its own. */
+/** Certificates in one text form one chain; each key is an item of its own. */
 function parsePem(text: string, name: string): Parsed {
   const blocks = [...text.matchAll(block)].map(([pem, label = '']) => ({ pem, label }));
   const chain = blocks.filter(({ label }) => label.endsWith('CERTIFICATE')).map(({ pem }) => pem);
@@ -104,6 +107,10 @@ function parsePem(text: string, name: string): Parsed {
   if (chain.length > 0) items.push({ kind: 'certificate', name, pem: `${chain.join('\n')}\n` });
   const left = blocks.length - keys.length - chain.length;
   const problems =
-    left === 0 ? [] : [`${left} PEM blocks hold neither a key nor a certificate, and are left out.`];
-  return { items, problems: blocks.length === 0 ? ['This PEM is not complete.'] : problems };
+    left === 0
+      ? []
+      : [
+          `Skipped ${left === 1 ? '1 PEM block' : `${left} PEM blocks`} with neither a key nor a certificate.`,
+        ];
+  return { items, problems: blocks.length === 0 ? ['This PEM is incomplete.'] : problems };
 }

@@ -1,11 +1,11 @@
-/** What an import would do: each item beside what the vault holds under that name now. */
+/** What an import would do: each item, and what the vault already holds under its name. */
 import { ApiError, get, post, query } from '../api/client.ts';
 import type { BulkAnswer, List } from '../api/types.ts';
 import type { Item } from './parse.ts';
 
 export interface Planned {
   readonly item: Item;
-  /** What is there already under this name. */
+  /** What already exists under this name. */
   readonly existing: { readonly id: string; readonly version: number } | null;
   readonly repeated: boolean;
 }
@@ -45,7 +45,7 @@ async function find(vaultId: string, { kind, name }: Item): Promise<Planned['exi
   return data.find(one => one.name === name.normalize('NFC')) ?? null;
 }
 
-/** Does what was planned. Each item answers for itself: one that fails keeps no other back. */
+/** Carries out the plan. Each item has its own outcome: one that fails does not stop the others. */
 export async function carryOut(
   vaultId: string,
   plan: readonly Planned[],
@@ -78,7 +78,7 @@ async function storeMaterial(
   { item, existing }: Planned,
   passphrase: string,
 ): Promise<Outcome> {
-  if (existing) return { ok: false, text: 'the name is taken: delete or rename the old one first' };
+  if (existing) return { ok: false, text: 'name already in use: delete or rename the existing one first' };
   const locked = passphrase === '' ? {} : { passphrase };
   const common = { vault_id: vaultId, name: item.name };
   try {
@@ -93,7 +93,7 @@ async function storeMaterial(
 }
 
 function outcomeOf(reason: string | undefined): Outcome {
-  return reason === undefined ? { ok: true, text: 'stored' } : { ok: false, text: reason };
+  return reason === undefined ? { ok: true, text: 'imported' } : { ok: false, text: reason };
 }
 
 /** A few at a time, in order. */

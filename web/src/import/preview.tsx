@@ -1,4 +1,4 @@
-/** What the import will do, line by line, with a box to leave a line out; and afterwards what it did. */
+/** What the import will do, item by item, with a checkbox to skip each; afterwards, what it did. */
 import { useState } from 'react';
 import { useForm } from '../api/form.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -19,7 +19,7 @@ interface PreviewProps {
 const kinds = { secret: 'secret', key: 'key', certificate: 'certificate', pkcs12: 'PKCS#12' } as const;
 
 export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewProps) {
-  const [left, setLeft] = useState<ReadonlySet<Planned>>(() => new Set(planned.filter(isHopeless)));
+  const [left, setLeft] = useState<ReadonlySet<Planned>>(() => new Set(planned.filter(isSkipped)));
   const [outcomes, setOutcomes] = useState<ReadonlyMap<Planned, Outcome>>(new Map());
   const form = useForm({ passphrase: '' });
   const wanted = planned.filter(one => !left.has(one) && !outcomes.get(one)?.ok);
@@ -47,7 +47,7 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
       {planned.length > 0 && (
         <div className="max-h-96 overflow-y-auto rounded-lg border">
           <Rows
-            label="What will change"
+            label="Changes"
             rows={rows}
             columns={[
               {
@@ -73,7 +73,7 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
               { id: 'kind', header: 'Kind', from: 'sm', cell: ({ one }) => kinds[one.item.kind] },
               {
                 id: 'change',
-                header: 'What will change',
+                header: 'Change',
                 cell: ({ one }) => <Change one={one} outcome={outcomes.get(one)} />,
               },
             ]}
@@ -87,7 +87,7 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
           label="Passphrase"
           type="password"
           optional
-          hint="Of the PKCS#12 file or the encrypted keys."
+          hint="The passphrase of the PKCS#12 file or of the encrypted keys."
         />
       )}
       <DialogButtons problem={form.problem}>
@@ -101,15 +101,15 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
 }
 
 /** Keys and certificates are never overwritten by an import, and a repeated name would overwrite itself. */
-function isHopeless({ item, existing, repeated }: Planned): boolean {
+function isSkipped({ item, existing, repeated }: Planned): boolean {
   return repeated || (existing !== null && item.kind !== 'secret');
 }
 
 function Change({ one, outcome }: { one: Planned; outcome: Outcome | undefined }) {
   if (outcome) return <Badge tone={outcome.ok ? 'good' : 'bad'}>{outcome.text}</Badge>;
-  if (one.repeated) return <Badge tone="warn">the name comes twice</Badge>;
+  if (one.repeated) return <Badge tone="warn">duplicate name</Badge>;
   if (one.existing === null) return <Badge tone="good">new</Badge>;
-  if (one.item.kind !== 'secret') return <Badge tone="warn">the name is taken</Badge>;
+  if (one.item.kind !== 'secret') return <Badge tone="warn">name already in use</Badge>;
   return (
     <Badge tone="accent">
       new value, version {one.existing.version} → {one.existing.version + 1}

@@ -1,4 +1,4 @@
-/** Passkeys in the browser. Options and answers travel as JSON, in the shapes that the standard gives them. */
+/** Passkeys in the browser. Options and responses travel as JSON, in the form that the standard defines. */
 import { post } from '../api/client.ts';
 
 type CreationOptions = PublicKeyCredentialCreationOptionsJSON;
@@ -6,7 +6,7 @@ type RequestOptions = PublicKeyCredentialRequestOptionsJSON;
 
 export const passkeysWork = typeof window !== 'undefined' && 'PublicKeyCredential' in window;
 
-/** Makes a passkey on this device; the answer is what the service wants to see. */
+/** Creates a passkey on this device and returns the credential for the service. */
 export async function makePasskey(optionsPath: string, body: unknown = {}): Promise<unknown> {
   const options = await post<CreationOptions | { publicKey: CreationOptions }>(optionsPath, body);
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(inner(options));
@@ -14,15 +14,15 @@ export async function makePasskey(optionsPath: string, body: unknown = {}): Prom
   return (credential as PublicKeyCredential).toJSON();
 }
 
-/** Signs in with a passkey that this device holds. */
-export async function signInWithPasskey(): Promise<void> {
-  const options = await post<RequestOptions | { publicKey: RequestOptions }>('/auth/passkey/options', {});
+/** Proves the person's identity with a passkey on this device: to sign in, or to confirm a change. */
+export async function answerWithPasskey(optionsPath: string, path: string): Promise<void> {
+  const options = await post<RequestOptions | { publicKey: RequestOptions }>(optionsPath, {});
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(inner(options));
   const credential = await navigator.credentials.get({ publicKey });
-  await post('/auth/passkey', { credential: (credential as PublicKeyCredential).toJSON() });
+  await post(path, { credential: (credential as PublicKeyCredential).toJSON() });
 }
 
-/** A person who closes the browser's own window has changed their mind: that is no failure. */
+/** Closing the browser's own dialog means cancelling, which is not a failure. */
 export function wasCancelled(error: unknown): boolean {
   return error instanceof DOMException && (error.name === 'NotAllowedError' || error.name === 'AbortError');
 }

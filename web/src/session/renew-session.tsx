@@ -1,40 +1,21 @@
 /**
- * When the session ends in the middle of something, this window asks for a new sign-in over the page. The form
- * behind it stays as it is, and the request that found the session gone is sent again.
+ * When the session ends in the middle of something, this dialog asks the person to sign in again. The form behind
+ * it stays as it is, and the request that failed is sent again.
  */
-import { useEffect, useRef, useState } from 'react';
+import { useEffect } from 'react';
 import { get, onSessionEnd } from '../api/client.ts';
 import type { AuthState } from '../api/types.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
+import { useAsking } from './asking.ts';
 import { useRefreshState, useSession } from './session.tsx';
 import { SignInForm } from './sign-in-form.tsx';
 
-interface Waiting {
-  readonly promise: Promise<boolean>;
-  readonly settle: (renewed: boolean) => void;
-}
-
 export function RenewSession() {
   const { state, signedIn } = useSession();
-  const [asking, setAsking] = useState(false);
-  const waiting = useRef<Waiting | null>(null);
+  const { asking, settle } = useAsking(onSessionEnd);
   const refresh = useRefreshState();
 
-  useEffect(() => {
-    onSessionEnd(() => {
-      waiting.current ??= newWaiting();
-      setAsking(true);
-      return waiting.current.promise;
-    });
-    return () => onSessionEnd(null);
-  }, []);
-
-  function settle(renewed: boolean) {
-    waiting.current?.settle(renewed);
-    waiting.current = null;
-    setAsking(false);
-  }
   async function done() {
     settle(true);
     await refresh();
@@ -46,17 +27,17 @@ export function RenewSession() {
       open={asking}
       onClose={() => settle(false)}
       title="Your session has ended"
-      description="Sign in again to go on. What you typed is still there."
+      description="Sign in again to continue. Your input is still here."
     >
       <SignInForm state={state} email={signedIn.member.email} onDone={done} />
       <Button look="quiet" className="mt-3 w-full" onClick={() => window.location.assign('/sign-in')}>
-        Leave, and lose what is typed
+        Leave and discard your input
       </Button>
     </Dialog>
   );
 }
 
-/** Single sign-on happens in another tab: when the person comes back, look whether it worked. */
+/** Single sign-on happens in another tab: when the person comes back, check whether it worked. */
 function useSignInElsewhere(asking: boolean, memberId: string, done: () => Promise<void>) {
   useEffect(() => {
     if (!asking) return;
@@ -68,9 +49,4 @@ function useSignInElsewhere(asking: boolean, memberId: string, done: () => Promi
     window.addEventListener('focus', onFocus);
     return () => window.removeEventListener('focus', onFocus);
   }, [asking, memberId, done]);
-}
-
-function newWaiting(): Waiting {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  return { promise, settle: resolve };
 }

@@ -1,4 +1,4 @@
-/** Who is signed in and what they may do. The pages ask here, the service decides. */
+/** Who is signed in and what they can do. Pages ask here what to show; the service decides what is allowed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext } from 'react';
 import { get } from '../api/client.ts';
@@ -45,7 +45,7 @@ export function SessionProvider({
 
 export function useSession(): Session {
   const session = useContext(SessionContext);
-  if (session === null) throw new Error('This page needs a session');
+  if (session === null) throw new Error('This page requires a session');
   return session;
 }
 

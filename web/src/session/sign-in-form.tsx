@@ -1,4 +1,4 @@
-/** Password, then the one-time code where one is set; a passkey; single sign-on. One form for the page and the window. */
+/** Sign-in by password (and one-time code), passkey or single sign-on, for the sign-in page and the dialog. */
 import { Fingerprint, LogIn } from 'lucide-react';
 import { useState } from 'react';
 import { ApiError, post, reworded } from '../api/client.ts';
@@ -7,11 +7,11 @@ import type { AuthState } from '../api/types.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Problem } from '../ui/dialog.tsx';
 import { TextField } from '../ui/text-field.tsx';
-import { passkeysWork, signInWithPasskey, wasCancelled } from './passkey.ts';
+import { answerWithPasskey, passkeysWork, wasCancelled } from './passkey.ts';
 
 interface SignInFormProps {
   readonly state: AuthState;
-  /** Known already, where a session is renewed. */
+  /** Already known when a session is renewed. */
   readonly email?: string;
   readonly onDone: () => Promise<unknown> | undefined;
 }
@@ -31,7 +31,7 @@ export function SignInForm({ state, email, onDone }: SignInFormProps) {
       throw reworded(
         error,
         401,
-        needsCode ? 'This code is not right, or was used already' : 'Email or password is not right',
+        needsCode ? 'This code is incorrect or has already been used' : 'Incorrect email or password',
       );
     }
     await onDone();
@@ -89,10 +89,10 @@ function OtherWays({
   const form = useForm({});
   const usePasskey = form.submit(async () => {
     try {
-      await signInWithPasskey();
+      await answerWithPasskey('/auth/passkey/options', '/auth/passkey');
     } catch (error) {
       if (wasCancelled(error)) return;
-      throw reworded(error, 401, 'This passkey is not known here');
+      throw reworded(error, 401, 'This passkey is not registered here');
     }
     await onDone();
   });

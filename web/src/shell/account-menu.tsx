@@ -1,4 +1,4 @@
-/** Who is signed in, and the way out. */
+/** Who is signed in, and signing out. */
 import { ChevronsUpDown, LogOut, ShieldCheck } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { post } from '../api/client.ts';
@@ -10,7 +10,7 @@ export function AccountMenu() {
   const [, go] = useLocation();
   async function signOut() {
     await post('/auth/sign-out', {}).catch(() => undefined);
-    // A fresh page: nothing of the session stays in memory.
+    // A full page load, so that nothing of the session stays in memory.
     window.location.assign('/sign-in');
   }
   return (

@@ -1,4 +1,4 @@
-/** Finds any resource by name, and any page. All by keyboard: arrows choose, Enter goes. */
+/** Finds any resource or page by name. Works by keyboard: arrows to choose, Enter to open. */
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
 import { Award, FileLock2, KeyRound, type LucideIcon, Search, Vault } from 'lucide-react';
@@ -28,6 +28,7 @@ const pages: readonly (readonly [string, string])[] = [
   ['Vaults', '/vaults'],
   ['Access keys', '/access/keys'],
   ['Public tokens', '/access/public-tokens'],
+  ['Identities', '/identities'],
   ['Request log', '/logs/requests'],
   ['Audit log', '/logs/audit'],
   ['Webhooks', '/webhooks'],
@@ -45,7 +46,7 @@ export function CommandPalette({ open, onClose }: { open: boolean; onClose: () =
         <Base.Backdrop className="enter fixed inset-0 z-40 bg-shade" />
         <Base.Viewport className="fixed inset-0 z-50 flex justify-center p-4 pt-[12vh]">
           <Base.Popup className="popup enter h-fit w-full max-w-xl overflow-hidden">
-            <Base.Title className="sr-only">Find anything</Base.Title>
+            <Base.Title className="sr-only">Search</Base.Title>
             <Finder onClose={onClose} />
           </Base.Popup>
         </Base.Viewport>
@@ -78,14 +79,14 @@ function Finder({ onClose }: { onClose: () => void }) {
       <div className="flex items-center gap-3 border-b px-4">
         <Search className="size-4 text-muted" aria-hidden />
         <input
-          // biome-ignore lint/a11y/noAutofocus: the window was opened to type here
+          // biome-ignore lint/a11y/noAutofocus: the dialog was opened to type here
           autoFocus
           role="combobox"
           aria-expanded
           aria-controls={`${id}-list`}
           aria-activedescendant={choices[active] ? `${id}-${active}` : undefined}
-          aria-label="Find a resource or a page by name"
-          placeholder="A secret, a vault, a page…"
+          aria-label="Search for a resource or page by name"
+          placeholder="Search secrets, vaults, pages…"
           className="h-12 flex-1 bg-transparent text-[15px] outline-none placeholder:text-muted"
           value={text}
           onChange={event => {
@@ -113,7 +114,7 @@ function Choices({ id, choices, active, onChoose }: ChoicesProps) {
   }, [id, active]);
   return (
     <>
-      <div id={`${id}-list`} role="listbox" aria-label="Found" className="max-h-[52vh] overflow-y-auto p-2">
+      <div id={`${id}-list`} role="listbox" aria-label="Results" className="max-h-[52vh] overflow-y-auto p-2">
         {choices.map((choice, index) => (
           <div
             key={choice.key}
@@ -131,9 +132,7 @@ function Choices({ id, choices, active, onChoose }: ChoicesProps) {
           </div>
         ))}
       </div>
-      {choices.length === 0 && (
-        <p className="px-5 pb-6 text-center text-muted">Nothing has this in its name.</p>
-      )}
+      {choices.length === 0 && <p className="px-5 pb-6 text-center text-muted">No results.</p>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** Where a resource is shown. Addresses hold ids alone: names and values stay out of them. */
+/** Where a resource is shown. Addresses contain only ids, never names or values. */
 
 interface Placed {
   readonly id: string;

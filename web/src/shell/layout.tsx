@@ -1,4 +1,4 @@
-/** The frame around every page: the way around at the left, on a phone behind a button. */
+/** The frame around every page: navigation on the left, or behind a button on a phone. */
 import { Menu as MenuIcon, Search } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -30,7 +30,7 @@ export function Layout({ children }: { children: ReactNode }) {
         href="#main"
         className="sr-only z-50 rounded-lg bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-3 focus:left-3"
       >
-        Skip to the content
+        Skip to content
       </a>
       <TopBar onSearch={search} />
       <aside className="sticky top-0 hidden h-dvh flex-col gap-4 border-r bg-surface px-3 py-4 lg:flex">
@@ -59,7 +59,7 @@ function Side({ onSearch, onGo }: { onSearch: () => void; onGo?: () => void }) {
         className="flex items-center gap-2.5 rounded-lg border bg-canvas px-3 py-1.5 text-muted hover:border-line-strong"
       >
         <Search className="size-4" aria-hidden />
-        <span className="flex-1 text-left">Find anything</span>
+        <span className="flex-1 text-left">Search</span>
         <kbd className="rounded border bg-surface px-1.5 font-sans text-xs leading-5">
           {isMac ? '⌘K' : 'Ctrl K'}
         </kbd>
@@ -83,7 +83,7 @@ function TopBar({ onSearch }: { onSearch: () => void }) {
         <MenuIcon className="size-5" aria-hidden />
       </Button>
       <Logo className="size-6" />
-      <Button look="quiet" size="icon" aria-label="Find anything" onClick={onSearch}>
+      <Button look="quiet" size="icon" aria-label="Search" onClick={onSearch}>
         <Search className="size-5" aria-hidden />
       </Button>
       <SidePanel open={open} onClose={() => setOpen(false)} title="Menu">

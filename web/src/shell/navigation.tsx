@@ -1,5 +1,14 @@
-/** Where one can go. What a person may not read is not offered. */
-import { Activity, KeyRound, LayoutDashboard, ScrollText, Settings, Vault, Webhook } from 'lucide-react';
+/** The main navigation. Pages that a person can't read are not offered. */
+import {
+  Activity,
+  Fingerprint,
+  KeyRound,
+  LayoutDashboard,
+  ScrollText,
+  Settings,
+  Vault,
+  Webhook,
+} from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import { useMay } from '../session/session.tsx';
 
@@ -7,6 +16,7 @@ const places = [
   { href: '/', label: 'Overview', icon: LayoutDashboard, needs: '' },
   { href: '/vaults', label: 'Vaults', icon: Vault, needs: 'vaults:read' },
   { href: '/access', label: 'Access', icon: KeyRound, needs: 'access-keys:read' },
+  { href: '/identities', label: 'Identities', icon: Fingerprint, needs: 'identities:read' },
   { href: '/logs/requests', label: 'Request log', icon: Activity, needs: 'logs:read' },
   { href: '/logs/audit', label: 'Audit log', icon: ScrollText, needs: 'logs:read' },
   { href: '/webhooks', label: 'Webhooks', icon: Webhook, needs: 'webhooks:read' },

@@ -1,4 +1,4 @@
-/** Light, dark, or what the system says. The choice is the one thing that this browser remembers. */
+/** Light, dark, or the system's theme. The choice is the only thing stored in the browser. */
 import { Monitor, Moon, Sun } from 'lucide-react';
 import { useState } from 'react';
 import { buttonClass } from '../ui/button.tsx';
@@ -20,7 +20,7 @@ function applyTheme(): void {
   document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
 }
 
-/** From the first page on, also those that have no switch. */
+/** Applies the theme on every page, including those without the switch. */
 export function startTheme(): void {
   applyTheme();
   systemIsDark.addEventListener('change', applyTheme);
@@ -39,7 +39,7 @@ export function ThemeSwitch() {
     <button
       type="button"
       className={buttonClass({ look: 'quiet', size: 'icon' })}
-      aria-label={`Theme: ${theme}. Change it`}
+      aria-label={`Theme: ${theme}. Change theme`}
       title={`Theme: ${theme}`}
       onClick={turn}
     >

@@ -1,10 +1,10 @@
-/** Filters that live in the address: a page can be reloaded, shared and gone back to. Never for a value. */
+/** Filters kept in the address, so that a page can be reloaded, shared and returned to. Never holds a value. */
 import { useSearchParams } from 'wouter';
 
 export interface Address {
   get(name: string): string;
   readonly page: number;
-  /** Changes some filters; the page starts again at 1 unless it is the page that changes. */
+  /** Changes some filters, and goes back to page 1. */
   set(changes: Readonly<Record<string, string>>): void;
   setPage(page: number): void;
 }

@@ -1,4 +1,4 @@
-/** A small word with a colour. The word says it all: the colour only helps. */
+/** A short coloured label. The words carry the meaning; the colour only helps. */
 import type { ReactNode } from 'react';
 
 const tones = {

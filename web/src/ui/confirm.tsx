@@ -1,4 +1,4 @@
-/** Asks before what can't be taken back, and says what it will do. */
+/** Asks for confirmation before an action, and says what it will do. */
 import { type ReactNode, useState } from 'react';
 import { sentence } from '../api/client.ts';
 import { Button, type ButtonLook } from './button.tsx';

@@ -1,4 +1,4 @@
-/** Copying: of what is on the page, and of what must not be shown on it. */
+/** Copies text, including values that are not shown on the page. */
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { sentence } from '../api/client.ts';
@@ -6,7 +6,7 @@ import { Button, type ButtonLook } from './button.tsx';
 import { Scrollable } from './scrollable.tsx';
 import { note } from './toast.tsx';
 
-/** A promise of the text keeps the browser's permission alive while the service is asked. */
+/** Passing a promise keeps the browser's permission to copy while the service is asked for the text. */
 async function toClipboard(text: string | Promise<string>): Promise<void> {
   if (typeof text === 'string') return navigator.clipboard.writeText(text);
   const blob = text.then(value => new Blob([value], { type: 'text/plain' }));
@@ -34,7 +34,7 @@ export function CopyButton({ text, label, shown = false, look = 'quiet', size }:
       setDone(true);
     } catch {
       const failure = await Promise.resolve(wanted).then(() => null, sentence);
-      note(failure ?? 'The browser does not allow copying here.', { bad: true });
+      note(failure ?? 'The browser doesn’t allow copying here.', { bad: true });
     }
   }
   const Icon = done ? Check : Copy;
@@ -55,7 +55,7 @@ export function CopyButton({ text, label, shown = false, look = 'quiet', size }:
   );
 }
 
-/** A piece of text to take along, such as a command. */
+/** A piece of text to copy, such as a command. */
 export function CodeBlock({ text, label }: { text: string; label: string }) {
   return (
     <div className="relative rounded-lg border bg-sunken">

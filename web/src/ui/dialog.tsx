@@ -1,4 +1,4 @@
-/** A window over the page, and a panel at its side. Both keep the focus, close on Escape and give it back. */
+/** A dialog over the page, and a panel at its side. Both trap the focus, close on Escape and restore the focus. */
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { type ReactNode, useRef } from 'react';
@@ -11,11 +11,11 @@ interface DialogProps {
   readonly description?: ReactNode;
   readonly children: ReactNode;
   readonly wide?: boolean;
-  /** Stays open when the person clicks beside it: there is something to lose. */
+  /** Stays open when the person clicks outside, so that input is not lost. */
   readonly keep?: boolean;
 }
 
-/** Where one begins: the first field that can be filled in, rather than the button that closes. */
+/** The initial focus: the first field that can be filled in, rather than the close button. */
 const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
 
 const backdrop = 'enter fixed inset-0 z-40 bg-shade';
@@ -83,7 +83,7 @@ function Head({ title, description }: { title: ReactNode; description?: ReactNod
   );
 }
 
-/** The buttons of a form in a window, with what went wrong above them. */
+/** The buttons of a form in a dialog, with any error above them. */
 export function DialogButtons({ problem, children }: { problem?: string; children: ReactNode }) {
   return (
     <div className="mt-1 flex flex-col gap-3">

@@ -1,4 +1,4 @@
-/** When something expires, and how near that is. */
+/** When something expires, and how soon that is. */
 import { Badge } from './badge.tsx';
 import { ago, dayOf, daysUntil } from './time.tsx';
 
@@ -17,7 +17,7 @@ interface Dated {
   readonly enabled?: boolean;
 }
 
-/** The state of a secret or key now, in one word. */
+/** The current state of a secret or key. */
 export function StateBadge({ of, now = Date.now() }: { of: Dated; now?: number }) {
   if (of.enabled === false) return <Badge>disabled</Badge>;
   if (of.expiration_date !== null && Date.parse(of.expiration_date) <= now)

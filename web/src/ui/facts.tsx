@@ -1,4 +1,4 @@
-/** Names and what belongs to them, one below the other. */
+/** A list of names and values. */
 import type { ReactNode } from 'react';
 
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {

@@ -1,4 +1,4 @@
-/** A labelled control with its hint and its error, tied together for screen readers. */
+/** A labelled control with its hint and error, linked for screen readers. */
 import { type ReactNode, useId } from 'react';
 
 interface FieldProps {

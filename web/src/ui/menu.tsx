@@ -1,11 +1,11 @@
-/** A button that opens a list of things to do. */
+/** A button that opens a list of actions. */
 import { Menu as Base } from '@base-ui/react/menu';
 import { Ellipsis } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { buttonClass } from './button.tsx';
 
 interface MenuProps {
-  /** Where the trigger shows no words of its own. */
+  /** For a trigger without text of its own. */
   readonly label?: string;
   readonly trigger?: ReactNode;
   readonly triggerClass?: string;

@@ -1,4 +1,4 @@
-/** The frame of a page: its title, what it can do, and what it shows while there is nothing or something is wrong. */
+/** The frame of a page: title, actions, and its empty, loading and error states. */
 import type { LucideIcon } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { sentence } from '../api/client.ts';
@@ -56,7 +56,7 @@ export function Section({
   );
 }
 
-/** Nothing here yet: say what belongs here, and offer the next step. */
+/** The empty state: says what belongs here and offers the next step. */
 export function Empty({
   icon: Icon,
   title,
@@ -91,7 +91,7 @@ export function Wrong({ error, retry }: { error: unknown; retry: () => void }) {
   );
 }
 
-/** Grey bars where the content will be. */
+/** Grey bars in place of the content. */
 export function Loading({ lines = 5 }: { lines?: number }) {
   const widths = ['w-2/3', 'w-1/2', 'w-3/4', 'w-2/5', 'w-3/5'];
   return (

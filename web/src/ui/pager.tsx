@@ -1,4 +1,4 @@
-/** How many there are, and the way to the others. */
+/** The total, and links to the previous and next page. */
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
@@ -21,7 +21,7 @@ export function Pager({ total, page, limit, onPage, children }: PagerProps) {
     <div className="flex flex-wrap items-center justify-between gap-3 border-t px-5 py-2.5 text-[13px] text-muted">
       <span className="tabular-nums">
         {pages === 1
-          ? `${figures.format(total)} in all`
+          ? `${figures.format(total)} total`
           : `${figures.format(first)}–${figures.format(last)} of ${figures.format(total)}`}
       </span>
       {children}

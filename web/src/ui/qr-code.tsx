@@ -1,7 +1,7 @@
-/** A QR code, dark on light in both themes, because cameras expect it so. Drawn in the page: nothing is fetched. */
+/** A QR code, dark on light in both themes because scanners expect that. Drawn in the page: nothing is fetched. */
 import encodeQR from 'qr';
 
-/** Modules of quiet around the code, as the standard asks. */
+/** Width of the quiet zone around the code in modules, as the standard requires. */
 const quiet = 4;
 
 export function QrCode({ text, label }: { text: string; label: string }) {

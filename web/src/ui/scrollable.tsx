@@ -1,4 +1,4 @@
-/** A part that may scroll by itself: named, and reachable by keyboard, so that its end can be read without a mouse. */
+/** A scrollable region with a name, reachable by keyboard so that it can be read without a mouse. */
 import type { ReactNode } from 'react';
 
 interface ScrollableProps {

@@ -1,4 +1,4 @@
-/** A search that waits until the person stops typing. */
+/** A search box that waits until the person stops typing. */
 import { Search } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 

@@ -1,4 +1,4 @@
-/** Choosing records by name. The service searches, so the thousandth is found as soon as the first. */
+/** Choosing records by name. The service does the search, so any number of records will do. */
 import { Combobox as Base } from '@base-ui/react/combobox';
 import { Check, ChevronDown, X } from 'lucide-react';
 import { useState } from 'react';
@@ -41,7 +41,7 @@ function useFound<T extends Named>({ collection, filter, accept = () => true }: 
 }
 
 interface OneProps<T extends Named> extends ChoiceProps<T> {
-  /** The id of the chosen one; empty where none is. */
+  /** The id of the chosen record; empty if none is chosen. */
   readonly value: string;
   readonly onChange: (id: string) => void;
   readonly className?: string;
@@ -70,7 +70,7 @@ export function SearchChoice<T extends Named>({ value, onChange, className = '',
             aria-hidden
           />
         ) : (
-          <Base.Clear aria-label="Choose none" className="absolute top-2.5 right-3 text-muted">
+          <Base.Clear aria-label="Clear" className="absolute top-2.5 right-3 text-muted">
             <X className="size-4" aria-hidden />
           </Base.Clear>
         )}
@@ -119,7 +119,7 @@ function Chip({ id, collection }: { id: string; collection: string }) {
   return (
     <Base.Chip className="flex max-w-full items-center gap-1 rounded-md bg-accent-soft px-2 text-accent-strong">
       <span className="min-w-0 truncate">{name}</span>
-      <Base.ChipRemove aria-label={`Leave out ${name}`}>
+      <Base.ChipRemove aria-label={`Remove ${name}`}>
         <X className="size-3.5" aria-hidden />
       </Base.ChipRemove>
     </Base.Chip>
@@ -134,16 +134,14 @@ interface FoundProps {
 
 function Found({ anchor, more, isPending }: FoundProps) {
   return (
-    // What lies beside an open window is hidden from screen readers: the list belongs inside of it.
+    // Content outside an open dialog is hidden from screen readers, so the list goes inside it.
     <Base.Portal container={anchor?.closest<HTMLElement>('[role=dialog], main') ?? null}>
       <Base.Positioner sideOffset={4} className="z-50">
         <Base.Popup className="popup enter max-h-[min(20rem,var(--available-height))] w-(--anchor-width) min-w-56 overflow-y-auto p-1">
           <Base.Empty>
-            <p className="px-3 py-2 text-muted empty:hidden">
-              {isPending ? '' : 'Nothing has this in its name.'}
-            </p>
+            <p className="px-3 py-2 text-muted empty:hidden">{isPending ? '' : 'No results.'}</p>
           </Base.Empty>
-          <Base.List aria-label="Found">
+          <Base.List aria-label="Results">
             {(one: Named) => (
               <Base.Item
                 key={one.id}
@@ -158,7 +156,7 @@ function Found({ anchor, more, isPending }: FoundProps) {
             )}
           </Base.List>
           <Base.Status className="px-3 pt-1 pb-1.5 text-[13px] text-muted empty:hidden">
-            {more ? `The first ${atOnce}. Type a part of the name to see others.` : ''}
+            {more ? `Showing the first ${atOnce}. Type part of a name to find others.` : ''}
           </Base.Status>
         </Base.Popup>
       </Base.Positioner>

@@ -1,6 +1,6 @@
 /**
- * A list from the service as a table: its columns, what stands there while it loads, is empty or failed, and
- * the way to the next page. Sorting and filtering are the service's: the table shows what it answers.
+ * A list from the service as a table: its columns, its loading, empty and error states, and paging. The service
+ * sorts and filters; the table shows what it returns.
  */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ColumnDef, type RowData, tableFeatures, useTable } from '@tanstack/react-table';
@@ -15,10 +15,10 @@ const features = tableFeatures({});
 export interface Column<T extends RowData> {
   readonly id: string;
   readonly header: string;
-  /** From which width on the column is shown; always where left out. */
+  /** The smallest width at which the column is shown; always shown if omitted. */
   readonly from?: 'sm' | 'md' | 'lg';
   readonly cell: (row: T) => ReactNode;
-  /** The header is for screen readers alone. */
+  /** The header is for screen readers only. */
   readonly quiet?: boolean;
   readonly end?: boolean;
 }
@@ -58,13 +58,13 @@ export function DataTable<T extends { readonly id: string }>(props: DataTablePro
   );
 }
 
-/** An address from before something was deleted may name a page that is no longer there. */
+/** After deletions, an old address may name a page that no longer exists. */
 function PastTheEnd({ onFirst }: { onFirst: () => void }) {
   return (
     <div className="flex flex-wrap items-center justify-between gap-3 px-5 py-6">
-      <p className="text-muted">There is nothing on this page any more.</p>
+      <p className="text-muted">This page is now empty.</p>
       <Button size="small" onClick={onFirst}>
-        To the first page
+        Go to the first page
       </Button>
     </div>
   );

@@ -1,4 +1,4 @@
-/** Tabs that are pages: each has its own address. */
+/** Tabs, each a page with its own address. */
 import { Link, useLocation } from 'wouter';
 
 export interface Tab {

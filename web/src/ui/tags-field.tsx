@@ -1,4 +1,4 @@
-/** Tags as lines of `name=value`: quick to type, easy to paste. */
+/** Tags as lines of `name=value`, easy to type and to paste. */
 import type { Form } from '../api/form.ts';
 import { AreaField } from './text-field.tsx';
 
@@ -11,7 +11,7 @@ export function TagsField<T extends { tags: string }>({ form }: { form: Form<T> 
       optional
       rows={2}
       placeholder="team=payments"
-      hint="One name=value in a line, 15 at most."
+      hint="One name=value per line, at most 15."
     />
   );
 }

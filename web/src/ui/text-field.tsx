@@ -1,4 +1,4 @@
-/** The controls of a form: one line, many lines, a choice, a date, a switch. Each is bound to a form by name. */
+/** Form controls: text, text area, select, date and checkbox. Each is bound to a form by name. */
 import type { InputHTMLAttributes, ReactNode } from 'react';
 import type { Form } from '../api/form.ts';
 import { Field } from './field.tsx';
@@ -79,7 +79,13 @@ export function ChoiceField<T extends object>({
   label,
   hint,
   choices,
-}: Bound<T> & { readonly name: Named<T, string>; readonly choices: readonly (readonly [string, string])[] }) {
+  onChoose = value => form.set(name, value as T[typeof name]),
+}: Bound<T> & {
+  readonly name: Named<T, string>;
+  readonly choices: readonly (readonly [string, string])[];
+  /** Where a choice sets more than its own field. */
+  readonly onChoose?: (value: string) => void;
+}) {
   return (
     <Field label={label} hint={hint} error={form.errorOf(name)}>
       {ids => (
@@ -88,7 +94,7 @@ export function ChoiceField<T extends object>({
           name={name}
           className="control"
           value={form.values[name] as string}
-          onChange={event => form.set(name, event.target.value as T[typeof name])}
+          onChange={event => onChoose(event.target.value)}
         >
           {choices.map(([value, text]) => (
             <option key={value} value={value}>
@@ -124,17 +130,17 @@ export function CheckField<T extends object>({
   );
 }
 
-/** A moment in the person's own time zone; sent as UTC. */
+/** A date and time in the person's own time zone, sent as UTC. */
 export function DateField<T extends object>(props: TextProps<T>) {
   return <TextField {...props} type="datetime-local" />;
 }
 
-/** What a date field holds, for the wire: nothing means no date. */
+/** Converts a date field's value for the wire: an empty field means no date. */
 export function momentOf(local: string): string | null {
   return local === '' ? null : new Date(local).toISOString();
 }
 
-/** A moment of the wire, for a date field. */
+/** Converts a time from the wire for a date field. */
 export function localOf(moment: string | null | undefined): string {
   if (!moment) return '';
   const date = new Date(moment);

@@ -1,4 +1,4 @@
-/** Moments, said the way a person says them; the exact one is a hover away. */
+/** Dates and times in readable form, with the exact time as a tooltip. */
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });

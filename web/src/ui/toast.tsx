@@ -1,4 +1,4 @@
-/** Short notes in the corner: what was done, and how to undo it where that is possible. */
+/** Short messages in the corner: what was done, and a way to undo it where possible. */
 import { Toast } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -41,7 +41,7 @@ function Notes() {
         <span className={`size-2 shrink-0 rounded-full ${toast.type === 'bad' ? 'bg-bad' : 'bg-good'}`} />
         <Toast.Title className="min-w-0 flex-1 text-sm font-medium break-words" render={<p />} />
         {toast.actionProps && <Toast.Action className={buttonClass({ size: 'small' })} />}
-        <Toast.Close aria-label="Dismiss" className={buttonClass({ look: 'quiet', size: 'icon' })}>
+        <Toast.Close aria-label="Close" className={buttonClass({ look: 'quiet', size: 'icon' })}>
           <X className="size-4" aria-hidden />
         </Toast.Close>
       </Toast.Content>

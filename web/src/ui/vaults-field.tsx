@@ -1,4 +1,4 @@
-/** Narrowing something to vaults: none chosen means all of them. */
+/** Restricts something to vaults. If none is chosen, all vaults are included. */
 import type { Form } from '../api/form.ts';
 import { Field } from './field.tsx';
 import { SearchChoices, vaults } from './search-choice.tsx';

@@ -1,4 +1,4 @@
-/** Whoever did something, by name where the person looking may know it; ids are what the records hold. */
+/** A member by email, if the viewer may see members, and by id otherwise: records hold only ids. */
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../api/client.ts';
 import type { List, Member } from '../api/types.ts';

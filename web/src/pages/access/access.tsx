@@ -1,4 +1,4 @@
-/** What programs get in with: the access keys of all vaults, and public tokens. */
+/** How programs get access: the access keys of all vaults, and public tokens. */
 import { Redirect, Route, Switch } from 'wouter';
 import { Page } from '../../ui/page.tsx';
 import { TabLinks } from '../../ui/tabs.tsx';
@@ -14,7 +14,7 @@ export default function Access() {
   return (
     <Page
       title="Access"
-      intro="An access key reads one vault. A public token gives the public half of one key, and nothing else."
+      intro="An access key reads one vault. A public token gives access to one public key and nothing else."
     >
       <TabLinks label="Kinds of access" tabs={tabs} />
       <Switch>

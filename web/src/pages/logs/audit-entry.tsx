@@ -1,4 +1,4 @@
-/** One entry of the audit log, whole. */
+/** One entry of the audit log in full. */
 import type { AuditLog } from '../../api/types.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -20,16 +20,16 @@ export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () =>
                 {entry.outcome}
               </Badge>,
             ],
-            ['Who', `${actor.name} (${actor.kind.replaceAll('_', ' ')})`],
-            ['Who, by id', <Mono key="actor">{actor.id}</Mono>],
-            ['What', subject === null ? '–' : `${subject.name} (${subject.type})`],
-            ['What, by id', <Mono key="subject">{subject?.id ?? '–'}</Mono>],
+            ['Actor', `${actor.name} (${actor.kind.replaceAll('_', ' ')})`],
+            ['Actor ID', <Mono key="actor">{actor.id}</Mono>],
+            ['Subject', subject === null ? '–' : `${subject.name} (${subject.type})`],
+            ['Subject ID', <Mono key="subject">{subject?.id ?? '–'}</Mono>],
             ['Revision', entry.revision ?? '–'],
             ['Vault', <VaultName key="vault" id={entry.vault_id} />],
             ['Address', <Mono key="address">{entry.ip_address}</Mono>],
-            ['Client', entry.user_agent || 'not said'],
-            ['Request id', <Mono key="request">{entry.request_id}</Mono>],
-            ['Entry id', <Mono key="id">{entry.id}</Mono>],
+            ['Client', entry.user_agent || 'unknown'],
+            ['Request ID', <Mono key="request">{entry.request_id}</Mono>],
+            ['Entry ID', <Mono key="id">{entry.id}</Mono>],
             ['Receipt', <Mono key="receipt">{entry.receipt}</Mono>],
           ]}
         />

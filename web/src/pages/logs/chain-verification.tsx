@@ -1,4 +1,4 @@
-/** Whether the chains of the log are whole, as the service last found them. Left out where it does not say. */
+/** Whether the log chains are intact, as of the service's last check. Not shown where the service doesn't say. */
 import { LoaderCircle, ShieldAlert, ShieldCheck } from 'lucide-react';
 import type { LogVerification } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
@@ -18,10 +18,10 @@ function stateOf({ ok }: LogVerification): keyof typeof looks {
 }
 
 function sentenceOf({ ok, findings }: LogVerification): string {
-  if (ok === null) return 'The chain is being verified…';
-  if (ok) return 'The chain is whole: nothing was edited, removed or cut off.';
+  if (ok === null) return 'Verifying the log…';
+  if (ok) return 'The log is intact: no entry was edited, removed or cut off.';
   const places = findings.length === 1 ? 'one place' : `${findings.length} places`;
-  return `The chain is broken in ${places}. Run “strongroom audit verify” for where.`;
+  return `The log is broken in ${places}. Run “strongroom audit verify” for details.`;
 }
 
 export function ChainVerification() {

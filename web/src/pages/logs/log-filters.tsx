@@ -1,4 +1,4 @@
-/** The bar above a log: whether it follows what happens, its filters, and the way to take it along. */
+/** The bar above a log: live updates, filters and export. */
 import { Download, Pause, Play, X } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { query } from '../../api/client.ts';
@@ -61,7 +61,7 @@ export function ChoiceFilter({
   return (
     <Labelled label={label}>
       <select
-        className="control w-auto max-w-56"
+        className="control w-auto max-w-44"
         value={address.get(name)}
         onChange={event => address.set({ [name]: event.target.value })}
       >
@@ -85,7 +85,7 @@ export function VaultFilter({ address }: { address: Address }) {
       <SearchChoice
         {...vaults}
         ids={{ id }}
-        className="w-56"
+        className="w-52"
         placeholder="All vaults"
         value={address.get('vault_id')}
         onChange={vault => address.set({ vault_id: vault })}
@@ -119,12 +119,12 @@ function Labelled({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
-/** Of IPv4 in one line; of IPv6 in as many as it takes. */
+/** IPv4 fits on one line; IPv6 may wrap. */
 export function IpAddress({ of }: { of: string }) {
   return <span className="inline-block min-w-[15ch] font-mono text-[13px] wrap-anywhere">{of}</span>;
 }
 
-/** The log as it is filtered, as files that the service streams. */
+/** Downloads of the filtered log, streamed by the service. */
 export function ExportLinks({ log, filter }: { log: string; filter: Readonly<Record<string, string>> }) {
   return (['csv', 'jsonl'] as const).map(format => (
     <a
@@ -142,7 +142,7 @@ export function ClearFilters({ address, names }: { address: Address; names: read
   if (names.every(name => address.get(name) === '')) return null;
   return (
     <Button look="quiet" onClick={() => address.set(Object.fromEntries(names.map(name => [name, ''])))}>
-      <X className="size-4" aria-hidden /> Show all
+      <X className="size-4" aria-hidden /> Clear filters
     </Button>
   );
 }

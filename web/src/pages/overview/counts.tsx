@@ -1,4 +1,4 @@
-/** The figures on top: what is stored, how the webhooks do, and how much of the plan is used. */
+/** The figures at the top: what is stored, the state of the webhooks, and how much of the plan is used. */
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 import { useMay } from '../../session/session.tsx';
@@ -18,7 +18,7 @@ export function Counts({ facts: { counts, webhooks, plan } }: { facts: Overview 
       <Figure
         name="Webhooks"
         value={figures.format(webhooks.total)}
-        note={troubled === 0 ? 'all well' : `${webhooks.failing} failing, ${webhooks.disabled} off`}
+        note={troubled === 0 ? 'no problems' : `${webhooks.failing} failing, ${webhooks.disabled} disabled`}
         bad={webhooks.failing > 0}
         href={may('webhooks:read') ? '/webhooks' : undefined}
       />

@@ -1,4 +1,4 @@
-/** What runs out when: a line of 90 days with a dot for each, and the same as a list. */
+/** What expires when: a 90-day timeline with a dot for each resource, and the same as a list. */
 import { CalendarCheck } from 'lucide-react';
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';

@@ -1,4 +1,4 @@
-/** At a glance: who has been reading, what failed, what runs out, and what nobody uses any more. */
+/** At a glance: who has been reading, what failed, what expires soon, and what is no longer used. */
 
 import type { Overview as Facts } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
@@ -27,7 +27,7 @@ export default function Overview() {
         <Wrong error={overview.error} retry={() => void overview.refetch()} />
       )}
       {overview.data === null && (
-        <p className="text-muted">Your role shows no overview. The vaults are on the left.</p>
+        <p className="text-muted">Your role can’t see the overview. Open Vaults from the menu.</p>
       )}
       {overview.data && <Glance facts={overview.data} />}
     </Page>
@@ -41,11 +41,11 @@ function Glance({ facts }: { facts: Facts }) {
     <>
       <Counts facts={facts} />
       {readsLogs && (
-        <Section title="Reads" intro="Vault requests of the last 24 hours, by their outcome.">
+        <Section title="Reads" intro="Vault requests in the last 24 hours, by outcome.">
           <ReadsChart reads={facts.reads} />
         </Section>
       )}
-      <Section title="Expiring" intro="Secrets, keys and certificates that run out in the next 90 days.">
+      <Section title="Expiring" intro="Secrets, keys and certificates that expire in the next 90 days.">
         <ExpiryTimeline items={facts.expiring} />
       </Section>
       <div className="grid items-start gap-6 lg:grid-cols-2">

@@ -1,4 +1,4 @@
-/** Who reads most, and where refusals come from: names with bars beside them. */
+/** Who reads most, and where refused requests come from, as ranked bars. */
 import { Link } from 'wouter';
 import { query } from '../../api/client.ts';
 import type { Overview } from '../../api/types.ts';
@@ -18,7 +18,7 @@ export function BusiestVaults({ vaults }: { vaults: Overview['busiest_vaults'] }
     href: `/vaults/${id}`,
     value: reads,
   }));
-  return <Ranking title="Busiest vaults" entries={entries} none="No vault has been read in this time." />;
+  return <Ranking title="Busiest vaults" entries={entries} none="No vault was read in the last 24 hours." />;
 }
 
 export function BusiestKeys({ keys }: { keys: Overview['busiest_keys'] }) {
@@ -29,7 +29,11 @@ export function BusiestKeys({ keys }: { keys: Overview['busiest_keys'] }) {
     value: reads,
   }));
   return (
-    <Ranking title="Busiest access keys" entries={entries} none="No access key has been used in this time." />
+    <Ranking
+      title="Busiest access keys"
+      entries={entries}
+      none="No access key was used in the last 24 hours."
+    />
   );
 }
 
@@ -40,7 +44,14 @@ export function FailedAddresses({ addresses }: { addresses: Overview['failed_add
     href: `/logs/requests${query({ ip_address })}`,
     value: failures,
   }));
-  return <Ranking title="Refused, by address" entries={entries} none="No request was refused." bad />;
+  return (
+    <Ranking
+      title="Refused requests by address"
+      entries={entries}
+      none="No request was refused in the last 24 hours."
+      bad
+    />
+  );
 }
 
 interface RankingProps {

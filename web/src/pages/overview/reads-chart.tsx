@@ -1,4 +1,4 @@
-/** Reads over time as stacked bars. The same figures stand in a table for those who don't see the bars. */
+/** Reads over time as stacked bars, with the same figures in a table for screen readers. */
 import { useSyncExternalStore } from 'react';
 import type { Overview } from '../../api/types.ts';
 
@@ -15,14 +15,14 @@ export function ReadsChart({ reads }: { reads: Reads }) {
   if (total + failed === 0) {
     return (
       <p className="py-8 text-center text-muted">
-        Nobody has read a vault yet. Make an access key under Access, and its first read shows up here.
+        No reads in the last 24 hours. Create an access key under Access: its first read appears here.
       </p>
     );
   }
   return (
     <figure>
       <figcaption className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-[13px]">
-        <Legend colour="bg-[var(--chart-good)]" text={`${figures.format(total)} answered`} />
+        <Legend colour="bg-[var(--chart-good)]" text={`${figures.format(total)} succeeded`} />
         <Legend colour="bg-[var(--chart-bad)]" text={`${figures.format(failed)} refused`} />
       </figcaption>
       <Bars reads={reads} />
@@ -31,7 +31,7 @@ export function ReadsChart({ reads }: { reads: Reads }) {
   );
 }
 
-/** A phone gets fewer units of width, so that the letters stay as large as elsewhere. */
+/** A phone gets fewer units of width, so that the text stays readable. */
 function useWidth(): number {
   const isNarrow = useSyncExternalStore(
     changed => {
@@ -80,7 +80,7 @@ function Bars({ reads }: { reads: Reads }) {
             rx={2}
             className="fill-[var(--chart-bad)]"
           />
-          <title>{`${hour.format(new Date(at))}: ${success} answered, ${failure} refused`}</title>
+          <title>{`${hour.format(new Date(at))}: ${success} succeeded, ${failure} refused`}</title>
           {index % every === 0 && (
             <text
               x={step * 0.36}
@@ -100,11 +100,11 @@ function Bars({ reads }: { reads: Reads }) {
 function ChartTable({ reads }: { reads: Reads }) {
   return (
     <table className="sr-only">
-      <caption>Reads by the hour</caption>
+      <caption>Reads per hour</caption>
       <thead>
         <tr>
           <th scope="col">Hour</th>
-          <th scope="col">Answered</th>
+          <th scope="col">Succeeded</th>
           <th scope="col">Refused</th>
         </tr>
       </thead>

@@ -1,4 +1,4 @@
-/** Credentials that nobody has used for 90 days: candidates for revocation. */
+/** Credentials that have not been used for 90 days: candidates for revocation. */
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 import { Section } from '../../ui/page.tsx';
@@ -9,10 +9,12 @@ type Unused = Overview['unused_keys'][number];
 export function UnusedKeys({ keys }: { keys: readonly Unused[] }) {
   return (
     <Section
-      title="Not used for 90 days"
-      intro={keys.length === 0 ? undefined : 'Revoke what nobody needs any more.'}
+      title="Unused for 90 days"
+      intro={keys.length === 0 ? undefined : 'Revoke the keys that are no longer needed.'}
     >
-      {keys.length === 0 && <p className="text-muted">Every key that is older than 90 days is in use.</p>}
+      {keys.length === 0 && (
+        <p className="text-muted">No API key or access key has gone unused for 90 days.</p>
+      )}
       <ul className="flex flex-col gap-2">
         {keys.slice(0, 6).map(key => (
           <li key={key.id} className="flex items-baseline justify-between gap-4">

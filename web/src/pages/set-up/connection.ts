@@ -1,9 +1,9 @@
-/** How a program or an assistant reads a vault: the lines to paste, and the same requests made by this page. */
+/** How a program or an assistant reads a vault: text to paste, and the same requests made by this page. */
 
 export interface Connection {
   readonly baseUrl: string;
   readonly vaultId: string;
-  /** Only where it has just been made; otherwise a place-holder stands in the lines. */
+  /** Known only right after its creation; otherwise a placeholder is shown. */
   readonly accessKey?: string;
 }
 
@@ -48,7 +48,7 @@ export async function tryCurl({ vaultId, accessKey = '' }: Connection): Promise<
   };
 }
 
-/** Asks the tool endpoint for its list of names, as an assistant would: a session, one call, and the session's end. */
+/** Lists the secrets' names through the tool endpoint, as an assistant would: open a session, call once, end it. */
 export async function tryMcp({ accessKey = '' }: Connection): Promise<Tried> {
   const begun = await askTools(accessKey, null, { method: 'initialize' });
   const session = begun.headers.get('mcp-session-id');
@@ -68,7 +68,7 @@ export async function tryMcp({ accessKey = '' }: Connection): Promise<Tried> {
   };
 }
 
-/** No body ends the session. */
+/** A request without a body ends the session. */
 function askTools(accessKey: string, session: string | null, body: object | null): Promise<Response> {
   return fetch('/mcp', {
     method: body === null ? 'DELETE' : 'POST',

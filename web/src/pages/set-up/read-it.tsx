@@ -15,15 +15,15 @@ export function ReadIt({ first: { vault, secret, accessKey } }: { first: First }
       at={3}
       wide
       title={`Read ${secret.name}`}
-      intro={`This access key reads the vault “${vault.name}” and nothing else. Every read is written down before it is answered.`}
+      intro={`This access key reads the vault “${vault.name}” and nothing else. Every read is recorded before it is answered.`}
     >
       <div className="flex flex-col gap-6">
-        <TokenOnce token={accessKey.token ?? ''} what="access key" />
+        <TokenOnce token={accessKey.token} what="access key" />
         <TryLines connection={connection} />
         <DialogButtons>
           <ButtonLink href={`/vaults/${vault.id}/secrets`}>Open the vault</ButtonLink>
           <ButtonLink href="/" look="primary">
-            To the overview
+            Go to the overview
           </ButtonLink>
         </DialogButtons>
       </div>

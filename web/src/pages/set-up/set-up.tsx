@@ -1,4 +1,4 @@
-/** The first run, up to the owner's first session: who owns this, and what the organization is called. */
+/** The first run, up to the owner's first session: the owner, and the name of the organization. */
 import { Fingerprint, KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { Redirect } from 'wouter';
@@ -64,7 +64,7 @@ export default function SetUp({ state }: { state: AuthState }) {
         <Problem
           text={
             form.errorOf('email') || form.errorOf('password')
-              ? 'Step back: the email or password was refused.'
+              ? 'The email or password was refused. Go back and check it.'
               : ''
           }
         />
@@ -80,7 +80,7 @@ export default function SetUp({ state }: { state: AuthState }) {
 }
 
 function linkRefused(error: unknown): never {
-  throw reworded(error, 401, 'This set-up link is not right. The service prints it when it starts');
+  throw reworded(error, 401, 'This setup link is not valid. The service prints a valid one when it starts');
 }
 
 async function passkeyProof(token: string, email: string): Promise<{ passkey: unknown } | null> {
@@ -106,7 +106,7 @@ function Owner({ form, byPasskey, passkeys, onPasskey, onNext }: OwnerProps) {
     <Steps
       at={0}
       title="Create the owner"
-      intro="The owner may do everything. This page works once, with the link that the service printed."
+      intro="The owner can do everything. This page works once, with the link that the service printed."
     >
       <form
         className="flex flex-col gap-4"
@@ -116,7 +116,7 @@ function Owner({ form, byPasskey, passkeys, onPasskey, onNext }: OwnerProps) {
         }}
       >
         {form.values.token === '' && (
-          <Problem text="The link is not complete: open it exactly as the service printed it, with everything behind the #." />
+          <Problem text="The link is incomplete. Open it exactly as the service printed it, including the part after the #." />
         )}
         <TextField form={form} name="email" label="Email" type="email" autoComplete="username" required />
         {!byPasskey && (
@@ -128,7 +128,7 @@ function Owner({ form, byPasskey, passkeys, onPasskey, onNext }: OwnerProps) {
             autoComplete="new-password"
             minLength={12}
             required
-            hint="12 characters or more. A few words that belong to nobody else do well."
+            hint="At least 12 characters. A few random words work well."
           />
         )}
         {byPasskey && (

@@ -1,4 +1,4 @@
-/** The frame of the first run: where the person is, of four steps. */
+/** The frame of the first run: which of the four steps the person is at. */
 import { Check } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Logo } from '../../shell/logo.tsx';

@@ -1,4 +1,4 @@
-/** A curl line and an MCP configuration, each to copy and, where the key is at hand, to try with one click. */
+/** A curl command and an MCP configuration, each to copy and, while the access key is known, to try with one click. */
 import { CircleCheck, CircleX, Play } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
@@ -10,7 +10,7 @@ export function TryLines({ connection }: { connection: Connection }) {
     <div className="flex flex-col gap-5">
       <Line
         title="With curl"
-        label="curl line"
+        label="curl command"
         text={curlLine(connection)}
         attempt={connection.accessKey ? () => tryCurl(connection) : undefined}
       />
@@ -36,7 +36,7 @@ function Line({ title, label, text, attempt }: LineProps) {
   const [busy, setBusy] = useState(false);
   async function run() {
     setBusy(true);
-    setTried(await attempt!().catch(() => ({ ok: false, text: 'The service can’t be reached.' })));
+    setTried(await attempt!().catch(() => ({ ok: false, text: 'Can’t reach the service.' })));
     setBusy(false);
   }
   const Icon = tried?.ok ? CircleCheck : CircleX;

@@ -1,9 +1,9 @@
-/** The second half of the first run: a vault with a secret in it, and the key that reads it. */
+/** The second half of the first run: a vault with a secret in it, and an access key that reads it. */
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { get, post, query } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
-import type { AccessKey, List, Secret, Vault } from '../../api/types.ts';
+import type { CreatedAccessKey, List, Secret, Vault } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { Button } from '../../ui/button.tsx';
 import { DialogButtons } from '../../ui/dialog.tsx';
@@ -14,7 +14,7 @@ import { Steps } from './steps.tsx';
 export interface First {
   readonly vault: Vault;
   readonly secret: Secret;
-  readonly accessKey: AccessKey;
+  readonly accessKey: CreatedAccessKey;
 }
 
 export default function Welcome() {
@@ -22,14 +22,17 @@ export default function Welcome() {
   const form = useForm({ vault: 'production', name: 'DATABASE_URL', value: '' });
   const refresh = useRefresh();
   async function make({ vault: vaultName, name, value }: typeof form.values) {
-    // Each part is looked for first: a second try after a failure goes on where the first one stopped.
+    // Each part is looked up first, so that a retry after a failure continues where the first attempt stopped.
     const vault = await madeOrFound<Vault>('vaults', {}, { name: vaultName });
     const secret = await madeOrFound<Secret>(
       'secrets',
       { vault_id: vault.id },
       { vault_id: vault.id, name, value },
     );
-    const accessKey = await post<AccessKey>('/v1/access-keys', { vault_id: vault.id, name: 'First key' });
+    const accessKey = await post<CreatedAccessKey>('/v1/access-keys', {
+      vault_id: vault.id,
+      name: 'First access key',
+    });
     await refresh('vaults', 'secrets', 'access-keys');
     setFirst({ vault, secret, accessKey });
   }
@@ -37,15 +40,15 @@ export default function Welcome() {
   return (
     <Steps
       at={2}
-      title="Keep a first secret"
-      intro="A vault holds what belongs together: an application, or one of its environments."
+      title="Create your first secret"
+      intro="A vault holds the secrets of one application, or of one of its environments."
     >
       <form className="flex flex-col gap-4" onSubmit={form.submit(make)}>
         <TextField form={form} name="vault" label="Vault" required maxLength={255} />
         <TextField
           form={form}
           name="name"
-          label="Name of the secret"
+          label="Secret name"
           required
           maxLength={255}
           className="font-mono text-[13px]"
@@ -67,7 +70,7 @@ export default function Welcome() {
             Skip
           </Link>
           <Button type="submit" look="primary" busy={form.busy}>
-            Store it
+            Create secret
           </Button>
         </DialogButtons>
       </form>

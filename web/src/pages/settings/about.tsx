@@ -1,4 +1,4 @@
-/** What this service is and how it keeps its keys. */
+/** What this service is, how old its newest backup is, and how its encryption keys are protected. */
 import type { AboutRecord } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
@@ -6,6 +6,7 @@ import { CodeBlock } from '../../ui/copy.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Exact } from '../../ui/time.tsx';
+import { Backups } from './backups.tsx';
 
 const engines: Readonly<Record<string, string>> = { sqlite: 'SQLite, embedded', postgres: 'PostgreSQL' };
 
@@ -35,23 +36,24 @@ export default function About() {
           .
         </p>
       </Section>
+      {data && <Backups backups={data.backups} />}
       {data && (
         <Section
-          title="Keys at rest"
-          intro="The root key wraps the keyring; the keyring’s term in use wraps each vault’s key. An operator rotates both on the command line, while the service runs."
+          title="Encryption keys"
+          intro="The root key encrypts the keyring; the current keyring version encrypts each vault’s own key. An operator can rotate both from the command line while the service runs."
         >
           <Facts
             facts={[
               ['Root key', data.root_key_provider],
-              ['Term in use', data.keyring_term],
+              ['Keyring version', data.keyring_term],
               ['Last rotated', lastRotated(data)],
               ['Vault keys', vaultKeys(data)],
             ]}
           />
-          <h3 className="mt-5 mb-2 font-medium">The log’s public key</h3>
-          <CodeBlock text={data.log_public_key.trim()} label="public key of the log" />
+          <h3 className="mt-5 mb-2 font-medium">Log public key</h3>
+          <CodeBlock text={data.log_public_key.trim()} label="log public key" />
           <p className="mt-3 text-[13px] text-muted">
-            With the log key and a checkpoint anyone can verify the audit log offline.
+            With this public key and a checkpoint, anyone can verify the logs offline.
           </p>
         </Section>
       )}
@@ -64,6 +66,6 @@ function lastRotated({ keyring_rotated_at: at }: AboutRecord) {
 }
 
 function vaultKeys({ keyring_term: term, vault_keys_on_older_terms: older }: AboutRecord): string {
-  if (older === 0) return `All under term ${term}`;
-  return `${older} still under an older term: strongroom keyring rotate moves ${older === 1 ? 'it' : 'them'}`;
+  if (older === 0) return `All under keyring version ${term}`;
+  return `${older} still under an older version: run “strongroom keyring rotate” to move ${older === 1 ? 'it' : 'them'}`;
 }

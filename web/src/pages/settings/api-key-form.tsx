@@ -1,15 +1,13 @@
-/** Generating an API key: a role, narrowed to scopes and vaults if wanted. Shown once. */
+/** Generates an API key with a role, optionally restricted to scopes and vaults. The key is shown once. */
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
-import { type ApiKey, roles } from '../../api/types.ts';
+import { type CreatedApiKey, roles } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
-import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
+import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
 import { ChoiceField, DateField, momentOf, TextField } from '../../ui/text-field.tsx';
-import { TokenOnce } from '../../ui/token-once.tsx';
 import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
@@ -24,22 +22,22 @@ export const roleChoices = roles.map(role => [role, roleTexts(role)] as const);
 
 function roleTexts(role: (typeof roles)[number]): string {
   const texts = {
-    owner: 'owner – everything',
-    admin: 'admin – manages everything, reads no value',
-    editor: 'editor – reads and changes what is in vaults',
-    viewer: 'viewer – sees what there is, reads no value',
-    auditor: 'auditor – sees everything and the logs, changes nothing',
+    owner: 'owner – can do everything',
+    admin: 'admin – manages everything, can’t reveal values',
+    editor: 'editor – creates, edits and reveals resources in vaults',
+    viewer: 'viewer – sees resources, can’t reveal values',
+    auditor: 'auditor – sees everything including logs, changes nothing',
   };
   return texts[role];
 }
 
 export function ApiKeyForm({ onClose }: { onClose: () => void }) {
   const form = useForm<Values>({ name: '', role: 'editor', scopes: [], vault_ids: [], expiration_date: '' });
-  const [made, setMade] = useState<ApiKey | null>(null);
+  const [made, setMade] = useState<CreatedApiKey | null>(null);
   const refresh = useRefresh();
   const { state } = useSession();
   async function save({ scopes, vault_ids, ...values }: Values) {
-    const key = await post<ApiKey>('/v1/api-keys', {
+    const key = await post<CreatedApiKey>('/v1/api-keys', {
       ...values,
       expiration_date: momentOf(values.expiration_date),
       scopes: scopes.length === 0 ? null : scopes,
@@ -51,48 +49,32 @@ export function ApiKeyForm({ onClose }: { onClose: () => void }) {
   if (made) {
     const line = `curl ${state.base_url}/v1/vaults \\\n  -H 'Authorization: Bearer ${made.token}'`;
     return (
-      <Dialog open wide onClose={onClose} title={`API key “${made.name}”`}>
-        <div className="flex flex-col gap-4">
-          <TokenOnce token={made.token ?? ''} what="API key" />
-          <CodeBlock text={line} label="curl line" />
-          <DialogButtons>
-            <Button look="primary" onClick={onClose}>
-              I have copied it
-            </Button>
-          </DialogButtons>
-        </div>
-      </Dialog>
+      <OnceDialog wide title={`API key “${made.name}”`} token={made.token} what="API key" onClose={onClose}>
+        <CodeBlock text={line} label="curl command" />
+      </OnceDialog>
     );
   }
   return (
-    <Dialog open onClose={onClose} title="Generate New Key">
-      <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField
-          form={form}
-          name="name"
-          label="Name"
-          required
-          maxLength={255}
-          placeholder="deploy pipeline"
-        />
-        <ChoiceField
-          form={form}
-          name="role"
-          label="Role"
-          choices={roleChoices}
-          hint="Never more than you may yourself."
-        />
-        <DateField form={form} name="expiration_date" label="Expires" optional />
-        <ScopeChoice form={form} />
-        <VaultsField form={form} />
-        <DialogButtons problem={form.problem || form.errorOf('scopes')}>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={form.busy}>
-            Generate
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog title="Generate New Key" form={form} onSubmit={save} onClose={onClose} action="Generate">
+      <TextField
+        form={form}
+        name="name"
+        label="Name"
+        required
+        maxLength={255}
+        placeholder="deploy pipeline"
+      />
+      <ChoiceField
+        form={form}
+        name="role"
+        label="Role"
+        choices={roleChoices}
+        hint="You can’t grant more than you have yourself."
+      />
+      <DateField form={form} name="expiration_date" label="Expires" optional />
+      <ScopeChoice form={form} />
+      <VaultsField form={form} />
+    </FormDialog>
   );
 }
 
@@ -101,6 +83,7 @@ function ScopeChoice({ form }: { form: Form<Values> }) {
   return (
     <Choices
       title="Only these scopes"
+      error={form.errorOf('scopes')}
       chosen={form.values.scopes}
       options={permissions.map(scope => [scope, scope] as const)}
       onChange={scopes => form.set('scopes', scopes)}
@@ -110,12 +93,13 @@ function ScopeChoice({ form }: { form: Form<Values> }) {
 
 interface ChoicesProps {
   readonly title: string;
+  readonly error: string;
   readonly chosen: readonly string[];
   readonly options: readonly (readonly [string, string])[];
   readonly onChange: (chosen: readonly string[]) => void;
 }
 
-function Choices({ title, chosen, options, onChange }: ChoicesProps) {
+function Choices({ title, error, chosen, options, onChange }: ChoicesProps) {
   return (
     <details className="rounded-lg border px-4 py-2.5">
       <summary className="font-medium">
@@ -138,6 +122,11 @@ function Choices({ title, chosen, options, onChange }: ChoicesProps) {
           </label>
         ))}
       </fieldset>
+      {error !== '' && (
+        <p role="alert" className="mt-1 text-[13px] text-bad">
+          {title} {error}.
+        </p>
+      )}
     </details>
   );
 }

@@ -2,16 +2,14 @@
 import { UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
 import { post, put, remove, sentence } from '../../api/client.ts';
-import { type Member, roles } from '../../api/types.ts';
-import { useList, useRefresh } from '../../api/use.ts';
+import { type InvitedMember, type Member, roles } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
 import { useMay, useSession } from '../../session/session.tsx';
-import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Collection } from '../../ui/collection.tsx';
+import { actionsColumn } from '../../ui/columns.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Empty } from '../../ui/page.tsx';
-import { SearchBox } from '../../ui/search-box.tsx';
-import { type Column, DataTable } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 import { InviteForm, LinkOnce } from './invite-form.tsx';
@@ -30,37 +28,23 @@ const columns: readonly Column<Member>[] = [
     cell: ({ state }) => <Badge tone={state === 'active' ? 'good' : 'warn'}>{state}</Badge>,
   },
   { id: 'since', header: 'Since', from: 'md', cell: ({ created_at }) => <Ago at={created_at} /> },
-  { id: 'actions', header: 'Actions', quiet: true, end: true, cell: member => <Actions member={member} /> },
+  actionsColumn(member => <Actions member={member} />),
 ];
 
 export default function Members() {
-  const address = useAddress();
-  const may = useMay();
-  const [inviting, setInviting] = useState(false);
-  const q = address.get('q');
-  const list = useList<Member>('members', { q, page: address.page });
   return (
-    <>
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <SearchBox label="Search members" value={q} onSearch={text => address.set({ q: text })} />
-        {may('members:write') && (
-          <Button look="primary" onClick={() => setInviting(true)}>
-            <UserPlus className="size-4" aria-hidden /> Invite
-          </Button>
-        )}
-      </div>
-      <div className="surface overflow-hidden">
-        <DataTable
-          label="Members"
-          columns={columns}
-          list={list}
-          page={address.page}
-          onPage={address.setPage}
-          empty={<Empty icon={Users} title={q === '' ? 'No members yet' : 'Nobody has this in the email'} />}
-        />
-      </div>
-      {inviting && <InviteForm onClose={() => setInviting(false)} />}
-    </>
+    <Collection<Member>
+      collection="members"
+      label="Members"
+      columns={columns}
+      create={{
+        scope: 'members:write',
+        label: 'Invite',
+        icon: UserPlus,
+        form: close => <InviteForm onClose={close} />,
+      }}
+      empty={{ icon: Users, title: 'No members yet', filtered: 'No members match the search' }}
+    />
   );
 }
 
@@ -70,7 +54,7 @@ function RoleChoice({ member }: { member: Member }) {
   const { signedIn } = useSession();
   async function change(role: string) {
     await put(`/v1/members/${member.id}`, { role }).then(
-      () => note(`${member.email} is ${role} now`),
+      () => note(`${member.email} now has the role ${role}`),
       error => note(sentence(error), { bad: true }),
     );
     await refresh('members');
@@ -97,14 +81,14 @@ function Actions({ member }: { member: Member }) {
   const { signedIn } = useSession();
   const [token, setToken] = useState('');
   async function inviteAgain() {
-    const { token: fresh = '' } = await post<Member>(`/v1/members/${member.id}/invitation`);
+    const { token: fresh } = await post<InvitedMember>(`/v1/members/${member.id}/invitation`);
     setToken(fresh);
     await refresh('members');
   }
   async function discard() {
     await remove(`/v1/members/${member.id}`);
     await refresh('members');
-    note(`${member.email} is no member any more`);
+    note(`${member.email} removed`);
   }
   if (!may('members:write') || member.id === signedIn.member.id) return null;
   return (
@@ -114,9 +98,9 @@ function Actions({ member }: { member: Member }) {
         size="small"
         label="New link"
         name={`New link for ${member.email}`}
-        title={`A new link for ${member.email}?`}
-        text="Old links and sessions of this member end at once; the new link lets them set a password or passkey anew."
-        action="Make a link"
+        title={`Create a new link for ${member.email}?`}
+        text="This ends the member’s sessions and earlier links immediately. With the new link they can set a new password or passkey."
+        action="Create link"
         onConfirm={inviteAgain}
       />
       <ConfirmButton
@@ -125,7 +109,7 @@ function Actions({ member }: { member: Member }) {
         label="Remove"
         name={`Remove ${member.email}`}
         title={`Remove ${member.email}?`}
-        text="They are signed out everywhere at once. What they made stays."
+        text="They are signed out everywhere immediately. Everything they created stays."
         action="Remove"
         onConfirm={discard}
       />

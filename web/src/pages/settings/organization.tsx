@@ -1,4 +1,4 @@
-/** The organization: its name, its plan with how much of its rate this minute has used, and what is kept how long. */
+/** The organization: its name, its plan with this minute's usage, and how long things are kept. */
 import { useQuery } from '@tanstack/react-query';
 import { get, put } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
@@ -50,9 +50,9 @@ function Name({ organization }: { organization: Facts }) {
           readOnly={!may('organization:write')}
           hint={
             <>
-              Made <Exact at={organization.created_at} />
+              Created <Exact at={organization.created_at} />
               <br />
-              Id <Mono>{organization.id}</Mono>
+              ID <Mono>{organization.id}</Mono>
             </>
           }
         />

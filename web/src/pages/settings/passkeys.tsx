@@ -1,4 +1,4 @@
-/** Passkeys of the signed-in person: a way in that can't be phished. */
+/** The signed-in person's passkeys, which can't be phished. */
 import { useQuery } from '@tanstack/react-query';
 import { Fingerprint } from 'lucide-react';
 import { get, post, remove } from '../../api/client.ts';
@@ -26,7 +26,7 @@ export function Passkeys() {
   return (
     <Section
       title="Passkeys"
-      intro="Sign in with a fingerprint, a face or a security key. A passkey works on this site alone, so it can’t be phished."
+      intro="Sign in with a fingerprint, a face or a security key. A passkey only works on this site, so it can’t be phished."
     >
       {passkeys.length > 0 && (
         <ul className="mb-4 divide-y rounded-lg border">
@@ -39,8 +39,8 @@ export function Passkeys() {
         <AddPasskey />
       ) : (
         <p className="text-muted">
-          Browsers bind passkeys to a name: open this service by its host name (localhost, not 127.0.0.1) to
-          add one.
+          Browsers tie passkeys to a host name. To add one, open this service by its host name (localhost, not
+          127.0.0.1).
         </p>
       )}
     </Section>
@@ -65,14 +65,7 @@ function AddPasskey() {
   }
   return (
     <form className="flex max-w-md flex-col gap-3" onSubmit={form.submit(add)}>
-      <TextField
-        form={form}
-        name="name"
-        label="Name of the new passkey"
-        placeholder="Laptop"
-        required
-        maxLength={64}
-      />
+      <TextField form={form} name="name" label="Passkey name" placeholder="Laptop" required maxLength={64} />
       <Problem text={form.problem} />
       <div>
         <Button type="submit" busy={form.busy}>
@@ -105,7 +98,7 @@ function PasskeyRow({ passkey: { id, name, used_at } }: { passkey: Passkey }) {
         label="Remove"
         name={`Remove the passkey ${name}`}
         title={`Remove the passkey “${name}”?`}
-        text="It no longer signs you in. Delete it from your device as well."
+        text="You can no longer sign in with it. Delete it from your device as well."
         action="Remove"
         onConfirm={discard}
       />

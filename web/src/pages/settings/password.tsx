@@ -1,4 +1,4 @@
-/** Changing the password; every other session ends with it. */
+/** Changes the password, which ends every other session. */
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -18,7 +18,7 @@ export function Password() {
   async function change({ current, password }: typeof form.values) {
     await post('/auth/password/change', { password, ...(isSet ? { current } : {}) });
     form.reset();
-    note(isSet ? 'Password changed; other sessions have ended' : 'Password set');
+    note(isSet ? 'Password changed and other sessions ended' : 'Password set');
     await Promise.all([refresh('sessions'), refreshState()]);
   }
   return (
@@ -27,7 +27,7 @@ export function Password() {
       intro={
         isSet
           ? 'Changing it ends every other session.'
-          : 'You sign in without one. Setting one adds a way in.'
+          : 'You have no password yet. Set one to be able to sign in with it.'
       }
     >
       <form className="flex max-w-md flex-col gap-4" onSubmit={form.submit(change)}>
@@ -49,7 +49,7 @@ export function Password() {
           autoComplete="new-password"
           minLength={12}
           required
-          hint="12 characters or more."
+          hint="At least 12 characters."
         />
         <DialogButtons problem={form.problem}>
           <Button type="submit" look="primary" busy={form.busy}>

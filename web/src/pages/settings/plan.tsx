@@ -1,4 +1,4 @@
-/** The plan: how much of its rate this minute has used, and, for an owner, another plan. */
+/** The plan: this minute's usage and, for an owner, the choice of another plan. */
 import { put } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Organization, Overview, Plan as PlanName } from '../../api/types.ts';
@@ -12,9 +12,9 @@ import { ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 
 const plans: readonly (readonly [PlanName, string])[] = [
-  ['free', 'Free – 100 requests a minute'],
-  ['pro', 'Pro – 1,000 requests a minute'],
-  ['enterprise', 'Enterprise – as many as you set'],
+  ['free', 'Free – 100 requests per minute'],
+  ['pro', 'Pro – 1,000 requests per minute'],
+  ['enterprise', 'Enterprise – a limit you set'],
 ];
 const figures = new Intl.NumberFormat('en');
 
@@ -23,7 +23,7 @@ export function Plan({ organization }: { organization: Organization }) {
   return (
     <Section
       title="Plan"
-      intro="The limit counts the general API’s requests in one-minute windows. The dashboard’s own are not counted, nor are vault reads."
+      intro="The limit counts requests to the general API in one-minute windows. Requests from the dashboard and vault reads don’t count."
     >
       <p className="text-lg font-semibold capitalize">{organization.plan}</p>
       <Use limit={organization.rate_limit} />
@@ -31,7 +31,7 @@ export function Plan({ organization }: { organization: Organization }) {
         <ChangePlan organization={organization} />
       ) : (
         <p className="mt-3 text-[13px] text-muted">
-          An owner changes the plan here, an operator on the command line:{' '}
+          An owner can change the plan here, an operator from the command line:{' '}
           <Mono>strongroom organization set-plan</Mono>
         </p>
       )}
@@ -43,16 +43,16 @@ function Use({ limit }: { limit: number | null }) {
   const overview = useOptional<Overview>('/v1/overview', true, 5_000);
   const used = overview.data?.plan.used ?? 0;
   if (limit === null)
-    return <p className="text-muted">No limit. {figures.format(used)} requests in this minute.</p>;
+    return <p className="text-muted">No limit. {figures.format(used)} requests this minute.</p>;
   return (
     <div className="mt-2 max-w-md">
       <div className="flex justify-between">
-        <span>Requests in this minute</span>
+        <span>Requests this minute</span>
         <span className="tabular-nums">
           {figures.format(used)} of {figures.format(limit)}
         </span>
       </div>
-      <meter className="sr-only" min={0} max={limit} value={used} aria-label="Requests in this minute" />
+      <meter className="sr-only" min={0} max={limit} value={used} aria-label="Requests this minute" />
       <div aria-hidden className="mt-1.5 h-2 rounded-full bg-sunken">
         <div
           className={`h-full rounded-full ${used >= limit * 0.9 ? 'bg-bad' : 'bg-accent'}`}
@@ -87,16 +87,16 @@ function ChangePlan({ organization: { plan, rate_limit } }: { organization: Orga
         <TextField
           form={form}
           name="enterprise_limit"
-          label="Requests a minute"
+          label="Requests per minute"
           type="number"
           min={0}
           required
-          hint="0 sets no limit."
+          hint="0 means no limit."
         />
       )}
       <DialogButtons problem={form.problem}>
         <Button type="submit" look="primary" busy={form.busy} disabled={!isChanged}>
-          Change the plan
+          Change plan
         </Button>
       </DialogButtons>
     </form>

@@ -1,4 +1,4 @@
-/** What is kept how long, and how an operator changes what can be changed. */
+/** How long things are kept, and how an operator changes that. */
 import type { AboutRecord } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -12,14 +12,14 @@ export function Retention() {
       <Facts
         facts={[
           ['Request log', data ? daysOf(data.log_retention_days) : ''],
-          ['Audit log', 'for good'],
-          ['Trash', '30 days, and restorable until then'],
-          ['Versions', 'as long as the secret or key itself'],
+          ['Audit log', 'indefinitely'],
+          ['Trash', '30 days, then deleted permanently'],
+          ['Versions', 'as long as the secret or key'],
         ]}
       />
       <p className="mt-4 mb-2 text-[13px] text-muted">
-        How long the request log is kept holds for the whole service. Whoever starts it decides, with a flag
-        or with STRONGROOM_LOG_RETENTION_DAYS; 0 keeps everything.
+        Request log retention applies to the whole service. The operator sets it with a flag or with
+        STRONGROOM_LOG_RETENTION_DAYS; 0 keeps everything.
       </p>
       <CodeBlock text="strongroom serve --log-retention-days 365" label="command" />
     </Section>
@@ -27,6 +27,6 @@ export function Retention() {
 }
 
 function daysOf(days: number): string {
-  if (days === 0) return 'for good';
+  if (days === 0) return 'indefinitely';
   return days === 1 ? '1 day' : `${days} days`;
 }

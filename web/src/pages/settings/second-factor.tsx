@@ -1,4 +1,4 @@
-/** One-time codes as a second factor: set up with an app, with recovery codes for the day it is lost. */
+/** One-time codes as a second factor: set up with an authenticator app, with recovery codes in case it is lost. */
 import { ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
@@ -20,7 +20,7 @@ interface Begun {
 export function SecondFactor() {
   const { signedIn } = useSession();
   return (
-    <Section title="One-time codes" intro="A code from an authenticator app, asked for after the password.">
+    <Section title="One-time codes" intro="A code from an authenticator app, required after the password.">
       {signedIn.second_factor ? <TurnOff /> : <TurnOn />}
     </Section>
   );
@@ -58,14 +58,14 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
       <Dialog
         open
         onClose={finish}
-        title="Keep your recovery codes"
-        description="Each works once, in place of a code, on the day the app is lost. They are not shown again."
+        title="Save your recovery codes"
+        description="If you lose your authenticator app, each of these works once instead of a code. They are not shown again."
       >
         <div className="flex flex-col gap-4">
           <CodeBlock text={codes.join('\n')} label="recovery codes" />
           <DialogButtons>
             <Button look="primary" onClick={finish}>
-              I have stored them
+              I have saved them
             </Button>
           </DialogButtons>
         </div>
@@ -77,13 +77,13 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
       open
       onClose={onClose}
       title="Turn on one-time codes"
-      description="Scan this with your authenticator app, or type the key below into it. Then type the code that it shows."
+      description="Scan this with your authenticator app, or enter the key below in it. Then enter the code that it shows."
     >
       <form className="flex flex-col gap-4" onSubmit={form.submit(confirm)}>
-        <QrCode text={uri} label="QR code of the key" />
+        <QrCode text={uri} label="QR code with the key" />
         <CodeBlock text={secret.replace(/(.{4})(?=.)/g, '$1 ')} label="key" />
         <a href={uri} className="text-[13px] text-accent-strong underline underline-offset-4">
-          Open in an authenticator on this device
+          Open in an authenticator app on this device
         </a>
         <TextField
           form={form}
@@ -124,23 +124,17 @@ function TurnOff() {
         <TextField
           form={form}
           name="password"
-          label="Password, to turn them off"
+          label="Password"
           type="password"
           autoComplete="current-password"
           required
         />
       ) : (
-        <TextField
-          form={form}
-          name="code"
-          label="Code, to turn them off"
-          autoComplete="one-time-code"
-          required
-        />
+        <TextField form={form} name="code" label="Code" autoComplete="one-time-code" required />
       )}
       <DialogButtons problem={form.problem}>
         <Button type="submit" look="danger" busy={form.busy}>
-          Turn off
+          Turn off one-time codes
         </Button>
       </DialogButtons>
     </form>

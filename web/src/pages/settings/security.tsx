@@ -1,5 +1,5 @@
-/** How the signed-in person proves who they are, and where they are signed in. */
-
+/** How the signed-in person signs in, and where they are signed in. */
+import { CommandLines } from './command-lines.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { Password } from './password.tsx';
 import { SecondFactor } from './second-factor.tsx';
@@ -12,6 +12,7 @@ export default function Security() {
       <Passkeys />
       <SecondFactor />
       <Sessions />
+      <CommandLines />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** Where the person is signed in, and the way to end any of it. */
+/** Where the person is signed in, and how to end those sessions. */
 import { useQuery } from '@tanstack/react-query';
 import { get, remove } from '../../api/client.ts';
 import type { Session } from '../../api/types.ts';
@@ -17,7 +17,7 @@ export function Sessions() {
   return (
     <Section
       title="Sessions"
-      intro="Where you are signed in. End what you don’t recognise, and change your password then."
+      intro="Where you are signed in. If you don’t recognise a session, end it and change your password."
     >
       <ul className="divide-y rounded-lg border">
         {(found.data?.data ?? []).map(session => (
@@ -33,16 +33,17 @@ function SessionRow({ session }: { session: Session }) {
   async function end() {
     await remove(`/auth/sessions/${session.id}`);
     await refresh('sessions');
-    note('The session has ended');
+    note('Session ended');
   }
   return (
     <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5">
       <span className="min-w-0">
         <span className="flex flex-wrap items-center gap-2 font-medium">
-          {browserOf(session.user_agent)} {session.current && <Badge tone="accent">this one</Badge>}
+          {browserOf(session.user_agent)} {session.current && <Badge tone="accent">this session</Badge>}
         </span>
         <span className="block text-[13px] leading-5 text-muted">
-          {session.ip_address}, since <Ago at={session.created_at} />, last used <Ago at={session.used_at} />
+          {session.ip_address}, signed in <Ago at={session.created_at} />, last used{' '}
+          <Ago at={session.used_at} />
         </span>
       </span>
       {!session.current && (
@@ -52,8 +53,8 @@ function SessionRow({ session }: { session: Session }) {
           label="End"
           name={`End the session from ${session.ip_address}`}
           title="End this session?"
-          text="Whoever uses it is signed out at once."
-          action="End it"
+          text="The person using it is signed out immediately."
+          action="End session"
           onConfirm={end}
         />
       )}
@@ -77,7 +78,7 @@ const systems = [
 ] as const;
 
 function browserOf(agent: string): string {
-  const browser = browsers.find(([mark]) => agent.includes(mark))?.[1] ?? 'A browser';
+  const browser = browsers.find(([mark]) => agent.includes(mark))?.[1] ?? 'Unknown browser';
   const system = systems.find(([mark]) => agent.includes(mark))?.[1];
   return system ? `${browser} on ${system}` : browser;
 }

@@ -1,4 +1,4 @@
-/** Settings: who programs and people are, what the organization is, and what this service is. */
+/** Settings: API keys, members, the organization, the person's own security, and facts about this service. */
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import { useMay } from '../../session/session.tsx';

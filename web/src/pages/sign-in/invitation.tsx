@@ -1,4 +1,4 @@
-/** An invitation by link: says to what, and takes a password or a passkey. */
+/** An invitation by link: shows the organization and role, and asks for a password or a passkey. */
 import { useQuery } from '@tanstack/react-query';
 import { Fingerprint } from 'lucide-react';
 import { useLocation } from 'wouter';
@@ -11,7 +11,7 @@ import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Problem } from '../../ui/dialog.tsx';
 import { Loading } from '../../ui/page.tsx';
 import { TextField } from '../../ui/text-field.tsx';
-import { Door } from './door.tsx';
+import { SignInFrame } from './sign-in-frame.tsx';
 
 interface Invited {
   readonly email: string;
@@ -30,14 +30,14 @@ export default function Invitation() {
   if (invited.isPending) return <Loading />;
   if (!invited.data) {
     return (
-      <Door
+      <SignInFrame
         title="This invitation is not valid"
-        intro="It may have been used, replaced or withdrawn. Ask for a new one."
+        intro="It may have been used, replaced or revoked. Ask for a new one."
       >
         <div className="flex justify-center">
-          <ButtonLink href="/sign-in">To the sign-in</ButtonLink>
+          <ButtonLink href="/sign-in">Go to sign-in</ButtonLink>
         </div>
-      </Door>
+      </SignInFrame>
     );
   }
   return <Accept token={token} invited={invited.data} />;
@@ -61,7 +61,7 @@ function Accept({ token, invited: { email, organization, role } }: { token: stri
     }
   }
   return (
-    <Door title={`Join ${organization}`} intro={`You are invited as ${email}, with the role ${role}.`}>
+    <SignInFrame title={`Join ${organization}`} intro={`You are invited as ${email}, with the role ${role}.`}>
       <form className="flex flex-col gap-4" onSubmit={form.submit(({ password }) => accept({ password }))}>
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
         <TextField
@@ -72,7 +72,7 @@ function Accept({ token, invited: { email, organization, role } }: { token: stri
           autoComplete="new-password"
           minLength={12}
           required
-          hint="12 characters or more."
+          hint="At least 12 characters."
         />
         <Problem text={form.problem} />
         <Button type="submit" look="primary" busy={form.busy}>
@@ -84,6 +84,6 @@ function Accept({ token, invited: { email, organization, role } }: { token: stri
           </Button>
         )}
       </form>
-    </Door>
+    </SignInFrame>
   );
 }

@@ -1,10 +1,10 @@
-/** Signing in. Where one wanted to go is kept; only a path of this site is gone to. */
+/** The sign-in page. Afterwards the person goes on to the page they wanted, if it is a path on this site. */
 import { Redirect, useSearchParams } from 'wouter';
 import type { AuthState } from '../../api/types.ts';
 import { useRefreshState } from '../../session/session.tsx';
 import { SignInForm } from '../../session/sign-in-form.tsx';
 import { Problem } from '../../ui/dialog.tsx';
-import { Door } from './door.tsx';
+import { SignInFrame } from './sign-in-frame.tsx';
 
 export default function SignIn({ state }: { state: AuthState }) {
   const [search] = useSearchParams();
@@ -13,14 +13,14 @@ export default function SignIn({ state }: { state: AuthState }) {
   if (state.signed_in !== null) return <Redirect to={safePath(search.get('next'))} replace />;
   const isRefused = search.has('error');
   return (
-    <Door title="Sign in to Strongroom">
+    <SignInFrame title="Sign in to Strongroom">
       {isRefused && (
         <div className="mb-4">
-          <Problem text="Single sign-on did not let you in. Ask an owner whether you are a member." />
+          <Problem text="Single sign-on failed. Ask an owner whether you are a member." />
         </div>
       )}
       <SignInForm state={state} onDone={refresh} />
-    </Door>
+    </SignInFrame>
   );
 }
 

@@ -1,12 +1,11 @@
-/** A certificate: imported as PEM or PKCS#12, or signed by a key of the vault; and what of it can be changed. */
+/** Creates a certificate (imported as PEM or PKCS#12, or signed by a key in the vault), or edits its metadata. */
 import { post, put } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import type { Certificate, Key } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { base64Of } from '../../import/files.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { SearchChoice } from '../../ui/search-choice.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
@@ -52,32 +51,30 @@ export function CertificateForm({ vaultId, item, onClose }: CertificateFormProps
     if (item) await put(`/v1/certificates/${item.id}`, { ...common, key_id: values.key_id || null });
     else await post('/v1/certificates', { vault_id: vaultId, ...common, ...sourceOf(values) });
     await refresh('certificates', 'keys');
-    note(item ? 'Certificate changed' : `Certificate “${values.name}” stored`);
+    note(item ? 'Certificate updated' : `Certificate “${values.name}” created`);
     onClose();
   }
   return (
-    <Dialog open onClose={onClose} title={item ? `Change ${item.name}` : 'New certificate'}>
-      <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="example.com" />
-        {item ? (
-          <KeyChoice form={form} vaultId={vaultId} label="Private key" optional hint={noNewPem} />
-        ) : (
-          <Source form={form} vaultId={vaultId} />
-        )}
-        <TagsField form={form} />
-        <DialogButtons problem={form.problem}>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={form.busy}>
-            {item ? 'Save' : 'Store certificate'}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={item ? `Edit ${item.name}` : 'New certificate'}
+      form={form}
+      onSubmit={save}
+      onClose={onClose}
+      action={item ? 'Save' : 'Create certificate'}
+    >
+      <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="example.com" />
+      {item ? (
+        <KeyChoice form={form} vaultId={vaultId} label="Private key" optional hint={noNewPem} />
+      ) : (
+        <Source form={form} vaultId={vaultId} />
+      )}
+      <TagsField form={form} />
+    </FormDialog>
   );
 }
 
 const noNewPem =
-  'The key of this vault that belongs to it. What the certificate says can’t be changed: store a renewed one beside it, or delete this one first to keep the name.';
+  'The private key in this vault that belongs to the certificate. The certificate itself can’t be changed: to renew it, create a new one, or delete this one first to reuse its name.';
 
 function valuesOf({ name, key_id, tags }: Certificate): Values {
   return { ...empty, name, key_id: key_id ?? '', tags: tagLines(tags) };
@@ -89,11 +86,11 @@ function Source({ form, vaultId }: { form: Form<Values>; vaultId: string }) {
       <ChoiceField
         form={form}
         name="source"
-        label="Where it comes from"
+        label="Source"
         choices={[
-          ['pem', 'A PEM: the leaf first, its chain after'],
-          ['pkcs12', 'A PKCS#12 file (.p12, .pfx)'],
-          ['self_signed', 'Signed by a key of this vault'],
+          ['pem', 'PEM (the certificate first, then its chain)'],
+          ['pkcs12', 'PKCS#12 file (.p12, .pfx)'],
+          ['self_signed', 'Self-signed with a key in this vault'],
         ]}
       />
       {form.values.source === 'pem' && <AreaField form={form} name="pem" label="PEM" rows={6} required />}
@@ -109,7 +106,7 @@ function Pkcs12({ form }: { form: Form<Values> }) {
       <Field
         label="File"
         error={form.errorOf('pkcs12')}
-        hint="A private key in it is stored beside the certificate."
+        hint="If it contains a private key, that is stored as well."
       >
         {ids => (
           <input
@@ -133,18 +130,18 @@ function Pkcs12({ form }: { form: Form<Values> }) {
 function SelfSigned({ form, vaultId }: { form: Form<Values>; vaultId: string }) {
   return (
     <>
-      <KeyChoice form={form} vaultId={vaultId} label="Key" />
+      <KeyChoice form={form} vaultId={vaultId} label="Private key" />
       <TextField form={form} name="subject" label="Subject" placeholder="CN=example.com,O=Example" required />
       <AreaField
         form={form}
         name="sans"
-        label="Other names"
+        label="Alternative names"
         optional
         rows={2}
         placeholder="dns:example.com"
-        hint="One in a line: dns:, ip:, email: or uri:"
+        hint="One per line, beginning with dns:, ip:, email: or uri:"
       />
-      <TextField form={form} name="days" label="Days" type="number" min={1} max={3650} required />
+      <TextField form={form} name="days" label="Validity in days" type="number" min={1} max={3650} required />
     </>
   );
 }
@@ -166,7 +163,7 @@ function KeyChoice({ form, vaultId, ...field }: KeyChoiceProps) {
           filter={{ vault_id: vaultId }}
           accept={({ type }) => type === 'private'}
           ids={ids}
-          placeholder="Choose a private key of this vault"
+          placeholder="Choose a private key in this vault"
           value={form.values.key_id}
           onChange={id => form.set('key_id', id)}
         />

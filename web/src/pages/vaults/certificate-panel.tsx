@@ -1,4 +1,4 @@
-/** One certificate: for whom, by whom, until when; and its PEM, which is no secret. */
+/** One certificate: its subject, issuer and validity, and its PEM, which is not secret. */
 import { Pencil } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -26,12 +26,12 @@ export function CertificatePanel({ id, onClose }: { id: string; onClose: () => v
           {may('certificates:write') && (
             <div className="flex flex-wrap gap-2">
               <Button size="small" onClick={() => setEditing(true)}>
-                <Pencil className="size-4" aria-hidden /> Change
+                <Pencil className="size-4" aria-hidden /> Edit
               </Button>
               <DeleteItem item={certificate} collection="certificates" onDone={onClose} />
             </div>
           )}
-          <PanelPart title="About it">
+          <PanelPart title="Details">
             <CertificateFacts certificate={certificate} />
           </PanelPart>
           {certificate.pem && (
@@ -61,9 +61,9 @@ function CertificateFacts({ certificate: one }: { certificate: Certificate }) {
         ['Valid until', <Exact key="until" at={one.expires_at} />],
         ['Subject', one.subject],
         ['Issuer', one.issuer],
-        ['Other names', one.sans.length === 0 ? 'none' : one.sans.join(', ')],
-        ['Serial', <Mono key="serial">{one.serial}</Mono>],
-        ['SHA-256', <Mono key="fingerprint">{one.fingerprint}</Mono>],
+        ['Alternative names', one.sans.length === 0 ? 'none' : one.sans.join(', ')],
+        ['Serial number', <Mono key="serial">{one.serial}</Mono>],
+        ['SHA-256 fingerprint', <Mono key="fingerprint">{one.fingerprint}</Mono>],
         [
           'Private key',
           one.key_id ? (
@@ -80,8 +80,8 @@ function CertificateFacts({ certificate: one }: { certificate: Certificate }) {
         ],
         ['Version', one.version],
         ['Tags', Object.keys(one.tags).length === 0 ? 'none' : <TagList key="tags" tags={one.tags} />],
-        ['Changed', <Exact key="changed" at={one.updated_at} />],
-        ['Id', <IdWithCopy key="id" id={one.id} />],
+        ['Updated', <Exact key="updated" at={one.updated_at} />],
+        ['ID', <IdWithCopy key="id" id={one.id} />],
       ]}
     />
   );

@@ -1,33 +1,17 @@
-/** The certificates of a vault, with what matters first: when they run out. */
-import { Award, Plus } from 'lucide-react';
-import { useState } from 'react';
-import { Link, useLocation, useParams } from 'wouter';
+/** The certificates of a vault, and when they expire. */
+import { Award } from 'lucide-react';
+import { useLocation, useParams } from 'wouter';
 import type { Certificate } from '../../api/types.ts';
-import { useList } from '../../api/use.ts';
-import { useMay } from '../../session/session.tsx';
-import { useAddress } from '../../ui/address.ts';
-import { TagList } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Collection } from '../../ui/collection.tsx';
+import { nameColumn, tagsColumn } from '../../ui/columns.tsx';
 import { Expiry } from '../../ui/expiry.tsx';
-import { Empty } from '../../ui/page.tsx';
-import { type Column, DataTable } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { CertificateForm } from './certificate-form.tsx';
 import { CertificatePanel } from './certificate-panel.tsx';
-import { ListBar } from './list-bar.tsx';
+import { ListBar, resourceFilters } from './list-bar.tsx';
 
 const columns: readonly Column<Certificate>[] = [
-  {
-    id: 'name',
-    header: 'Name',
-    cell: ({ id, vault_id, name }) => (
-      <Link
-        href={`/vaults/${vault_id}/certificates/${id}`}
-        className="font-mono text-[13px] font-medium break-all hover:underline"
-      >
-        {name}
-      </Link>
-    ),
-  },
+  nameColumn('certificates'),
   {
     id: 'subject',
     header: 'Subject',
@@ -40,46 +24,34 @@ const columns: readonly Column<Certificate>[] = [
     from: 'lg',
     cell: ({ issuer }) => <span className="break-words text-muted">{issuer}</span>,
   },
-  { id: 'tags', header: 'Tags', from: 'lg', cell: ({ tags }) => <TagList tags={tags} /> },
+  tagsColumn,
   { id: 'expires', header: 'Expires', cell: ({ expires_at }) => <Expiry at={expires_at} /> },
 ];
 
 export default function Certificates() {
   const { vault = '', item } = useParams<{ vault: string; item?: string }>();
-  const address = useAddress();
-  const may = useMay();
   const [, go] = useLocation();
-  const [creating, setCreating] = useState(false);
-  const filter = { q: address.get('q'), state: address.get('state') };
-  const list = useList<Certificate>('certificates', { vault_id: vault, page: address.page, ...filter });
-  const create = may('certificates:write') && (
-    <Button look="primary" onClick={() => setCreating(true)}>
-      <Plus className="size-4" aria-hidden /> New certificate
-    </Button>
-  );
-  const isFiltered = filter.q !== '' || filter.state !== '';
   return (
     <>
-      <ListBar what="certificates" action={create} />
-      <div className="surface overflow-hidden">
-        <DataTable
-          label="Certificates"
-          columns={columns}
-          list={list}
-          page={address.page}
-          onPage={address.setPage}
-          empty={
-            <Empty
-              icon={Award}
-              title={isFiltered ? 'No certificate fits the filter' : 'No certificate in this vault yet'}
-              action={!isFiltered && create}
-            >
-              {isFiltered ? '' : 'Import one as PEM or PKCS#12, or have a key of this vault sign its own.'}
-            </Empty>
-          }
-        />
-      </div>
-      {creating && <CertificateForm vaultId={vault} onClose={() => setCreating(false)} />}
+      <Collection<Certificate>
+        collection="certificates"
+        label="Certificates"
+        columns={columns}
+        within={{ vault_id: vault }}
+        filters={resourceFilters}
+        bar={action => <ListBar what="certificates" action={action} />}
+        create={{
+          scope: 'certificates:write',
+          label: 'New certificate',
+          form: close => <CertificateForm vaultId={vault} onClose={close} />,
+        }}
+        empty={{
+          icon: Award,
+          title: 'No certificates in this vault yet',
+          hint: 'Import one as PEM or PKCS#12, or create a self-signed one with a key in this vault.',
+          filtered: 'No certificates match the filter',
+        }}
+      />
       {item && <CertificatePanel key={item} id={item} onClose={() => go(`/vaults/${vault}/certificates`)} />}
     </>
   );

@@ -1,11 +1,11 @@
-/** The difference of two texts by lines: the longest common run of lines stays, the rest went or came. */
+/** The difference between two texts, line by line: the longest common subsequence stays, the rest is removed or added. */
 
 export interface Difference {
   readonly kind: 'same' | 'gone' | 'come';
   readonly text: string;
 }
 
-/** Beyond this many lines a side, everything is shown as replaced: the table would grow with the square. */
+/** Beyond this many lines on a side, everything is shown as replaced: the table grows with the square. */
 const mostLines = 1_000;
 
 export function differences(before: string, after: string): Difference[] {
@@ -20,7 +20,7 @@ function mark(kind: Difference['kind'], lines: readonly string[]): Difference[] 
   return lines.map(text => ({ kind, text }));
 }
 
-/** lengths[i][j]: how many lines the rests from i and from j have in common, in order. */
+/** lengths[i][j]: how many lines the texts from line i and from line j on have in common, in order. */
 function commonLengths(old: readonly string[], young: readonly string[]): number[][] {
   const lengths = Array.from({ length: old.length + 1 }, () => new Array<number>(young.length + 1).fill(0));
   for (let i = old.length - 1; i >= 0; i--) {

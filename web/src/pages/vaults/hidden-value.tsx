@@ -1,4 +1,4 @@
-/** A value that is not there until it is asked for, and gone again after 30 seconds. */
+/** A value that is fetched only when revealed, and hidden again after 30 seconds. */
 import { Eye, EyeOff } from 'lucide-react';
 import { useState } from 'react';
 import { sentence } from '../../api/client.ts';
@@ -24,7 +24,7 @@ export function HiddenValue({ what, mayReveal, reveal }: HiddenValueProps) {
     await reveal().then(shown.show, error => setProblem(sentence(error)));
     setBusy(false);
   }
-  if (!mayReveal) return <p className="text-muted">Your role may manage this, but not read it.</p>;
+  if (!mayReveal) return <p className="text-muted">Your role can’t reveal this.</p>;
   return (
     <div className="flex flex-col gap-2">
       <div className="rounded-lg border bg-sunken">
@@ -56,8 +56,8 @@ export function HiddenValue({ what, mayReveal, reveal }: HiddenValueProps) {
         <CopyButton shown look="plain" label={`Copy ${what}`} text={reveal} />
         <span className="text-[13px] text-muted tabular-nums">
           {shown.value === null
-            ? 'Each reveal and copy is audited.'
-            : `Hidden again in ${shown.secondsLeft} s`}
+            ? 'Every reveal and copy is recorded in the audit log.'
+            : `Hides in ${shown.secondsLeft} s`}
         </span>
       </div>
       <Problem text={problem} />

@@ -1,4 +1,4 @@
-/** What the panels of a secret, a key and a certificate have in common: loading, headings, deleting with undo. */
+/** What the panels of secrets, keys and certificates have in common: loading, headings, deletion with undo. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -62,7 +62,7 @@ export function DeleteItem({ item, collection, onDone }: DeleteItemProps) {
   async function restore() {
     await post(`/v1/resources/${item.id}/restore`);
     await refresh(collection, 'resources');
-    note(`“${item.name}” is back`);
+    note(`“${item.name}” restored`);
   }
   async function discard() {
     await remove(`/v1/${collection}/${item.id}`);
@@ -79,7 +79,7 @@ export function DeleteItem({ item, collection, onDone }: DeleteItemProps) {
       }
       size="small"
       title={`Delete ${item.name}?`}
-      text="Nobody can read it from this moment on. It can be restored from the trash for 30 days."
+      text="It can’t be read any more. You can restore it from the trash for 30 days."
       action="Delete"
       onConfirm={discard}
     />

@@ -1,4 +1,4 @@
-/** The kind of a key in a few characters: `EC P-256`, `RSA 3072`. */
+/** The type of a key in brief: `EC P-256`, `RSA 3072`. */
 import type { Key } from '../../api/types.ts';
 
 export function kindOf({ key_type, key_size, curve }: Pick<Key, 'key_type' | 'key_size' | 'curve'>): string {

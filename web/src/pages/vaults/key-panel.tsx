@@ -1,4 +1,4 @@
-/** One key: its public half for all, its private half on demand, rotation, signing requests and public tokens. */
+/** One key: its public key, its private key on demand, rotation, signing requests and public tokens. */
 import { Pencil, RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
@@ -32,7 +32,7 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
         <>
           {may('keys:write') && <KeyActions item={key} onClose={onClose} />}
           {key.type === 'private' && (
-            <PanelPart title="Private half">
+            <PanelPart title="Private key">
               {key.exportable ? (
                 <HiddenValue
                   key={key.version}
@@ -41,16 +41,14 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
                   reveal={() => revealKey(key.id)}
                 />
               ) : (
-                <p className="text-muted">
-                  This key was made not to be exported: its private half never leaves.
-                </p>
+                <p className="text-muted">This key is not exportable: its private key can’t be revealed.</p>
               )}
             </PanelPart>
           )}
-          <PanelPart title="Public half">
+          <PanelPart title="Public key">
             <CodeBlock text={key.public_pem} label="public key" />
           </PanelPart>
-          <PanelPart title="About it">
+          <PanelPart title="Details">
             <KeyFacts item={key} />
           </PanelPart>
           {may('public-tokens:read') && <PublicTokens keyId={key.id} keyName={key.name} />}
@@ -68,12 +66,12 @@ function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
   async function rotate() {
     await post(`/v1/keys/${item.id}/rotate`);
     await refresh('keys', 'versions');
-    note('The key has new material');
+    note('Key rotated');
   }
   return (
     <div className="flex flex-wrap gap-2">
       <Button size="small" onClick={() => setEditing(true)}>
-        <Pencil className="size-4" aria-hidden /> Change
+        <Pencil className="size-4" aria-hidden /> Edit
       </Button>
       {item.type === 'private' && (
         <ConfirmButton
@@ -85,7 +83,7 @@ function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
             </>
           }
           title={`Rotate ${item.name}?`}
-          text={`New material of the same kind becomes version ${item.version + 1}. Who reads the key gets the new one from then on.`}
+          text={`A new key of the same type becomes version ${item.version + 1}. From then on, programs that read this key get the new version.`}
           action="Rotate"
           onConfirm={rotate}
         />
@@ -101,15 +99,15 @@ function KeyFacts({ item }: { item: Key }) {
   return (
     <Facts
       facts={[
-        ['Kind', kindOf(item)],
-        ['Holds', <Badge key="holds">{item.type}</Badge>],
+        ['Type', kindOf(item)],
+        ['Contains', <Badge key="contains">{item.type} key</Badge>],
         ['State', <StateBadge key="state" of={item} />],
         ['Version', item.version],
         ['Active from', item.activation_date ? <Exact key="from" at={item.activation_date} /> : 'always'],
         ['Expires', <Expiry key="expires" at={item.expiration_date} />],
         ['Tags', Object.keys(item.tags).length === 0 ? 'none' : <TagList key="tags" tags={item.tags} />],
-        ['Changed', <Exact key="changed" at={item.updated_at} />],
-        ['Id', <IdWithCopy key="id" id={item.id} />],
+        ['Updated', <Exact key="updated" at={item.updated_at} />],
+        ['ID', <IdWithCopy key="id" id={item.id} />],
       ]}
     />
   );

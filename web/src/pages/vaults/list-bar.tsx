@@ -1,7 +1,10 @@
-/** Search and filters above a list of resources, and the button that makes one. They live in the address. */
+/** Search and filters above a list of resources, kept in the address, and the button that creates one. */
 import type { ReactNode } from 'react';
 import { useAddress } from '../../ui/address.ts';
 import { SearchBox } from '../../ui/search-box.tsx';
+
+/** The query parameters that filter a list of resources. */
+export const resourceFilters = ['q', 'state', 'tag'];
 
 const states = [
   ['', 'Any state'],
@@ -30,7 +33,7 @@ export function ListBar({ what, action }: { what: string; action: ReactNode }) {
       </select>
       {address.get('tag') !== '' && (
         <button type="button" className="text-[13px] underline" onClick={() => address.set({ tag: '' })}>
-          tag {address.get('tag')} – show all
+          Tag: {address.get('tag')} – clear
         </button>
       )}
       <div className="ml-auto">{action}</div>

@@ -1,4 +1,4 @@
-/** Asking for a value. Each time is written down by the service; the answer is kept nowhere but by who asked. */
+/** Reveals a value. The service records every reveal; the value is kept only by the component that asked for it. */
 import { useCallback, useEffect, useState } from 'react';
 import { post } from '../../api/client.ts';
 import type { RevealedKey, RevealedSecret } from '../../api/types.ts';
@@ -21,7 +21,7 @@ export interface Shown<T> {
   hide(): void;
 }
 
-/** Something that may be seen for 30 seconds, and is then forgotten. */
+/** A value that is shown for 30 seconds and then dropped. */
 export function useShown<T>(): Shown<T> {
   const [value, setValue] = useState<T | null>(null);
   const [secondsLeft, setSecondsLeft] = useState(0);

@@ -1,10 +1,9 @@
-/** Making a secret, or changing one. A value that is left empty in a change stays as it was. */
+/** Creates or edits a secret. When editing, an empty value leaves the current one unchanged. */
 import { post, put } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Secret } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, CheckField, DateField, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
@@ -52,53 +51,51 @@ export function SecretForm({ vaultId, secret, onClose }: SecretFormProps) {
     if (secret) await put(`/v1/secrets/${secret.id}`, body);
     else await post('/v1/secrets', { vault_id: vaultId, ...body });
     await refresh('secrets', 'versions');
-    note(secret ? 'Secret changed' : `Secret “${values.name}” stored`);
+    note(secret ? 'Secret updated' : `Secret “${values.name}” created`);
     onClose();
   }
   return (
-    <Dialog open onClose={onClose} title={secret ? `Change ${secret.name}` : 'New secret'}>
-      <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField
-          form={form}
-          name="name"
-          label="Name"
-          required
-          maxLength={255}
-          placeholder="DATABASE_URL"
-          className="font-mono text-[13px]"
-        />
-        <AreaField
-          form={form}
-          name="value"
-          label={secret ? 'New value' : 'Value'}
-          optional={secret !== undefined}
-          required={secret === undefined}
-          rows={3}
-          hint={
-            secret
-              ? `Left empty, version ${secret.version} stays. Anything else makes version ${secret.version + 1}.`
-              : 'Up to 64 KiB.'
-          }
-        />
-        <div className="grid gap-4 sm:grid-cols-2">
-          <DateField form={form} name="activation_date" label="Active from" optional />
-          <DateField form={form} name="expiration_date" label="Expires" optional />
-        </div>
-        <TextField form={form} name="content_type" label="Content type" required maxLength={255} />
-        <TagsField form={form} />
-        <CheckField
-          form={form}
-          name="enabled"
-          label="Enabled"
-          hint="A disabled secret is kept, but nobody can read it through the vault."
-        />
-        <DialogButtons problem={form.problem}>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={form.busy}>
-            {secret ? 'Save' : 'Store secret'}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={secret ? `Edit ${secret.name}` : 'New secret'}
+      form={form}
+      onSubmit={save}
+      onClose={onClose}
+      action={secret ? 'Save' : 'Create secret'}
+    >
+      <TextField
+        form={form}
+        name="name"
+        label="Name"
+        required
+        maxLength={255}
+        placeholder="DATABASE_URL"
+        className="font-mono text-[13px]"
+      />
+      <AreaField
+        form={form}
+        name="value"
+        label={secret ? 'New value' : 'Value'}
+        optional={secret !== undefined}
+        required={secret === undefined}
+        rows={3}
+        hint={
+          secret
+            ? `Leave empty to keep version ${secret.version}. A new value becomes version ${secret.version + 1}.`
+            : 'Up to 64 KiB.'
+        }
+      />
+      <div className="grid gap-4 sm:grid-cols-2">
+        <DateField form={form} name="activation_date" label="Active from" optional />
+        <DateField form={form} name="expiration_date" label="Expires" optional />
+      </div>
+      <TextField form={form} name="content_type" label="Content type" required maxLength={255} />
+      <TagsField form={form} />
+      <CheckField
+        form={form}
+        name="enabled"
+        label="Enabled"
+        hint="A disabled secret is kept but can’t be read through the vault."
+      />
+    </FormDialog>
   );
 }

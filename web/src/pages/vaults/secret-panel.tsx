@@ -27,7 +27,7 @@ export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }
           {may('secrets:write') && (
             <div className="flex flex-wrap gap-2">
               <Button size="small" onClick={() => setEditing(true)}>
-                <Pencil className="size-4" aria-hidden /> Change
+                <Pencil className="size-4" aria-hidden /> Edit
               </Button>
               <DeleteItem item={secret} collection="secrets" onDone={onClose} />
             </div>
@@ -40,7 +40,7 @@ export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }
               reveal={() => revealSecret(secret.id)}
             />
           </PanelPart>
-          <PanelPart title="About it">
+          <PanelPart title="Details">
             <SecretFacts secret={secret} />
           </PanelPart>
           <SecretVersions secret={secret} />
@@ -63,9 +63,9 @@ function SecretFacts({ secret }: { secret: Secret }) {
         ['Active from', secret.activation_date ? <Exact key="from" at={secret.activation_date} /> : 'always'],
         ['Expires', <Expiry key="expires" at={secret.expiration_date} />],
         ['Tags', Object.keys(secret.tags).length === 0 ? 'none' : <TagList key="tags" tags={secret.tags} />],
-        ['Changed', <Exact key="changed" at={secret.updated_at} />],
-        ['Made', <Exact key="made" at={secret.created_at} />],
-        ['Id', <IdWithCopy key="id" id={secret.id} />],
+        ['Updated', <Exact key="updated" at={secret.updated_at} />],
+        ['Created', <Exact key="created" at={secret.created_at} />],
+        ['ID', <IdWithCopy key="id" id={secret.id} />],
       ]}
     />
   );
@@ -75,7 +75,7 @@ export function IdWithCopy({ id }: { id: string }) {
   return (
     <span className="flex items-center gap-1">
       <Mono>{id}</Mono>
-      <CopyButton text={id} label="Copy id" />
+      <CopyButton text={id} label="Copy ID" />
     </span>
   );
 }

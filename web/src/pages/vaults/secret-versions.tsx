@@ -63,7 +63,7 @@ function Rollback({ secret, version }: { secret: Secret; version: number }) {
   async function roll() {
     await post(`/v1/secrets/${secret.id}/rollback`, { version });
     await refresh('secrets', 'versions');
-    note(`The value of version ${version} is current again`);
+    note(`Rolled back to the value of version ${version}`);
   }
   return (
     <ConfirmButton
@@ -76,7 +76,7 @@ function Rollback({ secret, version }: { secret: Secret; version: number }) {
         </>
       }
       title={`Roll back to version ${version}?`}
-      text={`Its value becomes the current one, as version ${secret.version + 1}. Nothing is lost: the other versions stay.`}
+      text={`Its value becomes the current one, as version ${secret.version + 1}. All other versions are kept.`}
       action="Roll back"
       onConfirm={roll}
     />

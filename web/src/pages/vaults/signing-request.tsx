@@ -1,4 +1,4 @@
-/** A certificate signing request, made with a stored key, to take to an authority. */
+/** Creates a certificate signing request with a stored key, for a certificate authority. */
 import { FileSignature } from 'lucide-react';
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
@@ -36,17 +36,17 @@ export function SigningRequest({ keyId }: { keyId: string }) {
           <AreaField
             form={form}
             name="sans"
-            label="Other names"
+            label="Alternative names"
             optional
             rows={2}
             placeholder="dns:example.com"
-            hint="One in a line: dns:, ip:, email: or uri:"
+            hint="One per line, beginning with dns:, ip:, email: or uri:"
           />
           {pem !== '' && <CodeBlock text={pem} label="signing request" />}
           <DialogButtons problem={form.problem}>
             <Button onClick={() => setOpen(false)}>Close</Button>
             <Button type="submit" look="primary" busy={form.busy}>
-              Make it
+              Create
             </Button>
           </DialogButtons>
         </form>

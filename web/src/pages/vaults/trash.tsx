@@ -1,16 +1,16 @@
-/** What was deleted from this vault in the last 30 days, and the way back. */
+/** What was deleted from this vault in the last 30 days, and how to restore it. */
 import { RotateCcw, Trash2 } from 'lucide-react';
 import { useParams } from 'wouter';
 import { post, remove } from '../../api/client.ts';
 import type { GenericResource } from '../../api/types.ts';
-import { useList, useRefresh } from '../../api/use.ts';
+import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
-import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { CollectionTable } from '../../ui/collection.tsx';
+import { actionsColumn } from '../../ui/columns.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Empty } from '../../ui/page.tsx';
-import { type Column, DataTable } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 
@@ -22,32 +22,23 @@ const columns: readonly Column<GenericResource>[] = [
   },
   { id: 'type', header: 'Type', cell: ({ type }) => <Badge>{type}</Badge> },
   { id: 'deleted', header: 'Deleted', from: 'sm', cell: ({ deleted_at }) => <Ago at={deleted_at} /> },
-  { id: 'actions', header: 'Actions', quiet: true, end: true, cell: item => <TrashActions item={item} /> },
+  actionsColumn(item => <TrashActions item={item} />),
 ];
 
 export default function Trash() {
   const { vault = '' } = useParams<{ vault: string }>();
-  const address = useAddress();
-  const list = useList<GenericResource>('resources', {
-    vault_id: vault,
-    state: 'deleted',
-    page: address.page,
-  });
   return (
-    <div className="surface overflow-hidden">
-      <DataTable
-        label="Trash"
-        columns={columns}
-        list={list}
-        page={address.page}
-        onPage={address.setPage}
-        empty={
-          <Empty icon={Trash2} title="The trash is empty">
-            What is deleted waits here for 30 days before it is gone for good.
-          </Empty>
-        }
-      />
-    </div>
+    <CollectionTable<GenericResource>
+      collection="resources"
+      label="Trash"
+      columns={columns}
+      within={{ vault_id: vault, state: 'deleted' }}
+      empty={{
+        icon: Trash2,
+        title: 'The trash is empty',
+        hint: 'Deleted resources stay here for 30 days before they are deleted permanently.',
+      }}
+    />
   );
 }
 
@@ -58,16 +49,16 @@ function TrashActions({ item }: { item: GenericResource }) {
   async function restore() {
     try {
       await post(`/v1/resources/${item.id}/restore`);
-      note(`“${item.name}” is back`);
+      note(`“${item.name}” restored`);
     } catch {
-      note(`“${item.name}” can’t come back: its name is taken by a newer one.`, { bad: true });
+      note(`Can’t restore “${item.name}”: its name is already in use.`, { bad: true });
     }
     await refresh('resources', collection);
   }
   async function purge() {
     await remove(`/v1/resources/${item.id}?purge=true`);
     await refresh('resources', collection);
-    note(`“${item.name}” is gone for good`);
+    note(`“${item.name}” deleted permanently`);
   }
   if (!may(`${collection}:write`)) return null;
   return (
@@ -78,11 +69,11 @@ function TrashActions({ item }: { item: GenericResource }) {
       <ConfirmButton
         look="quiet"
         size="small"
-        label="Delete for good"
-        name={`Delete for good: ${item.name}`}
-        title={`Delete ${item.name} for good?`}
-        text="All of its versions are destroyed. Nothing brings them back."
-        action="Delete for good"
+        label="Delete permanently"
+        name={`Delete permanently: ${item.name}`}
+        title={`Delete ${item.name} permanently?`}
+        text="All of its versions are destroyed. This can’t be undone."
+        action="Delete permanently"
         onConfirm={purge}
       />
     </span>

@@ -1,4 +1,4 @@
-/** The keys that read this vault, and how they are used. */
+/** The access keys of this vault, and how to use them. */
 import { useParams } from 'wouter';
 import { useSession } from '../../session/session.tsx';
 import { Section } from '../../ui/page.tsx';
@@ -11,10 +11,7 @@ export default function VaultAccess() {
   return (
     <>
       <AccessKeys vaultId={vault} />
-      <Section
-        title="How to read this vault"
-        intro="Put an access key of this vault in place of the variable."
-      >
+      <Section title="How to read this vault" intro="Replace the variable with an access key of this vault.">
         <TryLines connection={{ baseUrl: state.base_url, vaultId: vault }} />
       </Section>
     </>

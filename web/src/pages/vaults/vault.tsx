@@ -1,4 +1,4 @@
-/** One vault: its tabs, and what can be done with it as a whole. */
+/** One vault: its tabs, and the actions on the vault as a whole. */
 import { Pencil, Trash2, Upload } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { Link, Redirect, Route, Switch, useLocation, useParams } from 'wouter';
@@ -18,7 +18,7 @@ import Trash from './trash.tsx';
 import VaultAccess from './vault-access.tsx';
 import { VaultForm } from './vault-form.tsx';
 
-// The tabs come with the page: React shows what is awaited inside of what was awaited 300 ms later.
+// The tabs are bundled with the page: a lazy part nested inside another would appear 300 ms later.
 const Import = lazy(() => import('../../import/import.tsx'));
 
 export default function Vault() {
@@ -34,10 +34,10 @@ export default function Vault() {
       </Page>
     );
   }
-  return <Inside key={id} vault={vault.data} />;
+  return <VaultPage key={id} vault={vault.data} />;
 }
 
-function Inside({ vault }: { vault: VaultRecord }) {
+function VaultPage({ vault }: { vault: VaultRecord }) {
   const base = `/vaults/${vault.id}`;
   const tabs = [
     { href: `${base}/secrets`, label: 'Secrets' },
@@ -57,7 +57,7 @@ function Inside({ vault }: { vault: VaultRecord }) {
       intro={vault.description || undefined}
       actions={<VaultActions vault={vault} />}
     >
-      <TabLinks label="Inside the vault" tabs={tabs} />
+      <TabLinks label="Vault sections" tabs={tabs} />
       <Switch>
         <Route path="/vaults/:vault/secrets/:item?">
           <Secrets />
@@ -107,14 +107,14 @@ function VaultActions({ vault }: { vault: VaultRecord }) {
       {may('vaults:write') && (
         <>
           <Button onClick={() => setOpen('edit')}>
-            <Pencil className="size-4" aria-hidden /> Change
+            <Pencil className="size-4" aria-hidden /> Edit
           </Button>
           <ConfirmButton
             label={<Trash2 className="size-4" aria-hidden />}
-            name="Delete the vault"
+            name="Delete vault"
             title={`Delete “${vault.name}”?`}
-            text="Everything in it stops being readable at once, and its access keys with it. It can be restored for 30 days."
-            action="Delete the vault"
+            text="Everything in it becomes unreadable immediately, and its access keys stop working. It can be restored for 30 days."
+            action="Delete vault"
             onConfirm={discard}
           />
         </>

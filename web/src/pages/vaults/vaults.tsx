@@ -1,15 +1,15 @@
-/** Every vault of the organization, with a search over their names. */
+/** Every vault of the organization, searchable by name. */
 import { Plus, Vault as VaultIcon } from 'lucide-react';
 import { Link } from 'wouter';
 import type { Vault } from '../../api/types.ts';
-import { useList } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { useAddress } from '../../ui/address.ts';
 import { TagList } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Empty, Page } from '../../ui/page.tsx';
+import { CollectionTable } from '../../ui/collection.tsx';
+import { Page } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { type Column, DataTable } from '../../ui/table.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { VaultForm } from './vault-form.tsx';
 
@@ -32,14 +32,12 @@ const columns: readonly Column<Vault>[] = [
     ),
   },
   { id: 'tags', header: 'Tags', from: 'md', cell: ({ tags }) => <TagList tags={tags} /> },
-  { id: 'changed', header: 'Changed', from: 'sm', cell: ({ updated_at }) => <Ago at={updated_at} /> },
+  { id: 'updated', header: 'Updated', from: 'sm', cell: ({ updated_at }) => <Ago at={updated_at} /> },
 ];
 
 export default function Vaults() {
   const address = useAddress();
   const may = useMay();
-  const q = address.get('q');
-  const list = useList<Vault>('vaults', { q, page: address.page });
   const create = may('vaults:write') && (
     <Button look="primary" onClick={() => address.set({ new: 'vault' })}>
       <Plus className="size-4" aria-hidden /> New vault
@@ -48,28 +46,23 @@ export default function Vaults() {
   return (
     <Page
       title="Vaults"
-      intro="Each holds the secrets, keys and certificates that belong together."
+      intro="A vault holds secrets, keys and certificates that belong together."
       actions={create}
     >
-      <SearchBox label="Search vaults" value={q} onSearch={text => address.set({ q: text })} />
-      <div className="surface overflow-hidden">
-        <DataTable
-          label="Vaults"
-          columns={columns}
-          list={list}
-          page={address.page}
-          onPage={address.setPage}
-          empty={
-            q === '' ? (
-              <Empty icon={VaultIcon} title="No vault yet" action={create}>
-                Make one for an application or one of its environments, then put its secrets in.
-              </Empty>
-            ) : (
-              <Empty icon={VaultIcon} title="No vault has this in its name" />
-            )
-          }
-        />
-      </div>
+      <SearchBox label="Search vaults" value={address.get('q')} onSearch={text => address.set({ q: text })} />
+      <CollectionTable<Vault>
+        collection="vaults"
+        label="Vaults"
+        columns={columns}
+        filters={['q']}
+        action={create}
+        empty={{
+          icon: VaultIcon,
+          title: 'No vaults yet',
+          hint: 'Create one for an application or one of its environments, then add its secrets.',
+          filtered: 'No vaults match the search',
+        }}
+      />
       {address.get('new') === 'vault' && may('vaults:write') && (
         <VaultForm onClose={() => address.set({ new: '' })} />
       )}

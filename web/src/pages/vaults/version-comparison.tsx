@@ -1,4 +1,4 @@
-/** Two values side by side, line by line: what went, what came, what stayed. Seen for 30 seconds. */
+/** Two values compared line by line: removed, added and unchanged. Shown for 30 seconds. */
 import { Button } from '../../ui/button.tsx';
 import { Scrollable } from '../../ui/scrollable.tsx';
 import { type Difference, differences } from './differences.ts';
@@ -36,7 +36,7 @@ export function VersionComparison({
           Version {from} → {to} {isSame && <span className="text-muted">– the values are the same</span>}
         </span>
         <span className="flex items-center gap-3 text-[13px] text-muted tabular-nums">
-          Hidden again in {secondsLeft} s
+          Hides in {secondsLeft} s
           <Button size="small" onClick={onClose}>
             Hide
           </Button>

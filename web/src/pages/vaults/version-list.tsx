@@ -38,7 +38,7 @@ export function VersionList({ list, actions }: VersionListProps) {
           </li>
         ))}
       </ol>
-      {total > versions.length && <p className="text-[13px] text-muted">The newest 50 of {total}.</p>}
+      {total > versions.length && <p className="text-[13px] text-muted">Showing the newest 50 of {total}.</p>}
     </>
   );
 }

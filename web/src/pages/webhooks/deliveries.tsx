@@ -1,4 +1,4 @@
-/** Deliveries with their attempts: of one webhook, or of all. */
+/** Deliveries with their attempts, of one webhook or of all. */
 import { RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { post, sentence } from '../../api/client.ts';
@@ -27,9 +27,9 @@ export function Deliveries({ webhookId }: { webhookId?: string }) {
   return (
     <Section
       title="Deliveries"
-      intro="Tried again with growing pauses for about a day, then dead. A dead one can be sent again."
+      intro="A failed delivery is retried at growing intervals for about a day, then marked dead. You can redeliver it."
     >
-      {list.isSuccess && found.length === 0 && <p className="text-muted">Nothing was sent yet.</p>}
+      {list.isSuccess && found.length === 0 && <p className="text-muted">No deliveries yet.</p>}
       {found.length > 0 && (
         <>
           <ul className="-mx-5 divide-y border-t">
@@ -52,7 +52,7 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
   const { attempts, state } = delivery;
   async function again() {
     await post(`/v1/webhook-deliveries/${delivery.id}/redeliver`).then(
-      () => note('It is sent again'),
+      () => note('Redelivery queued'),
       error => note(sentence(error), { bad: true }),
     );
     await refresh('webhook-deliveries');
@@ -69,14 +69,14 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
           </span>
           {delivery.next_attempt_at && state === 'pending' && (
             <span className="text-[13px] text-muted">
-              next <Ago at={delivery.next_attempt_at} />
+              next attempt <Ago at={delivery.next_attempt_at} />
             </span>
           )}
         </summary>
         <Attempts delivery={delivery} />
         {may('webhooks:write') && state !== 'pending' && (
           <Button size="small" className="mt-2" onClick={again}>
-            <RotateCcw className="size-4" aria-hidden /> Send again
+            <RotateCcw className="size-4" aria-hidden /> Redeliver
           </Button>
         )}
       </details>
@@ -85,14 +85,14 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
 }
 
 function Attempts({ delivery: { attempts } }: { delivery: Delivery }) {
-  if (attempts.length === 0) return <p className="mt-2 text-muted">Not tried yet.</p>;
+  if (attempts.length === 0) return <p className="mt-2 text-muted">No attempts yet.</p>;
   return (
     <ol className="mt-2 flex flex-col gap-2 border-l-2 pl-4">
       {attempts.map(attempt => (
         <li key={attempt.at}>
           <span className="flex flex-wrap items-center gap-x-3 text-[13px]">
             <Clock at={attempt.at} />
-            <Badge tone={attempt.error === null ? 'good' : 'bad'}>{attempt.status ?? 'no answer'}</Badge>
+            <Badge tone={attempt.error === null ? 'good' : 'bad'}>{attempt.status ?? 'no response'}</Badge>
             <span className="text-muted tabular-nums">{attempt.duration_ms} ms</span>
             {attempt.error && <span className="text-bad">{attempt.error}</span>}
           </span>

@@ -1,14 +1,12 @@
-/** Making a webhook, or changing one. Its signing secret is shown once. */
+/** Creates or edits a webhook. Its signing secret is shown once. */
 import { useState } from 'react';
 import { post, put } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
-import { eventKinds, type Webhook } from '../../api/types.ts';
+import { eventKinds, type Webhook, type WebhookWithSecret } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
+import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
-import { TokenOnce } from '../../ui/token-once.tsx';
 import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
@@ -34,46 +32,44 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
     const sent = { ...body, ...narrowed, ...(name === '' ? {} : { name }) };
     if (webhook) {
       await put(`/v1/webhooks/${webhook.id}`, sent);
-      note('Webhook changed');
+      note('Webhook updated');
       onClose();
-    } else setSecret((await post<Webhook>('/v1/webhooks', sent)).secret ?? '');
+    } else setSecret((await post<WebhookWithSecret>('/v1/webhooks', sent)).secret);
     await refresh('webhooks');
   }
   if (secret !== '') return <SecretOnce secret={secret} onClose={onClose} />;
   return (
-    <Dialog open onClose={onClose} title={webhook ? `Change ${webhook.name}` : 'New webhook'}>
-      <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
-        <TextField
-          form={form}
-          name="url"
-          label="Address"
-          type="url"
-          required
-          placeholder="https://example.com/hooks/strongroom"
-        />
-        <TextField
-          form={form}
-          name="name"
-          label="Name"
-          optional
-          maxLength={255}
-          hint="The host of the address, unless you give another."
-        />
-        <EventChoice
-          events={form.values.events}
-          error={form.errorOf('events')}
-          onChange={events => form.set('events', events)}
-        />
-        <VaultsField form={form} hint="What happens elsewhere is not sent." />
-        <CheckField form={form} name="enabled" label="On" />
-        <DialogButtons problem={form.problem}>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={form.busy}>
-            {webhook ? 'Save' : 'Make webhook'}
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={webhook ? `Edit ${webhook.name}` : 'New webhook'}
+      form={form}
+      onSubmit={save}
+      onClose={onClose}
+      action={webhook ? 'Save' : 'Create webhook'}
+    >
+      <TextField
+        form={form}
+        name="url"
+        label="URL"
+        type="url"
+        required
+        placeholder="https://example.com/hooks/strongroom"
+      />
+      <TextField
+        form={form}
+        name="name"
+        label="Name"
+        optional
+        maxLength={255}
+        hint="Defaults to the host of the URL."
+      />
+      <EventChoice
+        events={form.values.events}
+        error={form.errorOf('events')}
+        onChange={events => form.set('events', events)}
+      />
+      <VaultsField form={form} hint="Events in other vaults are not sent." />
+      <CheckField form={form} name="enabled" label="Enabled" />
+    </FormDialog>
   );
 }
 
@@ -113,20 +109,12 @@ function EventChoice({ events, error, onChange }: EventChoiceProps) {
 
 export function SecretOnce({ secret, onClose }: { secret: string; onClose: () => void }) {
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <OnceDialog
       title="Signing secret"
-      description="The receiver checks with it that a message is really ours (Standard Webhooks)."
-    >
-      <div className="flex flex-col gap-4">
-        <TokenOnce token={secret} what="signing secret" />
-        <DialogButtons>
-          <Button look="primary" onClick={onClose}>
-            I have copied it
-          </Button>
-        </DialogButtons>
-      </div>
-    </Dialog>
+      description="The receiver uses it to check that a message really comes from Strongroom (Standard Webhooks)."
+      token={secret}
+      what="signing secret"
+      onClose={onClose}
+    />
   );
 }

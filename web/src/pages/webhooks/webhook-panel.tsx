@@ -1,8 +1,8 @@
-/** One webhook: send a test, change it, give it a new secret, and see what arrived. */
+/** One webhook: send a test, edit it, replace its signing secret, and see its deliveries. */
 import { Pencil, RefreshCw, Send } from 'lucide-react';
 import { useState } from 'react';
 import { post, remove, sentence } from '../../api/client.ts';
-import type { Webhook } from '../../api/types.ts';
+import type { Webhook, WebhookWithSecret } from '../../api/types.ts';
 import { useRecord, useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -25,14 +25,14 @@ export function WebhookPanel({ id, onClose }: { id: string; onClose: () => void 
       {webhook => (
         <>
           {may('webhooks:write') && <WebhookActions webhook={webhook} onClose={onClose} />}
-          <PanelPart title="About it">
+          <PanelPart title="Details">
             <Facts
               facts={[
-                ['Address', <Mono key="url">{webhook.url}</Mono>],
+                ['URL', <Mono key="url">{webhook.url}</Mono>],
                 ['State', <WebhookState key="state" webhook={webhook} />],
                 ['Events', <Events key="events" events={webhook.events} />],
                 ['Vaults', <Vaults key="vaults" ids={webhook.vault_ids} />],
-                ['Made', <Exact key="made" at={webhook.created_at} />],
+                ['Created', <Exact key="created" at={webhook.created_at} />],
               ]}
             />
           </PanelPart>
@@ -70,13 +70,13 @@ function WebhookActions({ webhook, onClose }: { webhook: Webhook; onClose: () =>
   const refresh = useRefresh();
   async function test() {
     await post(`/v1/webhooks/${webhook.id}/test`).then(
-      () => note('A test is on its way: it shows among the deliveries'),
+      () => note('Test sent: see Deliveries below'),
       error => note(sentence(error), { bad: true }),
     );
     await refresh('webhook-deliveries');
   }
   async function rotate() {
-    const { secret: fresh = '' } = await post<Webhook>(`/v1/webhooks/${webhook.id}/rotate-secret`);
+    const { secret: fresh } = await post<WebhookWithSecret>(`/v1/webhooks/${webhook.id}/rotate-secret`);
     setSecret(fresh);
   }
   async function discard() {
@@ -91,26 +91,26 @@ function WebhookActions({ webhook, onClose }: { webhook: Webhook; onClose: () =>
         <Send className="size-4" aria-hidden /> Send a test
       </Button>
       <Button size="small" onClick={() => setEditing(true)}>
-        <Pencil className="size-4" aria-hidden /> Change
+        <Pencil className="size-4" aria-hidden /> Edit
       </Button>
       <ConfirmButton
         look="plain"
         size="small"
         label={
           <>
-            <RefreshCw className="size-4" aria-hidden /> New secret
+            <RefreshCw className="size-4" aria-hidden /> New signing secret
           </>
         }
-        title="Give it a new signing secret?"
-        text="The receiver needs the new one to check what comes from then on."
-        action="New secret"
+        title="Create a new signing secret?"
+        text="From then on, the receiver needs the new secret to verify messages."
+        action="Create"
         onConfirm={rotate}
       />
       <ConfirmButton
         size="small"
         label="Delete"
         title={`Delete ${webhook.name}?`}
-        text="Nothing is sent to it any more."
+        text="No more events will be sent to it."
         action="Delete"
         onConfirm={discard}
       />

@@ -1,0 +1,76 @@
+/**
+ * Whether a change made the vault read slower: the service of an earlier commit beside this one's, taking turns of a
+ * second each in one run. `npm run bench:before-and-after -- COMMIT` prints the ratio after/before for a few reads.
+ * Both are filled through the API, so any commit will do.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { load, readRequest, startServer, type Target, table } from './bench.ts';
+import { checkOut, commandIn, here, setUp } from './checkout.ts';
+
+const [commit = 'HEAD~1'] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
+const turns = 20;
+const connections = 32;
+
+interface Side {
+  readonly server: Target;
+  readonly vault: { readonly id: string; readonly token: string };
+}
+
+async function startSide(checkout: string, name: string): Promise<Side> {
+  const place = ['--data', join(folder, `data-${name}`)];
+  const command = commandIn(checkout);
+  const apiKey = setUp(command, place);
+  const server = await startServer(place, command);
+  const post = async (path: string, body: object) => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+    return response.json() as Promise<{ id: string; token: string }>;
+  };
+  const { id } = await post('vaults', { name: 'bench' });
+  const items = Array.from({ length: 50 }, (_, at) => ({
+    vault_id: id,
+    name: `SECRET_${at}`,
+    value: 'x'.repeat(40),
+  }));
+  await post('secrets/bulk', { items });
+  const { token } = await post('access-keys', { vault_id: id, name: 'bench' });
+  return { server, vault: { id, token } };
+}
+
+function median(values: number[]): number {
+  return values.sort((x, y) => x - y)[values.length >> 1]!;
+}
+
+async function ratioOf(before: Side, after: Side, query: string): Promise<(string | number)[]> {
+  const plan = ({ server, vault }: Side, seconds: number) =>
+    load({ port: server.port, connections, seconds, requests: [readRequest(vault, query)] });
+  for (const side of [before, after]) await plan(side, 3);
+  const rates = new Map<Side, number[]>([
+    [before, []],
+    [after, []],
+  ]);
+  for (let turn = 0; turn < turns; turn++) {
+    // Whoever comes first in a pair changes: a disk that was just busy is slower for the next.
+    for (const side of turn % 2 === 0 ? [before, after] : [after, before])
+      rates.get(side)!.push((await plan(side, 1)).perSecond);
+  }
+  const [one, other] = [before, after].map(side => median(rates.get(side)!)) as [number, number];
+  return [query || 'all secrets', Math.round(one), Math.round(other), (other / one).toFixed(3)];
+}
+
+const earlier = checkOut(commit, folder);
+const before = await startSide(earlier.path, 'before');
+const after = await startSide(here, 'after');
+const rows: (string | number)[][] = [];
+for (const query of ['', '?secrets=names', '?name=SECRET_7']) rows.push(await ratioOf(before, after, query));
+await Promise.all([before.server.stop(), after.server.stop()]);
+earlier.remove();
+rmSync(folder, { recursive: true, force: true });
+process.stdout.write(`${table(['read', 'before/s', 'after/s', 'after/before'], rows)}\n`);

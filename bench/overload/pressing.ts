@@ -1,0 +1,72 @@
+/** A kind of pressure in a process of its own: prepared first, let loose when the calm was measured, stopped when told. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Data } from './data.ts';
+import { Exchanges, type Tally } from './exchanges.ts';
+import { pressures, type Scene } from './pressures.ts';
+import { SteadyLoad } from './steady-load.ts';
+
+export interface Order {
+  readonly kind: string;
+  readonly port: number;
+  readonly rate: number;
+  readonly data: Data;
+}
+
+export interface Pressed extends Tally {
+  /** Reads that were answered well, where the pressure is reads. */
+  readonly good: number;
+  readonly note: string;
+}
+
+/** At least so long, so that there is something to measure; at most so long, in milliseconds. */
+export interface Span {
+  readonly atLeast: number;
+  readonly atMost: number;
+}
+
+/** Resolves once the pressure is over, with when it began and ended. */
+export async function press(order: Order, { atLeast, atMost }: Span, onBegin: () => void): Promise<Pressed> {
+  const child = fork(fileURLToPath(import.meta.url));
+  child.send(order);
+  await once(child, 'message');
+  child.send('go');
+  onBegin();
+  const done = once(child, 'message');
+  await Promise.all([sleep(atLeast), Promise.race([done, sleep(atMost)])]);
+  const told = new Promise<Pressed>(resolve =>
+    child.on('message', (message: Pressed | 'done') => {
+      if (message !== 'done') resolve(message);
+    }),
+  );
+  child.send('stop');
+  const pressed = await told;
+  if (child.exitCode === null) await once(child, 'exit');
+  return pressed;
+}
+
+async function obey({ kind, port, rate, data }: Order): Promise<void> {
+  let note = '';
+  const exchanges = new Exchanges(port);
+  const scene: Scene = { data, rate, exchanges, note: text => (note = text) };
+  process.send!('ready');
+  await once(process, 'message');
+  const stopped = once(process, 'message');
+  const pressing = pressures[kind]!.press(scene);
+  if (pressing instanceof Promise) void pressing.then(() => process.send!('done'));
+  await stopped;
+  exchanges.stop();
+  const reads = pressing instanceof SteadyLoad ? pressing : null;
+  reads?.stop();
+  const answered = Object.values(reads?.statuses ?? {}).reduce((sum, count) => sum + count, 0);
+  const tally = { ...exchanges.tally, answered: exchanges.tally.answered + answered };
+  const pressed: Pressed = { ...tally, good: reads?.good ?? 0, note };
+  process.send!(pressed, () => process.exit());
+}
+
+if (import.meta.main) {
+  const [order] = (await once(process, 'message')) as [Order];
+  await obey(order);
+}

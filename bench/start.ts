@@ -1,0 +1,63 @@
+/**
+ * How long a service takes to be ready on an empty folder, and what it weighs while nobody asks: an earlier commit's
+ * beside this one's, taking turns. `npm run bench:start -- COMMIT` prints medians and their ratios.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startServer, table } from './bench.ts';
+import { checkOut, commandIn, here } from './checkout.ts';
+
+const [commit = 'HEAD~1'] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
+const turns = 7;
+const untilIdle = 4_000;
+
+interface Start {
+  /** In milliseconds. */
+  readonly ready: number;
+  /** Processor time until then, in milliseconds. */
+  readonly work: number;
+  /** Resident memory, in MB. */
+  readonly memory: number;
+}
+
+async function started(checkout: string, name: string): Promise<Start> {
+  const from = performance.now();
+  const server = await startServer(['--data', join(folder, name)], commandIn(checkout), 'any');
+  await fetch(`http://127.0.0.1:${server.port}/readyz`);
+  const [ready, work] = [performance.now() - from, server.processorTime()];
+  await sleep(untilIdle);
+  const memory = server.memory();
+  await server.stop();
+  return { ready, work, memory };
+}
+
+function median(all: readonly Start[], of: keyof Start): number {
+  return all.map(one => one[of]).sort((x, y) => x - y)[all.length >> 1]!;
+}
+
+const earlier = checkOut(commit, folder);
+const starts: Record<'before' | 'after', Start[]> = { before: [], after: [] };
+for (let turn = -1; turn < turns; turn++) {
+  const before = await started(earlier.path, `before ${turn}`);
+  const after = await started(here, `after ${turn}`);
+  if (turn < 0) continue; // What the runtime compiles is kept from then on.
+  starts.before.push(before);
+  starts.after.push(after);
+}
+earlier.remove();
+rmSync(folder, { recursive: true, force: true });
+
+const lines = {
+  ready: 'ready after, ms',
+  work: 'processor time until then, ms',
+  memory: 'idle, MB',
+} as const;
+const rows = (Object.keys(lines) as (keyof Start)[]).map(of => {
+  const [before, after] = [median(starts.before, of), median(starts.after, of)];
+  return [lines[of], Math.round(before), Math.round(after), (after / before).toFixed(2)];
+});
+process.stdout.write(`${table(['start', 'before', 'after', 'after/before'], rows)}\n`);

@@ -1,0 +1,162 @@
+/**
+ * What a change costs: the service of an earlier commit beside this one's, taking turns in one run, each turn the same
+ * number of changes over 32 connections. `npm run bench:writes -- COMMIT [sqlite|postgres]` prints how many a second
+ * each side stored, and how much processor time the service took for one. The latter is what a busy machine disturbs
+ * least; on PostgreSQL it leaves out what the database itself worked.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freshDatabase, globalSetup, globalTeardown } from '../test/postgres.ts';
+import { load, row, startServer, type Target, table } from './bench.ts';
+import { checkOut, commandIn, here, setUp } from './checkout.ts';
+
+const [commit = 'HEAD~1', engine = 'sqlite'] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
+const turns = 5;
+/** Turns that are not counted: code that ran seldom is slow. */
+const warmUps = 2;
+const connections = 32;
+
+interface Side {
+  readonly server: Target;
+  readonly token: string;
+  readonly vaultId: string;
+  /** What was created and not deleted yet. */
+  readonly secretIds: string[];
+  made: number;
+}
+
+interface Cost {
+  /** Changes a second. */
+  readonly rate: number;
+  /** Processor time for one change, in microseconds. */
+  readonly work: number;
+}
+
+interface Kind {
+  /** Requests in a turn, and changes in each of them. */
+  readonly requests: number;
+  readonly changes: number;
+  readonly request: (side: Side) => string;
+}
+
+const kinds: Record<string, Kind> = {
+  'create one': { requests: 1000, changes: 1, request: side => asked(side, 'POST', '', newSecret(side)) },
+  'create 100 by bulk': {
+    requests: 32,
+    changes: 100,
+    request: side =>
+      asked(side, 'POST', '/bulk', { items: Array.from({ length: 100 }, () => newSecret(side)) }),
+  },
+  'update a value': {
+    requests: 1000,
+    changes: 1,
+    request: side =>
+      asked(side, 'PUT', `/${side.secretIds[side.made++ % side.secretIds.length]}`, { value: value() }),
+  },
+  'update 100 by bulk': {
+    requests: 32,
+    changes: 100,
+    request: side => {
+      const ids = Array.from({ length: 100 }, () => side.secretIds[side.made++ % side.secretIds.length]);
+      return asked(side, 'POST', '/bulk', { items: ids.map(id => ({ id, value: value() })) });
+    },
+  },
+  delete: { requests: 1000, changes: 1, request: side => asked(side, 'DELETE', `/${side.secretIds.pop()}`) },
+};
+
+function value(): string {
+  return 'x'.repeat(40);
+}
+
+function newSecret(side: Side): object {
+  return { vault_id: side.vaultId, name: `SECRET_${side.made++}`, value: value() };
+}
+
+function asked({ token }: Side, method: string, path: string, body?: object): string {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const content = text && `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n`;
+  const head = `${method} /v1/secrets${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n`;
+  return `${head}${content}\r\n${text}`;
+}
+
+async function startSide(checkout: string, name: string): Promise<Side> {
+  const database = engine === 'postgres' ? ['--database-url', await freshDatabase()] : [];
+  const place = ['--data', join(folder, `data-${name}`), ...database];
+  const command = commandIn(checkout);
+  const token = setUp(command, place);
+  const server = await startServer(place, command);
+  const side = { server, token, vaultId: '', secretIds: [] as string[], made: 0 };
+  const { id } = await post(side, 'vaults', { name: 'bench' });
+  return { ...side, vaultId: id };
+}
+
+async function post({ server, token }: Side, path: string, body: object) {
+  const response = await fetch(`http://127.0.0.1:${server.port}/v1/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return response.json() as Promise<{ id: string; results: { secret: { id: string } }[] }>;
+}
+
+/** So that there is enough to change and to delete. */
+async function stock(side: Side): Promise<void> {
+  while (side.secretIds.length < 2000) {
+    const items = Array.from({ length: 100 }, () => newSecret(side));
+    const { results } = await post(side, 'secrets/bulk', { items });
+    side.secretIds.push(...results.map(({ secret }) => secret.id));
+  }
+}
+
+async function costOf(side: Side, { requests, changes, request }: Kind): Promise<Cost> {
+  await stock(side);
+  const before = side.server.processorTime();
+  const plan = { port: side.server.port, connections, once: true, seconds: 60 };
+  const { perSecond, statuses } = await load({
+    ...plan,
+    requests: Array.from({ length: requests }, () => request(side)),
+  });
+  const stored = statuses['200'] ?? 0;
+  // On a starved machine a request may time out; more than a few are a mistake.
+  if (stored < requests * 0.9) throw new Error(`not all was stored: ${JSON.stringify(statuses)}`);
+  const work = side.server.processorTime() - before;
+  return { rate: perSecond * changes, work: (work * 1000) / (stored * changes) };
+}
+
+async function compare(before: Side, after: Side, name: string): Promise<(string | number)[]> {
+  const kind = kinds[name]!;
+  const costs = new Map<Side, Cost[]>([
+    [before, []],
+    [after, []],
+  ]);
+  for (let turn = -warmUps; turn < turns; turn++) {
+    for (const side of turn % 2 === 0 ? [before, after] : [after, before]) {
+      const cost = await costOf(side, kind);
+      if (turn >= 0) costs.get(side)!.push(cost);
+    }
+  }
+  // The best turn of each side: whatever disturbs a turn only makes it slower.
+  const rates = [before, after].map(side => Math.max(...costs.get(side)!.map(({ rate }) => rate)));
+  const works = [before, after].map(side => Math.min(...costs.get(side)!.map(({ work }) => work)));
+  const faster = ratio(rates[1]!, rates[0]!);
+  return [name, ...rates.map(Math.round), faster, ...works.map(Math.round), ratio(works[0]!, works[1]!)];
+}
+
+function ratio(one: number, other: number): string {
+  return (one / other).toFixed(2);
+}
+
+if (engine === 'postgres') await globalSetup();
+const earlier = checkOut(commit, folder);
+const before = await startSide(earlier.path, 'before');
+const after = await startSide(here, 'after');
+const heads = ['change', 'before/s', 'after/s', 'faster', 'µs before', 'µs after', 'less work'];
+process.stdout.write(`${table(heads, [])}\n`);
+for (const name of Object.keys(kinds)) process.stdout.write(`${row(await compare(before, after, name))}\n`);
+await Promise.all([before.server.stop(), after.server.stop()]);
+earlier.remove();
+rmSync(folder, { recursive: true, force: true });
+if (engine === 'postgres') await globalTeardown();

@@ -1,0 +1,140 @@
+/**
+ * Writes `src/client/api.ts`, the types and operations of the general API for the client, from the OpenAPI document of
+ * a service that is started for it. `npm run client:api` after a route or a schema changes; a test compares the two.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON Schema has every shape
+type Json = any;
+
+const header = `/**
+ * The general API as its OpenAPI document describes it. Written by \`npm run client:api\`; don't edit it.
+ */
+`;
+
+/** Routes of the dashboard's session are no business of a program's. */
+const isForPrograms = (path: string) => path.startsWith('/v1/');
+
+export function apiSource(document: Json): string {
+  const operations = Object.entries<Json>(document.paths)
+    .filter(([path]) => isForPrograms(path))
+    .flatMap(([path, methods]) =>
+      Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
+    );
+  const types = operations.map(({ operation }) => operationType(operation));
+  const paths = operations.map(
+    ({ path, method, operation }) => `  ${operation.operationId}: '${method.toUpperCase()} ${path}',`,
+  );
+  return [
+    header,
+    schemasOf(document, types),
+    `export interface Operations {\n${types.join('\n')}\n}\n`,
+    `export const operations = {\n${paths.join('\n')}\n} as const;\n`,
+  ].join('\n');
+}
+
+/** Those that an operation reaches, and the vault read's. */
+function schemasOf({ components }: Json, seeds: readonly string[]): string {
+  const written = new Map<string, string>();
+  const queue = [...seeds.flatMap(namesIn), 'VaultRead', 'VaultReadNames'];
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+    const schema = components.schemas[name];
+    if (written.has(name) || schema === undefined) continue;
+    const type = typeOf(schema);
+    written.set(name, `${comment(schema.description, '')}export type ${name} = ${type};`);
+    queue.push(...namesIn(type));
+  }
+  return `${[...written.keys()]
+    .sort()
+    .map(name => written.get(name))
+    .join('\n')}\n`;
+}
+
+function namesIn(type: string): string[] {
+  return type.replaceAll(/"[^"]*"|\/\*.*?\*\//g, '').match(/\b[A-Z]\w+/g) ?? [];
+}
+
+function operationType(operation: Json): string {
+  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+  const path = parameters.filter((one: Json) => one.in === 'path');
+  const query = parameters.filter((one: Json) => one.in === 'query');
+  const asked = [
+    ...path.map((one: Json) => `${one.name}: string`),
+    ...(query.length === 0 ? [] : [`query?: ${queryType(query)}`]),
+    ...(requestBody === undefined ? [] : [bodyType(requestBody)]),
+  ];
+  const answer = responses[200].content['application/json']?.schema;
+  const answered = answer === undefined ? 'string' : typeOf(answer);
+  return `${comment(`${summary}. ${description}`, '  ')}  ${operationId}: { asked: { ${asked.join('; ')} }; answered: ${answered} };`;
+}
+
+function queryType(parameters: Json[]): string {
+  return `{ ${parameters.map(one => `${comment(one.description)}${one.name}${one.required ? '' : '?'}: ${typeOf(one.schema)}`).join('; ')} }`;
+}
+
+function bodyType({ required, content }: Json): string {
+  return `body${required ? '' : '?'}: ${typeOf(content['application/json'].schema)}`;
+}
+
+function typeOf(schema: Json): string {
+  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1);
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return union(schema.enum.map((one: Json) => JSON.stringify(one)));
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return union(choices.map(typeOf));
+  if (Array.isArray(schema.type))
+    return union(schema.type.map((type: string) => typeOf({ ...schema, type })));
+  return simpleType(schema);
+}
+
+function simpleType(schema: Json): string {
+  if (schema.type === 'array') return `readonly (${typeOf(schema.items)})[]`;
+  if (schema.type === 'object') return objectType(schema);
+  if (schema.type === 'integer') return 'number';
+  return schema.type ?? 'unknown';
+}
+
+function objectType({ properties, required = [], additionalProperties }: Json): string {
+  const open = typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown';
+  if (properties === undefined) return `{ readonly [name: string]: ${open} }`;
+  const members = Object.entries<Json>(properties).map(
+    ([name, schema]) =>
+      `${comment(schema.description)}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`,
+  );
+  return `{ ${members.join('; ')} }`;
+}
+
+const union = (types: readonly string[]) => [...new Set(types)].join(' | ');
+
+function comment(text: string | undefined, indent?: string): string {
+  if (text === undefined) return '';
+  const safe = `/** ${text.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ')} */`;
+  return indent === undefined ? `${safe} ` : `${indent}${safe}\n`;
+}
+
+async function documentOfService(): Promise<Json> {
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-api-'));
+  const command = fileURLToPath(new URL('../bin/strongroom.js', import.meta.url));
+  const service = spawn(process.execPath, [command, 'serve', '--data', folder, '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    const [line] = await once(service.stdout, 'data');
+    const [url] = /http:\S+/.exec(String(line))!;
+    return await (await fetch(`${url}/v1/openapi.json`)).json();
+  } finally {
+    service.kill('SIGTERM');
+    await once(service, 'exit');
+    rmSync(folder, { recursive: true });
+  }
+}
+
+if (import.meta.main) {
+  const target = new URL('../src/client/api.ts', import.meta.url);
+  writeFileSync(target, apiSource(await documentOfService()));
+}

@@ -1,0 +1,107 @@
+/**
+ * Tools of others that no `npm ci` brings, against a real service: `npm run interop`. One that is missing is named with
+ * its Debian package, and is not called a pass: then this ends with status 2. One that fails ends it with status 1.
+ */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startService } from '../test/harness.ts';
+
+interface Tool {
+  readonly name: string;
+  readonly debianPackage: string;
+  /** The command that has it; null where it is missing. */
+  find(): Promise<string | null>;
+  /** Says what was run, or throws. */
+  run(command: string, environment: Environment): Promise<string>;
+}
+
+interface Environment {
+  readonly [name: string]: string;
+}
+
+const hvacFile = fileURLToPath(new URL('../test/interop/hvac_client.py', import.meta.url));
+const lookup = 'community.hashi_vault.vault_kv2_get';
+
+const execute = promisify(execFile);
+
+/** Credentials go by environment: anyone on the machine can read a command line. */
+async function output(
+  command: string,
+  args: readonly string[],
+  environment: Environment = {},
+): Promise<string> {
+  const options = { env: { ...process.env, ...environment }, timeout: 120_000 };
+  return (await execute(command, args, options)).stdout;
+}
+
+function succeeds(command: string, ...args: string[]): Promise<boolean> {
+  return output(command, args).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function pythonWithHvac(): Promise<string | null> {
+  for (const python of ['python3', '/usr/bin/python3'])
+    if (await succeeds(python, '-c', 'import hvac')) return python;
+  return null;
+}
+
+const tools: readonly Tool[] = [
+  {
+    name: 'hvac',
+    debianPackage: 'python3-hvac',
+    find: pythonWithHvac,
+    run: async (python, environment) => (await output(python, [hvacFile], environment)).trim(),
+  },
+  {
+    name: `Ansible’s ${lookup}`,
+    debianPackage: 'ansible, and python3-hvac',
+    find: async () => ((await succeeds('ansible-doc', '-t', 'lookup', lookup)) ? 'ansible' : null),
+    run: async (ansible, environment) => {
+      const message = `msg={{ lookup('${lookup}', 'apps/web').secret.user }}`;
+      const text = await output(ansible, ['localhost', '-m', 'debug', '-a', message], {
+        ...environment,
+        ANSIBLE_HASHI_VAULT_ADDR: environment.VAULT_ADDR!,
+        ANSIBLE_HASHI_VAULT_TOKEN: environment.READER!,
+      });
+      if (!text.includes('"msg": "app"')) throw new Error(text);
+      return (await output(ansible, ['--version'])).split('\n')[0]!;
+    },
+  },
+];
+
+const service = await startService({ threads: true });
+const make = async (path: string, body: object) => (await service.call('POST', `/v1/${path}`, body)).body;
+const { id } = await make('vaults', { name: 'prod' });
+const json = { value: '{"user":"app","password":"p"}', content_type: 'application/json' };
+await make('secrets', { vault_id: id, name: 'DATABASE_URL', value: 'postgres://one' });
+await make('secrets', { vault_id: id, name: 'apps/web', ...json });
+const environment = {
+  VAULT_ADDR: `${service.url}/vault`,
+  READER: (await make('access-keys', { vault_id: id, name: 'reader' })).token,
+  WRITER: (await make('api-keys', { name: 'writer', role: 'editor', vault_ids: [id] })).token,
+};
+
+/** 0 where it passed, 1 where it failed, 2 where there is nothing to run. */
+async function tried(tool: Tool): Promise<0 | 1 | 2> {
+  const command = await tool.find();
+  if (command === null) {
+    console.log(`MISSING  ${tool.name}: install the Debian package ${tool.debianPackage}`);
+    return 2;
+  }
+  try {
+    console.log(`PASSED   ${tool.name}: ${await tool.run(command, environment)}`);
+    return 0;
+  } catch (error) {
+    const { message, stdout = '' } = error as Error & { stdout?: string };
+    console.log(`FAILED   ${tool.name}: ${message}\n${stdout}`);
+    return 1;
+  }
+}
+
+const statuses: number[] = [];
+for (const tool of tools) statuses.push(await tried(tool));
+await service.stop();
+process.exit(statuses.includes(1) ? 1 : Math.max(...statuses));

@@ -1,0 +1,202 @@
+/**
+ * Breaks every guard of the list, one at a time, on a copy of the checkout, and runs the tests that should notice:
+ * `npm run mutate [-- --only ID,… --file PATH --list --unbroken]`. Ends with 1 where a guard's absence went unnoticed,
+ * where a run took too long to tell, or where an entry does not apply. A test that is red anyway notices nothing:
+ * `--unbroken` runs the same tests with every guard in place. The checkout itself is never changed.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Cluster, dropDatabases, startCluster, variable } from '../test/postgres.ts';
+import {
+  applied,
+  changesOf,
+  faultsOf,
+  listFolder,
+  loadMutations,
+  type Mutation,
+  root,
+  testPath,
+} from './mutations.ts';
+
+type Verdict = 'noticed' | 'survived' | 'no answer';
+
+/** What a verdict is called where nothing was broken. */
+const unbrokenWords = { noticed: 'red', survived: 'green', 'no answer': 'no answer' };
+const longest = 300_000;
+const longestTest = 120_000;
+const workers = 2;
+const left = new Set(['node_modules', '.git', 'data', 'dist', 'coverage']);
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    file: { type: 'string' },
+    list: { type: 'boolean', default: false },
+    unbroken: { type: 'boolean', default: false },
+    /** Another folder of lists. */
+    from: { type: 'string', default: listFolder },
+  },
+});
+
+const running = new Set<ChildProcess>();
+let cluster: Cluster | undefined;
+let scratch: string | undefined;
+let isOver = false;
+
+function chosen(mutations: readonly Mutation[]): readonly Mutation[] {
+  const ids = values.only?.split(',');
+  const unknown = ids?.filter(id => !mutations.some(mutation => mutation.id === id)) ?? [];
+  if (unknown.length > 0) throw new Error(`not in the list: ${unknown.join(', ')}`);
+  return mutations
+    .filter(({ id }) => ids?.includes(id) ?? true)
+    .filter(mutation => changesOf(mutation).some(({ file }) => file === (values.file ?? file)));
+}
+
+/** A copy of the checkout, with a folder for what its tests leave. */
+function copyCheckout(folder: string): string {
+  const copy = join(folder, 'checkout');
+  mkdirSync(join(folder, 'tmp'), { recursive: true, mode: 0o755 });
+  cpSync(root, copy, { recursive: true, filter: path => !left.has(relative(root, path)) });
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+function end(child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-child.pid!, signal);
+  } catch {
+    // It is over already.
+  }
+}
+
+/** Whether a test fails; the first one that does is enough. */
+function runTests(copy: string, { tests, pattern }: Mutation, env: NodeJS.ProcessEnv): Promise<Verdict> {
+  const narrowed = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
+  const fixed = ['--test-reporter=tap', '--test-concurrency=1', `--test-timeout=${longestTest}`];
+  const setup = '--test-global-setup=test/postgres.ts';
+  const child = spawn(process.execPath, ['--test', ...fixed, ...narrowed, setup, ...tests.map(testPath)], {
+    cwd: copy,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  running.add(child);
+  return new Promise(resolve => {
+    let verdict: Verdict | undefined;
+    let line = '';
+    const stop = (reached: Verdict) => {
+      verdict ??= reached;
+      end(child, 'SIGTERM');
+      setTimeout(end, 3_000, child, 'SIGKILL').unref();
+    };
+    const timer = setTimeout(stop, longest, 'no answer');
+    child.stdout.setEncoding('utf8').on('data', text => {
+      const lines = (line + text).split('\n');
+      line = lines.pop()!;
+      if (lines.some(one => /^\s*not ok /.test(one))) stop('noticed');
+    });
+    child.once('close', code => {
+      clearTimeout(timer);
+      end(child, 'SIGKILL'); // Whatever it left.
+      running.delete(child);
+      resolve(verdict ?? (code === 0 ? 'survived' : 'no answer'));
+    });
+  });
+}
+
+async function work(
+  name: string,
+  take: () => Mutation | undefined,
+  tell: (one: Mutation, is: Verdict) => void,
+) {
+  const folder = join(scratch!, name);
+  const copy = copyCheckout(folder);
+  const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...inherited } = process.env;
+  const own = { TMPDIR: join(folder, 'tmp'), STRONGROOM_TEST_DATABASES: `${name}_${process.pid}` };
+  const url = process.env[variable]!;
+  for (let mutation = take(); mutation !== undefined && !isOver; mutation = take()) {
+    const texts = values.unbroken ? [] : applied(mutation, copy);
+    for (const [file, { after }] of texts) writeFileSync(join(copy, file), after);
+    const verdict = await runTests(copy, mutation, { ...inherited, ...own });
+    for (const [file, { before }] of texts) writeFileSync(join(copy, file), before);
+    if (isOver) return;
+    tell(mutation, verdict);
+    await dropDatabases(url, own.STRONGROOM_TEST_DATABASES);
+    rmSync(own.TMPDIR, { recursive: true, force: true });
+    mkdirSync(own.TMPDIR, { mode: 0o755 });
+  }
+}
+
+async function cleanUp(): Promise<void> {
+  isOver = true;
+  for (const child of running) end(child, 'SIGKILL');
+  await cluster?.stop();
+  if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+}
+
+function describe({ id, file, guards }: Mutation): string {
+  return `${id}  ${guards}  (${file})`;
+}
+
+async function breakAll(mutations: readonly Mutation[]): Promise<Mutation[]> {
+  scratch = mkdtempSync(join(tmpdir(), 'strongroom-mutate-'));
+  chmodSync(scratch, 0o755); // A database server has a user of its own.
+  if (process.env[variable] === undefined) {
+    cluster = await startCluster();
+    process.env[variable] = cluster.url;
+  }
+  const queue = [...mutations];
+  const missed: Mutation[] = [];
+  let done = 0;
+  const tell = (mutation: Mutation, verdict: Verdict) => {
+    if (verdict !== (values.unbroken ? 'survived' : 'noticed')) missed.push(mutation);
+    const word = values.unbroken ? unbrokenWords[verdict] : verdict;
+    console.log(`[${++done}/${mutations.length}] ${word.padEnd(9)} ${describe(mutation)}`);
+  };
+  const names = Array.from({ length: Math.min(workers, queue.length) }, (_, index) => `worker${index}`);
+  await Promise.all(names.map(name => work(name, () => queue.shift(), tell)));
+  return missed;
+}
+
+/** One for each choice of tests. */
+function distinctTests(mutations: readonly Mutation[]): Mutation[] {
+  const byTests = new Map(mutations.map(one => [JSON.stringify([one.tests, one.pattern]), one]));
+  return [...byTests.values()];
+}
+
+async function main(): Promise<number> {
+  const mutations = chosen(loadMutations(values.from));
+  if (values.list) {
+    for (const mutation of mutations) console.log(describe(mutation));
+    return 0;
+  }
+  const faults = faultsOf(mutations);
+  if (faults.length > 0) {
+    console.error(`These entries do not apply to the code as it is:\n${faults.join('\n')}`);
+    return 1;
+  }
+  const missed = await breakAll(values.unbroken ? distinctTests(mutations) : mutations);
+  const summary = values.unbroken ? 'red with every guard in place' : 'unnoticed';
+  console.log(
+    `\n${mutations.length} guards ${values.unbroken ? 'kept' : 'broken'}, ${missed.length} ${summary}`,
+  );
+  for (const mutation of missed) console.log(describe(mutation));
+  return missed.length === 0 ? 0 : 1;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => cleanUp().finally(() => process.exit(130)));
+}
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+} finally {
+  if (!isOver) await cleanUp();
+}
+// The package that brings PostgreSQL ends every process with 0: we come first.
+process.prependListener('beforeExit', () => process.exit(process.exitCode));

@@ -1,0 +1,82 @@
+/**
+ * The list of guards that `npm run mutate` breaks one at a time: where each stands, how it is broken, and which
+ * tests must notice. An entry that does not apply to the code as it is, is a fault of the list: a guard that moved
+ * takes its line along.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+export const listFolder = join(root, 'test/mutations');
+
+export interface Change {
+  readonly file: string;
+  /** Stands in the file exactly once. */
+  readonly old: string;
+  readonly new: string;
+}
+
+export interface Mutation extends Change {
+  readonly id: string;
+  /** What is let through once it is broken. */
+  readonly guards: string;
+  /** The nearest tests, as `vault-read` for test/vault-read.test.ts. */
+  readonly tests: readonly string[];
+  /** Narrows these to the tests whose names match. */
+  readonly pattern?: string;
+  /** Where two guards stand behind each other, both are broken. */
+  readonly also?: readonly Change[];
+}
+
+export function loadMutations(folder: string): Mutation[] {
+  const files = globSync('*.json', { cwd: folder }).sort();
+  return files.flatMap(file => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Mutation[]);
+}
+
+export const testPath = (name: string) => `test/${name}.test.ts`;
+
+export const changesOf = (mutation: Mutation): readonly Change[] => [mutation, ...(mutation.also ?? [])];
+
+/** The file's text after the change; throws where the change does not apply. */
+export function changed(text: string, { file, old, new: replacement }: Change): string {
+  const parts = text.split(old);
+  if (parts.length !== 2) throw new Error(`its text stands ${parts.length - 1} times in ${file}`);
+  return parts.join(replacement);
+}
+
+/** The files that a mutation changes, with their texts before and after. */
+export function applied(mutation: Mutation, folder = root): Map<string, { before: string; after: string }> {
+  const texts = new Map<string, { before: string; after: string }>();
+  for (const change of changesOf(mutation)) {
+    const before = texts.get(change.file)?.before ?? readFileSync(join(folder, change.file), 'utf8');
+    const after = changed(texts.get(change.file)?.after ?? before, change);
+    texts.set(change.file, { before, after });
+  }
+  return texts;
+}
+
+/** What is wrong with the list, one line each. */
+export function faultsOf(mutations: readonly Mutation[]): string[] {
+  const ids = mutations.map(({ id }) => id);
+  const doubled = ids.filter((id, index) => ids.indexOf(id) !== index).map(id => `${id}: stands twice`);
+  return [...doubled, ...mutations.flatMap(faultsOfOne)];
+}
+
+function faultsOfOne(mutation: Mutation): string[] {
+  const { id, tests, guards, pattern = '' } = mutation;
+  const faults = tests.filter(name => !existsSync(join(root, testPath(name)))).map(name => `no test ${name}`);
+  if (tests.length === 0) faults.push('names no tests');
+  if (!guards) faults.push('does not say what it guards');
+  try {
+    new RegExp(pattern);
+    for (const [file, { before, after }] of applied(mutation)) {
+      if (before === after) faults.push('changes nothing');
+      if (file.endsWith('.ts')) stripTypeScriptTypes(after); // What does not parse fails every test.
+    }
+  } catch (error) {
+    faults.push((error as Error).message.split('\n')[0]!);
+  }
+  return faults.map(fault => `${id}: ${fault}`);
+}

@@ -1,0 +1,162 @@
+/**
+ * Takes a backup while the service runs: one moment of the database, encrypted as it is read. It counts as done only
+ * once the file was restored into a scratch database and verified; until then it has a name that nobody takes for a
+ * backup, and whatever goes wrong leaves nothing else behind.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { constants, createReadStream, existsSync } from 'node:fs';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { renameDurably } from '../durable-file.ts';
+import { sealed } from '../keyring/age/age.ts';
+import type { Identity, Recipient } from '../keyring/age/keys.ts';
+import { type Location, openLoading, openSnapshot } from '../store/store.ts';
+import { BackupError, explained } from './backup-error.ts';
+import { contentsOf, type Manifest, manifestOf } from './contents.ts';
+import { noWatcher, type OpenKeyring, restoreInto, Unproven, type Watcher } from './restoring.ts';
+
+export interface BackupParts {
+  readonly location: Location;
+  readonly recipients: readonly Recipient[];
+  /** Of this program. */
+  readonly version: string;
+  readonly now: () => number;
+  readonly watcher?: Watcher;
+}
+
+export interface Written {
+  readonly manifest: Manifest;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export interface Taken extends Written {
+  /** When it had been restored and verified; null where that was not asked for. */
+  readonly proven_at: string | null;
+}
+
+interface WrittenFile extends Written {
+  readonly identity: Identity;
+}
+
+/** How the name of what is not finished begins. */
+export const unfinished = '.strongroom-';
+/** How the name of what was written but not proven ends. */
+export const unproven = '.unproven';
+const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** Hands the file over piece by piece. */
+export async function writeBackup(
+  { location, recipients, version, now, watcher = noWatcher }: BackupParts,
+  write: (bytes: Buffer) => Promise<unknown>,
+): Promise<WrittenFile> {
+  const snapshot = await openSnapshot(location).catch(error => {
+    throw explained(error, 'the database');
+  });
+  try {
+    const created_at = new Date(now()).toISOString();
+    const shapes = await snapshot.tables.shapes();
+    const manifest = await manifestOf(snapshot, shapes, { created_at, version, engine: location.engine });
+    watcher.expect(Object.values(manifest.rows).reduce((sum, rows) => sum + rows, 0));
+    const plain = contentsOf(snapshot, shapes, manifest, watcher.advance);
+    const { bytes: pieces, identity } = await sealed(recipients, plain);
+    const digest = createHash('sha256');
+    let bytes = 0;
+    for await (const piece of pieces) {
+      digest.update(piece);
+      bytes += piece.length;
+      await write(piece);
+    }
+    return { manifest, bytes, sha256: digest.digest('hex'), identity };
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** `openKeyring`: null where it is not verified. */
+export async function backupToFile(
+  parts: BackupParts,
+  file: string,
+  openKeyring: OpenKeyring | null,
+): Promise<Taken> {
+  const path = resolve(file);
+  if (existsSync(path)) throw new BackupError(`${file} exists already`);
+  const partial = join(dirname(path), `${unfinished}${basename(path)}-${randomBytes(6).toString('hex')}`);
+  try {
+    const { identity, ...written } = await writePartial(parts, partial);
+    const proven_at = openKeyring === null ? null : await prove(parts, partial, identity, openKeyring);
+    await renameDurably(partial, path);
+    return { ...written, proven_at };
+  } catch (error) {
+    throw error instanceof Unproven ? await keptAside(partial, path, error) : explained(error, file);
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+/** What is damaged in the database is damaged in its backup too. It may be the best that there is, so it is not lost. */
+async function keptAside(partial: string, path: string, { message }: Unproven): Promise<Unproven> {
+  await renameDurably(partial, `${path}${unproven}`);
+  return new Unproven(`${message}; it was kept as ${basename(path)}${unproven}`);
+}
+
+async function writePartial(parts: BackupParts, path: string): Promise<WrittenFile> {
+  const file = await open(path, asNew, 0o600);
+  try {
+    const written = await writeBackup(parts, bytes => writeAll(file, bytes));
+    await file.sync();
+    return written;
+  } finally {
+    await file.close();
+  }
+}
+
+/** A disk that is nearly full takes a part, and refuses the rest. */
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+}
+
+async function prove(
+  { now, watcher = noWatcher }: BackupParts,
+  file: string,
+  identity: Identity,
+  openKeyring: OpenKeyring,
+): Promise<string> {
+  await inScratch(dirname(file), basename(file).slice(unfinished.length), scratch =>
+    proveIn(scratch, { source: bytesIn(file), identity, openKeyring, watcher }),
+  );
+  return new Date(now()).toISOString();
+}
+
+/** Opened when it is read, so that whoever reads is told where it can't be. */
+export async function* bytesIn(file: string): AsyncIterable<Uint8Array> {
+  try {
+    yield* createReadStream(file);
+  } catch (error) {
+    throw explained(error, file);
+  }
+}
+
+/** A folder in another, whose disk is expected to have room, and which is gone afterwards. */
+export async function inScratch<T>(
+  folder: string,
+  name: string,
+  run: (scratch: string) => Promise<T>,
+): Promise<T> {
+  const scratch = await mkdtemp(join(folder, `${unfinished}${name}-`));
+  try {
+    return await run(scratch);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Restores a backup to see that it can be, and lets go of it. */
+export async function proveIn(scratch: string, parts: Parameters<typeof restoreInto>[1]) {
+  const loading = await openLoading({ engine: 'sqlite', path: join(scratch, 'proof.db'), serves: false });
+  try {
+    return await restoreInto(loading, parts);
+  } finally {
+    await loading.discard();
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * Restores a backup into an empty place of either engine. Until all of it was loaded and verified it exists for nobody:
+ * a SQLite file is filled under another name and then renamed, a PostgreSQL database in one transaction.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { renameDurably } from '../durable-file.ts';
+import { type Loading, type Location, openLoading } from '../store/store.ts';
+import { inScratch } from './backup.ts';
+import { BackupError, explained } from './backup-error.ts';
+import { type Restored, type RestoreParts, restoreInto } from './restoring.ts';
+
+/** Looks at what was loaded before it begins to exist; what it throws keeps it from that. */
+type Look<T> = (restored: Restored, loading: Loading) => Promise<T>;
+
+export async function restoreTo<T>(location: Location, parts: RestoreParts, look: Look<T>): Promise<T> {
+  if (location.engine === 'postgres') return fill(location, parts, look);
+  const { path } = location;
+  if (existsSync(path) || existsSync(`${path}-wal`))
+    throw new BackupError(`there is a database already: ${path}. Restore into an empty place`);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  return inScratch(dirname(path), 'restore', async scratch => {
+    const aside = join(scratch, basename(path));
+    const found = await fill({ ...location, path: aside }, parts, look);
+    await renameDurably(aside, path);
+    return found;
+  });
+}
+
+async function fill<T>(location: Location, parts: RestoreParts, look: Look<T>): Promise<T> {
+  const loading = await openLoading(location).catch(error => {
+    throw explained(error, 'the database to restore into');
+  });
+  try {
+    const found = await look(await restoreInto(loading, parts), loading);
+    await loading.finish();
+    return found;
+  } catch (error) {
+    await loading.discard();
+    throw explained(error, 'the restored database');
+  }
+}

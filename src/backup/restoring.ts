@@ -1,0 +1,152 @@
+/**
+ * A backup becomes a database, which is then held against it: every row is read back and must be the row of the file,
+ * and with the keyring the logs and all stamps are verified too. The caller decides whether the database then begins to
+ * exist; whatever is thrown here means that it must not.
+ */
+import type { Sealed } from '../bytes.ts';
+import { rowCheckWith } from '../domain/kernel/row-check.ts';
+import { stampsWith } from '../domain/kernel/stamps.ts';
+import { opened } from '../keyring/age/age.ts';
+import type { Identity } from '../keyring/age/keys.ts';
+import type { Keyring } from '../keyring/keyring.ts';
+import { isMarked } from '../logs/chain.ts';
+import { databaseSource } from '../logs/source.ts';
+import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
+import { lastStep } from '../store/loading.ts';
+import { rowText } from '../store/row-text.ts';
+import { stampedTables } from '../store/stamped-rows.ts';
+import type { Loading, Snapshot } from '../store/store.ts';
+import type { TableShape } from '../store/tables.ts';
+import { BackupError } from './backup-error.ts';
+import {
+  type Contents,
+  type ContentsTaker,
+  Counting,
+  type Manifest,
+  readContents,
+  type Totals,
+} from './contents.ts';
+
+/** How the keyring that a backup contains is opened. */
+export type OpenKeyring = (stored: Sealed) => Promise<Keyring>;
+
+/** Is told how far it is. */
+export interface Watcher {
+  /** So many steps are to be done, beyond those that it knows of. */
+  expect(steps: number): void;
+  advance(steps: number): void;
+}
+
+export const noWatcher: Watcher = { expect: () => {}, advance: () => {} };
+
+export interface RestoreParts {
+  readonly source: AsyncIterable<Uint8Array>;
+  readonly identity: Identity;
+  /** Null: the logs and the stamps are not verified. */
+  readonly openKeyring: OpenKeyring | null;
+  readonly watcher?: Watcher;
+}
+
+export interface Restored extends Contents {
+  /** Null where the logs were not verified. */
+  readonly proof: Proof | null;
+}
+
+export interface Proof {
+  readonly report: VerifyReport;
+  /** The one that the backup contains. */
+  readonly keyring: Keyring;
+}
+
+export async function restoreInto(loading: Loading, parts: RestoreParts): Promise<Restored> {
+  const { watcher = noWatcher } = parts;
+  const contents = await readContents(opened(parts.source, parts.identity), loader(loading, watcher));
+  await compare(loading.snapshot, contents.tables, watcher);
+  await loading.complete();
+  const { openKeyring } = parts;
+  const proof = openKeyring === null ? null : await verify(loading.snapshot, openKeyring, watcher);
+  return { ...contents, proof };
+}
+
+/** Names come from the database that is filled, never from the file. */
+function loader(loading: Loading, watcher: Watcher): ContentsTaker {
+  let shapes: ReadonlyMap<string, TableShape> = new Map();
+  let current: TableShape;
+  return {
+    begin: async manifest => {
+      checkSchema(manifest);
+      watcher.expect(stepsOf(manifest));
+      await loading.create(manifest.schema);
+      shapes = new Map((await loading.snapshot.tables.shapes()).map(shape => [shape.name, shape]));
+    },
+    table: async (name, columns) => {
+      const shape = shapes.get(name);
+      if (shape?.columns.map(column => column.name).join() !== columns.join())
+        throw new BackupError('the backup’s tables are not those of the version that it names');
+      current = shape;
+    },
+    rows: async rows => {
+      if (rows.some(row => row.length !== current.columns.length))
+        throw new BackupError(`the backup has a row of ${current.name} with other columns`);
+      await loading.insert(current, rows);
+      watcher.advance(rows.length);
+    },
+  };
+}
+
+function checkSchema({ schema, version }: Manifest): void {
+  if (lastStep(schema) === undefined)
+    throw new BackupError(
+      `this backup was written by another version (${version}): restore it with that one or a newer one`,
+    );
+}
+
+/** Loading and reading back every row, and what is verified. */
+function stepsOf({ rows }: Manifest): number {
+  const all = Object.values(rows).reduce((sum, count) => sum + count, 0);
+  const verified = ['audit_logs', 'request_blocks', ...stampedTables];
+  return 2 * all + verified.reduce((sum, table) => sum + (rows[table] ?? 0), 0);
+}
+
+/** What the database gives back must be what the file has, row by row. */
+async function compare({ tables }: Snapshot, totals: Totals, watcher: Watcher): Promise<void> {
+  for (const shape of await tables.shapes()) {
+    const counting = new Counting();
+    for await (const rows of tables.rows(shape)) {
+      counting.add(rows.map(row => `${rowText(row)}\n`));
+      watcher.advance(rows.length);
+    }
+    const { rows, sha256 } = counting.total();
+    const due = totals[shape.name];
+    if (rows !== (due?.rows ?? 0) || (due !== undefined && sha256 !== due.sha256))
+      throw new BackupError(`the restored rows of ${shape.name} are not those of the backup`);
+  }
+}
+
+async function verify(snapshot: Snapshot, openKeyring: OpenKeyring, watcher: Watcher): Promise<Proof> {
+  const stored = await snapshot.keyring.read();
+  if (stored === undefined) throw new BackupError('the backup contains no keyring');
+  const keyring = await openKeyring(stored);
+  const report = await verifyLogs(watched(databaseSource(snapshot), watcher), {
+    publicKey: keyring.logPublicKey,
+    hasMark: (hash, mark) => isMarked(keyring, hash, mark),
+    isSound: rowCheckWith(stampsWith(keyring)),
+  });
+  const [first] = report.findings;
+  if (first === undefined) return { report, keyring };
+  const more = report.findings.length > 1 ? `, and ${report.findings.length - 1} more` : '';
+  throw new Unproven(`what the backup contains is not intact: ${first.what}: ${first.where}${more}`);
+}
+
+/** The file is what was stored, and what was stored is not what was written. */
+export class Unproven extends BackupError {}
+
+function watched(source: LogSource & Required<Pick<LogSource, 'rows'>>, watcher: Watcher): LogSource {
+  async function* counted<T>(items: AsyncIterable<T>): AsyncIterable<T> {
+    for await (const item of items) {
+      yield item;
+      watcher.advance(1);
+    }
+  }
+  return { ...source, links: stream => counted(source.links(stream)), rows: () => counted(source.rows()) };
+}

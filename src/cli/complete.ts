@@ -1,0 +1,87 @@
+/** `strongroom complete -- WORD...`: what could stand at the cursor, one per line. Shells call it; it never fails and never asks. */
+import type { Option } from '../options.ts';
+import { adminFor } from './admin.ts';
+import type { Command } from './command.ts';
+import { settingsFor } from './settings.ts';
+import { printable } from './terminal.ts';
+import { vaultOf } from './vaults.ts';
+
+const files = ':files';
+
+export type Commands = Readonly<Record<string, () => Promise<{ readonly command: Command }>>>;
+
+export async function complete(commands: Commands, args: readonly string[]): Promise<void> {
+  const words = args.slice(args[0] === '--' ? 1 : 0);
+  const found = await candidates(commands, words).catch(() => []);
+  const current = words.at(-1) ?? '';
+  const shown = found.filter(
+    word => word === files || (word.startsWith(current) && printable(word) === word),
+  );
+  process.stdout.write(shown.map(word => `${word}\n`).join(''));
+}
+
+async function candidates(commands: Commands, words: readonly string[]): Promise<readonly string[]> {
+  const before = words.slice(0, -1);
+  const current = words.at(-1) ?? '';
+  const name = nameIn(commands, before);
+  if (name === null) return nextWords(commands, before);
+  const rest = before.slice(name.split(' ').length);
+  if (rest.includes('--')) return [files];
+  const { options, completes = null } = (await commands[name]!()).command;
+  const previous = rest.at(-1) ?? '';
+  const option = previous.startsWith('--') ? options[previous.slice(2)] : undefined;
+  if (option?.value !== undefined) return valuesOf(previous.slice(2), option, rest);
+  if (current.startsWith('-')) return [...Object.keys(options).map(flag => `--${flag}`), '--help'];
+  return argumentsOf(completes, rest);
+}
+
+/** Longest first: `mcp config` is not `mcp` with an argument. */
+function nameIn(commands: Commands, words: readonly string[]): string | null {
+  const known = Object.keys(commands).sort((a, b) => b.length - a.length);
+  return known.find(name => `${words.join(' ')} `.startsWith(`${name} `)) ?? null;
+}
+
+function nextWords(commands: Commands, before: readonly string[]): string[] {
+  const fitting = Object.keys(commands)
+    .map(name => name.split(' '))
+    .filter(parts => before.every((word, at) => parts[at] === word));
+  const next = fitting.flatMap(parts => parts[before.length] ?? []);
+  return [...new Set([...next, ...(before.length === 0 ? ['help', 'version'] : [])])].sort();
+}
+
+async function valuesOf(
+  name: string,
+  { value = '' }: Option<unknown>,
+  rest: readonly string[],
+): Promise<readonly string[]> {
+  if (value.includes('|')) return value.split('|');
+  if (name === 'vault') return vaultNames(rest);
+  if (name === 'only') return secretNames(rest);
+  return /FILE|DIR/.test(value) ? [files] : [];
+}
+
+function argumentsOf(completes: Command['completes'] | null, rest: readonly string[]) {
+  if (completes === 'secrets') return secretNames(rest);
+  return completes === 'files' ? [files] : (completes ?? []);
+}
+
+/** The vault that the line names so far counts too. */
+function settingsIn(rest: readonly string[]) {
+  const after = (flag: string) => (rest.includes(flag) ? (rest[rest.indexOf(flag) + 1] ?? null) : null);
+  const { STRONGROOM_URL = null, STRONGROOM_VAULT = null, STRONGROOM_PROFILE = null } = { ...process.env };
+  const given = {
+    url: after('--url') ?? STRONGROOM_URL,
+    vault: after('--vault') ?? STRONGROOM_VAULT,
+    profile: after('--profile') ?? STRONGROOM_PROFILE,
+  };
+  return settingsFor(given, process.env);
+}
+
+async function secretNames(rest: readonly string[]): Promise<string[]> {
+  return (await vaultOf(settingsIn(rest)).names()).map(({ name }) => name);
+}
+
+async function vaultNames(rest: readonly string[]): Promise<string[]> {
+  const found = await adminFor(settingsIn(rest)).pages<{ name: string }>('/v1/vaults', {});
+  return found.map(({ name }) => name);
+}

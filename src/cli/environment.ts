@@ -1,0 +1,127 @@
+/** Turns secrets into the environment of a program, and refuses what can't or must not be in one. */
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import type { Environment } from '../options.ts';
+import { Refusal } from '../report.ts';
+import { unknownSecret } from './admin.ts';
+import type { Masked } from './mask.ts';
+import { referenceIn, resolver } from './references.ts';
+import type { RunValues } from './run.ts';
+import type { Project, Settings } from './settings.ts';
+import { note, printable } from './terminal.ts';
+import { hijacks, isVariable } from './unsafe-names.ts';
+import type { Snapshot } from './vaults.ts';
+
+export interface Given {
+  readonly environment: Environment;
+  /** What must not be seen in its output. */
+  readonly secrets: readonly Masked[];
+}
+
+type Pair = readonly [name: string, value: string];
+
+export async function environmentFor(
+  settings: Settings,
+  values: RunValues,
+  snapshot: Snapshot | null,
+  inherited: Environment,
+): Promise<Given> {
+  const fromVault = snapshot === null ? [] : chosen(snapshot, values, settings.project);
+  const { plain, secret, raw } = await fromFile(settings, values['env-file']);
+  const before = withoutOwnFile(inherited, raw);
+  const pairs = [...fromVault.filter(pair => passes(pair, values)), ...secret];
+  for (const pair of [...pairs, ...plain]) refuseUnsafe(pair, values);
+  if (values.strict) refuseReplacing(pairs, before);
+  const added = { ...Object.fromEntries(fromVault), ...Object.fromEntries([...plain, ...secret]) };
+  const kept = values.preserve ? before : {};
+  return {
+    environment: {
+      ...(values.pristine ? {} : inherited),
+      ...onlyVariables(added),
+      ...(values.pristine ? {} : kept),
+    },
+    secrets: pairs.map(([name, value]) => ({ name, value })),
+  };
+}
+
+/**
+ * The runtime looks for `--env-file` among our own flags too, and has then set what the file says already, references and
+ * all: that is no setting of the user's.
+ */
+function withoutOwnFile(inherited: Environment, raw: Environment): Environment {
+  return Object.fromEntries(Object.entries(inherited).filter(([name, value]) => raw[name] !== value));
+}
+
+function onlyVariables(pairs: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(pairs).filter(([name]) => isVariable(name)));
+}
+
+/** The secrets that are wanted, under the names that they get. */
+export function chosen(
+  { secrets }: Snapshot,
+  { only, prefix }: Pick<RunValues, 'only' | 'prefix'>,
+  project: Project | null,
+): Pair[] {
+  const wanted = only.length > 0 ? only : (project?.names ?? []);
+  const byName = new Map(secrets.map(({ name, value }) => [name, value]));
+  const missing = wanted.find(name => !byName.has(name.normalize('NFC')));
+  if (missing !== undefined) throw unknownSecret(missing);
+  const mapped = Object.entries(project?.map ?? {}).map(([variable, name]): Pair => {
+    const value = byName.get(name.normalize('NFC'));
+    if (value === undefined) throw unknownSecret(name);
+    return [variable, value];
+  });
+  const picked =
+    wanted.length === 0
+      ? [...byName]
+      : wanted.map((name): Pair => [name, byName.get(name.normalize('NFC'))!]);
+  return [...picked, ...mapped].map(([name, value]) => [`${prefix ?? ''}${name}`, value]);
+}
+
+/** What is no name of a variable is left out, and said, or refused. */
+function passes([name, value]: Pair, { strict }: RunValues): boolean {
+  const shown = printable(JSON.stringify(name));
+  if (value.includes('\0'))
+    throw new Refusal(`${shown} contains a zero byte, which no environment can contain`);
+  if (isVariable(name)) return true;
+  if (strict) throw new Refusal(`${shown} can’t be the name of an environment variable`);
+  note(`left out ${shown}: it can’t be the name of an environment variable`);
+  return false;
+}
+
+function refuseUnsafe([name]: Pair, values: RunValues): void {
+  if (hijacks(name) && !values['allow-unsafe-names'])
+    throw new Refusal(
+      `${printable(name)} changes what is run, and is refused: --allow-unsafe-names allows it`,
+    );
+}
+
+function refuseReplacing(pairs: readonly Pair[], inherited: Environment): void {
+  const found = pairs.find(([name, value]) => inherited[name] !== undefined && inherited[name] !== value);
+  if (found !== undefined) throw new Refusal(`${found[0]} is already set to something else`);
+}
+
+/** Lines as `node --env-file` reads them. A value that is a reference is a secret, any other is not. */
+async function fromFile(
+  settings: Settings,
+  file: string | null,
+): Promise<{ plain: Pair[]; secret: Pair[]; raw: Environment }> {
+  const raw = file === null ? {} : (parseEnv(contentOf(file)) as Record<string, string>);
+  const resolve = resolver(settings);
+  const plain: Pair[] = [];
+  const secret: Pair[] = [];
+  for (const [name, value] of Object.entries(raw)) {
+    const reference = referenceIn(value);
+    if (reference === null) plain.push([name, value]);
+    else secret.push([name, await resolve(reference)]);
+  }
+  return { plain, secret, raw };
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw new Refusal('--env-file names a file that can’t be read');
+  }
+}

@@ -1,0 +1,37 @@
+/** `strongroom get`: prints one value. */
+import { flag, readCommand, text } from '../options.ts';
+import { UsageError } from '../report.ts';
+import type { Command } from './command.ts';
+import { serviceOptions, settingsFor } from './settings.ts';
+import { printJson } from './terminal.ts';
+import { vaultOf } from './vaults.ts';
+
+const usage = 'get NAME [flags]';
+const summary = 'print the value of a secret';
+const options = {
+  ...serviceOptions,
+  'no-newline': flag('print the value only, without a newline after it'),
+  out: text('FILE', 'write the value to FILE, which only you can read, instead of printing it'),
+};
+
+export const command: Command = {
+  usage,
+  summary,
+  options,
+  completes: 'secrets',
+  about: 'Prints the value of a secret and a newline.',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, 1);
+    const [name] = positionals;
+    if (name === undefined) throw new UsageError('the name of a secret is required');
+    const secret = await vaultOf(settingsFor(values, process.env)).one(name);
+    if (values.out !== null) await write(values.out, secret.value);
+    else if (values.json) printJson(secret);
+    else process.stdout.write(values['no-newline'] ? secret.value : `${secret.value}\n`);
+  },
+};
+
+async function write(file: string, value: string): Promise<void> {
+  const { writeDurably } = await import('../durable-file.ts');
+  await writeDurably(file, value);
+}

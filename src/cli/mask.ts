@@ -1,0 +1,107 @@
+/**
+ * Replaces values in a stream of bytes, wherever the chunks are cut; every other byte passes as it is. What could be the
+ * beginning of a value is held back until it is known. Very short values are left alone: they are in every text.
+ */
+import { Transform } from 'node:stream';
+
+export interface Masked {
+  readonly name: string;
+  readonly value: string;
+}
+
+const shortest = 4;
+/** A line of a longer value is masked by itself too, because log lines have something before them. */
+const shortestLine = 12;
+const armour = /^-----(BEGIN|END) [A-Z0-9 ]+-----$/;
+
+export function maskFor(secrets: readonly Masked[]): Transform {
+  const masker = new Masker(secrets);
+  return new Transform({
+    transform: (chunk: Buffer, _, done) =>
+      done(null, Buffer.from(masker.push(chunk.toString('latin1')), 'latin1')),
+    flush: done => done(null, Buffer.from(masker.end(), 'latin1')),
+  });
+}
+
+/** Works on bytes as Latin-1, where each is one character. */
+class Masker {
+  readonly #shown: ReadonlyMap<string, string>;
+  /** By their first bytes; where two begin at the same byte, the longer one wins. */
+  readonly #byHead: ReadonlyMap<string, readonly string[]>;
+  readonly #byFirst: ReadonlyMap<string, readonly string[]>;
+  readonly #heads: RegExp | null;
+  readonly #longest: number;
+  #held = '';
+
+  constructor(secrets: readonly Masked[]) {
+    this.#shown = new Map(secrets.flatMap(formsOf));
+    const patterns = [...this.#shown.keys()].sort((a, b) => b.length - a.length);
+    this.#longest = patterns[0]?.length ?? 0;
+    this.#byHead = Map.groupBy(patterns, pattern => pattern.slice(0, shortest));
+    this.#byFirst = Map.groupBy(patterns, pattern => pattern[0]!);
+    // Whole values would make an expression too large to compile.
+    const heads = [...this.#byHead.keys()].map(head => head.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
+    this.#heads = heads.length === 0 ? null : new RegExp(heads.join('|'), 'g');
+  }
+
+  push(chunk: string): string {
+    const text = this.#held + chunk;
+    const [shown, end] = this.#replace(text, this.#holdFrom(text, 0));
+    this.#held = text.slice(end);
+    return shown;
+  }
+
+  end(): string {
+    return this.#replace(this.#held, this.#held.length)[0];
+  }
+
+  /** What is sure up to the place from which the text is held, and where that place is in the end. */
+  #replace(text: string, hold: number): [shown: string, end: number] {
+    let shown = '';
+    let at = 0;
+    let end = hold;
+    for (let found = this.#find(text, 0); found !== null && found.at < end; found = this.#find(text, at)) {
+      shown += text.slice(at, found.at) + this.#shown.get(found.pattern);
+      at = found.at + found.pattern.length;
+      // At the very end nothing is held; otherwise what follows may be how another one begins.
+      if (at > end) end = this.#holdFrom(text, at);
+    }
+    return [shown + text.slice(at, end), end];
+  }
+
+  #find(text: string, from: number): { at: number; pattern: string } | null {
+    if (this.#heads === null) return null;
+    this.#heads.lastIndex = from;
+    for (let head = this.#heads.exec(text); head !== null; head = this.#heads.exec(text)) {
+      const at = head.index;
+      const pattern = this.#byHead.get(head[0])!.find(one => text.startsWith(one, at));
+      if (pattern !== undefined) return { at, pattern };
+      this.#heads.lastIndex = at + 1;
+    }
+    return null;
+  }
+
+  /** The first place from which the rest is how a pattern begins. */
+  #holdFrom(text: string, from: number): number {
+    for (let at = Math.max(from, text.length - this.#longest + 1); at < text.length; at += 1) {
+      const begin = this.#byFirst.get(text[at]!);
+      const left = text.length - at;
+      if (begin?.some(one => one.length > left && one.startsWith(text.slice(at)))) return at;
+    }
+    return text.length;
+  }
+}
+
+/** The value, as JSON writes it, and its lines. */
+function formsOf({ name, value }: Masked): [pattern: string, shown: string][] {
+  const trimmed = value.trim();
+  const lines = trimmed.includes('\n') ? trimmed.split(/\r?\n/).map(line => line.trim()) : [];
+  const long = lines.filter(line => line.length >= shortestLine && !armour.test(line));
+  const forms = [value, trimmed, JSON.stringify(value).slice(1, -1), ...long];
+  const shown = bytesOf(`[secret ${name}]`);
+  return forms.filter(form => Buffer.byteLength(form) >= shortest).map(form => [bytesOf(form), shown]);
+}
+
+function bytesOf(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}

@@ -1,0 +1,26 @@
+/** A bar on a terminal for what takes longer than a second; nothing anywhere else. */
+const delay = 1_000;
+const width = 30;
+
+export interface Progress {
+  advance(by: number): void;
+  end(): void;
+}
+
+export function progress(total: number, now = Date.now): Progress {
+  const started = now();
+  let done = 0;
+  let drawn = false;
+  return {
+    advance: by => {
+      done += by;
+      if (!process.stderr.isTTY || now() - started < delay) return;
+      drawn = true;
+      const filled = Math.round((done / total) * width);
+      process.stderr.write(`\r[${'#'.repeat(filled)}${' '.repeat(width - filled)}] ${done}/${total}`);
+    },
+    end: () => {
+      if (drawn) process.stderr.write('\r\u001b[K');
+    },
+  };
+}

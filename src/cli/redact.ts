@@ -1,0 +1,27 @@
+/** `strongroom redact`: passes standard input on, with the values of a vault replaced. */
+import { pipeline } from 'node:stream/promises';
+import { readOptions } from '../options.ts';
+import type { Command } from './command.ts';
+import { maskFor } from './mask.ts';
+import { serviceOptions, settingsFor } from './settings.ts';
+import { vaultOf, wholeVault } from './vaults.ts';
+
+const usage = 'redact [flags]';
+const summary = 'replace the values of a vault in what passes through';
+const { json: _, ...options } = serviceOptions;
+
+export const command: Command = {
+  usage,
+  summary,
+  options,
+  about:
+    'Copies standard input to standard output. Every value of the vault is replaced by [secret NAME]; every other byte\nstays as it is.',
+  run: async args => {
+    const settings = settingsFor(readOptions(options, args, process.env), process.env);
+    const { secrets } = await wholeVault(vaultOf(settings));
+    await pipeline(process.stdin, maskFor(secrets), process.stdout, { end: false }).catch(error => {
+      // A reader that goes away is how most pipes end.
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+    });
+  },
+};

@@ -1,0 +1,39 @@
+/** References of the form `sr://vault/NAME`: which vault and secret they mean, and what they stand for. */
+import { Refusal } from '../report.ts';
+import { unknownSecret } from './admin.ts';
+import type { Settings } from './settings.ts';
+import { type Snapshot, vaultOf, wholeVault } from './vaults.ts';
+
+export interface Reference {
+  readonly vault: string;
+  readonly name: string;
+}
+
+const form = /^sr:\/\/([^/\s]+)\/(\S+)$/;
+
+/** Null for any other text. Parts may be percent-encoded. */
+export function referenceIn(text: string): Reference | null {
+  const [, vault, name] = form.exec(text) ?? [];
+  if (vault === undefined || name === undefined) return null;
+  try {
+    return { vault: decodeURIComponent(vault), name: decodeURIComponent(name) };
+  } catch {
+    throw new Refusal('a reference contains a % that encodes nothing');
+  }
+}
+
+/** Each vault is read once, however many references go there. `self` is the vault of the settings. */
+export function resolver(settings: Settings) {
+  const read = new Map<string, Promise<Snapshot>>();
+  const snapshotOf = (vault: string) => {
+    const found = read.get(vault) ?? wholeVault(vaultOf(settings, vault === 'self' ? settings.vault : vault));
+    read.set(vault, found);
+    return found;
+  };
+  return async ({ vault, name }: Reference): Promise<string> => {
+    const { secrets } = await snapshotOf(vault);
+    const found = secrets.find(one => one.name === name.normalize('NFC'));
+    if (found === undefined) throw unknownSecret(name);
+    return found.value;
+  };
+}

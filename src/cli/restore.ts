@@ -1,0 +1,232 @@
+/** `strongroom restore`: a backup becomes the database of an empty place, of either engine, or nothing does. */
+import { access } from 'node:fs/promises';
+import { createInterface } from 'node:readline/promises';
+import { BackupError, explained } from '../backup/backup-error.ts';
+import { type LostChanges, lostChanges, lostEntries, type Revocation } from '../backup/lost-changes.ts';
+import { restoreTo } from '../backup/restore.ts';
+import type { Proof, Restored } from '../backup/restoring.ts';
+import { flag, inData, placeOptions, readConfigOf, text, UsageError } from '../config.ts';
+import { Failure } from '../contract/errors.ts';
+import { isMarked } from '../logs/chain.ts';
+import { disagreement, numberOf, readCheckpointFile } from '../logs/checkpoint-file.ts';
+import { type Strongroom, withStrongroom } from '../open.ts';
+import { locationOf } from '../open-data.ts';
+import { lockFolder } from '../store/folder-lock.ts';
+import type { Snapshot } from '../store/store.ts';
+import { bars, countsOf, factsOf, fileIn, keyringOpener, sourceOf } from './backup.ts';
+import { backupIdentity, openingOptions } from './backup-keys.ts';
+import type { Command } from './command.ts';
+import { operatorOf } from './operator.ts';
+import { note, printable, printJson } from './terminal.ts';
+
+const options = {
+  ...placeOptions,
+  ...openingOptions,
+  'no-verify': flag('don’t verify the logs and stamps; needs no root key'),
+  checkpoint: text(
+    'FILE',
+    'the newest checkpoint that was kept (default: checkpoint.json in the data folder)',
+  ),
+  'newer-log': text(
+    'FILE',
+    'a newer export of the logs (strongroom audit export): lists what was revoked since',
+  ),
+  'revoke-again': flag('revoke again, without asking, what the newer log says was revoked'),
+  json: flag('print one JSON object'),
+};
+type RestoreConfig = ReturnType<typeof readConfigOf<typeof options>>['config'];
+
+export const command: Command = {
+  usage: 'restore FILE|- [flags]',
+  summary: 'restore a backup into an empty place, on either engine',
+  options,
+  completes: 'files',
+  about:
+    'Restores a backup into an empty data folder or an empty PostgreSQL database (--database-url). All of it is verified before it begins to exist; if anything is wrong, nothing is restored.',
+  run: async args => {
+    const { config, positionals } = readConfigOf(options, args, process.env, 1);
+    const file = fileIn(positionals);
+    if (config['no-verify'] && config['newer-log'] !== null)
+      throw new UsageError('--newer-log can’t be combined with --no-verify');
+    const lock = lockPlace(config);
+    try {
+      await restore(config, file);
+    } finally {
+      lock?.release();
+    }
+  },
+};
+
+/** No service starts on what is not there yet. */
+function lockPlace(config: RestoreConfig): { release(): void } | null {
+  if (config['database-url'] !== null) return null;
+  const lock = lockFolder(inData(config, 'serve.lock'));
+  if (lock === null) throw new UsageError('--data is served by a running process');
+  return lock;
+}
+
+/** What is found out before the database begins to exist. */
+interface Found {
+  readonly restored: Restored;
+  readonly lost: LostChanges | null;
+  /** Audit entries that a kept checkpoint proves to be lost. */
+  readonly lostEntries: number;
+  /** The checkpoint that the service has to be told to accept; null where none is kept, or it agrees. */
+  readonly accept: number | null;
+}
+
+async function restore(config: RestoreConfig, file: string): Promise<void> {
+  const bar = bars();
+  const found = await restoreTo(
+    locationOf(config, false),
+    {
+      source: sourceOf(file),
+      identity: await backupIdentity(config),
+      openKeyring: config['no-verify'] ? null : keyringOpener(config),
+      watcher: bar,
+    },
+    (restored, { snapshot }) => lookAt(config, restored, snapshot),
+  )
+    .catch(error => Promise.reject(explained(error, file)))
+    .finally(bar.end);
+  const { manifest, proof } = found.restored;
+  if (!config.json) process.stdout.write(describeFound(found));
+  const again = await shouldRevoke(config, found.lost);
+  const revoked = proof === null ? 0 : await record(config, found, again);
+  if (config.json) printJson({ ...factsOf(manifest), ...jsonOf(found), revoked_again: revoked });
+  else if (revoked > 0) process.stdout.write(`Revoked again: ${revoked}\n`);
+}
+
+async function lookAt(config: RestoreConfig, restored: Restored, { logs }: Snapshot): Promise<Found> {
+  const file = config.checkpoint ?? inData(config, 'checkpoint.json');
+  const kept = await readCheckpointFile(file).catch(() => {
+    throw new BackupError(`${file} can’t be read as a checkpoint`);
+  });
+  if (kept === null && config.checkpoint !== null) throw new BackupError(`${file} does not exist`);
+  const { proof, manifest } = restored;
+  const disagrees = kept !== null && (await disagreement(kept, logs)) !== null;
+  return {
+    restored,
+    lost: proof === null ? null : await lostSince(config, restored, proof),
+    lostEntries:
+      kept === null || proof === null ? 0 : lostEntries(kept, proof.keyring.logPublicKey, manifest.heads),
+    accept: disagrees ? numberOf(kept) : null,
+  };
+}
+
+async function lostSince(
+  config: RestoreConfig,
+  { manifest }: Restored,
+  { keyring }: Proof,
+): Promise<LostChanges | null> {
+  const file = config['newer-log'];
+  if (file === null) return null;
+  await access(file).catch(error => Promise.reject(explained(error, file)));
+  return lostChanges({
+    file,
+    publicKey: keyring.logPublicKey,
+    hasMark: (hash, mark) => isMarked(keyring, hash, mark),
+    heads: manifest.heads,
+  });
+}
+
+const nouns: Readonly<Record<Revocation['action'], string>> = {
+  'api-key.revoked': 'API key',
+  'access-key.revoked': 'access key',
+  'public-token.revoked': 'public token',
+  'member.removed': 'member',
+};
+
+function describeFound({ restored: { manifest, proof }, lost, lostEntries: entries, accept }: Found): string {
+  const lines = [
+    `Restored the backup of ${manifest.created_at}: ${countsOf(manifest)}`,
+    proof === null ? 'Logs and stamps were not verified' : 'Its logs and rows are intact',
+    ...(lost === null ? [] : describeLost(lost)),
+    ...(entries > 0 && lost === null
+      ? [
+          `At least ${entries} audit entries came after this backup. What they revoked works again: give --newer-log to see it, or revoke again by hand`,
+        ]
+      : []),
+    ...(accept === null ? [] : [`Start the service once with --accept-restore ${accept}`]),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function describeLost({ revoked, others }: LostChanges): string[] {
+  const dated = ({ action, name, id, at }: Revocation) =>
+    `  ${nouns[action]} ${printable(name)} (${id}), ${at}`;
+  const withdrawn = others.filter(({ withdraws }) => withdraws);
+  const rest = others.filter(({ withdraws }) => !withdraws).reduce((sum, { count }) => sum + count, 0);
+  return [
+    revoked.length === 0
+      ? 'Nothing was revoked after this backup'
+      : 'Revoked after this backup, and valid again:',
+    ...revoked.map(dated),
+    ...withdrawn.map(
+      ({ action, count }) => `Also undone, to be looked at by hand: ${action}, ${count} times`,
+    ),
+    ...(rest === 0 ? [] : [`Other changes that are lost: ${rest}`]),
+  ];
+}
+
+async function shouldRevoke(config: RestoreConfig, lost: LostChanges | null): Promise<readonly Revocation[]> {
+  const revoked = lost?.revoked ?? [];
+  if (revoked.length === 0 || config['revoke-again']) return revoked;
+  if (!process.stdin.isTTY) {
+    note('they stay valid; restore with --revoke-again to revoke them');
+    return [];
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await terminal.question(
+    `Revoke ${revoked.length === 1 ? 'it' : `all ${revoked.length}`} again? [y/N] `,
+  );
+  terminal.close();
+  return /^y(es)?$/i.test(answer.trim()) ? revoked : [];
+}
+
+/** The restore stands in every organization’s audit log, before anything else happens there. */
+async function record(
+  config: RestoreConfig,
+  { restored: { manifest }, accept }: Found,
+  again: readonly Revocation[],
+): Promise<number> {
+  return withStrongroom(config, async strongroom => {
+    const details = { backup_of: manifest.created_at, engine: manifest.engine, kept_checkpoint: accept };
+    await strongroom.domain.accept({ verb: 'backup.restored', details });
+    let done = 0;
+    for (const one of again) if (await revoke(strongroom, one)) done++;
+    return done;
+  });
+}
+
+/** False where it is not there: it was created after the backup too. */
+async function revoke(
+  { domain, newId }: Strongroom,
+  { action, organizationId, id }: Revocation,
+): Promise<boolean> {
+  const collections = {
+    'api-key.revoked': domain.apiKeys,
+    'access-key.revoked': domain.accessKeys,
+    'public-token.revoked': domain.publicTokens,
+    'member.removed': domain.members,
+  };
+  try {
+    await collections[action].remove(operatorOf(organizationId, newId), id, false);
+    return true;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    if (error.code !== 'NOT_FOUND') note(`the ${nouns[action]} ${id} could not be revoked: ${error.message}`);
+    return false;
+  }
+}
+
+function jsonOf({ restored, lost, lostEntries: entries, accept }: Found) {
+  return {
+    verified: restored.proof !== null,
+    accept_restore: accept,
+    lost_audit_entries: entries,
+    revoked_since:
+      lost?.revoked.map(({ organizationId, ...one }) => ({ organization_id: organizationId, ...one })) ??
+      null,
+  };
+}

@@ -1,0 +1,395 @@
+/**
+ * The general API as its OpenAPI document describes it. Written by `npm run client:api`; don't edit it.
+ */
+
+export type About = { version: string; engine: "sqlite" | "postgres"; root_key_provider: string; keyring_term: number; /** When the current keyring version was created; null if it is the first. */ keyring_rotated_at: Timestamp | null; /** How many of the organization’s vaults are still encrypted under an older keyring version. */ vault_keys_on_older_terms: number; deployment: string; log_public_key: string; /** How many days request log entries are kept; 0 keeps them indefinitely. */ log_retention_days: number; /** The backups that the service takes by itself; null if it takes none. */ backups: { /** How often the service takes one. */ every_seconds: number; /** The moment that the newest backup contains. */ last_at: Timestamp | null; /** When the newest backup had been restored and verified. */ proven_at: Timestamp | null; bytes: number | null; /** When the newest attempt failed; null if it succeeded. */ failed_at: Timestamp | null } | null };
+export type AccessKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; vault_id: Id; kinds: readonly (string)[] | null; names: readonly (string)[] | null; names_only: boolean; cidrs: readonly (string)[] | null; max_uses: number | null; uses: number; rate_limit: number | null; /** The identity that logged in to get it; it ends with any change to that. Null for any other. */ identity_id: Id | null };
+export type AccessKeyCreate = { vault_id: Id; name: Name; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; cidrs?: readonly (string)[] | null; expiration_date?: string | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null };
+export type AccessKeyList = { data: readonly (AccessKey)[]; pagination: Pagination };
+export type AccessKeyUpdate = { name?: Name; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; cidrs?: readonly (string)[] | null; expiration_date?: string | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null };
+export type ApiKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; role: Role; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; /** The member who is signed in by it from a command line; it ends with them. Null for any other. */ member_id: Id | null };
+export type ApiKeyCreate = { name: Name; role: Role; scopes?: readonly ("vaults:read" | "vaults:write" | "secrets:read" | "secrets:write" | "secrets:reveal" | "keys:read" | "keys:write" | "keys:reveal" | "certificates:read" | "certificates:write" | "access-keys:read" | "access-keys:write" | "public-tokens:read" | "public-tokens:write" | "identities:read" | "identities:write" | "webhooks:read" | "webhooks:write" | "api-keys:read" | "api-keys:write" | "members:read" | "members:write" | "logs:read" | "organization:read" | "organization:write")[] | null; vault_ids?: readonly (Id)[] | null; expiration_date?: string | null };
+export type ApiKeyList = { data: readonly (ApiKey)[]; pagination: Pagination };
+export type ApiKeyUpdate = { name?: Name; expiration_date?: string | null };
+export type AuditLog = { id: Id; created_at: Timestamp; actor: { kind: string; id: string; name: string }; action: string; outcome: "allowed" | "denied"; subject: { type: string; id: Id | null; name: string } | null; revision: number | null; vault_id: Id | null; ip_address: string; user_agent: string; request_id: string; details: { readonly [name: string]: unknown }; /** How many refusals, identical except for the time, the entry stands for; otherwise 1. */ count: number; receipt: string };
+export type AuditLogList = { data: readonly (AuditLog)[]; pagination: Pagination };
+export type BulkAnswer = { results: readonly ({ index: number; status: number; secret?: Secret; error?: { code: string; message: string; details: { field: string; reason: string } } })[] };
+export type Certificate = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "x509"; vault_id: Id; key_id: Id | null; subject: string; issuer: string; sans: readonly (string)[]; serial: string; /** SHA-256 of the certificate, in hex. */ fingerprint: string; not_before: Timestamp; expires_at: Timestamp; version: number; /** The certificate first, then its chain. Not included in lists. */ pem?: string };
+export type CertificateCreate = { vault_id: Id; name: Name; /** The certificate and its chain in any order, with or without its private key. */ pem?: string; /** A PKCS#12 file in base64. */ pkcs12?: string; self_signed?: SelfSigned; passphrase?: string; /** The private key of the certificate, in the same vault. */ key_id?: Id; tags?: Tags };
+export type CertificateList = { data: readonly (Certificate)[]; pagination: Pagination };
+export type CertificateUpdate = { name?: Name; tags?: Tags; key_id?: Id | null };
+export type CreatedAccessKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; vault_id: Id; kinds: readonly (string)[] | null; names: readonly (string)[] | null; names_only: boolean; cidrs: readonly (string)[] | null; max_uses: number | null; uses: number; rate_limit: number | null; /** The identity that logged in to get it; it ends with any change to that. Null for any other. */ identity_id: Id | null; /** The credential itself, returned only when it is created. */ token: string };
+export type CreatedApiKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; role: Role; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; /** The member who is signed in by it from a command line; it ends with them. Null for any other. */ member_id: Id | null; /** The credential itself, returned only when it is created. */ token: string };
+export type CreatedPublicToken = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; key_id: Id; vault_id: Id; /** The credential itself, returned only when it is created. */ token: string };
+export type CreatedSecretId = { id: Id; identity_id: Id; name: string; expiration_date: Timestamp | null; max_uses: number | null; uses: number; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; /** The secret id itself, returned only when it is created. */ token: string };
+/** The record was deleted or moved to the trash. */
+export type Deletion = { id: Id; deleted: true };
+export type DeliveryAttempt = { at: Timestamp; /** Null if there was no response. */ status: number | null; duration_ms: number; /** The first 4 KiB of the response. */ answer: string; error: string | null };
+export type Description = string;
+export type ExpiredResource = { id: Id; message: "Resource expired" };
+export type Health = { status: "ok" | "sealed" | "degraded"; version: string };
+/** A UUID, version 7. */
+export type Id = string;
+export type Identity = { id: Id; name: string; /** How the machine proves who it is: `jwt` by a token of an issuer, `secret_id` by a secret id of its own, `certificate` by a TLS client certificate. */ method: "jwt" | "secret_id" | "certificate"; issuer: string | null; jwks: { keys: readonly ({ readonly [name: string]: unknown })[] } | null; audience: string | null; subjects: readonly (string)[] | null; claims: { readonly [name: string]: readonly (string)[] }; single_use: boolean; ca_pem: string | null; vault_ids: readonly (Id)[]; kinds: readonly (string)[] | null; names: readonly (string)[] | null; names_only: boolean; cidrs: readonly (string)[] | null; max_uses: number | null; rate_limit: number | null; lifetime: number; expiration_date: Timestamp | null; last_login_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp };
+/** Issuers and subjects of well-known platforms: - GitHub Actions: `https://token.actions.githubusercontent.com`, `repo:OWNER/REPOSITORY:ref:refs/heads/main` - GitLab CI/CD: `https://gitlab.com`, `project_path:GROUP/PROJECT:ref_type:branch:ref:main` - Kubernetes service accounts: `https://kubernetes.default.svc.cluster.local`, `system:serviceaccount:NAMESPACE:NAME` - Google Cloud: `https://accounts.google.com`, `SERVICE_ACCOUNT_UNIQUE_ID` - AWS: `https://UUID.tokens.sts.global.api.aws`, `arn:aws:iam::ACCOUNT:role/ROLE` - Azure managed identities: `https://login.microsoftonline.com/TENANT/v2.0`, `OBJECT_ID_OF_THE_MANAGED_IDENTITY` - SPIFFE JWT-SVID: `https://SPIRE_OIDC_DISCOVERY_PROVIDER`, `spiffe://TRUST_DOMAIN/WORKLOAD` */
+export type IdentityCreate = { name: Name; /** How the machine proves who it is: `jwt` by a token of an issuer, `secret_id` by a secret id of its own, `certificate` by a TLS client certificate. */ method: "jwt" | "secret_id" | "certificate"; /** Exactly as the `iss` of its tokens. Null if `jwks` is given and they name none. */ issuer?: string | null; jwks?: { keys: readonly ({ readonly [name: string]: unknown })[] } | null; /** Must be among the audiences of the token. Required for `jwt`. */ audience?: string | null; subjects?: readonly (string)[] | null; /** All must hold: the claim, or one of its elements, matches one of the patterns. A name that begins with `/` is a JSON pointer, such as `/kubernetes.io/namespace`. */ claims?: { readonly [name: string]: readonly (string)[] }; /** Each token is good for one login. It must have a `jti`. */ single_use?: boolean; /** The authorities that issue the client certificates. Required for `certificate`. */ ca_pem?: string | null; /** The vaults that it may read. The first is opened where a login names none. */ vault_ids: readonly (Id)[]; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; cidrs?: readonly (string)[] | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null; /** How long an access key lives, in seconds. 900 by default. */ lifetime?: number; /** When the identity ends. */ expiration_date?: string | null };
+export type IdentityList = { data: readonly (Identity)[]; pagination: Pagination };
+export type IdentityUpdate = { name?: Name; /** Exactly as the `iss` of its tokens. Null if `jwks` is given and they name none. */ issuer?: string | null; jwks?: { keys: readonly ({ readonly [name: string]: unknown })[] } | null; /** Must be among the audiences of the token. Required for `jwt`. */ audience?: string | null; subjects?: readonly (string)[] | null; /** All must hold: the claim, or one of its elements, matches one of the patterns. A name that begins with `/` is a JSON pointer, such as `/kubernetes.io/namespace`. */ claims?: { readonly [name: string]: readonly (string)[] }; /** Each token is good for one login. It must have a `jti`. */ single_use?: boolean; /** The authorities that issue the client certificates. Required for `certificate`. */ ca_pem?: string | null; /** The vaults that it may read. The first is opened where a login names none. */ vault_ids?: readonly (Id)[]; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; cidrs?: readonly (string)[] | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null; /** How long an access key lives, in seconds. 900 by default. */ lifetime?: number; /** When the identity ends. */ expiration_date?: string | null };
+export type InvitedMember = { id: Id; name: string; email: string; role: Role; state: "invited" | "active"; created_at: Timestamp; updated_at: Timestamp; /** The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN. */ token: string };
+/** A key without its private key material. */
+export type Key = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; /** Whether the PEM contains a private or a public key. */ type: "private" | "public"; vault_id: Id; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; curve: string | null; activation_date: Timestamp | null; expiration_date: Timestamp | null; exportable: boolean; version: number; /** The public key, as SPKI. */ public_pem: string };
+export type KeyCreate = { vault_id: Id; name: Name; generate?: KeySpecification; /** PKCS#8, PKCS#1, SEC1 or SPKI. */ pem?: string; /** The passphrase of the PEM, if it has one. */ passphrase?: string; activation_date?: string | null; expiration_date?: string | null; tags?: Tags; /** If false, the private key can never be revealed. */ exportable?: boolean };
+export type KeyList = { data: readonly (Key)[]; pagination: Pagination };
+/** Without a body, a new key of the same type is generated. */
+export type KeyRotation = { generate?: KeySpecification; /** PKCS#8, PKCS#1, SEC1 or SPKI. */ pem?: string; /** The passphrase of the PEM, if it has one. */ passphrase?: string };
+export type KeySpecification = { key_type: "RSA"; key_size?: 2048 | 3072 | 4096 } | { key_type: "EC"; curve: "P-256" | "P-384" | "P-521" | "secp256k1" } | { key_type: "OKP"; curve: "Ed25519" | "X25519" } | { key_type: "ML-DSA"; key_size: 44 | 65 | 87 } | { key_type: "ML-KEM"; key_size: 512 | 768 | 1024 };
+export type KeyUpdate = { name?: Name; activation_date?: string | null; expiration_date?: string | null; tags?: Tags };
+export type LogVerification = { /** Null until the first verification has finished. */ checked_at: Timestamp | null; running: boolean; ok: boolean | null; /** The number of entries of this organization. */ entries: { request: number; audit: number }; checkpoints: number; /** What is wrong; run `strongroom audit verify` for details. */ findings: readonly ({ what: string; count: number })[] };
+export type Member = { id: Id; name: string; email: string; role: Role; state: "invited" | "active"; created_at: Timestamp; updated_at: Timestamp };
+export type MemberCreate = { email: string; role: Role };
+export type MemberList = { data: readonly (Member)[]; pagination: Pagination };
+export type MemberUpdate = { role?: Role };
+/** Unique among the resources of one type in a vault; a deleted resource frees its name. */
+export type Name = string;
+/** What an access key restricted to names sees. */
+export type NamedResource = { id: Id; name: string };
+export type NamedSecret = { id: Id; name: string };
+export type Organization = { id: Id; name: string; plan: "free" | "pro" | "enterprise"; /** Requests per minute; null if unlimited. */ rate_limit: number | null; created_at: Timestamp; updated_at: Timestamp };
+export type OrganizationUpdate = { name?: Name; /** Only a signed-in owner can change it, not an API key. */ plan?: "free" | "pro" | "enterprise"; /** Requests per minute on the enterprise plan; 0 is unlimited. Only a signed-in owner can change it. */ enterprise_limit?: number };
+/** Parts that the caller may not see are empty. */
+export type Overview = { /** Vault requests in the last 24 hours, per hour. */ reads: readonly ({ at: Timestamp; success: number; failure: number })[]; busiest_vaults: readonly ({ id: Id; name: string; reads: number })[]; busiest_keys: readonly ({ id: Id; name: string; reads: number })[]; failed_addresses: readonly ({ ip_address: string; failures: number })[]; /** What expires in the next 90 days, soonest first, at most 50. */ expiring: readonly ({ id: Id; type: string; name: string; vault_id: Id | null; expires_at: Timestamp })[]; /** API keys and access keys unused for 90 days. */ unused_keys: readonly ({ id: Id; type: string; name: string; vault_id: Id | null; last_used_at: Timestamp | null })[]; webhooks: { total: number; failing: number; disabled: number }; counts: { vaults: number; secrets: number; keys: number; certificates: number }; plan: { name: "free" | "pro" | "enterprise"; limit: number | null; used: number } };
+export type Pagination = { total: number; page: number; limit: number };
+/** Gives access to the public key of one key, and nothing else. */
+export type PublicToken = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; key_id: Id; vault_id: Id };
+export type PublicTokenCreate = { key_id: Id; name?: Name; expiration_date?: string | null };
+export type PublicTokenList = { data: readonly (PublicToken)[]; pagination: Pagination };
+export type PublicTokenUpdate = { name?: Name; expiration_date?: string | null };
+export type RequestLog = { id: Id; created_at: Timestamp; success: boolean; resource_type: "vault"; ip_address: string; route: string; method: string; status: number; vault_id: Id | null; access_key_id: Id | null; requested: string; tool: string | null; user_agent: string; duration_ms: number; request_id: string; /** How many refusals, identical except for the time, the entry stands for; otherwise 1. */ count: number; receipt: string };
+export type RequestLogList = { data: readonly (RequestLog)[]; pagination: Pagination };
+/** What all types have in common. The other fields are in the collection of each type. */
+export type Resource = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "vault" | "secret" | "key" | "certificate"; /** Null for a vault. */ vault_id: Id | null; deleted_at: Timestamp | null };
+/** The body of the given type; without `type`, a vault is created. */
+export type ResourceCreate = { name: Name; description?: Description; tags?: Tags; type?: "vault" } | { vault_id: Id; name: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value: string; content_type?: string; tags?: Tags; enabled?: boolean; activation_date?: string | null; expiration_date?: string | null; type: "secret" } | { vault_id: Id; name: Name; generate?: KeySpecification; /** PKCS#8, PKCS#1, SEC1 or SPKI. */ pem?: string; /** The passphrase of the PEM, if it has one. */ passphrase?: string; activation_date?: string | null; expiration_date?: string | null; tags?: Tags; /** If false, the private key can never be revealed. */ exportable?: boolean; type: "key" } | { vault_id: Id; name: Name; /** The certificate and its chain in any order, with or without its private key. */ pem?: string; /** A PKCS#12 file in base64. */ pkcs12?: string; self_signed?: SelfSigned; passphrase?: string; /** The private key of the certificate, in the same vault. */ key_id?: Id; tags?: Tags; type: "certificate" };
+export type ResourceList = { data: readonly (Resource)[]; pagination: Pagination };
+/** The body of the resource’s own type. */
+export type ResourceUpdate = {  };
+/** A key with its PEM: PKCS#8, or SPKI if only the public key is stored. */
+export type RevealedKey = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; /** Whether the PEM contains a private or a public key. */ type: "private" | "public"; vault_id: Id; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; curve: string | null; activation_date: Timestamp | null; expiration_date: Timestamp | null; exportable: boolean; version: number; /** The public key, as SPKI. */ public_pem: string; pem: string };
+/** A secret with its value, or with the value of the requested version. */
+export type RevealedSecret = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "secret"; vault_id: Id; content_type: string; enabled: boolean; activation_date: Timestamp | null; expiration_date: Timestamp | null; version: number; value: string };
+export type Role = "owner" | "admin" | "editor" | "viewer" | "auditor";
+/** A secret without its value. */
+export type Secret = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "secret"; vault_id: Id; content_type: string; enabled: boolean; activation_date: Timestamp | null; expiration_date: Timestamp | null; version: number };
+export type SecretCreate = { vault_id: Id; name: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value: string; content_type?: string; tags?: Tags; enabled?: boolean; activation_date?: string | null; expiration_date?: string | null };
+export type SecretId = { id: Id; identity_id: Id; name: string; expiration_date: Timestamp | null; max_uses: number | null; uses: number; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp };
+export type SecretIdCreate = { identity_id: Id; name?: Name; /** In 30 days by default, and in a year at most. */ expiration_date?: string | null; max_uses?: number | null };
+export type SecretIdList = { data: readonly (SecretId)[]; pagination: Pagination };
+export type SecretIdUpdate = { name?: Name; /** In 30 days by default, and in a year at most. */ expiration_date?: string | null; max_uses?: number | null };
+export type SecretList = { data: readonly (Secret)[]; pagination: Pagination };
+export type SecretReveal = { version?: number };
+export type SecretRollback = { version: number };
+export type SecretUpdate = { name?: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value?: string; content_type?: string; tags?: Tags; enabled?: boolean; activation_date?: string | null; expiration_date?: string | null };
+export type SecretUpdateWithId = { name?: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value?: string; content_type?: string; tags?: Tags; enabled?: boolean; activation_date?: string | null; expiration_date?: string | null; id: Id };
+/** Each item is a body of `POST /v1/secrets`, or a body of `PUT /v1/secrets/{id}` plus the `id`. */
+export type SecretsWrite = { items: readonly (SecretCreate | SecretUpdateWithId)[] };
+/** Creates a certificate signed by the key that `key_id` names. */
+export type SelfSigned = { subject: string; sans?: readonly (string)[]; days?: number };
+export type SigningRequest = { pem: string };
+export type SigningRequestCreate = { subject: string; sans?: readonly (string)[] };
+/** At most 15. Names have up to 128 characters, values up to 256. */
+export type Tags = { readonly [name: string]: string };
+/** ISO 8601 in UTC, with milliseconds. */
+export type Timestamp = string;
+export type Vault = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "vault"; description: string };
+export type VaultCreate = { name: Name; description?: Description; tags?: Tags };
+export type VaultList = { data: readonly (Vault)[]; pagination: Pagination };
+/** The vault with its active secrets. */
+export type VaultRead = { id: Id; name: string; secrets: readonly (VaultReadSecret)[]; /** With `include=keys`. */ keys?: readonly (VaultReadKey | ExpiredResource)[]; /** With `include=certificates`. */ certificates?: readonly (VaultReadCertificate | ExpiredResource)[] };
+export type VaultReadCertificate = { id: Id; name: string; type: "x509"; expires_at: Timestamp; tags: Tags };
+export type VaultReadKey = { id: Id; name: string; type: "private" | "public"; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; activation_date: Timestamp | null; expiration_date: Timestamp | null; tags: Tags };
+/** With `secrets=names`, or to an access key for names only: the secrets carry no values. */
+export type VaultReadNames = { id: Id; name: string; secrets: readonly (NamedSecret)[]; keys?: readonly (VaultReadKey | NamedResource | ExpiredResource)[]; certificates?: readonly (VaultReadCertificate | NamedResource | ExpiredResource)[] };
+/** A secret with its value. */
+export type VaultReadSecret = { id: Id; name: string; value: string; content_type: string; tags: Tags };
+export type VaultUpdate = { name?: Name; description?: Description; tags?: Tags };
+export type Version = { version: number; created_at: Timestamp; created_by: string; content_type: string | null; current: boolean };
+export type VersionList = { data: readonly (Version)[]; pagination: Pagination };
+export type Webhook = { id: Id; /** Defaults to the host of the URL. */ name: string; url: string; events: readonly (string)[]; vault_ids: readonly (Id)[] | null; enabled: boolean; /** Why the service disabled the webhook; null if it did not. */ disabled_reason: "gone" | "failing" | null; created_at: Timestamp; updated_at: Timestamp };
+export type WebhookCreate = { url: string; events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.near_expiry" | "resource.expired" | "access_key.created" | "access_key.revoked" | "webhook.disabled")[]; /** Only events in these vaults are sent; null for all vaults. */ vault_ids?: readonly (Id)[] | null; name?: Name; enabled?: boolean };
+export type WebhookDelivery = { id: Id; webhook_id: Id; event: string; /** The `webhook-id` header; the same in every attempt. */ event_id: Id; resource_id: Id; vault_id: Id | null; state: "pending" | "delivered" | "dead"; attempts: readonly (DeliveryAttempt)[]; next_attempt_at: Timestamp | null; created_at: Timestamp; finished_at: Timestamp | null };
+export type WebhookDeliveryList = { data: readonly (WebhookDelivery)[]; pagination: Pagination };
+export type WebhookList = { data: readonly (Webhook)[]; pagination: Pagination };
+export type WebhookUpdate = { url?: string; events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.near_expiry" | "resource.expired" | "access_key.created" | "access_key.revoked" | "webhook.disabled")[]; /** Only events in these vaults are sent; null for all vaults. */ vault_ids?: readonly (Id)[] | null; name?: Name; enabled?: boolean };
+/** A webhook with its signing secret, which is shown once. */
+export type WebhookWithSecret = { id: Id; /** Defaults to the host of the URL. */ name: string; url: string; events: readonly (string)[]; vault_ids: readonly (Id)[] | null; enabled: boolean; /** Why the service disabled the webhook; null if it did not. */ disabled_reason: "gone" | "failing" | null; created_at: Timestamp; updated_at: Timestamp; /** The signing secret, returned only when it is created. */ secret: string };
+export type Whoami = { /** What the caller proved to be. */ kind: "api-key" | "member"; id: Id; name: string; organization: { id: Id; name: string }; /** Who is signed in; null for an API key that is nobody’s own. */ member: { id: Id; email: string } | null; role: "owner" | "admin" | "editor" | "viewer" | "auditor"; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; expiration_date: Timestamp | null };
+
+export interface Operations {
+  /** Get the health and version of the service. Requires no API key. */
+  getHealth: { asked: {  }; answered: Health };
+  /** List resources, newest first. Requires the permission `vaults:read` and `secrets:read` and `keys:read` and `certificates:read`. */
+  listResources: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; type?: "vault" | "secret" | "key" | "certificate" } }; answered: ResourceList };
+  /** Create a resource of any type. Requires the permission `vaults:write` or `secrets:write` or `keys:write` or `certificates:write`. */
+  createResource: { asked: { body: ResourceCreate }; answered: Resource };
+  /** Get a resource of any type. Requires the permission `vaults:read` and `secrets:read` and `keys:read` and `certificates:read`. */
+  getResource: { asked: { id: string }; answered: Resource };
+  /** Update a resource of any type; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `vaults:write` or `secrets:write` or `keys:write` or `certificates:write`. */
+  updateResource: { asked: { id: string; body: ResourceUpdate }; answered: Resource };
+  /** Delete a resource of any type; it can be restored for 30 days. Requires the permission `vaults:write` or `secrets:write` or `keys:write` or `certificates:write`. */
+  deleteResource: { asked: { id: string; query?: { /** Deletes permanently. Otherwise the resource can be restored for 30 days. */ purge?: "true" | "false" } }; answered: Deletion };
+  /** Restore a deleted resource from the trash. Requires the permission `vaults:write` or `secrets:write` or `keys:write` or `certificates:write`. */
+  restoreResource: { asked: { id: string }; answered: Resource };
+  /** List vaults, newest first. Requires the permission `vaults:read`. */
+  listVaults: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: VaultList };
+  /** Create a vault. Requires the permission `vaults:write`. */
+  createVault: { asked: { body: VaultCreate }; answered: Vault };
+  /** Get a vault. Requires the permission `vaults:read`. */
+  getVault: { asked: { id: string }; answered: Vault };
+  /** Update a vault; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `vaults:write`. */
+  updateVault: { asked: { id: string; body: VaultUpdate }; answered: Vault };
+  /** Delete a vault; it can be restored for 30 days. Requires the permission `vaults:write`. */
+  deleteVault: { asked: { id: string; query?: { /** Deletes permanently. Otherwise the resource can be restored for 30 days. */ purge?: "true" | "false" } }; answered: Deletion };
+  /** List secrets, newest first. Requires the permission `secrets:read`. */
+  listSecrets: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: SecretList };
+  /** Create a secret. Requires the permission `secrets:write`. */
+  createSecret: { asked: { body: SecretCreate }; answered: Secret };
+  /** Get a secret. Requires the permission `secrets:read`. */
+  getSecret: { asked: { id: string }; answered: Secret };
+  /** Update a secret; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `secrets:write`. */
+  updateSecret: { asked: { id: string; body: SecretUpdate }; answered: Secret };
+  /** Delete a secret; it can be restored for 30 days. Requires the permission `secrets:write`. */
+  deleteSecret: { asked: { id: string; query?: { /** Deletes permanently. Otherwise the resource can be restored for 30 days. */ purge?: "true" | "false" } }; answered: Deletion };
+  /** Create or update up to 100 secrets, each with its own outcome. Requires the permission `secrets:write`. */
+  writeSecrets: { asked: { body: SecretsWrite }; answered: BulkAnswer };
+  /** Reveal a secret’s value; recorded in the audit log before it is returned. Requires the permission `secrets:reveal`. */
+  revealSecret: { asked: { id: string; body?: SecretReveal }; answered: RevealedSecret };
+  /** List a secret’s versions, newest first. Requires the permission `secrets:read`. */
+  listSecretVersions: { asked: { id: string; query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number } }; answered: VersionList };
+  /** Roll back to an earlier version’s value, as a new version. Requires the permission `secrets:write`. */
+  rollbackSecret: { asked: { id: string; body: SecretRollback }; answered: Secret };
+  /** List keys, newest first. Requires the permission `keys:read`. */
+  listKeys: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: KeyList };
+  /** Create a key. Requires the permission `keys:write`. */
+  createKey: { asked: { body: KeyCreate }; answered: Key };
+  /** Get a key. Requires the permission `keys:read`. */
+  getKey: { asked: { id: string }; answered: Key };
+  /** Update a key; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `keys:write`. */
+  updateKey: { asked: { id: string; body: KeyUpdate }; answered: Key };
+  /** Delete a key; it can be restored for 30 days. Requires the permission `keys:write`. */
+  deleteKey: { asked: { id: string; query?: { /** Deletes permanently. Otherwise the resource can be restored for 30 days. */ purge?: "true" | "false" } }; answered: Deletion };
+  /** Reveal a key’s PEM; recorded in the audit log before it is returned. Requires the permission `keys:reveal`. */
+  revealKey: { asked: { id: string }; answered: RevealedKey };
+  /** Rotate a key: new key material, as a new version. Requires the permission `keys:write`. */
+  rotateKey: { asked: { id: string; body?: KeyRotation }; answered: Key };
+  /** List a key’s versions, newest first. Requires the permission `keys:read`. */
+  listKeyVersions: { asked: { id: string; query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number } }; answered: VersionList };
+  /** Create a certificate signing request with a stored key. Requires the permission `certificates:write` and `keys:read`. */
+  createSigningRequest: { asked: { id: string; body: SigningRequestCreate }; answered: SigningRequest };
+  /** List certificates, newest first. Requires the permission `certificates:read`. */
+  listCertificates: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: CertificateList };
+  /** Create a certificate. Requires the permission `certificates:write`. */
+  createCertificate: { asked: { body: CertificateCreate }; answered: Certificate };
+  /** Get a certificate. Requires the permission `certificates:read`. */
+  getCertificate: { asked: { id: string }; answered: Certificate };
+  /** Update a certificate; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `certificates:write`. */
+  updateCertificate: { asked: { id: string; body: CertificateUpdate }; answered: Certificate };
+  /** Delete a certificate; it can be restored for 30 days. Requires the permission `certificates:write`. */
+  deleteCertificate: { asked: { id: string; query?: { /** Deletes permanently. Otherwise the resource can be restored for 30 days. */ purge?: "true" | "false" } }; answered: Deletion };
+  /** List access keys, newest first. Requires the permission `access-keys:read`. */
+  listAccessKeys: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; identity_id?: Id } }; answered: AccessKeyList };
+  /** Create a vault access key. Requires the permission `access-keys:write` and `vaults:read`. */
+  createAccessKey: { asked: { body: AccessKeyCreate }; answered: CreatedAccessKey };
+  /** Get a vault access key. Requires the permission `access-keys:read`. */
+  getAccessKey: { asked: { id: string }; answered: AccessKey };
+  /** Update a vault access key; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `access-keys:write` and `vaults:read`. */
+  updateAccessKey: { asked: { id: string; body: AccessKeyUpdate }; answered: AccessKey };
+  /** Delete a vault access key. Requires the permission `access-keys:write`. */
+  deleteAccessKey: { asked: { id: string }; answered: Deletion };
+  /** List public tokens, newest first. Requires the permission `public-tokens:read`. */
+  listPublicTokens: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; key_id?: Id } }; answered: PublicTokenList };
+  /** Create a public token. Requires the permission `public-tokens:write` and `keys:read`. */
+  createPublicToken: { asked: { body: PublicTokenCreate }; answered: CreatedPublicToken };
+  /** Get a public token. Requires the permission `public-tokens:read`. */
+  getPublicToken: { asked: { id: string }; answered: PublicToken };
+  /** Update a public token; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `public-tokens:write` and `keys:read`. */
+  updatePublicToken: { asked: { id: string; body: PublicTokenUpdate }; answered: PublicToken };
+  /** Delete a public token. Requires the permission `public-tokens:write`. */
+  deletePublicToken: { asked: { id: string }; answered: Deletion };
+  /** List api keys, newest first. Requires the permission `api-keys:read`. */
+  listApiKeys: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string } }; answered: ApiKeyList };
+  /** Create an API key. Requires the permission `api-keys:write`. */
+  createApiKey: { asked: { body: ApiKeyCreate }; answered: CreatedApiKey };
+  /** Get an API key. Requires the permission `api-keys:read`. */
+  getApiKey: { asked: { id: string }; answered: ApiKey };
+  /** Update an API key; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `api-keys:write`. */
+  updateApiKey: { asked: { id: string; body: ApiKeyUpdate }; answered: ApiKey };
+  /** Delete an API key. Requires the permission `api-keys:write`. */
+  deleteApiKey: { asked: { id: string }; answered: Deletion };
+  /** List members, newest first. Requires the permission `members:read`. */
+  listMembers: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string } }; answered: MemberList };
+  /** Create a member. Requires the permission `members:write`. */
+  createMember: { asked: { body: MemberCreate }; answered: InvitedMember };
+  /** Get a member. Requires the permission `members:read`. */
+  getMember: { asked: { id: string }; answered: Member };
+  /** Update a member; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `members:write`. */
+  updateMember: { asked: { id: string; body: MemberUpdate }; answered: Member };
+  /** Delete a member. Requires the permission `members:write`. */
+  deleteMember: { asked: { id: string }; answered: Deletion };
+  /** Create a new invitation; the member is signed out and needs it to sign in again. Requires the permission `members:write`. */
+  renewInvitation: { asked: { id: string }; answered: InvitedMember };
+  /** Get who is calling: organization, member, role and expiry. Requires the permission `organization:read`. */
+  whoAmI: { asked: {  }; answered: Whoami };
+  /** Get the organization that the API key belongs to. Requires the permission `organization:read`. */
+  getOrganization: { asked: {  }; answered: Organization };
+  /** Rename the organization or change its plan. Requires the permission `organization:write`. */
+  updateOrganization: { asked: { body: OrganizationUpdate }; answered: Organization };
+  /** List identities, newest first. Requires the permission `identities:read`. */
+  listIdentities: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string } }; answered: IdentityList };
+  /** Create an identity. Requires the permission `identities:write` and `vaults:read`. */
+  createIdentity: { asked: { body: IdentityCreate }; answered: Identity };
+  /** Get an identity. Requires the permission `identities:read`. */
+  getIdentity: { asked: { id: string }; answered: Identity };
+  /** Update an identity; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `identities:write` and `vaults:read`. */
+  updateIdentity: { asked: { id: string; body: IdentityUpdate }; answered: Identity };
+  /** Delete an identity. Requires the permission `identities:write`. */
+  deleteIdentity: { asked: { id: string }; answered: Deletion };
+  /** List secret ids, newest first. Requires the permission `identities:read`. */
+  listSecretIds: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; identity_id?: Id } }; answered: SecretIdList };
+  /** Create a secret id of an identity. Requires the permission `identities:write` and `vaults:read`. */
+  createSecretId: { asked: { body: SecretIdCreate }; answered: CreatedSecretId };
+  /** Get a secret id of an identity. Requires the permission `identities:read`. */
+  getSecretId: { asked: { id: string }; answered: SecretId };
+  /** Update a secret id of an identity; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `identities:write` and `vaults:read`. */
+  updateSecretId: { asked: { id: string; body: SecretIdUpdate }; answered: SecretId };
+  /** Delete a secret id of an identity. Requires the permission `identities:write`. */
+  deleteSecretId: { asked: { id: string }; answered: Deletion };
+  /** List webhooks, newest first. Requires the permission `webhooks:read`. */
+  listWebhooks: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string } }; answered: WebhookList };
+  /** Create a webhook. Requires the permission `webhooks:write`. */
+  createWebhook: { asked: { body: WebhookCreate }; answered: WebhookWithSecret };
+  /** Get a webhook. Requires the permission `webhooks:read`. */
+  getWebhook: { asked: { id: string }; answered: Webhook };
+  /** Update a webhook; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `webhooks:write`. */
+  updateWebhook: { asked: { id: string; body: WebhookUpdate }; answered: Webhook };
+  /** Delete a webhook. Requires the permission `webhooks:write`. */
+  deleteWebhook: { asked: { id: string }; answered: Deletion };
+  /** Send a test event to a webhook. Requires the permission `webhooks:write`. */
+  testWebhook: { asked: { id: string }; answered: WebhookDelivery };
+  /** Create a new signing secret for a webhook; the old one also signs for a day. Requires the permission `webhooks:write`. */
+  rotateWebhookSecret: { asked: { id: string }; answered: WebhookWithSecret };
+  /** List webhook deliveries, newest first. Requires the permission `webhooks:read`. */
+  listWebhookDeliveries: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; webhook_id?: Id; event?: "resource.created" | "resource.updated" | "resource.deleted" | "resource.near_expiry" | "resource.expired" | "access_key.created" | "access_key.revoked" | "webhook.disabled" | "webhook.test"; state?: "pending" | "delivered" | "dead" } }; answered: WebhookDeliveryList };
+  /** Get one delivery with its attempts. Requires the permission `webhooks:read`. */
+  getWebhookDelivery: { asked: { id: string }; answered: WebhookDelivery };
+  /** Redeliver an event under the same id. Requires the permission `webhooks:write`. */
+  redeliverEvent: { asked: { id: string }; answered: WebhookDelivery };
+  /** List vault requests, newest first. Requires the permission `logs:read`. */
+  listRequestLogs: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; vault_id?: Id; access_key_id?: Id; status?: number; ip_address?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string } }; answered: RequestLogList };
+  /** Export vault requests as a stream of JSON Lines or CSV. Requires the permission `logs:read`. */
+  exportRequestLogs: { asked: { query?: { vault_id?: Id; access_key_id?: Id; status?: number; ip_address?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
+  /** Get one entry of the request log. Requires the permission `logs:read`. */
+  getRequestLog: { asked: { id: string }; answered: RequestLog };
+  /** List changes, reveals and refusals, newest first. Requires the permission `logs:read`. */
+  listAuditLogs: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; action?: string; subject_id?: Id; /** At or after this time. */ from?: string; /** Before this time. */ to?: string } }; answered: AuditLogList };
+  /** Export changes, reveals and refusals as a stream of JSON Lines or CSV. Requires the permission `logs:read`. */
+  exportAuditLogs: { asked: { query?: { action?: string; subject_id?: Id; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
+  /** Verify that no log entry was edited, removed or cut off. Requires the permission `logs:read`. */
+  verifyLogs: { asked: {  }; answered: LogVerification };
+  /** Get one entry of the audit log. Requires the permission `logs:read`. */
+  getAuditLog: { asked: { id: string }; answered: AuditLog };
+  /** Get an overview of reads, expiring resources and unused keys. Requires the permission `organization:read`. */
+  getOverview: { asked: {  }; answered: Overview };
+  /** Get the version, database engine, root key provider and log public key. Requires the permission `organization:read`. */
+  getAbout: { asked: {  }; answered: About };
+}
+
+export const operations = {
+  getHealth: 'GET /v1/health',
+  listResources: 'GET /v1/resources',
+  createResource: 'POST /v1/resources',
+  getResource: 'GET /v1/resources/{id}',
+  updateResource: 'PUT /v1/resources/{id}',
+  deleteResource: 'DELETE /v1/resources/{id}',
+  restoreResource: 'POST /v1/resources/{id}/restore',
+  listVaults: 'GET /v1/vaults',
+  createVault: 'POST /v1/vaults',
+  getVault: 'GET /v1/vaults/{id}',
+  updateVault: 'PUT /v1/vaults/{id}',
+  deleteVault: 'DELETE /v1/vaults/{id}',
+  listSecrets: 'GET /v1/secrets',
+  createSecret: 'POST /v1/secrets',
+  getSecret: 'GET /v1/secrets/{id}',
+  updateSecret: 'PUT /v1/secrets/{id}',
+  deleteSecret: 'DELETE /v1/secrets/{id}',
+  writeSecrets: 'POST /v1/secrets/bulk',
+  revealSecret: 'POST /v1/secrets/{id}/reveal',
+  listSecretVersions: 'GET /v1/secrets/{id}/versions',
+  rollbackSecret: 'POST /v1/secrets/{id}/rollback',
+  listKeys: 'GET /v1/keys',
+  createKey: 'POST /v1/keys',
+  getKey: 'GET /v1/keys/{id}',
+  updateKey: 'PUT /v1/keys/{id}',
+  deleteKey: 'DELETE /v1/keys/{id}',
+  revealKey: 'POST /v1/keys/{id}/reveal',
+  rotateKey: 'POST /v1/keys/{id}/rotate',
+  listKeyVersions: 'GET /v1/keys/{id}/versions',
+  createSigningRequest: 'POST /v1/keys/{id}/signing-request',
+  listCertificates: 'GET /v1/certificates',
+  createCertificate: 'POST /v1/certificates',
+  getCertificate: 'GET /v1/certificates/{id}',
+  updateCertificate: 'PUT /v1/certificates/{id}',
+  deleteCertificate: 'DELETE /v1/certificates/{id}',
+  listAccessKeys: 'GET /v1/access-keys',
+  createAccessKey: 'POST /v1/access-keys',
+  getAccessKey: 'GET /v1/access-keys/{id}',
+  updateAccessKey: 'PUT /v1/access-keys/{id}',
+  deleteAccessKey: 'DELETE /v1/access-keys/{id}',
+  listPublicTokens: 'GET /v1/public-tokens',
+  createPublicToken: 'POST /v1/public-tokens',
+  getPublicToken: 'GET /v1/public-tokens/{id}',
+  updatePublicToken: 'PUT /v1/public-tokens/{id}',
+  deletePublicToken: 'DELETE /v1/public-tokens/{id}',
+  listApiKeys: 'GET /v1/api-keys',
+  createApiKey: 'POST /v1/api-keys',
+  getApiKey: 'GET /v1/api-keys/{id}',
+  updateApiKey: 'PUT /v1/api-keys/{id}',
+  deleteApiKey: 'DELETE /v1/api-keys/{id}',
+  listMembers: 'GET /v1/members',
+  createMember: 'POST /v1/members',
+  getMember: 'GET /v1/members/{id}',
+  updateMember: 'PUT /v1/members/{id}',
+  deleteMember: 'DELETE /v1/members/{id}',
+  renewInvitation: 'POST /v1/members/{id}/invitation',
+  whoAmI: 'GET /v1/whoami',
+  getOrganization: 'GET /v1/organization',
+  updateOrganization: 'PUT /v1/organization',
+  listIdentities: 'GET /v1/identities',
+  createIdentity: 'POST /v1/identities',
+  getIdentity: 'GET /v1/identities/{id}',
+  updateIdentity: 'PUT /v1/identities/{id}',
+  deleteIdentity: 'DELETE /v1/identities/{id}',
+  listSecretIds: 'GET /v1/secret-ids',
+  createSecretId: 'POST /v1/secret-ids',
+  getSecretId: 'GET /v1/secret-ids/{id}',
+  updateSecretId: 'PUT /v1/secret-ids/{id}',
+  deleteSecretId: 'DELETE /v1/secret-ids/{id}',
+  listWebhooks: 'GET /v1/webhooks',
+  createWebhook: 'POST /v1/webhooks',
+  getWebhook: 'GET /v1/webhooks/{id}',
+  updateWebhook: 'PUT /v1/webhooks/{id}',
+  deleteWebhook: 'DELETE /v1/webhooks/{id}',
+  testWebhook: 'POST /v1/webhooks/{id}/test',
+  rotateWebhookSecret: 'POST /v1/webhooks/{id}/rotate-secret',
+  listWebhookDeliveries: 'GET /v1/webhook-deliveries',
+  getWebhookDelivery: 'GET /v1/webhook-deliveries/{id}',
+  redeliverEvent: 'POST /v1/webhook-deliveries/{id}/redeliver',
+  listRequestLogs: 'GET /v1/request-logs',
+  exportRequestLogs: 'GET /v1/request-logs/export',
+  getRequestLog: 'GET /v1/request-logs/{id}',
+  listAuditLogs: 'GET /v1/audit-logs',
+  exportAuditLogs: 'GET /v1/audit-logs/export',
+  verifyLogs: 'GET /v1/audit-logs/verification',
+  getAuditLog: 'GET /v1/audit-logs/{id}',
+  getOverview: 'GET /v1/overview',
+  getAbout: 'GET /v1/about',
+} as const;

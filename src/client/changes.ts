@@ -1,0 +1,49 @@
+/** Who is told that values have changed: listeners first, then what is built from the values. Nothing they throw gets out. */
+import { callSafely } from './callback.ts';
+import { DerivedObject, type DerivedParts } from './derived.ts';
+import { asError, type StrongroomError } from './errors.ts';
+
+export class Changes {
+  readonly #onError: (error: StrongroomError) => void;
+  readonly #listeners = new Set<{ readonly name: string; readonly run: () => unknown }>();
+  readonly #derived = new Set<DerivedObject<unknown>>();
+
+  constructor(onError: (error: StrongroomError) => void) {
+    this.#onError = onError;
+  }
+
+  /** Returns what takes the listener away again. */
+  listen(name: string, run: () => unknown): () => void {
+    const listener = { name, run };
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async derive<T>(parts: Omit<DerivedParts<T>, 'onFailure'>): Promise<DerivedObject<T>> {
+    const derived = new DerivedObject<T>({ ...parts, onFailure: this.#failed });
+    // Known before it is built: a change that comes meanwhile must not be missed.
+    this.#derived.add(derived as DerivedObject<unknown>);
+    try {
+      await derived.build();
+    } catch (error) {
+      this.#derived.delete(derived as DerivedObject<unknown>);
+      throw error;
+    }
+    return derived;
+  }
+
+  async tell(changed: readonly string[]): Promise<void> {
+    for (const { name, run } of [...this.#listeners]) {
+      if (changed.includes(name)) callSafely(run, this.#failed);
+    }
+    for (const derived of this.#derived) await derived.keepUp(changed);
+  }
+
+  async close(): Promise<void> {
+    this.#listeners.clear();
+    for (const derived of this.#derived) await derived.close();
+    this.#derived.clear();
+  }
+
+  readonly #failed = (error: unknown): void => this.#onError(asError(error));
+}

@@ -1,0 +1,19 @@
+/**
+ * `strongroom/client`: reads a vault, keeps a program's secrets up to date, and calls the general API. No dependency,
+ * and nothing of the service; it runs wherever there are `fetch` and WebCrypto.
+ */
+export { type Admin, admin, each } from './admin.ts';
+export type { VaultRead, VaultReadNames, VaultReadSecret } from './api.ts';
+export type { CacheStorage } from './cache.ts';
+export type { Clock } from './clock.ts';
+export type { Derived } from './derived.ts';
+export { type ErrorCode, StrongroomError } from './errors.ts';
+export { type FakeStore, fake } from './fake.ts';
+export { file } from './file-cache.ts';
+export type { Schemas } from './held-values.ts';
+export { type OpenOptions, open } from './open.ts';
+export type { ConnectionOptions, Fetch, Receipt } from './request.ts';
+export { Secret } from './secret.ts';
+export { type OutputOf, type StandardSchema, text } from './standard-schema.ts';
+export type { Status, Store } from './store.ts';
+export { type ReadOptions, type Vault, type VaultOptions, vault } from './vault.ts';

@@ -1,0 +1,225 @@
+/**
+ * One authenticated request. The credential goes to the address that was given and nowhere else: no redirect is
+ * followed, and plain HTTP is refused for any other machine.
+ */
+import { type Clock, systemClock } from './clock.ts';
+import { codeOf, StrongroomError } from './errors.ts';
+
+/** As much of `fetch` as is used, so that the types need neither the DOM's nor Node's. */
+export type Fetch = (
+  url: string,
+  init: {
+    method: string;
+    headers: Record<string, string>;
+    body?: string;
+    redirect: 'manual';
+    // biome-ignore lint/suspicious/noExplicitAny: an AbortSignal, which every runtime declares in its own way
+    signal: any;
+  },
+) => Promise<FetchAnswer>;
+
+export interface FetchAnswer {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}
+
+/** The proof that a read was recorded before it was answered. Keep it to check the request log with later. */
+export interface Receipt {
+  readonly receipt: string;
+  readonly requestId: string;
+  readonly status: number;
+  /** Milliseconds since 1970, by this machine's clock. */
+  readonly at: number;
+}
+
+export interface ConnectionOptions {
+  /** Where the service is, such as `https://vault.example.com`. */
+  readonly url: string;
+  readonly key: string;
+  /** How long to wait for an answer. 10 by default. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Allows `http:` to another machine, where something else encrypts the way. */
+  readonly insecureHttp?: boolean | undefined;
+  readonly fetch?: Fetch | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export interface Connection {
+  readonly url: string;
+  readonly key: string;
+  readonly timeout: number;
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  readonly onReceipt: ((receipt: Receipt) => void) | undefined;
+  /** Ends what is under way. */
+  readonly closing: Closing;
+}
+
+/** As much of an `AbortController` as is used. */
+interface Closing {
+  abort(): void;
+  readonly signal: {
+    readonly aborted: boolean;
+    addEventListener(type: 'abort', listener: () => void): void;
+    removeEventListener(type: 'abort', listener: () => void): void;
+  };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly etag: string | null;
+  readonly type: string;
+  readonly text: string;
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly etag?: string | null;
+}
+
+const loopback = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
+
+export function connect(
+  options: ConnectionOptions & { readonly onReceipt?: ((receipt: Receipt) => void) | undefined },
+): Connection {
+  return {
+    url: addressOf(options),
+    key: keyOf(options.key),
+    timeout: positive('timeoutSeconds', options.timeoutSeconds ?? 10) * 1000,
+    fetch: options.fetch ?? ((url, init) => fetch(url, init)),
+    clock: options.clock ?? systemClock,
+    onReceipt: options.onReceipt,
+    closing: new AbortController(),
+  };
+}
+
+/** None of these messages repeats the address: it may contain a password. */
+function addressOf({ url, insecureHttp = false }: ConnectionOptions): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol))
+    throw wrong('url must be an http or https address');
+  if (parsed.username !== '' || parsed.password !== '')
+    throw wrong('url can’t contain a user name or password');
+  if (parsed.protocol === 'http:' && !loopback.test(parsed.hostname) && !insecureHttp) {
+    throw wrong('url must be https, except on this machine; insecureHttp: true allows it');
+  }
+  return parsed.origin + parsed.pathname.replace(/\/+$/, '');
+}
+
+/** A runtime that refuses a header repeats it in its error, so it never gets to see a bad one. */
+function keyOf(key: string): string {
+  const trimmed = typeof key === 'string' ? key.trim() : '';
+  if (!/^[\x21-\x7e]+$/.test(trimmed)) throw wrong('key must be an access key or an API key');
+  return trimmed;
+}
+
+export function wrong(message: string): StrongroomError {
+  return new StrongroomError('INVALID_OPTIONS', `${message}.`);
+}
+
+export function positive(name: string, value: number): number {
+  if (!(value > 0)) throw wrong(`${name} must be a number above 0`);
+  return value;
+}
+
+/** Succeeds with 200 and, where an ETag was sent, 304. */
+export async function send(connection: Connection, path: string, asked: Asked = {}): Promise<Answer> {
+  const { status, headers, text } = await exchanged(connection, path, asked);
+  const receipt = headers.get('strongroom-receipt');
+  if (receipt !== null) {
+    const requestId = headers.get('x-request-id') ?? '';
+    connection.onReceipt?.({ receipt, requestId, status, at: connection.clock.now() });
+  }
+  if (status !== 200 && !(status === 304 && asked.etag))
+    throw failure(status, headers, text, connection.clock);
+  return { status, etag: headers.get('etag'), type: headers.get('content-type') ?? '', text };
+}
+
+async function exchanged(
+  { url, key, fetch, timeout, clock, closing }: Connection,
+  path: string,
+  asked: Asked,
+) {
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  const cancelTimer = clock.after(timeout, end, true);
+  closing.signal.addEventListener('abort', end);
+  try {
+    if (closing.signal.aborted) end();
+    const answer = await fetch(url + path, { ...initOf(key, asked), signal: ending.signal });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  } catch (cause) {
+    if (closing.signal.aborted) throw new StrongroomError('UNREACHABLE', 'The store is closed.');
+    const reason = ending.signal.aborted ? 'did not answer in time' : 'can’t be reached';
+    throw new StrongroomError('UNREACHABLE', `The vault ${reason}.`, { cause });
+  } finally {
+    cancelTimer();
+    closing.signal.removeEventListener('abort', end);
+  }
+}
+
+function initOf(key: string, { method = 'GET', body, etag }: Asked) {
+  const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' };
+  if (etag) headers['if-none-match'] = etag;
+  if (body === undefined) return { method, headers, redirect: 'manual' } as const;
+  headers['content-type'] = 'application/json';
+  return { method, headers, body: JSON.stringify(body), redirect: 'manual' } as const;
+}
+
+function failure(
+  status: number,
+  headers: FetchAnswer['headers'],
+  text: string,
+  clock: Clock,
+): StrongroomError {
+  const said = saidIn(text);
+  const isRedirect = status === 0 || (status >= 300 && status < 400);
+  const message = isRedirect
+    ? 'The address answers with a redirect; use the one that it leads to.'
+    : said.message;
+  const code = said.code === 'CONFLICT' ? 'CONFLICT' : codeOf(status);
+  return new StrongroomError(code, message ?? `The vault answered with status ${status}.`, {
+    status,
+    retryAfterSeconds: retryAfter(headers.get('retry-after'), clock.now()),
+  });
+}
+
+/** The service's own words, in the shapes that it uses. Anything else may be anybody's page, and is not repeated. */
+function saidIn(text: string): { readonly code?: unknown; readonly message?: string } {
+  try {
+    const body = JSON.parse(text);
+    const { code, message, details } = body.error ?? body;
+    if (typeof message !== 'string') return {};
+    const why = [details?.field, details?.reason].filter(part => typeof part === 'string' && part !== '');
+    return { code, message: printable(why.length === 0 ? message : `${message}: ${why.join(' ')}`) };
+  } catch {
+    return {};
+  }
+}
+
+function printable(text: string): string {
+  return text.replaceAll(/\p{C}/gu, ' ').slice(0, 300);
+}
+
+/** Seconds or a date; an hour at most, so that a wrong one doesn't silence us for good. */
+function retryAfter(header: string | null, now: number): number | null {
+  if (header === null) return null;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000;
+  return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 0), 3600);
+}
+
+/** An id as a part of a path: never empty, and never a step up, which would ask for something else. */
+export function segment(id: string): string {
+  if (/^\.{0,2}$/.test(id)) throw wrong('The id is required');
+  return encodeURIComponent(id);
+}
+
+export function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StrongroomError('INVALID_ANSWER', 'The answer is not JSON.');
+  }
+}

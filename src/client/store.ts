@@ -1,0 +1,125 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/**
+ * The declared secrets of a vault, as an object that has one property for each. Reading one is immediate: what is
+ * there is kept up to date in the background.
+ */
+import type { Changes } from './changes.ts';
+import type { Clock } from './clock.ts';
+import type { Derived } from './derived.ts';
+import type { StrongroomError } from './errors.ts';
+import type { HeldValues, Schemas } from './held-values.ts';
+import { Secret } from './secret.ts';
+import type { OutputOf } from './standard-schema.ts';
+
+export interface Status {
+  /** When the vault last confirmed the values. */
+  readonly confirmedAt: Date | null;
+  /** The store started from its cache, and has not reached the vault since. */
+  readonly fromCache: boolean;
+  /** Why the latest exchange failed; null where it did not. */
+  readonly lastError: StrongroomError | null;
+}
+
+export interface StoreMethods<S extends Schemas> {
+  /** The same as the property; for names that are methods of the store too. */
+  get<N extends keyof S & string>(name: N): Secret<OutputOf<S[N]>>;
+  /** Calls a function each time the value changes, and returns what ends that. */
+  onChange<N extends keyof S & string>(
+    name: N,
+    listener: (secret: Secret<OutputOf<S[N]>>) => unknown,
+  ): () => void;
+  /** Builds something from values, builds it anew when one of them changes, and then disposes of the old one. */
+  derived<const N extends readonly (keyof S & string)[], T>(
+    names: N,
+    build: (...values: ValuesOf<S, N>) => T | Promise<T>,
+    dispose?: (old: T) => unknown,
+  ): Promise<Derived<T>>;
+  /** Asks the vault now. Joins a request that is under way. */
+  refresh(): Promise<void>;
+  status(): Status;
+  /** Ends the polling, and disposes of what was derived. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+type ValuesOf<S extends Schemas, N extends readonly (keyof S)[]> = {
+  readonly [I in keyof N]: OutputOf<S[N[I]]>;
+};
+
+/** A property of these names would hide a method, or make the store something that `await` calls. */
+type Reserved = keyof StoreMethods<Schemas> | keyof typeof Object.prototype | 'then';
+
+export type Store<S extends Schemas> = StoreMethods<S> & {
+  readonly [N in Exclude<keyof S & string, Reserved>]: Secret<OutputOf<S[N]>>;
+};
+
+/** Where values come from, as far as the store minds. */
+export interface Source {
+  refresh(): Promise<void>;
+  status(): Status;
+  close(): Promise<void>;
+}
+
+export interface StoreParts {
+  readonly values: HeldValues;
+  readonly changes: Changes;
+  readonly clock: Clock;
+  readonly source: Source;
+}
+
+class SecretsStore {
+  readonly #parts: StoreParts;
+  readonly #secrets: ReadonlyMap<string, Secret<never>>;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    const { values, clock } = parts;
+    const secretOf = (name: string) => new Secret(name, () => values.read(name, clock.now()) as never);
+    this.#secrets = new Map(values.names.map(name => [name, secretOf(name)]));
+    for (const [name, value] of this.#secrets) {
+      if (!(name in this) && name !== 'then') Object.defineProperty(this, name, { value, enumerable: true });
+    }
+  }
+
+  get(name: string): Secret<never> {
+    const secret = this.#secrets.get(name);
+    if (secret === undefined) throw new TypeError('The secret is not declared.');
+    return secret;
+  }
+
+  onChange(name: string, listener: (secret: Secret<never>) => unknown): () => void {
+    const secret = this.get(name);
+    return this.#parts.changes.listen(name, () => listener(secret));
+  }
+
+  async derived<T>(
+    names: readonly string[],
+    build: (...values: never[]) => T | Promise<T>,
+    dispose: (old: T) => unknown = () => {},
+  ): Promise<Derived<T>> {
+    const secrets = names.map(name => this.get(name));
+    const buildNow = () => build(...secrets.map(secret => secret.reveal()));
+    return this.#parts.changes.derive({ names, build: buildNow, dispose });
+  }
+
+  refresh(): Promise<void> {
+    return this.#parts.source.refresh();
+  }
+
+  status(): Status {
+    return this.#parts.source.status();
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.source.close();
+    await this.#parts.changes.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+export function storeOf<S extends Schemas>(parts: StoreParts): Store<S> {
+  return new SecretsStore(parts) as unknown as Store<S>;
+}

@@ -1,0 +1,105 @@
+/** Signing a command line in by a person at a browser, on the wire: the device authorization of RFC 8628. */
+import { z } from 'zod';
+import { apiKey, createdApiKey } from './access.ts';
+import { roleNames } from './names.ts';
+import { count, line, oneOf, timestamp } from './text.ts';
+
+/** In seconds: a working day, and a month. */
+export const defaultLife = 12 * 3_600;
+export const longestLife = 30 * 24 * 3_600;
+
+const exampleCode = 'WDJB-MJHT';
+
+/** Case and punctuation don’t matter: it is read from one screen and typed at another. */
+const userCode = z
+  .string({ error: 'must be a string' })
+  .max(32, { error: 'must be at most 32 characters' })
+  .transform(text => text.toUpperCase().replace(/[^A-Z]/g, ''))
+  .meta({ example: exampleCode });
+const token = z.string({ error: 'must be a string' }).max(256, { error: 'must be at most 256 characters' });
+
+export const deviceLoginBody = z
+  .strictObject({
+    client: line(1, 64).optional().meta({ description: 'The program that asks, as it calls itself.' }),
+    host: line(1, 64).optional().meta({ description: 'The machine that it runs on, as it calls itself.' }),
+  })
+  .meta({ id: 'DeviceLoginCreate', example: { client: 'strongroom/1.0.0', host: 'laptop' } });
+export type DeviceLoginBody = z.output<typeof deviceLoginBody>;
+
+export const deviceLogin = z
+  .object({
+    device_code: z.string().meta({ description: 'The secret of the program that asks.' }),
+    user_code: z.string().meta({ description: 'What the person enters.' }),
+    verification_uri: z.string(),
+    verification_uri_complete: z.string().meta({ description: 'The same with the code, after the `#`.' }),
+    expires_in: z.int().meta({ description: 'In seconds.' }),
+    interval: z.int().meta({ description: 'The least number of seconds between two polls.' }),
+  })
+  .meta({
+    id: 'DeviceLogin',
+    example: {
+      device_code: 'sr_device_…',
+      user_code: exampleCode,
+      verification_uri: 'https://vault.example.com/device',
+      verification_uri_complete: `https://vault.example.com/device#${exampleCode}`,
+      expires_in: 600,
+      interval: 2,
+    },
+  });
+export type DeviceLogin = z.output<typeof deviceLogin>;
+
+export const deviceCodeBody = z
+  .strictObject({ device_code: token })
+  .meta({ id: 'DeviceCode', example: { device_code: 'sr_device_…' } });
+
+export const deviceToken = z
+  .object({
+    status: z.enum(['pending', 'slow_down', 'denied', 'expired', 'approved']),
+    interval: z.int(),
+    api_key: createdApiKey.nullable().meta({ description: 'Only if `status` is `approved`, and only once.' }),
+  })
+  .meta({ id: 'DeviceToken', example: { status: 'pending', interval: 2, api_key: null } });
+export type DeviceToken = z.output<typeof deviceToken>;
+
+export const userCodeBody = z
+  .strictObject({ user_code: userCode })
+  .meta({ id: 'UserCode', example: { user_code: exampleCode } });
+
+/** What the person is shown before they decide. */
+export const deviceRequest = z
+  .object({
+    client: z.string().meta({ description: 'As the asking program says; not verified.' }),
+    host: z.string().meta({ description: 'As the asking program says; not verified.' }),
+    ip_address: z.string(),
+    created_at: timestamp,
+    expires_at: timestamp,
+    roles: z.array(z.enum(roleNames)).meta({ description: 'What the person can give.' }),
+  })
+  .meta({
+    id: 'DeviceRequest',
+    example: {
+      client: 'strongroom/1.0.0',
+      host: 'laptop',
+      ip_address: '203.0.113.7',
+      created_at: '2026-11-15T09:30:00.000Z',
+      expires_at: '2026-11-15T09:40:00.000Z',
+      roles: ['editor', 'viewer'],
+    },
+  });
+export type DeviceRequest = z.output<typeof deviceRequest>;
+
+export const approvalBody = z
+  .strictObject({
+    user_code: userCode,
+    role: oneOf(roleNames),
+    expires_in: count(60, longestLife)
+      .optional()
+      .meta({ description: `In seconds; ${defaultLife} if omitted.` }),
+  })
+  .meta({ id: 'DeviceApproval', example: { user_code: exampleCode, role: 'viewer', expires_in: 3_600 } });
+export type ApprovalBody = z.output<typeof approvalBody>;
+
+export const loginKeyBody = z
+  .strictObject({ token })
+  .meta({ id: 'LoginKeyToken', example: { token: 'sr_api_…' } });
+export const loginKeyList = z.object({ data: z.array(apiKey) }).meta({ id: 'LoginKeyList' });

@@ -1,0 +1,86 @@
+/** What a webhook is sent, by kind: which record, and what happened to it; never what is in it. */
+import { z } from 'zod';
+import { disabledReasons, type EventKind, resourceTypes, type testKind } from './names.ts';
+import { exampleTimes, exampleVaultId } from './resource-fields.ts';
+import { exampleId, id, timestamp } from './text.ts';
+
+const resource = {
+  id,
+  type: z.enum(resourceTypes),
+  name: z.string(),
+  vault_id: id.meta({ description: 'For a vault, its own id.' }),
+  version: z.int().optional().meta({ description: 'Not for a vault.' }),
+};
+const expiring = { ...resource, expiration_date: timestamp };
+const accessKey = { id, type: z.literal('access_key'), name: z.string(), vault_id: id };
+const webhook = { id, type: z.literal('webhook'), name: z.string(), vault_id: z.null() };
+
+const exampleResource = {
+  id: exampleId,
+  type: 'secret',
+  name: 'DATABASE_URL',
+  vault_id: exampleVaultId,
+  version: 4,
+};
+const exampleExpiring = { ...exampleResource, expiration_date: '2027-01-31T00:00:00.000Z' };
+const exampleAccessKey = {
+  id: exampleId,
+  type: 'access_key',
+  name: 'web server',
+  vault_id: exampleVaultId,
+};
+const exampleWebhook = { id: exampleId, type: 'webhook', name: 'example.com', vault_id: null };
+
+export interface WebhookEvent {
+  /** In a sentence: when it is sent. */
+  readonly when: string;
+  readonly payload: z.ZodType;
+}
+
+/** Every kind has its line, or this does not compile. */
+export const webhookEvents: Readonly<Record<EventKind | typeof testKind, WebhookEvent>> = {
+  'resource.created': event('resource.created', 'A resource was created', resource, exampleResource),
+  'resource.updated': event(
+    'resource.updated',
+    'A resource was updated, got a new version, or was restored from the trash',
+    resource,
+    exampleResource,
+  ),
+  'resource.deleted': event('resource.deleted', 'A resource was deleted', resource, exampleResource),
+  'resource.near_expiry': event(
+    'resource.near_expiry',
+    'A resource expires in 30, 7 or 1 days',
+    expiring,
+    exampleExpiring,
+  ),
+  'resource.expired': event('resource.expired', 'A resource has expired', expiring, exampleExpiring),
+  'access_key.created': event(
+    'access_key.created',
+    'A vault access key was created',
+    accessKey,
+    exampleAccessKey,
+  ),
+  'access_key.revoked': event(
+    'access_key.revoked',
+    'A vault access key was revoked',
+    accessKey,
+    exampleAccessKey,
+  ),
+  'webhook.disabled': event(
+    'webhook.disabled',
+    'The service disabled a webhook',
+    { ...webhook, reason: z.enum(disabledReasons) },
+    { ...exampleWebhook, reason: 'failing' },
+  ),
+  'webhook.test': event('webhook.test', 'Somebody asked for a test', webhook, exampleWebhook),
+};
+
+/** `resource.near_expiry` becomes `ResourceNearExpiryEvent`. */
+function event(kind: string, when: string, data: z.ZodRawShape, example: object): WebhookEvent {
+  const name = kind.replace(/(?:^|[._])(.)/g, (_, letter: string) => letter.toUpperCase());
+  const payload = z.object({ type: z.literal(kind), timestamp, data: z.object(data) }).meta({
+    id: `${name}Event`,
+    example: { type: kind, timestamp: exampleTimes.created_at, data: example },
+  });
+  return { when, payload };
+}

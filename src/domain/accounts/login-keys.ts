@@ -1,0 +1,155 @@
+/**
+ * API keys by which a member is signed in at a command line. One is an API key like any other, listed and revoked where
+ * those are; but it is its member’s own: they see and end it whatever their role, and it ends when they are removed or
+ * reset, when they change how they prove who they are, and when their role no longer includes what it was given.
+ */
+import type { Origin } from '../../access/caller.ts';
+import { unstored } from '../../access/caller.ts';
+import type { Role } from '../../access/policy.ts';
+import { mintToken } from '../../access/token.ts';
+import type { ApiKey, CreatedApiKey } from '../../contract/access.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import type { Statement } from '../../store/engine.ts';
+import {
+  type Authenticator,
+  credentialKinds,
+  isOf,
+  isUsable,
+  type Login,
+  type Narrowing,
+} from '../credentials/authentication.ts';
+import { newFields, presentApiKey } from '../credentials/credential-records.ts';
+import { retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { SubjectChange } from '../kernel/subjects.ts';
+import type { SignedInAs } from './dashboard-sessions.ts';
+import { callerOf, type People, type Person } from './people.ts';
+
+export interface NewLoginKey {
+  readonly id: string;
+  readonly name: string;
+  readonly login: Login;
+  readonly role: Role;
+  readonly until: number;
+}
+
+export interface LoginKeys {
+  /** Null where the member could not give it any more. */
+  create(wanted: NewLoginKey, origin: Origin, related: readonly Statement[]): Promise<CreatedApiKey | null>;
+  /** Those of the person that still work. */
+  list(as: SignedInAs): Promise<ApiKey[]>;
+  revoke(as: SignedInAs, id: string): Promise<void>;
+  /** By whoever has the key itself. */
+  revokeItself(token: string, origin: Origin): Promise<void>;
+}
+
+export interface LoginKeyParts extends Parts {
+  readonly people: People;
+  readonly authenticate: Authenticator;
+}
+
+const kind = credentialKinds.api;
+/** The oldest give way to a new one. */
+const mostKeys = 20;
+
+export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
+  const { store, keyring, stamps, guard, people, authenticate, now } = parts;
+
+  async function all({ member }: Person): Promise<CredentialRow[]> {
+    const rows = await store.credentials.createdBy(member.organization_id, kind, member.id);
+    return rows.map(stamps.credential.believe).filter(row => loginIn(row)?.member_id === member.id);
+  }
+
+  function works(row: CredentialRow, person: Person): boolean {
+    const given = { role: row.role as Role, scopes: null, vaultIds: null, until: row.expiration_date };
+    return isUsable(row, now()) && isOf(loginIn(row)!, person, given);
+  }
+
+  function revoked(before: CredentialRow) {
+    const row = stamps.credential.revise(before, { revoked_at: now() }, now());
+    return {
+      subject: { ...subjectOf(row), verb: 'api-key.revoked' },
+      statement: store.credentials.update(row),
+    };
+  }
+
+  function newKey(person: Person, { id, name, role, until, login }: NewLoginKey, origin: Origin) {
+    const caller = callerOf(person, origin, unstored);
+    const token = mintToken('api', id);
+    const fields = newFields(caller, id, { name, role, narrowing: { login }, expirationDate: until }, now());
+    return {
+      caller,
+      token,
+      row: stamps.credential.stamp({ ...fields, kind, digest: keyring.tokenDigest(token) }),
+    };
+  }
+
+  return {
+    create: async (wanted, origin, related) => {
+      const { login, role, until } = wanted;
+      const person = await people.fresh(login.member_id);
+      if (person === undefined || !isOf(login, person, { role, scopes: null, vaultIds: null, until }))
+        return null;
+      const { caller, token, row } = newKey(person, wanted, origin);
+      const living = await all(person);
+      const old = [
+        ...living.filter(one => !works(one, person)),
+        ...living.filter(one => works(one, person)).slice(mostKeys - 1),
+      ].map(revoked);
+      await guard.own(caller, 'api-key.created', {
+        subjects: [
+          { ...subjectOf(row), details: { method: 'device' } },
+          ...old.map(({ subject }) => subject),
+        ],
+        statements: [
+          store.conditions.proves(person.member, login.epoch),
+          ...related,
+          store.credentials.insert(row),
+          ...old.map(({ statement }) => statement),
+        ],
+        touches: old.map(({ subject }) => subject.id),
+      });
+      return { ...presentApiKey(row), token };
+    },
+
+    list: async ({ person }) => (await all(person)).filter(row => works(row, person)).map(presentApiKey),
+
+    revoke: ({ person, caller }, id) =>
+      retryingStale(async () => {
+        const row = (await all(person)).find(one => one.id === id);
+        if (row === undefined) throw new Failure('NOT_FOUND');
+        const { subject, statement } = revoked(row);
+        await guard.own(caller, 'api-key.revoked', {
+          subjects: [subject],
+          statements: [statement],
+          touches: [id],
+        });
+      }),
+
+    revokeItself: async (token, origin) => {
+      const caller = await authenticate.apiKey(token, origin);
+      await retryingStale(async () => {
+        const found = await store.credentials.byId(caller.id);
+        const row = found && stamps.credential.believe(found);
+        if (row === undefined || loginIn(row) === undefined) throw new Failure('FORBIDDEN', notALogin);
+        const { subject, statement } = revoked(row);
+        await guard.own(caller, 'api-key.revoked', {
+          subjects: [subject],
+          statements: [statement],
+          touches: [row.id],
+        });
+      });
+    },
+  };
+}
+
+const notALogin = { message: 'Only a command line’s own sign-in can be ended like this' };
+
+function loginIn({ narrowing }: CredentialRow): Login | undefined {
+  return (JSON.parse(narrowing) as Narrowing).login;
+}
+
+function subjectOf({ id, name, revision }: CredentialRow): SubjectChange {
+  return { type: kind, id, name, revision };
+}

@@ -1,0 +1,64 @@
+/**
+ * One-time codes (RFC 6238: SHA-1, six digits, 30 seconds) and the recovery codes that stand in for a lost
+ * device. A code is taken exactly as it is shown, without spaces; none is taken twice, nor one that is older
+ * than one already taken.
+ */
+import { createHmac } from 'node:crypto';
+import { equalBytes } from '../../keyring/keyring.ts';
+
+const stepLength = 30_000;
+/** Clocks differ: one step to either side is taken. */
+const leeway = 1;
+const digits = 6;
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+const recoveryShape = /^[a-z2-7]{4}(-[a-z2-7]{4}){3}$/;
+
+export const seedSize = 20;
+const recoveryCodes = 10;
+
+export function codeAt(seed: Uint8Array, step: number): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(step));
+  const mac = createHmac('sha1', seed).update(counter).digest();
+  const number = mac.readUInt32BE(mac.at(-1)! & 0xf) & 0x7fff_ffff;
+  return String(number % 10 ** digits).padStart(digits, '0');
+}
+
+export function stepAt(now: number): number {
+  return Math.floor(now / stepLength);
+}
+
+/** The step whose code this is, if it is one that may still be taken. */
+export function stepOf(seed: Uint8Array, code: string, now: number, lastUsed: number): number | null {
+  if (!/^\d{6}$/.test(code)) return null;
+  const current = stepAt(now);
+  let found: number | null = null;
+  for (let step = current - leeway; step <= current + leeway; step++) {
+    const same = equalBytes(Buffer.from(codeAt(seed, step)), Buffer.from(code));
+    if (same && step > lastUsed) found = step;
+  }
+  return found;
+}
+
+/** What an authenticator application reads from a QR code. */
+export function codeUri(seed: Uint8Array, email: string): string {
+  const label = `Strongroom:${encodeURIComponent(email)}`;
+  return `otpauth://totp/${label}?secret=${base32(seed)}&issuer=Strongroom&algorithm=SHA1&digits=${digits}&period=30`;
+}
+
+/** 80 random bits each, in four groups of four. */
+export function makeRecoveryCodes(random: (size: number) => Uint8Array): string[] {
+  return Array.from({ length: recoveryCodes }, () =>
+    base32(random(10)).toLowerCase().match(/.{4}/g)!.join('-'),
+  );
+}
+
+export function looksLikeRecoveryCode(code: string): boolean {
+  return recoveryShape.test(code);
+}
+
+export function base32(bytes: Uint8Array): string {
+  let bits = '';
+  for (const byte of bytes) bits += byte.toString(2).padStart(8, '0');
+  return bits.replace(/.{1,5}/g, five => alphabet[Number.parseInt(five.padEnd(5, '0'), 2)]!);
+}

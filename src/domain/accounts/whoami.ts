@@ -1,0 +1,34 @@
+/** Who is calling: the organization, the member if there is one, and what they were given. */
+import type { Caller } from '../../access/caller.ts';
+import { Failure } from '../../contract/errors.ts';
+import { isoOrNull } from '../../contract/text.ts';
+import type { Whoami } from '../../contract/whoami.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { People } from './people.ts';
+
+export function whoamiWith({ store, stamps, guard, people }: Parts & { readonly people: People }) {
+  /** A member’s authority rests on their row, whether they are here by a session or by a command line’s key. */
+  async function memberOf({ proof }: Caller): Promise<Whoami['member']> {
+    const row = proof.rows.find(({ table }) => table === 'members');
+    const person = row && (await people.byMember(row.id));
+    return person === undefined ? null : { id: person.member.id, email: person.member.email };
+  }
+
+  return async (caller: Caller): Promise<Whoami> => {
+    await guard.admit(caller, 'organization:read');
+    const found = await store.organizations.byId(caller.organizationId);
+    if (found === undefined) throw new Failure('UNAUTHORIZED');
+    const { id, name } = stamps.organization.believe(found);
+    return {
+      kind: caller.kind as Whoami['kind'],
+      id: caller.id,
+      name: caller.name,
+      organization: { id, name },
+      member: await memberOf(caller),
+      role: caller.role,
+      scopes: caller.scopes && [...caller.scopes],
+      vault_ids: caller.vaultIds && [...caller.vaultIds],
+      expiration_date: isoOrNull(caller.until),
+    };
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * Whether a caller may still act. Who is asking is decided when a request begins; what was decided then is good for
+ * nothing that is done later unless the rows that it rests on are still as they were. So they are a condition of the
+ * unit that stores what was done. Where they changed, they are read and believed anew: what gives the caller the very
+ * same as before (a key that was renamed, a code that was used elsewhere) goes on, everything else is over.
+ */
+import type { Caller, Proof } from '../access/caller.ts';
+import type { DashboardSessionRow } from '../store/accounts.ts';
+import type { Store } from '../store/store.ts';
+import { isSignedIn, proofOf } from './accounts/dashboard-sessions.ts';
+import { type People, callerOf as personCaller } from './accounts/people.ts';
+import { credentialOf, isUsable, callerOf as keyCaller } from './credentials/authentication.ts';
+import type { Authority } from './kernel/guard.ts';
+import type { Stamps } from './kernel/stamps.ts';
+
+export interface AuthorityParts {
+  readonly store: Store;
+  readonly stamps: Stamps;
+  readonly people: People;
+  readonly now: () => number;
+}
+
+export function authorityWith({ store, stamps, people, now }: AuthorityParts): Authority {
+  async function asKey({ id, origin }: Caller): Promise<Caller | null> {
+    const found = await store.credentials.byId(id);
+    if (found === undefined) return null;
+    const row = stamps.credential.believe(found);
+    const credential = credentialOf(row);
+    const { login } = credential.narrowing;
+    const holder = login && (await people.fresh(login.member_id));
+    return isUsable(row, now()) ? keyCaller(credential, origin, holder) : null;
+  }
+
+  async function asMember({ id, origin, proof }: Caller): Promise<Caller | null> {
+    const session = await believedSession(proof);
+    const person = await people.fresh(id);
+    if (session === null || person === undefined) return null;
+    if (!isSignedIn(session, person, now())) return null;
+    return personCaller(person, origin, proofOf(session, person));
+  }
+
+  async function believedSession({ rows }: Proof): Promise<DashboardSessionRow | null> {
+    const proven = rows.find(({ table }) => table === 'sessions');
+    const found = proven && (await store.accounts.session(proven.id));
+    return found === undefined ? null : stamps.session.believe(found);
+  }
+
+  return {
+    conditions: ({ proof }) => (proof.rows.length === 0 ? [] : [store.conditions.unchanged(proof.rows)]),
+
+    isOver: ({ proof }) => proof.until !== null && now() >= proof.until,
+
+    renewed: async caller => {
+      if (caller.proof.rows.length === 0) return null;
+      const found = await (caller.kind === 'api-key' ? asKey(caller) : asMember(caller));
+      return found !== null && grantText(found) === grantText(caller) ? found : null;
+    },
+  };
+}
+
+/** The same for callers that may do the same. */
+function grantText({ organizationId, role, scopes, vaultIds, until }: Caller): string {
+  return JSON.stringify([organizationId, role, scopes, vaultIds, until]);
+}

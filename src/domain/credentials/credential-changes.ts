@@ -1,0 +1,170 @@
+/**
+ * What all kinds of credentials share: finding and listing them, minting, changing and revoking one. Each change is one
+ * unit with its audit entry; of access keys it is told by an event too.
+ */
+import type { Caller } from '../../access/caller.ts';
+import type { Action } from '../../access/policy.ts';
+import { mintToken } from '../../access/token.ts';
+import type { SearchQuery } from '../../contract/common.ts';
+import type { CredentialFilter, CredentialRow } from '../../store/credentials.ts';
+import type { Statement } from '../../store/engine.ts';
+import { listOf } from '../kernel/collection.ts';
+import { type EventKind, eventOf } from '../kernel/events.ts';
+import { type Permit, retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import { credentialKinds } from './authentication.ts';
+import { checkLife, type NewCredential, newFields } from './credential-records.ts';
+
+type Kind = keyof typeof credentialKinds;
+export type VaultQuery = SearchQuery & {
+  vault_id?: string | undefined;
+  key_id?: string | undefined;
+  identity_id?: string | undefined;
+};
+
+/** Whose permissions a kind takes. */
+const plurals = {
+  api: 'api-keys',
+  vault: 'access-keys',
+  pub: 'public-tokens',
+  login: 'identities',
+} as const;
+type Plural<K extends Kind> = (typeof plurals)[K];
+type MayWrite<K extends Kind> = Permit<`${Plural<K>}:write`>;
+
+export function credentialChangesWith({ store, keyring, stamps, guard, now, newId }: Parts) {
+  const mayRead = <K extends Kind>(caller: Caller, kind: K) =>
+    guard.admit(caller, `${plurals[kind]}:read` as `${Plural<K>}:read`);
+  const mayWrite = <K extends Kind>(caller: Caller, kind: K): Promise<MayWrite<K>> =>
+    guard.admit(caller, `${plurals[kind]}:write` as `${Plural<K>}:write`);
+
+  /** API keys and secret ids belong to no vault, so a caller restricted to vaults sees none of them. */
+  async function find<A extends Action>(permit: Permit<A>, kind: Kind, id: string) {
+    const { organizationId } = permit.caller;
+    const row = await store.credentials.living(organizationId, credentialKinds[kind], id);
+    return stamps.credential.believe(guard.found(permit, row, row?.vault_id));
+  }
+
+  async function get<T>(caller: Caller, kind: Kind, id: string, present: (row: CredentialRow) => T) {
+    return present(await find(await mayRead(caller, kind), kind, id));
+  }
+
+  async function list<T>(caller: Caller, kind: Kind, query: VaultQuery, present: (row: CredentialRow) => T) {
+    await mayRead(caller, kind);
+    const filter = filterOf(caller, kind, query);
+    if (filter === null) return listOf<T>([], 0, query);
+    const page = { page: query.page, limit: query.limit, asOf: query.as_of };
+    const { rows, total } = await store.credentials.page(filter, page);
+    return listOf(
+      rows.map(row => present(stamps.credential.believe(row))),
+      total,
+      query,
+    );
+  }
+
+  function filterOf(caller: Caller, kind: Kind, query: VaultQuery): CredentialFilter | null {
+    const asked = query.vault_id === undefined ? caller.vaultIds : [query.vault_id];
+    const vaultIds = asked?.filter(id => guard.sees(caller, id));
+    const isOfVault = kind === 'vault' || kind === 'pub';
+    if (vaultIds?.length === 0 || (!isOfVault && caller.vaultIds !== null)) return null;
+    return {
+      organizationId: caller.organizationId,
+      kind: credentialKinds[kind],
+      vaultIds: isOfVault ? vaultIds : undefined,
+      keyId: query.key_id,
+      identityId: query.identity_id,
+      q: query.q,
+    };
+  }
+
+  async function mint<K extends Kind>(
+    permit: NoInfer<MayWrite<K>>,
+    kind: K,
+    wanted: NewCredential,
+  ): Promise<{ row: CredentialRow; token: string }> {
+    const { caller } = permit;
+    const { expirationDate = caller.until } = wanted;
+    checkLife(caller, expirationDate);
+    const id = newId();
+    const token = mintToken(kind, id);
+    const fields = newFields(caller, id, { ...wanted, expirationDate }, now());
+    const digest = keyring.tokenDigest(token);
+    const row = stamps.credential.stamp({ ...fields, kind: credentialKinds[kind], digest });
+    await change(permit, kind, 'created', row, [
+      store.credentials.insert(row),
+      ...event(kind, 'access_key.created', row),
+    ]);
+    return { row, token };
+  }
+
+  async function revise(
+    caller: Caller,
+    kind: Kind,
+    id: string,
+    changes: (row: CredentialRow) => Partial<CredentialRow> | Promise<Partial<CredentialRow>>,
+  ): Promise<CredentialRow> {
+    const permit = await mayWrite(caller, kind);
+    return retryingStale(async () => {
+      const before = await find(permit, kind, id);
+      const row = stamps.credential.revise(before, await changes(before), now());
+      await change(permit, kind, 'updated', row, [store.credentials.update(row)]);
+      return row;
+    });
+  }
+
+  async function revoke(caller: Caller, kind: Kind, id: string): Promise<void> {
+    const permit = await mayWrite(caller, kind);
+    await retryingStale(async () => {
+      const before = await find(permit, kind, id);
+      const row = stamps.credential.revise(before, { revoked_at: now() }, now());
+      const statements = [store.credentials.update(row), ...event(kind, 'access_key.revoked', row)];
+      await change(permit, kind, 'revoked', row, statements);
+    });
+  }
+
+  async function change<K extends Kind>(
+    permit: NoInfer<MayWrite<K>>,
+    kind: K,
+    verb: string,
+    row: MaybeAllowed<CredentialRow, `${Plural<K>}:write`>,
+    statements: Statement[],
+  ) {
+    const type = credentialKinds[kind];
+    await guard.change(permit, `${type}.${verb}`, {
+      subjects: [subjectOf(row, type)],
+      statements,
+      touches: [row.id],
+    });
+  }
+
+  /** Only what opens a vault is told of. */
+  function event(kind: Kind, event: EventKind, row: CredentialRow): Statement[] {
+    return kind === 'vault' ? [accessKeyEvent({ store, stamps, newId }, event, row)] : [];
+  }
+
+  return { mayWrite, get, list, mint, revise, revoke };
+}
+
+export function accessKeyEvent(
+  { store, stamps, newId }: Pick<Parts, 'store' | 'stamps' | 'newId'>,
+  kind: EventKind,
+  row: CredentialRow,
+): Statement {
+  const subject = {
+    id: row.id,
+    type: 'access_key',
+    name: row.name,
+    organizationId: row.organization_id,
+    vaultId: row.vault_id,
+  };
+  return store.outbox.add(stamps.stampEvent(eventOf(kind, subject, row.updated_at, newId)));
+}
+
+export function subjectOf<A extends Action = never>(
+  row: MaybeAllowed<CredentialRow, A>,
+  type: string,
+): SubjectChange<A> {
+  const { id, name, vault_id, revision } = row;
+  return { type, id, name, vaultId: vault_id ?? undefined, revision };
+}

@@ -1,0 +1,147 @@
+/** A credential's row, as it is made, changed and shown. */
+import { isCidr } from '../../access/address.ts';
+import type { Caller } from '../../access/caller.ts';
+import { type Grant, mayGrant, outlives, type Role } from '../../access/policy.ts';
+import type { AccessKey, AccessKeyUpdate, ApiKey, PublicToken } from '../../contract/access.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { iso, isoOrNull } from '../../contract/text.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import { searched } from '../kernel/row-check.ts';
+import type { Narrowing } from './authentication.ts';
+
+function named(name: string): Pick<CredentialRow, 'name' | 'name_search'> {
+  return { name, name_search: searched(name) };
+}
+
+export function rename(
+  row: CredentialRow,
+  name: string | undefined,
+  expirationDate: number | null | undefined,
+) {
+  return {
+    ...named(name ?? row.name),
+    expiration_date: expirationDate === undefined ? row.expiration_date : expirationDate,
+  };
+}
+
+/** A credential about to be minted. */
+export interface NewCredential {
+  readonly name: string;
+  readonly vaultId?: string;
+  readonly keyId?: string;
+  readonly role?: Role;
+  readonly narrowing?: Narrowing;
+  readonly expirationDate?: number | null | undefined;
+  readonly maxUses?: number | null | undefined;
+  /** The identity that it belongs to, and of an access key at which revision. */
+  readonly identity?: { readonly id: string; readonly revision: number | null };
+}
+
+/** What is stored of a new credential, but for its kind and what proves it. */
+export function newFields(
+  caller: Pick<Caller, 'id' | 'organizationId'>,
+  id: string,
+  wanted: NewCredential,
+  now: number,
+): Omit<CredentialRow, 'kind' | 'digest' | 'stamp'> {
+  return {
+    id,
+    organization_id: caller.organizationId,
+    ...named(wanted.name),
+    vault_id: wanted.vaultId ?? null,
+    key_id: wanted.keyId ?? null,
+    role: wanted.role ?? null,
+    narrowing: JSON.stringify(wanted.narrowing ?? {}),
+    expiration_date: wanted.expirationDate ?? null,
+    max_uses: wanted.maxUses ?? null,
+    created_by: caller.id,
+    revoked_at: null,
+    created_at: now,
+    updated_at: now,
+    revision: 1,
+    uses: 0,
+    last_used_at: null,
+    identity_id: wanted.identity?.id ?? null,
+    identity_revision: wanted.identity?.revision ?? null,
+  };
+}
+
+export type Narrowings = Pick<AccessKeyUpdate, 'kinds' | 'names' | 'names_only' | 'cidrs' | 'rate_limit'>;
+
+/** Giving a key a longer life is granting, as making it is. */
+export function checkGrant(caller: Caller, wanted: Grant): void {
+  if (!mayGrant(caller, wanted)) throw tooMuch();
+}
+
+/** A credential ends with the key that makes it or prolongs it, unless it is told to end earlier. */
+export function checkLife(caller: Caller, until: number | null | undefined): void {
+  if (until !== undefined && outlives(caller, until)) throw tooMuch();
+}
+
+/** What an identity was given for minutes is not made to last. */
+export function checkGivenLife(before: CredentialRow, until: number | null | undefined): void {
+  if (before.identity_id === null || until === undefined) return;
+  if (until === null || until > before.expiration_date!)
+    throw invalid('expiration_date', 'can’t be later: the access key was given to an identity');
+}
+
+function tooMuch(): Failure {
+  return new Failure('FORBIDDEN', { message: 'A credential can’t have more permissions than its creator' });
+}
+
+/** What a key is given, and for how long where that is to change. */
+export function grantOf({ role, narrowing }: CredentialRow, until: number | null): Grant {
+  const { scopes = null, vault_ids = null } = JSON.parse(narrowing) as Narrowing;
+  return { role: role as Role, scopes, vaultIds: vault_ids, until };
+}
+
+/** What a body leaves out stays; what it sets to null narrows nothing any more. */
+export function narrowed(before: Narrowing, body: Narrowings): Narrowing {
+  const bad = body.cidrs?.find(cidr => !isCidr(cidr));
+  if (bad !== undefined) throw invalid('cidrs', 'must contain ranges such as 10.0.0.0/8 or 2001:db8::/32');
+  const sent = Object.entries(body).filter(([, value]) => value !== undefined);
+  return { ...before, ...Object.fromEntries(sent) };
+}
+
+export function presentCommon(row: CredentialRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    expiration_date: isoOrNull(row.expiration_date),
+    last_used_at: isoOrNull(row.last_used_at),
+    created_by: row.created_by,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}
+
+export function presentApiKey(row: CredentialRow): ApiKey {
+  const { scopes = null, vault_ids = null, login } = JSON.parse(row.narrowing) as Narrowing;
+  return {
+    ...presentCommon(row),
+    role: row.role as Role,
+    scopes: scopes && [...scopes],
+    vault_ids: vault_ids && [...vault_ids],
+    member_id: login?.member_id ?? null,
+  };
+}
+
+export function presentAccessKey(row: CredentialRow): AccessKey {
+  const { kinds, names, names_only, cidrs, rate_limit } = JSON.parse(row.narrowing) as Narrowing;
+  return {
+    ...presentCommon(row),
+    vault_id: row.vault_id!,
+    kinds: kinds ? [...kinds] : null,
+    names: names ? [...names] : null,
+    names_only: names_only ?? false,
+    cidrs: cidrs ? [...cidrs] : null,
+    max_uses: row.max_uses,
+    uses: row.uses,
+    rate_limit: rate_limit ?? null,
+    identity_id: row.identity_id,
+  };
+}
+
+export function presentPublicToken(row: CredentialRow): PublicToken {
+  return { ...presentCommon(row), key_id: row.key_id!, vault_id: row.vault_id! };
+}

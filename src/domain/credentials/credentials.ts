@@ -1,0 +1,184 @@
+/**
+ * API keys, vault access keys and public tokens: minted once, shown once, listed without their secret, revoked
+ * at once. Nobody mints more than they have: what a credential shows its maker may read, and it ends with the key
+ * that made it. A change to what it shows, or to how long, is a mint.
+ */
+import { type Caller, resourceKinds } from '../../access/caller.ts';
+import { shownByAccessKey, shownByPublicHalf } from '../../access/policy.ts';
+import type {
+  AccessKey,
+  AccessKeyCreate,
+  AccessKeyUpdate,
+  ApiKey,
+  ApiKeyCreate,
+  ApiKeyUpdate,
+  CreatedAccessKey,
+  CreatedApiKey,
+  CreatedPublicToken,
+  PublicToken,
+  PublicTokenCreate,
+  PublicTokenUpdate,
+} from '../../contract/access.ts';
+import type { SearchQuery } from '../../contract/common.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { Collection } from '../kernel/collection.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Records } from '../resources/records.ts';
+import { notFoundAs } from '../resources/subject.ts';
+import type { Narrowing } from './authentication.ts';
+import { credentialChangesWith, type VaultQuery } from './credential-changes.ts';
+import {
+  checkGivenLife,
+  checkGrant,
+  checkLife,
+  grantOf,
+  narrowed,
+  presentAccessKey,
+  presentApiKey,
+  presentPublicToken,
+  rename,
+} from './credential-records.ts';
+
+export type ApiKeys = Collection<ApiKey, ApiKeyCreate, ApiKeyUpdate, SearchQuery, CreatedApiKey>;
+export type AccessKeys = Collection<
+  AccessKey,
+  AccessKeyCreate,
+  AccessKeyUpdate,
+  VaultQuery,
+  CreatedAccessKey
+>;
+export type PublicTokens = Collection<
+  PublicToken,
+  PublicTokenCreate,
+  PublicTokenUpdate,
+  VaultQuery,
+  CreatedPublicToken
+>;
+
+export interface Credentials {
+  readonly apiKeys: ApiKeys;
+  readonly accessKeys: AccessKeys;
+  readonly publicTokens: PublicTokens;
+}
+
+export function credentialsWith(parts: Parts, records: Records): Credentials {
+  const { guard } = parts;
+  const { mayWrite, get, list, mint, revise, revoke } = credentialChangesWith(parts);
+
+  /** An access key gives away what it shows, so its maker must be allowed to read all of that. */
+  function checkShown(caller: Caller, { kinds, names_only = false }: Narrowing): Promise<void> {
+    return guard.mayShow(caller, shownByAccessKey(kinds ?? resourceKinds, names_only));
+  }
+
+  const apiKeys: ApiKeys = {
+    list: (caller, query) => list(caller, 'api', query, presentApiKey),
+
+    get: (caller, id) => get(caller, 'api', id, presentApiKey),
+
+    async create(caller, { name, role, scopes = null, vault_ids = null, expiration_date }) {
+      const permit = await mayWrite(caller, 'api');
+      const until = expiration_date === undefined ? caller.until : expiration_date;
+      checkGrant(caller, { role, scopes, vaultIds: vault_ids, until });
+      const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
+      for (const id of vault_ids ?? []) await records.find(permit, 'vault', id).catch(notFoundAs(missing));
+      const narrowing = { scopes, vault_ids };
+      const { row, token } = await mint(permit, 'api', {
+        name,
+        role,
+        narrowing,
+        expirationDate: expiration_date,
+      });
+      return { ...presentApiKey(row), token };
+    },
+
+    async update(caller, id, { name, expiration_date }) {
+      const row = await revise(caller, 'api', id, before => {
+        checkGrant(caller, grantOf(before, expiration_date === undefined ? caller.until : expiration_date));
+        return rename(before, name, expiration_date);
+      });
+      return presentApiKey(row);
+    },
+
+    remove: (caller, id) => revoke(caller, 'api', id),
+  };
+
+  const accessKeys: AccessKeys = {
+    list: (caller, query) => list(caller, 'vault', query, presentAccessKey),
+
+    get: (caller, id) => get(caller, 'vault', id, presentAccessKey),
+
+    async create(caller, { vault_id, name, expiration_date, max_uses, ...body }) {
+      const permit = await mayWrite(caller, 'vault');
+      const narrowing = narrowed({}, body);
+      await checkShown(caller, narrowing);
+      await records.reopenVault(permit, vault_id);
+      const { row, token } = await mint(permit, 'vault', {
+        name,
+        vaultId: vault_id,
+        narrowing,
+        expirationDate: expiration_date,
+        maxUses: max_uses,
+      });
+      return { ...presentAccessKey(row), token };
+    },
+
+    async update(caller, id, { name, expiration_date, max_uses, ...body }) {
+      const row = await revise(caller, 'vault', id, async before => {
+        const own = JSON.parse(before.narrowing) as Narrowing;
+        if (own.parent !== undefined) throw belongsToAnother();
+        const narrowing = narrowed(own, body);
+        await checkShown(caller, narrowing);
+        checkLife(caller, expiration_date);
+        checkGivenLife(before, expiration_date);
+        return {
+          ...rename(before, name, expiration_date),
+          max_uses: max_uses === undefined ? before.max_uses : max_uses,
+          narrowing: JSON.stringify(narrowing),
+        };
+      });
+      return presentAccessKey(row);
+    },
+
+    remove: (caller, id) => revoke(caller, 'vault', id),
+  };
+
+  const publicTokens: PublicTokens = {
+    list: (caller, query) => list(caller, 'pub', query, presentPublicToken),
+
+    get: (caller, id) => get(caller, 'pub', id, presentPublicToken),
+
+    async create(caller, { key_id, name, expiration_date }) {
+      const permit = await mayWrite(caller, 'pub');
+      await guard.mayShow(caller, shownByPublicHalf);
+      const missing = new Failure('NOT_FOUND', { field: 'key_id', reason: 'is not the id of a key' });
+      const key = await records.find(permit, 'key', key_id).catch(notFoundAs(missing));
+      const { row, token } = await mint(permit, 'pub', {
+        name: name ?? key.name,
+        keyId: key_id,
+        vaultId: key.vault_id,
+        expirationDate: expiration_date,
+      });
+      return { ...presentPublicToken(row), token };
+    },
+
+    async update(caller, id, { name, expiration_date }) {
+      const row = await revise(caller, 'pub', id, async before => {
+        await guard.mayShow(caller, shownByPublicHalf);
+        checkLife(caller, expiration_date);
+        return rename(before, name, expiration_date);
+      });
+      return presentPublicToken(row);
+    },
+
+    remove: (caller, id) => revoke(caller, 'pub', id),
+  };
+
+  return { apiKeys, accessKeys, publicTokens };
+}
+
+/** What it sees is decided with its parent: whatever was changed here would have no effect. */
+function belongsToAnother(): Failure {
+  return new Failure('CONFLICT', {
+    message: 'This access key was created with another one: update that one, or revoke this one',
+  });
+}

@@ -1,0 +1,127 @@
+/**
+ * What an access key does with access keys, without anybody's API key: it creates children for a while, and revokes
+ * itself. A child sees what its parent sees at that moment, from where its parent may be used, shares its rate, and is
+ * good for nothing once its parent is. It has no children of its own. Neither has a key whose uses are counted, because
+ * theirs would not be.
+ */
+import type { Origin, Reader } from '../../access/caller.ts';
+import { mintToken } from '../../access/token.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import { retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { type Authenticator, credentialKinds, isUsable, type Narrowing } from './authentication.ts';
+import { accessKeyEvent, subjectOf } from './credential-changes.ts';
+import { newFields } from './credential-records.ts';
+
+export interface NewChild {
+  readonly name: string;
+  /** In milliseconds; it ends with its parent at the latest. */
+  readonly lifetime: number;
+  readonly maxUses: number | null;
+}
+
+export interface CreatedChild {
+  readonly id: string;
+  readonly name: string;
+  readonly token: string;
+  readonly expiresAt: number;
+  readonly maxUses: number | null;
+}
+
+export interface OwnAccessKeys {
+  createChild(token: string | null, origin: Origin, wanted: NewChild): Promise<CreatedChild>;
+  revokeItself(token: string | null, origin: Origin): Promise<void>;
+}
+
+export interface OwnAccessKeyParts extends Parts {
+  readonly authenticate: Authenticator;
+}
+
+const kind = credentialKinds.vault;
+/** Of one parent, that can be used. */
+const mostChildren = 100;
+
+export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
+  const { store, keyring, stamps, guard, authenticate, now, newId } = parts;
+
+  /** The record as it is now: what is done to it depends on its revision. */
+  async function recordOf(reader: Reader): Promise<CredentialRow> {
+    const found = await store.credentials.byId(reader.id);
+    const row = found && stamps.credential.believe(found);
+    if (row === undefined || !isUsable(row, now())) throw new Failure('UNAUTHORIZED');
+    return row;
+  }
+
+  async function checkParent(row: CredentialRow): Promise<void> {
+    const { parent } = JSON.parse(row.narrowing) as Narrowing;
+    if (parent !== undefined || row.max_uses !== null) throw new Failure('FORBIDDEN');
+    const children = await store.credentials.createdBy(row.organization_id, kind, row.id);
+    const living = children.map(stamps.credential.believe).filter(child => isUsable(child, now()));
+    if (living.length >= mostChildren) throw tooMany();
+  }
+
+  function newChild(parent: CredentialRow, { name, lifetime, maxUses }: NewChild) {
+    const id = newId();
+    const token = mintToken('vault', id);
+    const expirationDate = Math.min(now() + lifetime, parent.expiration_date ?? Number.POSITIVE_INFINITY);
+    const maker = { id: parent.id, organizationId: parent.organization_id };
+    const narrowing = { ...(JSON.parse(parent.narrowing) as Narrowing), parent: parent.id };
+    const wanted = {
+      name,
+      vaultId: parent.vault_id!,
+      narrowing,
+      expirationDate,
+      maxUses,
+      ...identityOf(parent),
+    };
+    const fields = newFields(maker, id, wanted, now());
+    const row = stamps.credential.stamp({ ...fields, kind, digest: keyring.tokenDigest(token) });
+    return { row, token, created: { id, name, token, expiresAt: expirationDate, maxUses } };
+  }
+
+  return {
+    createChild: async (token, origin, wanted) => {
+      const reader = await authenticate.accessKeyAnywhere(token, origin);
+      return retryingStale(async () => {
+        const parent = await recordOf(reader);
+        await checkParent(parent);
+        const { row, created } = newChild(parent, wanted);
+        const at = { table: 'credentials', id: parent.id, revision: parent.revision } as const;
+        await guard.used({ ...reader, origin }, `${kind}.created`, {
+          subjects: [{ ...subjectOf(row, kind), details: { parent: parent.id } }],
+          statements: [
+            store.conditions.unchanged([at], 'stale'),
+            store.credentials.insert(row),
+            accessKeyEvent(parts, 'access_key.created', row),
+          ],
+          touches: [row.id],
+        });
+        return created;
+      });
+    },
+
+    revokeItself: async (token, origin) => {
+      const reader = await authenticate.accessKeyAnywhere(token, origin);
+      await retryingStale(async () => {
+        const row = stamps.credential.revise(await recordOf(reader), { revoked_at: now() }, now());
+        await guard.used({ ...reader, origin }, `${kind}.revoked`, {
+          subjects: [subjectOf(row, kind)],
+          statements: [store.credentials.update(row), accessKeyEvent(parts, 'access_key.revoked', row)],
+          touches: [row.id],
+        });
+      });
+    },
+  };
+}
+
+/** What was given to an identity ends with any change to it, and so do its children. */
+function identityOf({ identity_id: id, identity_revision: revision }: CredentialRow) {
+  return id === null ? {} : { identity: { id, revision } };
+}
+
+function tooMany(): Failure {
+  return new Failure('CONFLICT', {
+    message: `An access key has at most ${mostChildren} children at a time: revoke some, or let them expire`,
+  });
+}

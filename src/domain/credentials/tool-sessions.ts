@@ -1,0 +1,163 @@
+/**
+ * Sessions of the tool endpoint. A session routes and never authorises: every call brings a credential of its
+ * own. The access key in the header of the request that opened it belongs to it, and no other is taken from the
+ * header of a later one; what calls bring in their arguments is their own. Sessions are stored, as digests, so that
+ * they outlive a restart and are known to every replica; after 24 hours without use they are over. Their rows are
+ * stamped: edited, they are served to nobody. How many an address may open in a minute is bounded, for anyone may ask
+ * for one.
+ */
+import type { Origin, Reader } from '../../access/caller.ts';
+import { mintToken, parseToken } from '../../access/token.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import type { NewId } from '../../contract/id.ts';
+import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
+import type { Store } from '../../store/store.ts';
+import type { ToolSessionRow } from '../../store/tool-sessions.ts';
+import { FailedAttempts } from '../kernel/failed-attempts.ts';
+import { RowCache } from '../kernel/row-cache.ts';
+import type { Stamps } from '../kernel/stamps.ts';
+
+export interface ToolSession {
+  readonly id: string;
+  /** The access key that belongs to it; null where it was opened without. */
+  readonly credentialId: string | null;
+  /** The revision of the protocol that was agreed on. */
+  readonly revision: string;
+}
+
+/** What a client said of itself when it opened a session, and what was agreed on. */
+export interface Agreed {
+  readonly revision: string;
+  readonly client: string;
+}
+
+export interface ToolSessions {
+  /** The new session's id, as the client will send it. What it agreed on and who it is are kept with it. */
+  open(agreed: Agreed, reader: Reader | null, origin: Origin): Promise<string>;
+  /** The session that a request names and may be sent in, with the access key of its header where it has one. */
+  find(token: unknown, reader: Reader | null, origin: Origin, connection: object): Promise<ToolSession>;
+  end(session: ToolSession): Promise<void>;
+  /** Removes what is over. Called every so often. */
+  forget(): Promise<void>;
+}
+
+export interface ToolSessionParts {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly stamps: Stamps;
+  readonly attempts: FailedAttempts;
+  readonly now: () => number;
+  readonly newId: NewId;
+}
+
+export const sessionHeader = 'mcp-session-id';
+const sessionIdle = 24 * 60 * 60 * 1000;
+const noteEvery = 60_000;
+const mostKept = 20_000;
+const mostUnused = 100_000;
+const mostOpened = 600;
+
+export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
+  const { store, keyring, stamps, attempts, now, newId } = parts;
+  const kept = new RowCache<ToolSessionRow>(store, mostKept);
+  const noted = new Map<string, number>();
+  // A connection that sends the same id again has proven it before, as long as its row is kept.
+  const memories = new WeakMap<object, { readonly token: string; readonly row: ToolSessionRow }>();
+  const opened = new FailedAttempts(now, mostOpened);
+
+  function isIdle(row: ToolSessionRow): boolean {
+    return now() - Math.max(row.used_at, noted.get(row.id) ?? 0) >= sessionIdle;
+  }
+
+  async function stored(id: string): Promise<ToolSessionRow | undefined> {
+    const row = await store.toolSessions.byId(id);
+    return row && stamps.toolSession.vouched(row);
+  }
+
+  /** What is kept may not know of uses elsewhere: before a session is called idle, it is looked up again. */
+  async function load(id: string, address: string): Promise<ToolSessionRow | undefined> {
+    const known = kept.get(id);
+    if (known !== undefined && !isIdle(known)) return known;
+    const row = await attempts.lookUp(address, () => kept.load(id, () => stored(id)));
+    return row === undefined || isIdle(row) ? undefined : row;
+  }
+
+  function remembered(token: string, connection: object): ToolSessionRow | null {
+    const memory = memories.get(connection);
+    if (memory === undefined || memory.token !== token) return null;
+    return kept.get(memory.row.id) === memory.row && !isIdle(memory.row) ? memory.row : null;
+  }
+
+  async function prove(token: string, address: string): Promise<ToolSessionRow> {
+    const parsed = parseToken(token);
+    if (parsed?.kind !== 'mcp') throw unknown();
+    const row = await load(parsed.id, address);
+    if (row !== undefined && equalBytes(keyring.tokenDigest(token), row.digest)) return row;
+    const wait = attempts.blockedFor(address);
+    attempts.failed(address);
+    throw wait > 0 ? new Failure('RATE_LIMITED', { retryAfter: wait }) : unknown();
+  }
+
+  /** The time of use is written once in a while: a session's life is long, and a call should cost no write. */
+  function noteUse(row: ToolSessionRow): void | Promise<void> {
+    const time = now();
+    if (time - Math.max(row.used_at, noted.get(row.id) ?? 0) < noteEvery) return;
+    if (noted.size >= mostKept) noted.clear();
+    noted.set(row.id, time);
+    return store.toolSessions.noteUse(stamps.toolSession.stamp({ ...row, used_at: time }));
+  }
+
+  return {
+    async open(agreed, reader, { address }) {
+      const wait = opened.blockedFor(address);
+      if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+      opened.failed(address);
+      const id = newId();
+      const token = mintToken('mcp', id);
+      const time = now();
+      const row = {
+        id,
+        digest: keyring.tokenDigest(token),
+        state: JSON.stringify(agreed),
+        credential_id: reader?.id ?? null,
+        created_at: time,
+        used_at: time,
+      };
+      await store.toolSessions.add(stamps.toolSession.stamp(row));
+      return token;
+    },
+
+    async find(token, reader, { address }, connection) {
+      if (typeof token !== 'string') throw missing();
+      const row = remembered(token, connection) ?? (await prove(token, address));
+      if (row.credential_id !== null && reader !== null && reader.id !== row.credential_id) throw anothers();
+      memories.set(connection, { token, row });
+      await noteUse(row);
+      return { id: row.id, credentialId: row.credential_id, revision: revisionIn(row) };
+    },
+
+    end: ({ id }) => store.toolSessions.end(id),
+
+    forget: () => store.toolSessions.forget(now() - sessionIdle, mostUnused),
+  };
+}
+
+function revisionIn({ state }: ToolSessionRow): string {
+  return (JSON.parse(state) as Agreed).revision;
+}
+
+// The field tells them apart from a refusal by the vault: it is the session that is wrong, not the key.
+
+function missing(): Failure {
+  return invalid(sessionHeader, 'is required; initialize returns one');
+}
+
+function unknown(): Failure {
+  const reason = 'does not name a live session; initialize returns a new one';
+  return new Failure('NOT_FOUND', { field: sessionHeader, reason });
+}
+
+function anothers(): Failure {
+  const reason = 'belongs to another credential; call initialize to get your own session';
+  return new Failure('FORBIDDEN', { field: sessionHeader, reason });
+}

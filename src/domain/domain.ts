@@ -1,0 +1,110 @@
+/** The whole domain, put together: what the surfaces and the commands are handed. */
+
+import { egressInto } from '../access/egress.ts';
+import { passwordPool } from '../material/password-pool.ts';
+import { accountsWith } from './accounts/accounts.ts';
+import { membersWith } from './accounts/members.ts';
+import { organizationsWith } from './accounts/organizations.ts';
+import { type PasswordCosts, passwordCosts } from './accounts/passwords.ts';
+import { credentialsWith } from './credentials/credentials.ts';
+import { ownAccessKeysWith } from './credentials/own-access-keys.ts';
+import { identitiesWith } from './identities/identities.ts';
+import { issuersWith } from './identities/issuers.ts';
+import { loginsWith } from './identities/logins.ts';
+import { secretIdsWith } from './identities/secret-ids.ts';
+import { acceptanceWith } from './operations/acceptance.ts';
+import { housekeepingWith } from './operations/housekeeping.ts';
+import { verifyLogsWith } from './operations/log-verification.ts';
+import { logsWith } from './operations/logs.ts';
+import { type Facts, overviewsWith } from './operations/overview.ts';
+import { rotationWith } from './operations/rotation.ts';
+import { foundationWith, type ReadingParts } from './reading.ts';
+import { certificatesWith } from './resources/certificates.ts';
+import { keysWith } from './resources/keys.ts';
+import { namedSecretsWith } from './resources/named-secrets.ts';
+import { resourcesWith } from './resources/resources.ts';
+import { secretsWith } from './resources/secrets.ts';
+import { vaultsWith } from './resources/vaults.ts';
+import { webhookDeliveriesWith } from './webhooks/deliveries.ts';
+import { webhookTargetsWith } from './webhooks/targets.ts';
+import { webhooksWith } from './webhooks/webhooks.ts';
+
+export interface DomainParts extends ReadingParts {
+  /** By what ages are judged where something is removed for good. */
+  readonly aged: () => number;
+  readonly facts: Facts;
+  /** Those of the product unless told otherwise; what was stored with others matches no password. */
+  readonly passwordCosts?: PasswordCosts | undefined;
+  /** The inner ranges that webhooks may lead into. */
+  readonly privateWebhooks?: readonly string[] | undefined;
+  /** The inner ranges that issuers of tokens may be in. */
+  readonly privateIssuers?: readonly string[] | undefined;
+  /** A JSON document from where the service may connect to. */
+  readonly fetchDocument: (url: string) => Promise<unknown>;
+}
+
+export type Domain = ReturnType<typeof domainWith>;
+
+export function domainWith(given: DomainParts) {
+  const { wrapper, facts, privateWebhooks = [], privateIssuers = [] } = given;
+  const { parts, records, people, ...reading } = foundationWith(given);
+  const { ledger, attempts, authenticate } = reading;
+  const { guard, stamps, now } = parts;
+  const vaults = vaultsWith(parts, records);
+  const secrets = secretsWith(parts, records);
+  const keys = keysWith(parts, records);
+  const certificates = certificatesWith(parts, records);
+  const organizations = organizationsWith(parts);
+  const passwords = passwordPool(parts.meter.gauge('strongroom_jobs_waiting', { pool: 'passwords' }));
+  const webhooks = webhooksWith(parts, records, egressInto(privateWebhooks));
+  const identities = identitiesWith(parts, records, egressInto(privateIssuers));
+  const issuers = issuersWith({ fetchDocument: given.fetchDocument, now });
+  return {
+    ...reading,
+    /** Refuses whoever does not hold a permission, and writes that down. */
+    admit: guard.admit,
+    /** Tells that somebody's authority was withdrawn while they were asking. */
+    withdrawn: guard.withdrawn,
+    organizations,
+    overviews: overviewsWith({ ...parts, organizations, ledger, facts }),
+    members: membersWith(parts),
+    accounts: accountsWith({
+      ...parts,
+      people,
+      attempts,
+      authenticate,
+      passwordPool: passwords,
+      passwordCosts: given.passwordCosts ?? passwordCosts,
+    }),
+    /** Ends the threads on which keys are made and passwords derived. */
+    closeThreads: async () => void (await Promise.all([parts.workers.close(), passwords.close()])),
+    vaults,
+    secrets,
+    namedSecrets: namedSecretsWith(parts, records, secrets),
+    keys,
+    certificates,
+    resources: resourcesWith(parts, records, {
+      vault: vaults,
+      secret: secrets,
+      key: keys,
+      certificate: certificates,
+    }),
+    ...credentialsWith(parts, records),
+    ownAccessKeys: ownAccessKeysWith({ ...parts, authenticate }),
+    identities,
+    secretIds: secretIdsWith(parts, identities),
+    logins: loginsWith({ ...parts, attempts, issuers }),
+    webhooks,
+    webhookDeliveries: webhookDeliveriesWith(parts, webhooks),
+    /** For the delivery of events alone; no surface is handed this. */
+    webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
+    stamps,
+    logs: logsWith({ ...parts, ledger }),
+    verifyLogs: verifyLogsWith({ ...parts, ledger }),
+    housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
+    /** At the start alone. */
+    accept: acceptanceWith(parts),
+    /** For the operator alone; no surface is handed this. */
+    rotation: rotationWith({ ...parts, wrapper }),
+  };
+}

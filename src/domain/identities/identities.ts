@@ -1,0 +1,195 @@
+/**
+ * Workload identities: which machine may have short-lived access keys, to which vaults, and how it proves that it is the
+ * one. Whoever says so gives away what those keys show, so they must be allowed to read all of that, at every change.
+ * Any change, and the end, is the end of every key that the identity was given. An API key that is narrowed to
+ * vaults neither sees nor makes identities.
+ */
+import { type Caller, resourceKinds } from '../../access/caller.ts';
+import type { Egress } from '../../access/egress.ts';
+import { type Action, shownByAccessKey } from '../../access/policy.ts';
+import type { SearchQuery } from '../../contract/common.ts';
+import {
+  defaultLifetime,
+  type Identity,
+  type IdentityCreate,
+  type IdentityUpdate,
+  type LoginMethod,
+} from '../../contract/identities.ts';
+import type { IdentityRow } from '../../store/identities.ts';
+import type { Narrowing } from '../credentials/authentication.ts';
+import { checkLife, narrowed } from '../credentials/credential-records.ts';
+import { type Collection, listOf } from '../kernel/collection.ts';
+import { type Permit, retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { searched } from '../kernel/row-check.ts';
+import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { Records } from '../resources/records.ts';
+import { notFoundAs } from '../resources/subject.ts';
+import {
+  changedTrust,
+  checkTrust,
+  grantedIn,
+  noTrust,
+  presentIdentity,
+  trustIn,
+  vaultMissing,
+} from './identity-records.ts';
+
+export interface Identities extends Collection<Identity, IdentityCreate, IdentityUpdate, SearchQuery> {
+  /** The believed row of an identity that the caller sees. */
+  find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<IdentityRow, A>>;
+  /** Refuses whoever could not read what the identity's access keys show. */
+  checkShown(caller: Caller, row: Pick<IdentityRow, 'narrowing'>): Promise<void>;
+}
+
+type Writing = Permit<'identities:write'>;
+
+export function identitiesWith(
+  { store, stamps, guard, now, newId }: Parts,
+  records: Records,
+  egress: Egress,
+): Identities {
+  async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<IdentityRow, A>> {
+    const row = await store.identities.byId(permit.caller.organizationId, id);
+    return stamps.identity.believe(guard.found(permit, row));
+  }
+
+  function checkShown(caller: Caller, { narrowing }: Pick<IdentityRow, 'narrowing'>): Promise<void> {
+    const { kinds, names_only = false } = JSON.parse(narrowing) as Narrowing;
+    return guard.mayShow(caller, shownByAccessKey(kinds ?? resourceKinds, names_only));
+  }
+
+  async function checkVaults(permit: Writing, ids: readonly string[]): Promise<void> {
+    for (const id of ids) await records.find(permit, 'vault', id).catch(notFoundAs(vaultMissing()));
+  }
+
+  /** Who may be given what is asked of an identity as a whole, each time. */
+  async function checked(permit: Writing, row: Draft): Promise<void> {
+    await checkShown(permit.caller, row);
+    await checkTrust(row.method as LoginMethod, JSON.parse(row.trust), egress);
+  }
+
+  async function change(
+    permit: Writing,
+    verb: string,
+    row: MaybeAllowed<IdentityRow, 'identities:write'>,
+    statements: Parameters<typeof guard.change>[2]['statements'],
+  ): Promise<void> {
+    const touches = [row.id];
+    await guard.change(permit, verb, { subjects: [identityChange(row)], statements, touches });
+  }
+
+  return {
+    find,
+    checkShown,
+
+    async list(caller, query) {
+      await guard.admit(caller, 'identities:read');
+      if (caller.vaultIds !== null) return listOf<Identity>([], 0, query);
+      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
+      const { rows, total } = await store.identities.page(caller.organizationId, page, query.q);
+      return listOf(
+        rows.map(row => presentIdentity(stamps.identity.believe(row))),
+        total,
+        query,
+      );
+    },
+
+    async get(caller, id) {
+      return presentIdentity(await find(await guard.admit(caller, 'identities:read'), id));
+    },
+
+    async create(caller, body) {
+      const permit = await guard.admit(caller, 'identities:write');
+      const draft = draftOf(caller, body);
+      checkLife(caller, draft.expiration_date);
+      await checkVaults(permit, body.vault_ids);
+      await checked(permit, draft);
+      const row = stamps.identity.stamp(newRow(caller, newId(), draft, now()));
+      await change(permit, 'identity.created', row, [store.identities.insert(row)]);
+      return presentIdentity(row);
+    },
+
+    async update(caller, id, body) {
+      const permit = await guard.admit(caller, 'identities:write');
+      await checkVaults(permit, body.vault_ids ?? []);
+      return retryingStale(async () => {
+        const before = await find(permit, id);
+        const row = stamps.identity.revise(before, changedColumns(before, body), now());
+        checkLife(caller, row.expiration_date);
+        await checked(permit, row);
+        await change(permit, 'identity.updated', row, [store.identities.update(row)]);
+        return presentIdentity(row);
+      });
+    },
+
+    async remove(caller, id) {
+      const permit = await guard.admit(caller, 'identities:write');
+      await retryingStale(async () => {
+        const before = await find(permit, id);
+        const after = { ...before, revision: before.revision + 1 };
+        await change(permit, 'identity.deleted', after, store.identities.remove(id, before.revision));
+      });
+    },
+  };
+}
+
+/** What a body decides of a row. */
+type Draft = Pick<
+  IdentityRow,
+  'name' | 'name_search' | 'method' | 'trust' | 'narrowing' | 'lifetime' | 'max_uses' | 'expiration_date'
+>;
+
+function draftOf({ until }: Caller, body: IdentityCreate): Draft {
+  const { name, method, lifetime = defaultLifetime, max_uses = null, expiration_date = until } = body;
+  return {
+    ...named(name),
+    method,
+    trust: JSON.stringify(changedTrust(noTrust, body)),
+    narrowing: narrowingText({}, body),
+    lifetime,
+    max_uses,
+    expiration_date,
+  };
+}
+
+function newRow(caller: Caller, id: string, draft: Draft, time: number): Omit<IdentityRow, 'stamp'> {
+  return {
+    id,
+    organization_id: caller.organizationId,
+    ...draft,
+    created_by: caller.id,
+    last_login_at: null,
+    created_at: time,
+    updated_at: time,
+    revision: 1,
+  };
+}
+
+function named(name: string): Pick<IdentityRow, 'name' | 'name_search'> {
+  return { name, name_search: searched(name) };
+}
+
+function narrowingText(before: Narrowing, body: IdentityUpdate): string {
+  const { kinds, names, names_only, cidrs, rate_limit, vault_ids } = body;
+  const narrowing = narrowed(before, { kinds, names, names_only, cidrs, rate_limit });
+  return JSON.stringify(vault_ids === undefined ? narrowing : { ...narrowing, vault_ids });
+}
+
+function changedColumns(row: IdentityRow, body: IdentityUpdate): Partial<IdentityRow> {
+  const { name = row.name, lifetime = row.lifetime, max_uses, expiration_date } = body;
+  return {
+    ...named(name),
+    trust: JSON.stringify(changedTrust(trustIn(row), body)),
+    narrowing: narrowingText(grantedIn(row), body),
+    lifetime,
+    max_uses: max_uses === undefined ? row.max_uses : max_uses,
+    expiration_date: expiration_date === undefined ? row.expiration_date : expiration_date,
+  };
+}
+
+export function identityChange<A extends Action = never>(
+  row: MaybeAllowed<IdentityRow, A>,
+): SubjectChange<A> {
+  return { type: 'identity', id: row.id, name: row.name, revision: row.revision };
+}

@@ -1,0 +1,132 @@
+/** An identity's row, as it is made, changed and shown. */
+import type { Egress } from '../../access/egress.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import type { Identity, IdentityUpdate, LoginMethod } from '../../contract/identities.ts';
+import { iso, isoOrNull } from '../../contract/text.ts';
+import { authoritiesIn } from '../../material/client-certificate.ts';
+import { keySetOf } from '../../material/web-token.ts';
+import type { IdentityRow } from '../../store/identities.ts';
+import type { Narrowing } from '../credentials/authentication.ts';
+import type { ClaimPatterns } from './conditions.ts';
+
+/** What a proof is judged by. */
+export interface Trust {
+  readonly issuer: string | null;
+  readonly jwks: { readonly keys: readonly Readonly<Record<string, unknown>>[] } | null;
+  readonly audience: string | null;
+  readonly subjects: readonly string[] | null;
+  readonly claims: ClaimPatterns;
+  readonly single_use: boolean;
+  readonly ca_pem: string | null;
+}
+
+/** What the access keys show that it is given. */
+export type Granted = Narrowing & { readonly vault_ids: readonly string[] };
+
+export const noTrust: Trust = {
+  issuer: null,
+  jwks: null,
+  audience: null,
+  subjects: null,
+  claims: {},
+  single_use: false,
+  ca_pem: null,
+};
+const parts = Object.keys(noTrust) as (keyof Trust)[];
+
+/** What each method takes; everything else is left out. */
+const takes: Readonly<Record<LoginMethod, readonly (keyof Trust)[]>> = {
+  jwt: ['issuer', 'jwks', 'audience', 'subjects', 'claims', 'single_use'],
+  certificate: ['ca_pem', 'subjects'],
+  secret_id: [],
+};
+
+export function trustIn({ trust }: IdentityRow): Trust {
+  return JSON.parse(trust) as Trust;
+}
+
+export function grantedIn({ narrowing }: IdentityRow): Granted {
+  return JSON.parse(narrowing) as Granted;
+}
+
+/** What a body leaves out stays. */
+export function changedTrust(before: Trust, body: IdentityUpdate): Trust {
+  const sent = parts.filter(part => body[part] !== undefined).map(part => [part, body[part]]);
+  return { ...before, ...Object.fromEntries(sent) };
+}
+
+/** Refuses what could never be proven, what anyone could, and an issuer that can't be asked. */
+export async function checkTrust(method: LoginMethod, trust: Trust, egress: Egress): Promise<void> {
+  const stray = parts.find(part => !takes[method].includes(part) && !isEmpty(trust[part]));
+  if (stray !== undefined) throw invalid(stray, `is not used by the method ${method}`);
+  if (method === 'secret_id') return;
+  if (trust.subjects === null) throw invalid('subjects', 'is required');
+  if (isAnyone(trust)) throw invalid('subjects', 'must say more than *, or claims must');
+  if (method === 'certificate') checkAuthorities(trust.ca_pem);
+  else await checkIssuer(trust, egress);
+}
+
+function isEmpty(value: Trust[keyof Trust]): boolean {
+  return value === null || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
+/** Every customer of a public issuer has a token of it. */
+function isAnyone({ subjects, claims }: Trust): boolean {
+  const saysNothing = (pattern: string) => /^\*+$/.test(pattern);
+  return subjects!.some(saysNothing) && Object.values(claims).every(patterns => patterns.some(saysNothing));
+}
+
+function checkAuthorities(pem: string | null): void {
+  if (pem === null) throw invalid('ca_pem', 'is required');
+  try {
+    authoritiesIn(pem);
+  } catch (error) {
+    throw invalid('ca_pem', (error as Error).message);
+  }
+}
+
+async function checkIssuer({ issuer, jwks, audience }: Trust, egress: Egress): Promise<void> {
+  if (audience === null) throw invalid('audience', 'is required');
+  if (jwks !== null) {
+    await keySetOf(jwks).catch(error => {
+      throw invalid('jwks', error.message);
+    });
+    return;
+  }
+  if (issuer === null) throw invalid('issuer', 'is required without jwks');
+  const url = URL.parse(issuer);
+  const refusal = url === null ? 'must be a URL' : egress.refusalOf(url);
+  if (refusal !== null) throw invalid('issuer', refusal);
+  if (url!.search !== '' || url!.hash !== '') throw invalid('issuer', 'must have no query');
+}
+
+export function vaultMissing(): Failure {
+  return new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
+}
+
+export function presentIdentity(row: IdentityRow): Identity {
+  const { vault_ids, kinds, names, names_only, cidrs, rate_limit } = grantedIn(row);
+  const trust = trustIn(row);
+  return {
+    id: row.id,
+    name: row.name,
+    method: row.method as LoginMethod,
+    ...trust,
+    jwks: trust.jwks && { keys: [...trust.jwks.keys] },
+    subjects: trust.subjects && [...trust.subjects],
+    claims: Object.fromEntries(Object.entries(trust.claims).map(([name, patterns]) => [name, [...patterns]])),
+    vault_ids: [...vault_ids],
+    kinds: kinds ? [...kinds] : null,
+    names: names ? [...names] : null,
+    names_only: names_only ?? false,
+    cidrs: cidrs ? [...cidrs] : null,
+    max_uses: row.max_uses,
+    rate_limit: rate_limit ?? null,
+    lifetime: row.lifetime,
+    expiration_date: isoOrNull(row.expiration_date),
+    last_login_at: isoOrNull(row.last_login_at),
+    created_by: row.created_by,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

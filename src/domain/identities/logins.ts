@@ -1,0 +1,173 @@
+/**
+ * Logins: a machine proves that it is an identity, and is given an access key of the identity's vault that lives for
+ * minutes. The key is one like any other: listed, narrowed, revoked and logged as they are. It is stored in one unit
+ * with what the proof used up, and only while the identity is as it was when it was judged. All refusals are the
+ * same outside and are counted against the address; which condition failed is in the audit log.
+ */
+import { addressSet } from '../../access/address.ts';
+import type { Origin } from '../../access/caller.ts';
+import { mintToken } from '../../access/token.ts';
+import type { CreatedAccessKey } from '../../contract/access.ts';
+import { Failure } from '../../contract/errors.ts';
+import { isSafeText } from '../../contract/text.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import type { IdentityRow } from '../../store/identities.ts';
+import { credentialKinds } from '../credentials/authentication.ts';
+import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
+import { newFields, presentAccessKey } from '../credentials/credential-records.ts';
+import { FailedAttempts } from '../kernel/failed-attempts.ts';
+import { retryingStale, StaleChange } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { grantedIn } from './identity-records.ts';
+import type { Issuers } from './issuers.ts';
+import { type LoginProof, ProofRefused, type Proven, proofsWith } from './proofs.ts';
+
+export interface LoginRequest {
+  readonly identityId: string;
+  readonly proof: LoginProof;
+  /** One of the identity's vaults; the first where none is named. */
+  readonly vaultId?: string | undefined;
+}
+
+export interface LoggedIn {
+  readonly accessKey: CreatedAccessKey;
+  readonly identity: { readonly id: string; readonly name: string };
+  /** How long the access key lives, in seconds. */
+  readonly lifetime: number;
+}
+
+export interface Logins {
+  /** Throws the one refusal, UNAUTHORIZED, or RATE_LIMITED where there were too many. */
+  login(request: LoginRequest, origin: Origin): Promise<LoggedIn>;
+}
+
+export interface LoginParts extends Parts {
+  readonly attempts: FailedAttempts;
+  readonly issuers: Issuers;
+}
+
+/** Access keys that one identity is given in a minute. */
+const mostLogins = 1_200;
+const longestName = 255;
+
+export function loginsWith(parts: LoginParts): Logins {
+  const { store, keyring, stamps, guard, attempts, issuers, now, newId } = parts;
+  const prove = proofsWith(parts, issuers);
+  const given = new FailedAttempts(now, mostLogins);
+
+  async function find(id: string): Promise<IdentityRow | undefined> {
+    const row = await store.identities.anywhere(id);
+    return row && stamps.identity.believe(row);
+  }
+
+  /** The vault that is to be opened. */
+  async function vaultFor(identity: IdentityRow, asked: string | undefined): Promise<string> {
+    const { vault_ids } = grantedIn(identity);
+    const id = vault_ids.find(one => asked === undefined || one === asked);
+    if (id === undefined) throw new ProofRefused('the vault is none of the identity’s');
+    const row = await store.resources.byId(identity.organization_id, id);
+    if (row === undefined || row.deleted_at !== null) throw new ProofRefused('the vault was deleted');
+    return id;
+  }
+
+  function checkConditions(identity: IdentityRow, { address }: Origin): void {
+    const { cidrs } = grantedIn(identity);
+    if (identity.expiration_date !== null && now() >= identity.expiration_date)
+      throw new ProofRefused('the identity has ended');
+    if (cidrs && !addressSet(cidrs)(address)) throw new ProofRefused('the address is none of the identity’s');
+  }
+
+  /** Whoever proves themselves once can do it again and again; what comes of it is bounded. */
+  function countLogin({ id }: IdentityRow): void {
+    const wait = given.blockedFor(id);
+    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    given.failed(id);
+  }
+
+  function keyFor(identity: IdentityRow, vaultId: string, { subject }: Proven) {
+    const { vault_ids: _, ...narrowing } = grantedIn(identity);
+    const id = newId();
+    const token = mintToken('vault', id);
+    const creator = { id: identity.id, organizationId: identity.organization_id };
+    const time = now();
+    const end = time + identity.lifetime * 1_000;
+    const wanted = {
+      name: nameOf(identity, subject),
+      vaultId,
+      narrowing,
+      expirationDate: Math.min(end, identity.expiration_date ?? end),
+      maxUses: identity.max_uses,
+      identity,
+    };
+    const fields = newFields(creator, id, wanted, time);
+    const digest = keyring.tokenDigest(token);
+    return { row: stamps.credential.stamp({ ...fields, kind: credentialKinds.vault, digest }), token };
+  }
+
+  async function keep(
+    identity: IdentityRow,
+    row: CredentialRow,
+    proven: Proven,
+    origin: Origin,
+  ): Promise<void> {
+    const { id, name, organization_id: organizationId } = identity;
+    const { subjects = [], statements = [], touches = [], details } = proven;
+    await guard.used({ kind: 'identity', id, name, organizationId, origin }, 'access-key.created', {
+      subjects: [{ ...subjectOf(row, row.kind), details }, ...subjects],
+      statements: [
+        store.identities.loggedIn(identity, now()),
+        ...statements,
+        store.credentials.insert(row),
+        accessKeyEvent(parts, 'access_key.created', row),
+      ],
+      touches,
+    });
+  }
+
+  async function admit({ proof, vaultId }: LoginRequest, identity: IdentityRow | undefined, origin: Origin) {
+    const proven = await prove(identity, proof);
+    checkConditions(identity!, origin);
+    const { row, token } = keyFor(identity!, await vaultFor(identity!, vaultId), proven);
+    countLogin(identity!);
+    await keep(identity!, row, proven, origin).catch(error => {
+      const isUsed = error instanceof Failure && error.code === 'CONFLICT' && !(error instanceof StaleChange);
+      throw isUsed ? new ProofRefused('jti: the token was used before') : error;
+    });
+    const { id, name } = identity!;
+    const lifetime = Math.floor((row.expiration_date! - row.created_at) / 1_000);
+    return { accessKey: { ...presentAccessKey(row), token }, identity: { id, name }, lifetime };
+  }
+
+  async function refuse(identity: IdentityRow | undefined, reason: string, origin: Origin): Promise<never> {
+    const wait = attempts.blockedFor(origin.address);
+    attempts.failed(origin.address);
+    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    await guard.unproven(origin, 'identity.login_refused', identity ? claimedOf(identity) : null, reason);
+    throw new Failure('UNAUTHORIZED');
+  }
+
+  async function attempt(request: LoginRequest, origin: Origin): Promise<LoggedIn> {
+    const identity = await find(request.identityId);
+    try {
+      return await admit(request, identity, origin);
+    } catch (error) {
+      if (error instanceof ProofRefused) return refuse(identity, error.message, origin);
+      throw error;
+    }
+  }
+
+  return {
+    login: (request, origin) =>
+      attempts.lookUp(origin.address, () => retryingStale(() => attempt(request, origin))),
+  };
+}
+
+function claimedOf({ organization_id, id, name }: IdentityRow) {
+  return { organizationId: organization_id, subject: { type: 'identity', id, name } };
+}
+
+/** So that a list of access keys says which machine has which. */
+function nameOf({ name }: IdentityRow, subject: string): string {
+  const whole = `${name}: ${subject}`;
+  return isSafeText(subject) && [...whole].length <= longestName ? whole : name;
+}

@@ -1,0 +1,143 @@
+/**
+ * Whether somebody is the identity that they say: by a token of its issuer, by a secret id of its own, or by a client
+ * certificate of its authorities. Each ends with what was proven, or with the reason why nothing was, which is for the
+ * log alone. An identity that is not there, or proves itself in another way, costs what a wrong proof costs.
+ */
+import { hash } from 'node:crypto';
+import { mintToken, parseToken } from '../../access/token.ts';
+import { equalBytes } from '../../keyring/keyring.ts';
+import { authoritiesIn, provenNames } from '../../material/client-certificate.ts';
+import { type Claims, type KeySet, keySetOf, provenClaims, TokenRefused } from '../../material/web-token.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import type { Statement } from '../../store/engine.ts';
+import type { IdentityRow } from '../../store/identities.ts';
+import { credentialKinds, isUsable } from '../credentials/authentication.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { SubjectChange } from '../kernel/subjects.ts';
+import { matchesAny, unmetClaim } from './conditions.ts';
+import { type Trust, trustIn } from './identity-records.ts';
+import type { Issuers } from './issuers.ts';
+
+export type LoginProof =
+  | { readonly method: 'jwt'; readonly jwt: string }
+  | { readonly method: 'secret_id'; readonly secretId: string }
+  /** In DER, as the TLS handshake proved it; null where none was shown. */
+  | { readonly method: 'certificate'; readonly certificate: Uint8Array | null };
+
+export interface Proven {
+  /** Who the machine says that it is, as people will read it. */
+  readonly subject: string;
+  /** For the log. */
+  readonly details: Readonly<Record<string, unknown>>;
+  /** What goes with the login: a proof that is good so many times is used up by it. */
+  readonly subjects?: readonly SubjectChange[];
+  readonly statements?: readonly Statement[];
+  readonly touches?: readonly string[];
+}
+
+/** Why nothing was proven: for the operator. */
+export class ProofRefused extends Error {}
+
+const longestSubject = 200;
+
+export function proofsWith(parts: Parts, issuers: Issuers) {
+  const { store, keyring, stamps, now } = parts;
+  const nobody = keyring.tokenDigest(mintToken('login', '00000000-0000-7000-8000-000000000000'));
+
+  function refuse(reason: string): never {
+    throw new ProofRefused(reason);
+  }
+
+  async function keysOf({ issuer, jwks }: Trust): Promise<KeySet> {
+    return jwks === null ? issuers.keysOf(issuer!) : keySetOf(jwks);
+  }
+
+  async function claimsOf(jwt: string, trust: Trust): Promise<Claims> {
+    const { issuer, jwks, audience } = trust;
+    const rules = { issuer, audience: audience!, now: now() };
+    const keys = await keysOf(trust);
+    try {
+      return await provenClaims(jwt, keys, rules);
+    } catch (error) {
+      const isStale = error instanceof TokenRefused && error.unknownKey && jwks === null;
+      const newer = isStale ? await issuers.newKeysOf(issuer!) : null;
+      if (newer === null) throw error;
+      return provenClaims(jwt, newer, rules);
+    }
+  }
+
+  async function byToken(identity: IdentityRow, jwt: string): Promise<Proven> {
+    const trust = trustIn(identity);
+    const claims = await claimsOf(jwt, trust).catch(error => refuse((error as Error).message));
+    const subject = claims.sub!;
+    if (!matchesAny(trust.subjects!, subject)) refuse('sub: no pattern of the identity matches');
+    const unmet = unmetClaim(trust.claims, claims);
+    if (unmet !== null) refuse(`${unmet}: no pattern of the identity matches`);
+    return {
+      subject,
+      details: { method: 'jwt', subject: subject.slice(0, longestSubject) },
+      statements: trust.single_use ? spend(identity, claims) : [],
+    };
+  }
+
+  /** Refused as taken where it was used before. */
+  function spend({ id }: IdentityRow, { jti, exp }: Claims): Statement[] {
+    if (typeof jti !== 'string' || jti === '') refuse('jti: it is missing');
+    const mark = `login ${id} ${hash('sha256', jti, 'base64url')}`;
+    // As long as a token may still be taken, whichever clock is ahead.
+    return store.accounts.spendChallenge(mark, (exp! + 120) * 1_000, now());
+  }
+
+  async function bySecretId(identity: IdentityRow | undefined, token: string): Promise<Proven> {
+    const parsed = parseToken(token);
+    const found = parsed?.kind === 'login' ? await store.credentials.byId(parsed.id) : undefined;
+    const isIts = equalBytes(keyring.tokenDigest(token), found?.digest ?? nobody);
+    if (identity === undefined || found === undefined || !isIts) refuse('the secret id is unknown');
+    const row = stamps.credential.believe(found);
+    if (row.kind !== credentialKinds.login || row.identity_id !== identity.id)
+      refuse('the secret id is another identity’s');
+    if (!isUsable(row, now())) refuse('the secret id was revoked or has expired');
+    if (row.max_uses !== null && row.uses >= row.max_uses) refuse('the secret id is used up');
+    return { subject: row.name, details: { method: 'secret_id', secret_id: row.id }, ...used(row) };
+  }
+
+  /** A use that counts is a revision of the record, so none can be taken back. */
+  function used(row: CredentialRow): Pick<Proven, 'subjects' | 'statements' | 'touches'> {
+    const noted = store.credentials.usedAt(row.id, now());
+    if (row.max_uses === null) return { statements: [noted] };
+    const { id, name } = row;
+    const after = stamps.credential.stamp({ ...row, uses: row.uses + 1, revision: row.revision + 1 });
+    const { uses, revision } = after;
+    return {
+      subjects: [{ type: row.kind, id, name, revision, verb: 'secret-id.used', details: { uses } }],
+      statements: [store.credentials.update(after), noted],
+      touches: [id],
+    };
+  }
+
+  function byCertificate(identity: IdentityRow, certificate: Uint8Array | null): Proven {
+    if (certificate === null) refuse('no client certificate was shown');
+    const { ca_pem, subjects } = trustIn(identity);
+    const names = provenNames(certificate, authoritiesIn(ca_pem!), now());
+    if (names === null) refuse('the client certificate is not of the identity’s authorities, or not valid');
+    if (!names.some(name => matchesAny(subjects!, name)))
+      refuse('no pattern of the identity matches its names');
+    const [subject = ''] = names;
+    return { subject, details: { method: 'certificate', subject: subject.slice(0, longestSubject) } };
+  }
+
+  return async (found: IdentityRow | undefined, proof: LoginProof): Promise<Proven> => {
+    const identity = found?.method === proof.method ? found : undefined;
+    if (proof.method === 'secret_id') return bySecretId(identity, proof.secretId);
+    if (identity !== undefined)
+      return proof.method === 'jwt'
+        ? byToken(identity, proof.jwt)
+        : byCertificate(identity, proof.certificate);
+    if (proof.method === 'jwt') await provenClaims(proof.jwt, null, nobodysRules).catch(() => {});
+    return refuse(
+      found === undefined ? 'there is no such identity' : 'the identity proves itself in another way',
+    );
+  };
+}
+
+const nobodysRules = { issuer: null, audience: '', now: 0 };

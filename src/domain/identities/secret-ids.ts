@@ -1,0 +1,84 @@
+/**
+ * Secret ids: what proves an identity where nobody vouches for its machine. One is minted once, shown once, listed
+ * without its secret, ends by itself, and may be good for so many logins alone. Whoever has one can read what the
+ * identity's access keys show, so its maker must be allowed to.
+ */
+import { Failure, invalid } from '../../contract/errors.ts';
+import type {
+  CreatedSecretId,
+  SecretId,
+  SecretIdCreate,
+  SecretIdQuery,
+  SecretIdUpdate,
+} from '../../contract/identities.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import { credentialChangesWith } from '../credentials/credential-changes.ts';
+import { checkLife, presentCommon, rename } from '../credentials/credential-records.ts';
+import type { Collection } from '../kernel/collection.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { notFoundAs } from '../resources/subject.ts';
+import type { Identities } from './identities.ts';
+
+export type SecretIds = Collection<SecretId, SecretIdCreate, SecretIdUpdate, SecretIdQuery, CreatedSecretId>;
+
+const day = 24 * 3_600_000;
+const defaultLife = 30 * day;
+const longestLife = 366 * day;
+
+export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
+  const { now } = parts;
+  const { mayWrite, get, list, mint, revise, revoke } = credentialChangesWith(parts);
+  const missing = new Failure('NOT_FOUND', { field: 'identity_id', reason: 'is not the id of an identity' });
+
+  function checkEnd(until: number | null | undefined): void {
+    if (until === undefined) return;
+    if (until === null || until > now() + longestLife)
+      throw invalid('expiration_date', 'must be within a year');
+  }
+
+  return {
+    list: (caller, query) => list(caller, 'login', query, presentSecretId),
+
+    get: (caller, id) => get(caller, 'login', id, presentSecretId),
+
+    async create(caller, { identity_id, name, expiration_date, max_uses }) {
+      const permit = await mayWrite(caller, 'login');
+      const identity = await identities.find(permit, identity_id).catch(notFoundAs(missing));
+      await identities.checkShown(caller, identity);
+      checkEnd(expiration_date);
+      const usual = Math.min(now() + defaultLife, caller.until ?? Number.POSITIVE_INFINITY);
+      const { row, token } = await mint(permit, 'login', {
+        name: name ?? identity.name,
+        identity: { id: identity.id, revision: null },
+        expirationDate: expiration_date ?? usual,
+        maxUses: max_uses,
+      });
+      return { ...presentSecretId(row), token };
+    },
+
+    async update(caller, id, { name, expiration_date, max_uses }) {
+      checkEnd(expiration_date);
+      const permit = await mayWrite(caller, 'login');
+      const row = await revise(caller, 'login', id, async before => {
+        await identities.checkShown(caller, await identities.find(permit, before.identity_id!));
+        checkLife(caller, expiration_date);
+        return {
+          ...rename(before, name, expiration_date),
+          max_uses: max_uses === undefined ? before.max_uses : max_uses,
+        };
+      });
+      return presentSecretId(row);
+    },
+
+    remove: (caller, id) => revoke(caller, 'login', id),
+  };
+}
+
+function presentSecretId(row: CredentialRow): SecretId {
+  return {
+    ...presentCommon(row),
+    identity_id: row.identity_id!,
+    max_uses: row.max_uses,
+    uses: row.uses,
+  };
+}

@@ -1,0 +1,41 @@
+/** Who did what to what, as the audit log has it. The guard alone writes these. */
+import type { Caller } from '../../access/caller.ts';
+import type { Action } from '../../access/policy.ts';
+import { type AuditEntry, logText } from '../../logs/entries.ts';
+import type { Subject, SubjectChange } from './subjects.ts';
+
+/** Whoever an entry can name. */
+export type Actor = Pick<Caller, 'id' | 'name' | 'organizationId' | 'origin'> & { readonly kind: string };
+
+export function entriesOf<A extends Action>(
+  by: Actor,
+  verb: string,
+  subjects: readonly SubjectChange<A>[],
+): AuditEntry[] {
+  return subjects.map(subject =>
+    entryOf(by, subject.verb ?? verb, 'allowed', subject, subject.revision, subject.details ?? {}),
+  );
+}
+
+export function entryOf(
+  by: Actor,
+  action: string,
+  outcome: AuditEntry['outcome'],
+  subject: Subject | null,
+  revision: number | null,
+  details: Readonly<Record<string, unknown>>,
+): AuditEntry {
+  return {
+    organization_id: by.organizationId || null, // Of none: the deployment's own.
+    actor: { kind: by.kind, id: by.id, name: logText(by.name) },
+    action,
+    outcome,
+    subject: subject && { type: subject.type, id: subject.id, name: logText(subject.name) },
+    revision,
+    vault_id: subject?.vaultId ?? null,
+    ip_address: by.origin.address,
+    user_agent: logText(by.origin.userAgent),
+    request_id: by.origin.requestId,
+    details,
+  };
+}

@@ -1,0 +1,85 @@
+/**
+ * Bounds failed authentications by address, on every surface alike: the limiter is asked where credentials
+ * are checked, so no surface can forget it. It is failures that are bounded: a good token is served, however many
+ * bad ones came from its address. Counted in windows of a minute, in memory of a fixed size. An IPv6 caller owns
+ * a /64, so that is what counts as one address.
+ */
+import { isIPv6 } from 'node:net';
+import { plainAddress } from '../../access/address.ts';
+import { rateWindowAt } from '../../contract/rate-window.ts';
+import { KeyedLock } from './keyed-lock.ts';
+
+const mostFailures = 60;
+const mostAddresses = 20_000;
+
+export class FailedAttempts {
+  readonly #now: () => number;
+  readonly #most: number;
+  readonly #failures = new Map<string, number>();
+  readonly #lock = new KeyedLock();
+  /** Told of every failure: another thread of this process counts the same addresses. */
+  readonly #tell: (address: string) => void;
+  #windowStart = 0;
+
+  constructor(now: () => number, most = mostFailures, tell: (address: string) => void = () => {}) {
+    this.#now = now;
+    this.#most = most;
+    this.#tell = tell;
+  }
+
+  /** Seconds to wait, or 0 where the address may try. */
+  blockedFor(address: string): number {
+    this.#turnWindow();
+    if ((this.#failures.get(networkOf(address)) ?? 0) < this.#most) return 0;
+    return rateWindowAt(this.#now()).secondsLeft;
+  }
+
+  /**
+   * Looks up what a token names. Addresses over the limit are served one lookup at a time: a valid token among many
+   * bad ones is still found, and the bad ones cost no more than that.
+   */
+  lookUp<T>(address: string, look: () => Promise<T>): Promise<T> {
+    return this.blockedFor(address) === 0 ? look() : this.#lock.take(networkOf(address), look);
+  }
+
+  failed(address: string): void {
+    this.count(address);
+    this.#tell(address);
+  }
+
+  /** Counts what failed elsewhere. */
+  count(address: string): void {
+    this.#turnWindow();
+    const key = networkOf(address);
+    const before = this.#failures.get(key) ?? 0;
+    if (before === 0 && this.#failures.size >= mostAddresses) {
+      this.#failures.delete(this.#failures.keys().next().value!);
+    }
+    this.#failures.set(key, before + 1);
+  }
+
+  #turnWindow(): void {
+    const { start } = rateWindowAt(this.#now());
+    if (start === this.#windowStart) return;
+    this.#windowStart = start;
+    this.#failures.clear();
+  }
+}
+
+/** What counts as one address. */
+export function networkOf(address: string): string {
+  const plain = plainAddress(address);
+  if (!isIPv6(plain)) return plain;
+  const [head = '', tail] = plain.split('::');
+  const groups = head === '' ? [] : head.split(':');
+  if (tail !== undefined) {
+    const rest = tail === '' ? [] : tail.split(':');
+    while (groups.length + rest.length < 8) groups.push('0');
+    groups.push(...rest);
+  }
+  // However it is spelled: a proxy hands on what others wrote.
+  return groups
+    .slice(0, 4)
+    .map(group => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}

@@ -1,0 +1,267 @@
+/**
+ * The guarded door. Every change and every reveal goes through one of these calls, which both decide and
+ * write the audit entry: a change is stored with its entry or not at all, a value is opened after its entry
+ * is durable. Both depend on the caller's authority at that moment: the unit that is stored is refused once it
+ * was withdrawn. Refusals are written down too. Looking something up takes a permit for what is to be done with it, so
+ * that found means allowed: what lies in a vault that a caller is not given looks to them like what does not exist.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Caller, Origin } from '../../access/caller.ts';
+import { type Action, holds, reaches } from '../../access/policy.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { AuditEntry } from '../../logs/entries.ts';
+import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
+import type { Statement } from '../../store/engine.ts';
+import { type Actor, entriesOf, entryOf } from './audit-entries.ts';
+import type { Allowed, Claimed, DeploymentChange, GuardedChange, Revealed, Subject } from './subjects.ts';
+
+/** Whether a caller may still act: see `domain/authority.ts`. */
+export interface Authority {
+  /** What a unit in the caller's name depends on; nothing where no row says who the caller is. */
+  conditions(caller: Caller): Statement[];
+  /** Whether it ended by itself. */
+  isOver(caller: Caller): boolean;
+  /** The caller as the store has it now; null where it is another, or may do other things than before. */
+  renewed(caller: Caller): Promise<Caller | null>;
+}
+
+/** What changes something. */
+export type ChangeAction = Extract<Action, `${string}:write`>;
+/** What shows a value; or has the service use it, which is how a stored key signs a certificate. */
+export type RevealAction = Extract<Action, `${string}:reveal`> | 'certificates:write';
+
+/** The guard's word that this caller may do this: it is asked for once, and whatever is found or done takes it. */
+export interface Permit<A extends Action = Action> {
+  readonly [issued]: true;
+  readonly caller: Caller;
+  readonly action: A;
+}
+declare const issued: unique symbol;
+
+export interface Guard {
+  /** Refuses whoever may not do this at all. Says nothing yet about a particular target. */
+  admit<A extends Action>(caller: Caller, action: A): Promise<Permit<A>>;
+  /**
+   * What was looked up for whoever has this permit, in the vault that it lies in; without a vault it is the whole
+   * organization's. What they are not given, and what is another organization's, is not found.
+   */
+  found<A extends Action, Row extends Owned>(
+    permit: Permit<A>,
+    row: Row | undefined,
+    vaultId?: string | null,
+  ): Allowed<Row, A>;
+  /** Refuses whoever would give, or gain, what they could not read themselves: what is shown takes these permissions. */
+  mayShow(caller: Caller, shown: readonly Action[]): Promise<void>;
+  /** Whether the vault is among those that the caller is given. */
+  sees(caller: Caller, vaultId: string): boolean;
+  change<A extends ChangeAction>(
+    permit: Permit<A>,
+    verb: string,
+    change: GuardedChange<NoInfer<A>>,
+  ): Promise<string>;
+  /** What a person does to their own account: who they are, is all the permission that it takes. */
+  own(caller: Caller, verb: string, change: GuardedChange): Promise<string>;
+  /** What an access key changes of itself by being used, and what an identity is given at its login. */
+  used(key: Actor, verb: string, change: GuardedChange): Promise<string>;
+  /** What the operator does to the deployment as a whole: written down once for each whom they act for. */
+  operate(operators: readonly [Caller, ...Caller[]], verb: string, change: DeploymentChange): Promise<void>;
+  /** A failed authentication. Names the account that was claimed, if it exists. */
+  unproven(origin: Origin, verb: string, claimed: Claimed | null, reason?: string): Promise<void>;
+  /** `open` runs once the entry is durable. */
+  reveal<T, A extends RevealAction>(
+    permit: Permit<A>,
+    verb: string,
+    subject: Revealed<NoInfer<A>>,
+    open: () => T,
+  ): Promise<T>;
+  /** What is sent bit by bit: each stretch of it asks again whether the caller may have it. Throws where not. */
+  during<T>(permit: Permit, verb: string, entries: AsyncIterable<T>): Watched<T>;
+  /** Writes down that somebody asked whose authority was withdrawn meanwhile. */
+  withdrawn(caller: Caller, verb: string): Promise<void>;
+}
+
+/** What belongs to an organization. */
+interface Owned {
+  /** Null for what is the deployment's own, which is found for nobody. */
+  readonly organization_id: string | null;
+}
+
+declare const watched: unique symbol;
+/** Entries that only the guard hands out. */
+export type Watched<T> = AsyncIterable<T> & { readonly [watched]: true };
+
+/** What is done in a caller's name. */
+interface Deed extends Change {
+  readonly verb: string;
+  /** Where it is refused, this is what it was to be done to. */
+  readonly subject: Subject;
+  readonly entries: (by: Caller) => readonly AuditEntry[];
+  readonly unique?: string | undefined;
+}
+
+/** How often rows that changed without changing the caller's authority are read anew. */
+const renewals = 5;
+/** In entries, and in milliseconds. */
+const stretch = 500;
+const longestStretch = 1_000;
+
+export interface GuardParts {
+  readonly ledger: Ledger;
+  readonly authority: Authority;
+  readonly now: () => number;
+}
+
+export function guardWith({ ledger, authority, now }: GuardParts): Guard {
+  async function deny(caller: Caller, action: Action, subject: Subject | null, why = {}): Promise<never> {
+    await ledger.refusals.denial(entryOf(caller, action, 'denied', subject, null, {}));
+    throw new Failure('FORBIDDEN', why);
+  }
+
+  /** What is done in a vault that the caller is not given, or to the whole organization by whoever is given some. */
+  async function checkReach({ caller, action }: Permit, subject: Subject): Promise<void> {
+    const target = { organizationId: caller.organizationId, vaultId: subject.vaultId };
+    if (!reaches(caller, target)) await deny(caller, action, subject);
+  }
+
+  async function noteWithdrawn(caller: Caller, verb: string, subject: Subject | null): Promise<void> {
+    const why = { reason: 'authority withdrawn' };
+    await ledger.refusals.denial(entryOf(caller, verb, 'denied', subject, null, why));
+  }
+
+  /** Stored only while what proved the caller is as it was: the store itself looks, in the same unit. */
+  async function attempt(by: Caller, { entries, statements, touches }: Deed): Promise<string> {
+    if (authority.isOver(by)) throw new ChangeRefused('unauthorized');
+    const all = [...authority.conditions(by), ...statements];
+    return ledger.commit(entries(by), all.length === 0 ? null : { statements: all, touches });
+  }
+
+  async function commit(caller: Caller, deed: Deed): Promise<string> {
+    let by: Caller | null = caller;
+    for (let turn = 0; by !== null && turn < renewals; turn++) {
+      try {
+        return await attempt(by, deed);
+      } catch (error) {
+        if (!(error instanceof ChangeRefused)) throw error;
+        if (error.refusal !== 'unauthorized') throw conflict(error, deed.unique);
+        by = await authority.renewed(by);
+      }
+    }
+    await noteWithdrawn(caller, deed.verb, deed.subject);
+    throw new Failure('UNAUTHORIZED');
+  }
+
+  async function store<A extends Action>(
+    caller: Caller,
+    verb: string,
+    change: GuardedChange<A>,
+  ): Promise<string> {
+    const { subjects, statements, touches = [], unique } = change;
+    const entries = (by: Caller) => entriesOf(by, verb, subjects);
+    return commit(caller, { verb, subject: subjects[0], entries, statements, touches, unique });
+  }
+
+  async function* watch<T>(caller: Caller, verb: string, entries: AsyncIterable<T>): AsyncIterable<T> {
+    let sent = 0;
+    let judged = now();
+    for await (const entry of entries) {
+      if (sent++ % stretch === 0 || now() - judged >= longestStretch) {
+        judged = now();
+        if ((await authority.renewed(caller)) === null) {
+          await noteWithdrawn(caller, verb, null);
+          throw new Failure('UNAUTHORIZED');
+        }
+      }
+      yield entry;
+    }
+  }
+
+  return {
+    admit: async (caller, action) => {
+      if (!holds(caller, action)) await deny(caller, action, null);
+      return { caller, action } as Permit<typeof action>;
+    },
+
+    found: ({ caller }, row, vaultId) => {
+      if (row === undefined) throw new Failure('NOT_FOUND');
+      const target = { organizationId: row.organization_id, vaultId: vaultId ?? undefined };
+      if (!reaches(caller, target)) throw new Failure('NOT_FOUND');
+      return row as Allowed<typeof row, never>;
+    },
+
+    mayShow: async (caller, shown) => {
+      const missing = shown.find(action => !holds(caller, action));
+      if (missing === undefined) return;
+      const message = `Nobody gives what they could not read themselves: that takes the permission ${missing}`;
+      await deny(caller, missing, null, { message });
+    },
+
+    sees: (caller, vaultId) => reaches(caller, { organizationId: caller.organizationId, vaultId }),
+
+    change: async (permit, verb, change) => {
+      for (const subject of change.subjects) await checkReach(permit, subject);
+      return store(permit.caller, verb, change);
+    },
+
+    own: store,
+
+    used: (key, verb, { subjects, statements, touches = [] }) =>
+      ledger.commit(entriesOf(key, verb, subjects), { statements, touches }).catch(error => {
+        throw error instanceof ChangeRefused ? conflict(error) : error;
+      }),
+
+    operate: async (operators, verb, { subject, details, ...change }) => {
+      const entries = operators.map(operator => entryOf(operator, verb, 'allowed', subject, null, details));
+      await commit(operators[0], { verb, subject, entries: () => entries, ...change });
+    },
+
+    unproven: async (origin, verb, claimed, reason) => {
+      const nobody = { kind: 'nobody', id: 'nobody', name: '' } as const;
+      const by = { ...nobody, organizationId: claimed?.organizationId ?? '', origin };
+      const details = reason === undefined ? {} : { reason };
+      await ledger.commit([entryOf(by, verb, 'denied', claimed?.subject ?? null, null, details)]);
+    },
+
+    reveal: async (permit, verb, subject, open) => {
+      await checkReach(permit, subject);
+      const entries = (by: Caller) => [entryOf(by, verb, 'allowed', subject, null, subject.details)];
+      await commit(permit.caller, { verb, subject, entries, statements: [], touches: [] });
+      return open();
+    },
+
+    during: ({ caller }, verb, entries) => watch(caller, verb, entries) as Watched<never>,
+
+    withdrawn: (caller, verb) => noteWithdrawn(caller, verb, null),
+  };
+}
+
+/** Somebody else changed the same record between our read and our write: read again, and try again. */
+export class StaleChange extends Failure {
+  constructor() {
+    super('CONFLICT', { message: 'The record was changed by someone else meanwhile' });
+  }
+}
+
+const attempts = 12;
+/** The winner's change may still be on its way to the disk, so a loser that reads again at once loses again. */
+const longestPause = 10;
+
+export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await change();
+    } catch (error) {
+      if (!(error instanceof StaleChange) || attempt === attempts) throw error;
+      await sleep(Math.random() * longestPause * attempt);
+    }
+  }
+}
+
+function conflict({ refusal }: ChangeRefused, field = 'name'): Failure {
+  if (refusal === 'stale') return new StaleChange();
+  if (refusal === 'ownerless') {
+    return new Failure('CONFLICT', {
+      message: 'The last owner can’t be removed or given another role; add another owner first',
+    });
+  }
+  return new Failure('CONFLICT', { field, reason: 'is already in use' });
+}

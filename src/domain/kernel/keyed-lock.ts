@@ -1,0 +1,18 @@
+/** Lets what concerns one id happen one after another in this process, so that it need not try again and again. */
+export class KeyedLock {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  async take<T>(id: string, run: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(id);
+    const mine = (async () => {
+      await before?.catch(() => {});
+      return run();
+    })();
+    this.#last.set(id, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#last.get(id) === mine) this.#last.delete(id);
+    }
+  }
+}

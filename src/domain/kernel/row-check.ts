@@ -1,0 +1,60 @@
+/**
+ * Whether a stored row is as it was written, for those who verify them all: its stamp holds, and what it repeats of
+ * itself or of another row says the same. Nothing is opened for it.
+ */
+import type { Stamp } from '../../bytes.ts';
+import type { IsSound } from '../../logs/row-verification.ts';
+import type { DueDelivery } from '../../store/deliveries.ts';
+import type { StampedRow, StampedTable } from '../../store/stamped-rows.ts';
+import type { EventFacts, Stamps } from './stamps.ts';
+
+type Check = (row: never) => unknown;
+
+export function rowCheckWith(stamps: Stamps): IsSound {
+  const checks: Readonly<Record<StampedTable, Check>> = {
+    organizations: stamps.organization.vouched,
+    members: stamps.member.vouched,
+    accounts: stamps.account.vouched,
+    passkeys: stamps.passkey.vouched,
+    sessions: stamps.session.vouched,
+    resources: stamps.resource.vouched,
+    credentials: stamps.credential.vouched,
+    identities: stamps.identity.vouched,
+    webhooks: stamps.webhook.vouched,
+    versions: stamps.believeVersion,
+    events: stamps.believeEvent,
+    deliveries: (row: DueDelivery) => stamps.believeEvent(eventIn(row)),
+    mcp_sessions: stamps.toolSession.vouched,
+    lock_outs: stamps.lockOut.vouched,
+    device_logins: stamps.deviceLogin.vouched,
+  };
+  return ({ table, row }) => {
+    try {
+      checks[table](row as never);
+      return isFoundByItsName(row);
+    } catch {
+      return false;
+    }
+  };
+}
+
+/** The name as it is searched is made of the name, which is stamped. */
+export const searched = (name: string): string => name.toLowerCase();
+
+function isFoundByItsName({ name, name_search }: StampedRow): boolean {
+  return name_search === undefined || name_search === searched(String(name));
+}
+
+/** The event's facts as the delivery repeats them: the event's own stamp holds only where they are the same. */
+export function eventIn(delivery: DueDelivery): EventFacts & { readonly stamp: Stamp } {
+  return {
+    id: delivery.event_id,
+    organization_id: delivery.organization_id,
+    vault_id: delivery.vault_id,
+    resource_id: delivery.resource_id,
+    type: delivery.event,
+    payload: delivery.payload,
+    created_at: delivery.event_created_at,
+    stamp: delivery.event_stamp,
+  };
+}

@@ -1,0 +1,164 @@
+/**
+ * Which rows may be believed. A row's stamp covers every column that decides anything (`stamp-columns.ts`), so that an edit in
+ * the database shows. Its revision must also be the newest that the audit log knows of: a stamp alone would
+ * let someone put back an older row that once was true. What isn't believed is an error, never an answer.
+ */
+import type { Stamp } from '../../bytes.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { Keyring, StampField } from '../../keyring/keyring.ts';
+import type { AccountRow, DashboardSessionRow, LockOutRow, PasskeyRow } from '../../store/accounts.ts';
+import type { Audited } from '../../store/audited.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import type { DeviceLoginRow } from '../../store/device-logins.ts';
+import type { IdentityRow } from '../../store/identities.ts';
+import type { MemberRow, OrganizationRow } from '../../store/organizations.ts';
+import type { EventRow } from '../../store/outbox.ts';
+import type { ResourceRow, VersionRow } from '../../store/resources.ts';
+import { columns, type Later, type Treatment } from '../../store/stamp-columns.ts';
+import type { ToolSessionRow } from '../../store/tool-sessions.ts';
+import type { WebhookRow } from '../../store/webhooks.ts';
+
+type Unstamped<Row> = Omit<Row, 'stamp'>;
+
+interface Stamped {
+  readonly stamp: Stamp;
+}
+
+interface Revised extends Stamped {
+  readonly revision: number;
+  readonly updated_at: number;
+}
+
+/** What an event says and to whom it may be said; not whether that was done. */
+export type EventFacts = Omit<EventRow, 'fanned' | 'stamp'>;
+
+/** A kind of row that is stamped when written, and whose stamp is checked when it is read. */
+export interface Marker<Row> {
+  stamp(row: Unstamped<Row>): Row;
+  /** The row as its stamp vouches for it. Throws where it does not. */
+  vouched<R extends Row>(row: R): R;
+}
+
+/** A kind of row whose every change is in the audit log too. */
+export interface Stamper<Row> extends Marker<Row> {
+  /** The next revision of a row. */
+  revise<R extends Row>(before: R, changes: Partial<Row>, now: number): R;
+  /** As `believe`, without a copy of the row. */
+  check<R extends Row & Audited>(row: R): R;
+  /** The row without what only tells whether it is to be believed. Throws where it is not. */
+  believe<R extends Row & Audited>(row: R): Omit<R, keyof Audited>;
+}
+
+export interface Stamps {
+  readonly resource: Stamper<ResourceRow>;
+  readonly credential: Stamper<CredentialRow>;
+  readonly identity: Stamper<IdentityRow>;
+  readonly organization: Stamper<OrganizationRow>;
+  readonly member: Stamper<MemberRow>;
+  readonly account: Stamper<AccountRow>;
+  readonly passkey: Stamper<PasskeyRow>;
+  readonly session: Stamper<DashboardSessionRow>;
+  readonly webhook: Stamper<WebhookRow>;
+  readonly toolSession: Marker<ToolSessionRow>;
+  readonly lockOut: Marker<LockOutRow>;
+  readonly deviceLogin: Marker<DeviceLoginRow>;
+  stampEvent(event: EventFacts): EventRow;
+  believeEvent<E extends EventFacts & Stamped>(event: E): E;
+  stampVersion(row: Unstamped<VersionRow>): VersionRow;
+  believeVersion(row: VersionRow): VersionRow;
+}
+
+export function stampsWith(keyring: Keyring): Stamps {
+  function marker<Row extends Stamped>(kind: string, table: keyof typeof columns): Marker<Row> {
+    const [newest, ...earlier] = formsOf<Row>(table);
+    const holds = ({ names }: Form<Row>, row: Row) =>
+      keyring.stampHolds(kind, fieldsOf(names, row), row.stamp);
+    return {
+      stamp: row => ({ ...row, stamp: keyring.stamp(kind, fieldsOf(newest.names, row)) }) as unknown as Row,
+      vouched: row => {
+        if (holds(newest, row)) return row;
+        const form = earlier.find(one => holds(one, row));
+        if (form === undefined) throw tampered(`${kind}: the stamp does not hold`);
+        return { ...row, ...form.before(row) };
+      },
+    };
+  }
+
+  function stamper<Row extends Revised>(kind: string, table: keyof typeof columns): Stamper<Row> {
+    const { stamp, vouched } = marker<Row>(kind, table);
+    const check = <R extends Row & Audited>(row: R): R => {
+      const sound = vouched(row);
+      if (row.audited_revision !== row.revision) throw tampered(`${kind}: not the newest revision`);
+      return sound;
+    };
+    return {
+      stamp,
+      vouched,
+      check,
+      revise: (before, changes, now) =>
+        stamp({ ...before, ...changes, updated_at: now, revision: before.revision + 1 }) as typeof before,
+      believe: row => {
+        const { audited_revision, ...believed } = check(row);
+        return believed;
+      },
+    };
+  }
+
+  const event = marker<EventFacts & Stamped>('event', 'events');
+  const version = marker<VersionRow>('version', 'versions');
+  return {
+    resource: stamper('resource', 'resources'),
+    credential: stamper('credential', 'credentials'),
+    identity: stamper('identity', 'identities'),
+    organization: stamper('organization', 'organizations'),
+    member: stamper('member', 'members'),
+    account: stamper('account', 'accounts'),
+    passkey: stamper('passkey', 'passkeys'),
+    session: stamper('session', 'sessions'),
+    webhook: stamper('webhook', 'webhooks'),
+    toolSession: marker('tool-session', 'mcp_sessions'),
+    lockOut: marker('lock-out', 'lock_outs'),
+    deviceLogin: marker('device-login', 'device_logins'),
+    stampEvent: facts => ({ ...event.stamp(facts), fanned: 0 }),
+    believeEvent: event.vouched,
+    stampVersion: version.stamp,
+    believeVersion: version.vouched,
+  };
+}
+
+/** What stamps of one time cover, in its order, and what such a row has in the columns that came after it. */
+interface Form<Row> {
+  readonly names: readonly string[];
+  before(row: Row): Partial<Row>;
+}
+
+/** The newest first. An earlier stamp vouches for no later column: whatever stands there is not looked at. */
+function formsOf<Row>(table: keyof typeof columns): [Form<Row>, ...Form<Row>[]] {
+  const entries = Object.entries(columns[table]) as [string, Treatment<Row>][];
+  const first = entries.flatMap(([name, how]) => (how === 'stamped' ? name : []));
+  const later = entries.flatMap(([name, how]) => (isLater(how) ? { name, ...how } : []));
+  const upTo = (schema: number): Form<Row> => ({
+    names: [...first, ...later.flatMap(({ since, name }) => (since <= schema ? name : []))],
+    before: row =>
+      Object.fromEntries(
+        later.flatMap(({ since, name, before }) => (since <= schema ? [] : [[name, before(row)]])),
+      ) as Partial<Row>,
+  });
+  const earlier = [...new Set(later.map(({ since }) => since))].sort((a, b) => b - a).slice(1);
+  const forms = [...earlier, ...(later.length > 0 ? [0] : [])].map(upTo);
+  return [upTo(Number.POSITIVE_INFINITY), ...forms];
+}
+
+function isLater<Row>(how: Treatment<Row>): how is Later<Row> {
+  return typeof how === 'object' && 'since' in how;
+}
+
+function fieldsOf(names: readonly string[], row: object): StampField[] {
+  const fields = new Array<StampField>(names.length);
+  for (let at = 0; at < names.length; at++) fields[at] = (row as Record<string, StampField>)[names[at]!]!;
+  return fields;
+}
+
+export function tampered(what: string): Failure {
+  return new Failure('INTERNAL_ERROR', { cause: new Error(`stored data is not as it was written: ${what}`) });
+}

@@ -1,0 +1,43 @@
+/** Housekeeping: the trash is emptied after 30 days; old counters and what identities were given once are removed. */
+import { trustedCaller } from '../../access/caller.ts';
+import type { ResourceType } from '../../contract/resources.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Records } from '../resources/records.ts';
+import { actionOn } from '../resources/subject.ts';
+import { trashKept } from '../resources/trash.ts';
+
+export interface Housekeeping {
+  /** One small step; true if more may be left. */
+  step(): Promise<boolean>;
+}
+
+const perStep = 50;
+const mintedPerStep = 1_000;
+const windowsKept = 3_600;
+
+export interface HousekeepingParts extends Parts {
+  /** A purge is permanent, so a clock that jumps ahead must not cause it. */
+  readonly aged: () => number;
+}
+
+export function housekeepingWith(
+  { store, guard, now, aged, newId }: HousekeepingParts,
+  records: Records,
+): Housekeeping {
+  const housekeeper = (organizationId: string) =>
+    trustedCaller('operator', 'housekeeping', 'housekeeping', organizationId, newId());
+
+  return {
+    step: async () => {
+      await store.limits.forget(Math.floor(now() / 1000) - windowsKept);
+      const minted = await store.credentials.forgetMinted(aged(), mintedPerStep);
+      const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
+      for (const { organization_id, type, id } of old) {
+        const kind = type as ResourceType;
+        const permit = await guard.admit(housekeeper(organization_id), actionOn(kind, 'write'));
+        await records.remove(permit, kind, id, true);
+      }
+      return old.length === perStep || minted === mintedPerStep;
+    },
+  };
+}

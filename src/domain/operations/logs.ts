@@ -1,0 +1,154 @@
+/** Reading the request log and the audit log: an organization's own entries, and no others. */
+import type { Caller } from '../../access/caller.ts';
+import type { List } from '../../contract/common.ts';
+import { Failure } from '../../contract/errors.ts';
+import { firstIdAt } from '../../contract/id.ts';
+import type { AuditLog, AuditLogQuery, RequestLog, RequestLogQuery } from '../../contract/logs.ts';
+import { blockIdOf, entriesOf } from '../../logs/blocks.ts';
+import { receiptOf } from '../../logs/chain.ts';
+import type { RequestEntry } from '../../logs/entries.ts';
+import type { Ledger } from '../../logs/ledger.ts';
+import type { AuditFilter, AuditLogRow } from '../../store/logs.ts';
+import type { RequestBlockRow, RequestFilter } from '../../store/request-logs.ts';
+import { listOf } from '../kernel/collection.ts';
+import type { Permit, Watched } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+
+type RequestQuery = Omit<RequestLogQuery, 'page' | 'limit'>;
+type AuditQuery = Omit<AuditLogQuery, 'page' | 'limit'>;
+
+export interface Logs {
+  requests(caller: Caller, query: RequestLogQuery): Promise<List<RequestLog>>;
+  request(caller: Caller, id: string): Promise<RequestLog>;
+  /** Every matching entry, newest first, a stretch at a time. */
+  exportRequests(caller: Caller, query: RequestQuery): Promise<Watched<RequestLog>>;
+  audits(caller: Caller, query: AuditLogQuery): Promise<List<AuditLog>>;
+  audit(caller: Caller, id: string): Promise<AuditLog>;
+  exportAudits(caller: Caller, query: AuditQuery): Promise<Watched<AuditLog>>;
+}
+
+type Reading = Permit<'logs:read'>;
+
+/** In blocks. */
+const stretch = 50;
+/** In entries. */
+const auditStretch = 500;
+
+export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Ledger }): Logs {
+  /** What can't be filed now, because nothing can be written, is found later; the rest is shown all the same. */
+  const settled = () => ledger.settle().catch(() => {});
+
+  function filterOf({ caller }: Reading, query: RequestQuery): RequestFilter {
+    return {
+      organizationId: caller.organizationId,
+      vaultIds: caller.vaultIds ?? undefined,
+      vaultId: query.vault_id,
+      accessKeyId: query.access_key_id,
+      status: query.status,
+      address: query.ip_address,
+      ...period(query),
+    };
+  }
+
+  async function* stretches(filter: RequestFilter): AsyncIterable<RequestLog> {
+    let beforeId = filter.beforeId;
+    for (;;) {
+      const blocks = await store.requestLogs.newest({ ...filter, beforeId }, stretch);
+      for (const block of blocks) yield* matching(block, filter);
+      if (blocks.length < stretch) return;
+      beforeId = blocks.at(-1)!.id;
+    }
+  }
+
+  /** No filter finds nothing: the audit log belongs to no vault. */
+  async function* auditStretches(filter: AuditFilter | null): AsyncIterable<AuditLog> {
+    let beforeId = filter?.beforeId;
+    while (filter !== null) {
+      const rows = await store.logs.newestAudits({ ...filter, beforeId }, auditStretch);
+      yield* rows.map(presentAudit);
+      if (rows.length < auditStretch) return;
+      beforeId = rows.at(-1)!.id;
+    }
+  }
+
+  return {
+    async requests(caller, query) {
+      const permit = await guard.admit(caller, 'logs:read');
+      await settled();
+      const filter = filterOf(permit, query);
+      const { blocks, skip } = await store.requestLogs.page(filter, query);
+      const entries = blocks.flatMap(block => matching(block, filter)).slice(skip, skip + query.limit);
+      return listOf(entries, await store.requestLogs.total(filter), query);
+    },
+
+    async request(caller, id) {
+      const permit = await guard.admit(caller, 'logs:read');
+      const block = await store.requestLogs.block(blockIdOf(id));
+      const entries = block === undefined ? [] : matching(block, filterOf(permit, {}));
+      const found = entries.find(entry => entry.id === id);
+      if (found === undefined) throw new Failure('NOT_FOUND');
+      return found;
+    },
+
+    async exportRequests(caller, query) {
+      const permit = await guard.admit(caller, 'logs:read');
+      await settled();
+      return guard.during(permit, 'request-logs.exported', stretches(filterOf(permit, query)));
+    },
+
+    async audits(caller, query) {
+      const permit = await guard.admit(caller, 'logs:read');
+      if (caller.vaultIds !== null) return listOf<AuditLog>([], 0, query);
+      const { rows, total } = await store.logs.auditPage(auditFilterOf(permit, query), query);
+      return listOf(rows.map(presentAudit), total, query);
+    },
+
+    async audit(caller, id) {
+      const permit = await guard.admit(caller, 'logs:read');
+      return presentAudit(guard.found(permit, await store.logs.audit(caller.organizationId, id)));
+    },
+
+    async exportAudits(caller, query) {
+      const permit = await guard.admit(caller, 'logs:read');
+      const filter = caller.vaultIds === null ? auditFilterOf(permit, query) : null;
+      return guard.during(permit, 'audit-logs.exported', auditStretches(filter));
+    },
+  };
+}
+
+function auditFilterOf({ caller }: Reading, query: AuditQuery): AuditFilter {
+  const { organizationId } = caller;
+  return { organizationId, action: query.action, subjectId: query.subject_id, ...period(query) };
+}
+
+function period({ from, to }: { from?: number | undefined; to?: number | undefined }) {
+  return {
+    fromId: from === undefined ? undefined : firstIdAt(from),
+    beforeId: to === undefined ? undefined : firstIdAt(to),
+  };
+}
+
+/** What a filter finds in a block, newest first. The time is the whole block's. */
+function matching({ id, text, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
+  return entriesOf(id, text)
+    .filter(entry => matches(entry, filter))
+    .map(({ organization_id, ...entry }) => ({ ...entry, receipt: receiptOf(entry.id, hash) }))
+    .reverse();
+}
+
+function matches(entry: RequestEntry, filter: RequestFilter): boolean {
+  const { organizationId, vaultIds, vaultId, accessKeyId, status, address } = filter;
+  return (
+    entry.organization_id === organizationId &&
+    (vaultIds === undefined || vaultIds.includes(entry.vault_id ?? '')) &&
+    (vaultId === undefined || entry.vault_id === vaultId) &&
+    (accessKeyId === undefined || entry.access_key_id === accessKeyId) &&
+    (status === undefined || entry.status === status) &&
+    (address === undefined || entry.ip_address === address)
+  );
+}
+
+function presentAudit(row: AuditLogRow): AuditLog {
+  const { organization_id, ...entry } = JSON.parse(row.entry);
+  return { count: 1, ...entry, receipt: receiptOf(row.id, row.hash) };
+}

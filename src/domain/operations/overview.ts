@@ -1,0 +1,253 @@
+/**
+ * The overview: who has been reading, what is about to expire, what nobody uses. Made of counters and of short,
+ * bounded queries, so that it takes as long with a million log entries as with ten. Whatever is named is believed
+ * first. Each part is there for those who may see it, and empty for others.
+ */
+
+import type { Caller } from '../../access/caller.ts';
+import { type Action, holds } from '../../access/policy.ts';
+import type { About, Overview } from '../../contract/overview.ts';
+import { rateWindowAt } from '../../contract/rate-window.ts';
+import type { ResourceType } from '../../contract/resources.ts';
+import { iso, isoOrNull } from '../../contract/text.ts';
+import { parentMark } from '../../keyring/envelope.ts';
+import { hourLength } from '../../logs/hourly-counts.ts';
+import type { Ledger } from '../../logs/ledger.ts';
+import type { Busy } from '../../store/overview.ts';
+import type { Organizations } from '../accounts/organizations.ts';
+import { credentialKinds } from '../credentials/authentication.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { actionOn } from '../resources/subject.ts';
+
+const day = 24 * hourLength;
+const hours = 24;
+const ahead = 90 * day;
+const unusedFor = 90 * day;
+const mostExpiring = 50;
+const mostBusy = 10;
+
+const noLog = { reads: [], busiest_vaults: [], busiest_keys: [], failed_addresses: [] };
+const noWebhooks = { total: 0, failing: 0, disabled: 0 };
+
+export interface Facts {
+  readonly version: string;
+  readonly logRetentionDays: number;
+  /** What was done of the backups that the service takes by itself. */
+  readonly backups: () => About['backups'];
+}
+
+interface NamedRow {
+  readonly name: string;
+  readonly organization_id: string;
+}
+
+export interface Overviews {
+  overview(caller: Caller): Promise<Overview>;
+  about(caller: Caller): Promise<About>;
+}
+
+export interface OverviewParts extends Parts {
+  readonly organizations: Organizations;
+  readonly ledger: Pick<Ledger, 'writeHourCounts'>;
+  readonly facts: Facts;
+}
+
+export function overviewsWith(parts: OverviewParts): Overviews {
+  const { store, keyring, stamps, keyringSync, guard, now, organizations, ledger, facts } = parts;
+
+  /** The log tells ids; names, where they still live, are for those who may see what bears them. */
+  async function named(
+    caller: Caller,
+    action: Action,
+    busy: readonly Busy[],
+    find: (id: string) => Promise<NamedRow | undefined>,
+  ): Promise<Overview['busiest_vaults']> {
+    const isSeen = holds(caller, action);
+    const rows = await Promise.all(busy.map(({ subject }) => (isSeen ? find(subject) : undefined)));
+    return busy.map(({ subject, successes, failures }, index) => {
+      const row = rows[index];
+      const name = row?.organization_id === caller.organizationId ? row.name : '';
+      return { id: subject, name, reads: Number(successes) + Number(failures) };
+    });
+  }
+
+  async function vault(id: string, { organizationId }: Caller): Promise<NamedRow | undefined> {
+    const row = await store.resources.byId(organizationId, id);
+    return row && stamps.resource.believe(row);
+  }
+
+  async function credential(id: string): Promise<NamedRow | undefined> {
+    const row = await store.credentials.byId(id);
+    return row && stamps.credential.believe(row);
+  }
+
+  async function readsOf(caller: Caller) {
+    if (!holds(caller, 'logs:read') || caller.vaultIds?.length === 0) return noLog;
+    await ledger.writeHourCounts();
+    const { organizationId } = caller;
+    const from = Math.floor(now() / hourLength) * hourLength - (hours - 1) * hourLength;
+    const whole = caller.vaultIds === null;
+    const subjects = caller.vaultIds ?? undefined;
+    const vaults = { organizationId, from, kind: 'vault', subjects };
+    const byHour = await store.overview.byHour(whole ? { organizationId, from, kind: 'all' } : vaults);
+    const of = (kind: string) => ({ organizationId, from, kind });
+    return {
+      reads: everyHour(from, byHour),
+      busiest_vaults: await named(caller, 'vaults:read', await store.overview.busiest(vaults, mostBusy), id =>
+        vault(id, caller),
+      ),
+      // Keys and addresses are counted over all vaults, so who is given some of them sees neither.
+      busiest_keys: whole
+        ? await named(
+            caller,
+            'access-keys:read',
+            await store.overview.busiest(of('access-key'), mostBusy),
+            credential,
+          )
+        : [],
+      failed_addresses: whole
+        ? (await store.overview.mostFailures(of('address'), mostBusy)).map(({ subject, failures }) => ({
+            ip_address: subject,
+            failures: Number(failures),
+          }))
+        : [],
+    };
+  }
+
+  async function expiringFor(caller: Caller): Promise<Overview['expiring']> {
+    const { organizationId, vaultIds } = caller;
+    const period = { from: now(), to: now() + ahead };
+    const types = allowed(caller, {
+      secret: 'secrets:read',
+      key: 'keys:read',
+      certificate: 'certificates:read',
+    });
+    const resources =
+      types.length === 0 || vaultIds?.length === 0
+        ? []
+        : await store.overview.expiringResources(organizationId, types, vaultIds, period, mostExpiring);
+    const kinds = credentialsFor(caller);
+    const credentials =
+      kinds.length === 0
+        ? []
+        : await store.overview.expiringCredentials(organizationId, kinds, period, mostExpiring);
+    return [
+      ...resources.map(row => ({ ...stamps.resource.believe(row), type: row.type })),
+      ...credentials.map(row => ({ ...stamps.credential.believe(row), type: row.kind })),
+    ]
+      .sort((a, b) => a.expiration_date! - b.expiration_date!)
+      .slice(0, mostExpiring)
+      .map(row => ({ ...brief(row), expires_at: iso(row.expiration_date!) }));
+  }
+
+  async function unusedFor90Days(caller: Caller): Promise<Overview['unused_keys']> {
+    const kinds = credentialsFor(caller);
+    if (kinds.length === 0) return [];
+    const rows = await store.overview.unusedSince(
+      caller.organizationId,
+      kinds,
+      now() - unusedFor,
+      mostExpiring,
+    );
+    return rows.map(stamps.credential.believe).map(row => ({
+      ...brief({ ...row, type: row.kind }),
+      last_used_at: isoOrNull(row.last_used_at),
+    }));
+  }
+
+  /** How many there are is told to those who may see which. */
+  async function countsFor(caller: Caller): Promise<Overview['counts']> {
+    const { organizationId, vaultIds } = caller;
+    const counts =
+      vaultIds?.length === 0 ? new Map() : await store.overview.livingCounts(organizationId, vaultIds);
+    if (vaultIds !== null) counts.set('vault', vaultIds.length);
+    const of = (type: ResourceType): number =>
+      holds(caller, actionOn(type, 'read')) ? (counts.get(type) ?? 0) : 0;
+    return { vaults: of('vault'), secrets: of('secret'), keys: of('key'), certificates: of('certificate') };
+  }
+
+  /** Vaults that an organization-wide figure counts are all vaults. */
+  async function vaultsBehind(caller: Caller): Promise<number> {
+    if (caller.vaultIds !== null || !holds(caller, 'vaults:read')) return 0;
+    return store.keyring.vaultsBehind(caller.organizationId, parentMark(keyring.term));
+  }
+
+  async function webhooksFor(caller: Caller): Promise<Overview['webhooks']> {
+    const seen = caller.vaultIds === null && holds(caller, 'webhooks:read');
+    return seen ? store.overview.webhookHealth(caller.organizationId) : noWebhooks;
+  }
+
+  async function planOf(caller: Caller): Promise<Overview['plan']> {
+    const { plan, rate_limit } = await organizations.get(caller);
+    const used = await store.overview.used(caller.organizationId, rateWindowAt(now()).start);
+    return { name: plan, limit: rate_limit, used };
+  }
+
+  return {
+    async overview(caller) {
+      await guard.admit(caller, 'organization:read');
+      return {
+        ...(await readsOf(caller)),
+        expiring: await expiringFor(caller),
+        unused_keys: await unusedFor90Days(caller),
+        webhooks: await webhooksFor(caller),
+        counts: await countsFor(caller),
+        plan: await planOf(caller),
+      };
+    },
+
+    async about(caller) {
+      await guard.admit(caller, 'organization:read');
+      await keyringSync.refresh();
+      return {
+        version: facts.version,
+        engine: store.engine,
+        root_key_provider: keyringSync.rootKeyProvider(),
+        keyring_term: keyring.term,
+        keyring_rotated_at: isoOrNull(keyring.terms.at(-1)!.started),
+        vault_keys_on_older_terms: await vaultsBehind(caller),
+        deployment: keyring.deployment,
+        log_public_key: keyring.logPublicKey,
+        log_retention_days: facts.logRetentionDays,
+        backups: facts.backups(),
+      };
+    },
+  };
+}
+
+/** Credentials belong to no vault in general, so who is given some vaults sees none of them here. */
+function credentialsFor(caller: Caller): string[] {
+  if (caller.vaultIds !== null) return [];
+  return allowed(caller, {
+    [credentialKinds.api]: 'api-keys:read',
+    [credentialKinds.vault]: 'access-keys:read',
+  });
+}
+
+function allowed(caller: Caller, needs: Readonly<Record<string, Action>>): string[] {
+  return Object.keys(needs).filter(name => holds(caller, needs[name]!));
+}
+
+/** Hours in which nothing happened are part of the picture. */
+function everyHour(
+  from: number,
+  rows: readonly { hour: number; successes: number; failures: number }[],
+): Overview['reads'] {
+  const found = new Map(rows.map(row => [Number(row.hour), row]));
+  return Array.from({ length: hours }, (_, index) => {
+    const hour = from + index * hourLength;
+    const { successes = 0, failures = 0 } = found.get(hour) ?? {};
+    return { at: iso(hour), success: Number(successes), failure: Number(failures) };
+  });
+}
+
+interface Briefly {
+  readonly id: string;
+  readonly type: string;
+  readonly name: string;
+  readonly vault_id: string | null;
+}
+
+function brief({ id, type, name, vault_id }: Briefly): Briefly {
+  return { id, type, name, vault_id };
+}

@@ -1,0 +1,189 @@
+/**
+ * Rotation of the key-encryption keys. A new term is started, everything that is sealed under an older one is moved
+ * to it row by row, and then what nothing needs any more is retired. Each step is one unit with its audit entry,
+ * and what is left to do is read from the rows themselves: a run that was cut off is finished by the next one.
+ * Nothing that a caller sees of a row changes, but its revision does. A row that isn't as it was written is left
+ * alone, and keeps its term from being retired.
+ */
+
+import type { Caller } from '../../access/caller.ts';
+import type { Sealed } from '../../bytes.ts';
+import { Failure } from '../../contract/errors.ts';
+import { parentMark, Unsealable } from '../../keyring/envelope.ts';
+import type { Keyring, Term } from '../../keyring/keyring.ts';
+import { RootKeyError } from '../../keyring/root-key/root-key.ts';
+import { factsOf, type KeyringWrapper } from '../../keyring/stored-keyring.ts';
+import { type TermHolder, termHolders } from '../../store/keyring.ts';
+import { retryingStale } from '../kernel/guard.ts';
+import { keyringTouch, storedKeyring } from '../kernel/keyring-sync.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { type Rewrappers, rewrappersWith } from './rewrapping.ts';
+
+export type Operator = (organizationId: string) => Caller;
+export type Counts = Readonly<Record<TermHolder, number>>;
+
+export interface RotationState {
+  /** Those that the keyring holds, oldest first; the last one is in use. */
+  readonly terms: readonly Term[];
+  /** What is still sealed under older terms. */
+  readonly behind: Counts;
+  readonly rootKeyProvider: string;
+}
+
+export interface RotationOptions {
+  /** Starts another term even where an earlier rotation is not finished. */
+  readonly newTerm?: boolean;
+  readonly onStart?: (term: number, resumed: boolean) => void;
+  /** After each batch. */
+  readonly onMoved?: (holder: TermHolder, moved: number) => void;
+}
+
+export interface RotationReport {
+  readonly term: number;
+  /** Whether this run finished what an earlier one had begun. */
+  readonly resumed: boolean;
+  readonly moved: Counts;
+  /** What could not be moved, because it is not as it was written. */
+  readonly damaged: readonly string[];
+  readonly retired: readonly number[];
+  /** Older terms that something still needs. */
+  readonly needed: readonly number[];
+}
+
+export interface Rotation {
+  state(): Promise<RotationState>;
+  run(operator: Operator, options?: RotationOptions): Promise<RotationReport>;
+  /**
+   * Wraps the same keyring by another root key: until then the old one opens it, from then on the new one.
+   * `to` gives that wrapper anew each time, so that what it wrapped is proven to open again before it is stored.
+   */
+  changeRootKey(operator: Operator, to: () => KeyringWrapper): Promise<void>;
+}
+
+export interface RotationParts extends Parts {
+  readonly wrapper: KeyringWrapper;
+}
+
+const batch = 50;
+
+export function rotationWith(parts: RotationParts): Rotation {
+  const { store, keyring, guard, keyringSync, wrapper, now } = parts;
+  const rewrappers = rewrappersWith(parts);
+
+  async function load(): Promise<{ stored: Sealed; ring: Keyring }> {
+    const stored = await storedKeyring(store);
+    return { stored, ring: await wrapper.unwrap(stored) };
+  }
+
+  async function tell(operator: Operator, verb: string, details: object, change: Change): Promise<void> {
+    const organizations = (await store.organizations.all()).map(({ id }) => id);
+    await guard.operate([operator(''), ...organizations.map(operator)], verb, {
+      subject: { type: 'keyring', id: keyring.deployment, name: 'keyring' },
+      details: { ...details },
+      statements: change,
+      touches: [keyringTouch],
+    });
+    await keyringSync.refresh();
+  }
+
+  function begin(operator: Operator, newTerm: boolean): Promise<boolean> {
+    return retryingStale(async () => {
+      const { stored, ring } = await load();
+      const resumed = ring.terms.length > 1 && !newTerm;
+      if (resumed) {
+        keyring.adopt(ring);
+        return true;
+      }
+      const next = ring.rotate(now());
+      const change = [store.keyring.replace(stored, await wrapper.wrap(next))];
+      await tell(operator, 'keyring.term_started', { term: next.term }, change);
+      return false;
+    });
+  }
+
+  /** How many were moved; those that are not as they were written are added to `damaged`. */
+  async function moveAll(
+    operator: Operator,
+    holder: TermHolder,
+    damaged: string[],
+    onMoved: NonNullable<RotationOptions['onMoved']>,
+  ): Promise<number> {
+    let moved = 0;
+    let after: string | undefined;
+    for (;;) {
+      const rows = await store.keyring.behind(holder, parentMark(keyring.term), after, batch);
+      const moves = rows.map(({ organization_id, id }) =>
+        move(rewrappers, holder, operator(organization_id), id).catch(asDamage),
+      );
+      for (const [index, done] of (await Promise.all(moves)).entries()) {
+        if (done) moved++;
+        else damaged.push(`${holder} ${rows[index]!.id}`);
+      }
+      if (rows.length > 0) onMoved(holder, moved);
+      if (rows.length < batch) return moved;
+      after = rows.at(-1)!.id;
+    }
+  }
+
+  function retire(operator: Operator): Promise<Pick<RotationReport, 'retired' | 'needed'>> {
+    return retryingStale(async () => {
+      const { stored, ring } = await load();
+      const older = ring.terms.slice(0, -1).map(({ id }) => id);
+      const needed: number[] = [];
+      for (const id of older) if (await store.keyring.isNeeded(parentMark(id))) needed.push(id);
+      const retired = older.filter(id => !needed.includes(id));
+      if (retired.length === 0) return { retired, needed };
+      const after = await wrapper.wrap(ring.retire(retired));
+      const change = store.keyring.retire(stored, after, retired.map(parentMark));
+      await tell(operator, 'keyring.terms_retired', { terms: retired }, change);
+      return { retired, needed };
+    });
+  }
+
+  return {
+    async state() {
+      const { ring } = await load();
+      const behind = { vault: 0, webhook: 0, account: 0 };
+      for (const holder of termHolders)
+        behind[holder] = await store.keyring.countBehind(holder, parentMark(ring.term));
+      return { terms: ring.terms, behind, rootKeyProvider: keyringSync.rootKeyProvider() };
+    },
+
+    async run(operator, { newTerm = false, onStart = () => {}, onMoved = () => {} } = {}) {
+      const resumed = await begin(operator, newTerm);
+      onStart(keyring.term, resumed);
+      const moved = { vault: 0, webhook: 0, account: 0 };
+      const damaged: string[] = [];
+      for (const holder of termHolders) moved[holder] = await moveAll(operator, holder, damaged, onMoved);
+      return { term: keyring.term, resumed, moved, damaged, ...(await retire(operator)) };
+    },
+
+    async changeRootKey(operator, to) {
+      await retryingStale(async () => {
+        const { stored, ring } = await load();
+        const after = await to().wrap(ring);
+        if (await to().opens(stored)) throw new RootKeyError('the new root key is already in use');
+        await to().unwrap(after);
+        const { provider } = factsOf(after);
+        const change = [store.keyring.replace(stored, after)];
+        await tell(operator, 'keyring.root_key_changed', { provider }, change);
+      });
+    },
+  };
+}
+
+type Change = Parameters<Parts['guard']['operate']>[2]['statements'];
+
+function move(rewrappers: Rewrappers, holder: TermHolder, operator: Caller, id: string): Promise<boolean> {
+  return retryingStale(async () => {
+    await rewrappers[holder](operator, id);
+    return true;
+  });
+}
+
+/** What can't be believed or opened is one row's damage; anything else ends the run, which can be run again. */
+function asDamage(error: unknown): false {
+  if (error instanceof Unsealable) return false;
+  if (error instanceof Failure && error.code === 'INTERNAL_ERROR') return false;
+  throw error;
+}

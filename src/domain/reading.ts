@@ -1,0 +1,94 @@
+/**
+ * What answers vault reads and tool calls, and no more: the reading plane is handed this alone. The whole domain is
+ * built upon the same foundation.
+ */
+import type { Sealed } from '../bytes.ts';
+import type { NewId } from '../contract/id.ts';
+import type { Keyring } from '../keyring/keyring.ts';
+import type { KeyringWrapper } from '../keyring/stored-keyring.ts';
+import { Ledger, type OtherLedger } from '../logs/ledger.ts';
+import { workerPoolWith } from '../material/worker-pool.ts';
+import type { Meter } from '../metrics/meter.ts';
+import type { Store } from '../store/store.ts';
+import { type People, peopleWith } from './accounts/people.ts';
+import { authorityWith } from './authority.ts';
+import { type Authenticator, authenticatorWith } from './credentials/authentication.ts';
+import { checkNameWith } from './credentials/name-exposure.ts';
+import { type ToolSessions, toolSessionsWith } from './credentials/tool-sessions.ts';
+import { FailedAttempts } from './kernel/failed-attempts.ts';
+import { guardWith } from './kernel/guard.ts';
+import { keyringSyncWith } from './kernel/keyring-sync.ts';
+import type { Parts } from './kernel/parts.ts';
+import { stampsWith } from './kernel/stamps.ts';
+import { KeptAnswers } from './reads/kept-answers.ts';
+import { toolAnswersWith } from './reads/tool-answers.ts';
+import { vaultAnswersWith } from './reads/vault-answers.ts';
+import { type VaultReads, vaultReadsWith } from './reads/vault-read.ts';
+import { visibilityWith } from './reads/visibility.ts';
+import { type Records, recordsWith } from './resources/records.ts';
+
+export interface ReadingParts {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  /** What wraps the keyring, and how that is stored right now. */
+  readonly wrapper: KeyringWrapper;
+  readonly storedKeyring: Sealed;
+  readonly now: () => number;
+  readonly newId: NewId;
+  /** Where this plane counts. */
+  readonly meter: Meter;
+  /** The same domain in another thread of this process. */
+  readonly other?: OtherPlane | undefined;
+}
+
+/** What the two planes of a process tell each other beyond what is stored. */
+export interface OtherPlane {
+  readonly ledger?: OtherLedger;
+  /** Somebody at this address failed to prove who they are. */
+  readonly tellFailed: (address: string) => void;
+}
+
+export interface ReadingDomain {
+  readonly ledger: Ledger;
+  readonly attempts: FailedAttempts;
+  readonly authenticate: Authenticator;
+  readonly vaultReads: VaultReads;
+  readonly toolSessions: ToolSessions;
+}
+
+export interface Foundation extends ReadingDomain {
+  readonly parts: Parts;
+  readonly records: Records;
+  readonly people: People;
+}
+
+export function readingDomainWith(given: ReadingParts): ReadingDomain {
+  const { parts: _, records: __, people: ___, ...reading } = foundationWith(given);
+  return reading;
+}
+
+export function foundationWith(given: ReadingParts): Foundation {
+  const { store, keyring, now, newId, meter, other } = given;
+  const ledger = new Ledger({ store, keyring, now, newId, meter, other: other?.ledger });
+  const stamps = stampsWith(keyring);
+  const { wrapper, storedKeyring: stored } = given;
+  const keyringSync = keyringSyncWith({ store, keyring, wrapper, stored });
+  const people = peopleWith(store, stamps);
+  const guard = guardWith({ ledger, authority: authorityWith({ store, stamps, people, now }), now });
+  // It has no thread before there is work for one.
+  const workers = workerPoolWith({ onWaiting: meter.gauge('strongroom_jobs_waiting', { pool: 'material' }) });
+  const parts = { store, keyring, stamps, keyringSync, guard, workers, now, newId, meter };
+  const records = recordsWith(parts, checkNameWith(parts));
+  const failures = meter.counter('strongroom_authentication_failures_total', {});
+  const attempts = new FailedAttempts(now, undefined, address => {
+    failures();
+    other?.tellFailed(address);
+  });
+  const authenticate = authenticatorWith({ store, keyring, stamps, attempts, people, now });
+  const visibility = visibilityWith(parts, records);
+  const vaultAnswers = vaultAnswersWith(visibility, new KeptAnswers(parts));
+  const toolAnswers = toolAnswersWith(parts, records, visibility);
+  const vaultReads = vaultReadsWith({ ...parts, ledger, authenticate, vaultAnswers, toolAnswers });
+  const toolSessions = toolSessionsWith({ ...parts, attempts });
+  return { parts, records, people, ledger, attempts, authenticate, vaultReads, toolSessions };
+}

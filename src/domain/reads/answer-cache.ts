@@ -1,0 +1,133 @@
+/**
+ * Cached answers: one sealed blob for each vault, selection and set of restrictions, so that a read costs one
+ * decryption. A vault's blobs are dropped as soon as a change in it is heard of; none is used past a date that
+ * changes its content; a load that was overtaken by a change is returned once and not cached. Requests for the same
+ * answer share one load. Memory is bounded, and the oldest goes first.
+ */
+import type { Sealed } from '../../bytes.ts';
+import { MemorySeal } from '../../keyring/memory.ts';
+import type { Store } from '../../store/store.ts';
+import type { AnswerFormat } from './vault-request.ts';
+
+export interface Answer {
+  readonly body: Buffer;
+  readonly format: AnswerFormat;
+  /** Of the body, before any encoding; null for PEM, which is sent anew each time. */
+  readonly digest: string | null;
+  /** Names what was read, for the log. */
+  readonly requested: string;
+  /** The first moment at which it is no longer true; Infinity where it stays. */
+  readonly validUntil: number;
+}
+
+/** An answer that is kept, sealed. */
+export interface CachedAnswer extends Omit<Answer, 'body'> {
+  /** Vault, selection and narrowing, bound into the blob. */
+  readonly context: Uint8Array;
+  readonly sealed: Sealed;
+  /** Opened for the requests of this turn of the event loop; the next turn opens it again. */
+  opened: Buffer | null;
+}
+
+interface VaultEntries {
+  readonly entries: Map<string, CachedAnswer>;
+  readonly loads: Map<string, Promise<Answer>>;
+}
+
+type Changes = Pick<Store, 'onChange' | 'hearsChanges'>;
+
+const defaultBytes = 48 * 1024 * 1024;
+/** What an entry costs beside its blob. */
+const overhead = 400;
+
+export class AnswerCache {
+  readonly #changes: Changes;
+  readonly #most: number;
+  readonly #seal = new MemorySeal();
+  readonly #vaults = new Map<string, VaultEntries>();
+  #bytes = 0;
+
+  constructor(changes: Changes, most = defaultBytes) {
+    this.#changes = changes;
+    this.#most = most;
+    changes.onChange(touched => this.#drop(touched));
+  }
+
+  /** The answer as it is kept, still sealed, or undefined where it must be made. */
+  peek(vaultId: string, key: string, now: number): CachedAnswer | undefined {
+    const entry = this.#vaults.get(vaultId)?.entries.get(key);
+    if (entry === undefined || now >= entry.validUntil || !this.#changes.hearsChanges()) return undefined;
+    return entry;
+  }
+
+  open(cached: CachedAnswer): Buffer {
+    if (cached.opened !== null) return cached.opened;
+    cached.opened = this.#seal.open(cached.context, cached.sealed);
+    setImmediate(() => {
+      cached.opened = null;
+    });
+    return cached.opened;
+  }
+
+  load(vaultId: string, key: string, make: () => Promise<Answer>): Promise<Answer> {
+    const vault = this.#vault(vaultId);
+    const underway = vault.loads.get(key);
+    if (underway !== undefined) return underway;
+    const loading = make().finally(() => {
+      if (vault.loads.get(key) === loading) vault.loads.delete(key);
+    });
+    vault.loads.set(key, loading);
+    loading.then(
+      answer => this.#keep(vaultId, vault, key, answer),
+      () => {},
+    );
+    return loading;
+  }
+
+  #vault(vaultId: string): VaultEntries {
+    let vault = this.#vaults.get(vaultId);
+    if (vault === undefined) {
+      vault = { entries: new Map(), loads: new Map() };
+      this.#vaults.set(vaultId, vault);
+    }
+    return vault;
+  }
+
+  /** A vault that was dropped meanwhile is another object: what was loaded for the old one is not kept. */
+  #keep(vaultId: string, vault: VaultEntries, key: string, { body, ...answer }: Answer): void {
+    if (this.#vaults.get(vaultId) !== vault || !this.#changes.hearsChanges()) return;
+    if (body.length > this.#most / 4) return;
+    this.#remove(vault, key);
+    const context = Buffer.from(`${vaultId} ${key}`, 'utf8');
+    const sealed = this.#seal.seal(context, body);
+    vault.entries.set(key, { ...answer, context, sealed, opened: null });
+    this.#bytes += sealed.length + overhead;
+    this.#makeRoom(vaultId);
+  }
+
+  #makeRoom(keep: string): void {
+    for (const vaultId of this.#vaults.keys()) {
+      if (this.#bytes <= this.#most) return;
+      if (vaultId !== keep) this.#dropVault(vaultId);
+    }
+    if (this.#bytes > this.#most) this.#dropVault(keep);
+  }
+
+  #remove(vault: VaultEntries, key: string): void {
+    const entry = vault.entries.get(key);
+    if (entry === undefined) return;
+    this.#bytes -= entry.sealed.length + overhead;
+    vault.entries.delete(key);
+  }
+
+  #drop(touched: readonly string[] | 'all'): void {
+    for (const vaultId of touched === 'all' ? [...this.#vaults.keys()] : touched) this.#dropVault(vaultId);
+  }
+
+  #dropVault(vaultId: string): void {
+    const vault = this.#vaults.get(vaultId);
+    if (vault === undefined) return;
+    for (const key of [...vault.entries.keys()]) this.#remove(vault, key);
+    this.#vaults.delete(vaultId);
+  }
+}

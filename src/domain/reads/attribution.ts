@@ -1,0 +1,52 @@
+/**
+ * In whose log a refused request is recorded: that of the organization whose vault was requested, if it exists;
+ * otherwise that of the organization whose credential was used, valid or not. None of this shows in the answer, and
+ * it takes the same steps whether the vault exists or not.
+ */
+import type { Failure } from '../../contract/errors.ts';
+import { isId } from '../../contract/id.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import type { Store } from '../../store/store.ts';
+import { type Authenticator, type Owner, Refused } from '../credentials/authentication.ts';
+import type { RequestFacts } from './vault-request.ts';
+
+export interface Attribution {
+  readonly organizationId: string | null;
+  readonly vaultId: string | null;
+  readonly credentialId: string | null;
+}
+
+type VaultPlace = Pick<Attribution, 'organizationId' | 'vaultId'>;
+
+export interface AttributionParts {
+  readonly store: Store;
+  readonly authenticate: Authenticator;
+}
+
+export function attributionWith({ store, authenticate }: AttributionParts) {
+  /** The vault that a request names, or in which the key is that it names. */
+  async function vaultNamed({ vaultId, keyId }: RequestFacts): Promise<VaultPlace | null> {
+    if (vaultId !== null) return isId(vaultId) ? placeOf(await store.resources.vault(vaultId)) : null;
+    return keyId !== null && isId(keyId) ? placeOf(await store.resources.key(keyId)) : null;
+  }
+
+  function ownerShown({ token, sender }: RequestFacts, failure: Failure): Promise<Owner | null> {
+    if (failure instanceof Refused) return Promise.resolve(failure.owner);
+    return authenticate.ownerOf(token, sender);
+  }
+
+  return async (request: RequestFacts, failure: Failure): Promise<Attribution> => {
+    const named = await vaultNamed(request);
+    const shown = await ownerShown(request, failure);
+    if (named !== null) return { ...named, credentialId: shown?.vaultId === named.vaultId ? shown.id : null };
+    if (shown === null) return { organizationId: null, vaultId: null, credentialId: null };
+    // The vault that was named is none; the one that the credential is for was not asked for.
+    const vaultId = request.vaultId === null ? shown.vaultId : null;
+    return { organizationId: shown.organizationId, vaultId, credentialId: shown.id };
+  };
+}
+
+function placeOf(row: ResourceRow | undefined): VaultPlace | null {
+  if (row === undefined) return null;
+  return { organizationId: row.organization_id, vaultId: row.type === 'vault' ? row.id : row.vault_id };
+}

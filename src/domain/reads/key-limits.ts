@@ -1,0 +1,44 @@
+/** What an access key may be limited in beside what it sees: how often a minute, and how often at all. */
+import type { Origin, Reader } from '../../access/caller.ts';
+import { Failure } from '../../contract/errors.ts';
+import { rateWindowAt } from '../../contract/rate-window.ts';
+import { isUsable } from '../credentials/authentication.ts';
+import { retryingStale } from '../kernel/guard.ts';
+import { KeyedLock } from '../kernel/keyed-lock.ts';
+import type { Parts } from '../kernel/parts.ts';
+
+export function keyLimitsWith({ store, stamps, guard, now }: Parts) {
+  const lock = new KeyedLock();
+
+  async function take(reader: Reader, origin: Origin): Promise<void> {
+    const found = await store.credentials.byId(reader.id);
+    if (found === undefined) throw new Failure('UNAUTHORIZED');
+    const before = stamps.credential.believe(found);
+    if (!isUsable(before, now())) throw new Failure('UNAUTHORIZED');
+    if (before.max_uses !== null && before.uses >= before.max_uses) throw new Failure('UNAUTHORIZED');
+    const row = stamps.credential.stamp({
+      ...before,
+      uses: before.uses + 1,
+      revision: before.revision + 1,
+    });
+    const { id, kind, name, vaultId } = reader;
+    const { revision, uses } = row;
+    await guard.used({ ...reader, origin }, 'access-key.used', {
+      subjects: [{ type: kind, id, name, vaultId, revision, details: { uses } }],
+      statements: [store.credentials.update(row)],
+      touches: [id],
+    });
+  }
+
+  return {
+    async countRequest(id: string, limit: number): Promise<void> {
+      const { start, secondsLeft } = rateWindowAt(now());
+      const taken = await store.limits.take(id, start, 1);
+      if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
+    },
+
+    /** A key that is used up is a bad key. A use is a revision of its record, so none can be taken back. */
+    countUse: (reader: Reader, origin: Origin): Promise<void> =>
+      lock.take(reader.id, () => retryingStale(() => take(reader, origin))),
+  };
+}

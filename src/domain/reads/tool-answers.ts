@@ -1,0 +1,148 @@
+/**
+ * Makes the answers of the tools, and of a read by name. They differ from the vault endpoint's others in this: one
+ * kind of resource at a time, a secret by its name, and nothing decrypted that was not asked for by word.
+ */
+import type { Reader } from '../../access/caller.ts';
+import { Failure } from '../../contract/errors.ts';
+import { iso, isoOrNull } from '../../contract/text.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { keyAttributes } from '../resources/keys.ts';
+import type { Records } from '../resources/records.ts';
+import type { OpenVault } from '../resources/sealing.ts';
+import type { Answer } from './answer-cache.ts';
+import { answer, requestedOne } from './vault-answers.ts';
+import {
+  collectionNames,
+  type Fields,
+  type ItemSelection,
+  type KindSelection,
+  requestedOfKind,
+} from './vault-request.ts';
+import type { VerifiedResource, Visibility } from './visibility.ts';
+
+/** What a `versioned` selection adds. */
+export interface CurrentVersion {
+  readonly version: number;
+  readonly version_created_at: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+type Content = readonly [body: unknown, requested: string, validUntil: number];
+
+export type ToolAnswers = ReturnType<typeof toolAnswersWith>;
+
+export function toolAnswersWith({ store, stamps }: Parts, records: Records, visibility: Visibility) {
+  const { openVault, look, list, byId, byName, refuseInactive, validUntil, present } = visibility;
+
+  async function ofKind(reader: Reader, { kind, fields }: KindSelection): Promise<Content> {
+    const vault = await openVault(reader);
+    // A search by tag would tell a key that sees names alone what the tags are.
+    if (fields === 'metadata' && kind === 'secret' && reader.namesOnly) throw new Failure('FORBIDDEN');
+    const { items, validUntil } = await list(await look(reader, vault, [kind]), kind, (row, expired) =>
+      expired ? present.stub(row) : listed(reader, row, vault, fields),
+    );
+    const { id, name } = vault.row;
+    const given = reader.namesOnly ? 'names' : fields;
+    return [
+      { vault: { id, name }, [collectionNames[kind]]: items },
+      requestedOfKind(kind, given),
+      validUntil,
+    ];
+  }
+
+  function listed(reader: Reader, row: VerifiedResource, vault: OpenVault, fields: Fields): unknown {
+    if (row.type !== 'secret') return present.listed(reader, row, vault);
+    if (fields === 'names' || reader.namesOnly) return { id: row.id, name: row.name };
+    return fields === 'value' ? present.secret(row, vault) : secretMetadata(row, vault);
+  }
+
+  function secretMetadata(row: VerifiedResource, { sealer }: OpenVault) {
+    const { tags } = records.openLabels(row, sealer);
+    return { id: row.id, name: row.name, content_type: row.content_type ?? 'text/plain', tags };
+  }
+
+  async function item(reader: Reader, selection: ItemSelection): Promise<Content> {
+    const { kind, nameOrId, fields } = selection;
+    const vault = await openVault(reader);
+    const row = await (kind === 'secret' ? byName(reader, kind, nameOrId) : byId(reader, nameOrId, kind));
+    if (reader.namesOnly && (kind !== 'secret' || fields === 'value')) throw new Failure('FORBIDDEN');
+    const shown = itself(reader, row, vault, fields);
+    const content = selection.versioned ? Object.assign({}, shown, await versionOf(row)) : shown;
+    return [content, requestedOne(row, fields), validUntil(row)];
+  }
+
+  async function versionOf(row: VerifiedResource): Promise<CurrentVersion> {
+    const found = await store.resources.version(row.id, row.version);
+    if (found === undefined) throw new Failure('NOT_FOUND');
+    return {
+      version: row.version,
+      version_created_at: iso(stamps.believeVersion(found).created_at),
+      created_at: iso(row.created_at),
+      updated_at: iso(row.updated_at),
+    };
+  }
+
+  function itself(reader: Reader, row: VerifiedResource, vault: OpenVault, fields: Fields): unknown {
+    if (row.type === 'secret') return listed(reader, row, vault, fields);
+    if (row.type === 'certificate') {
+      return { ...present.certificate(row, vault), pem: present.pem(row, vault) };
+    }
+    if (fields === 'public-half') return { ...present.key(row, vault), type: 'public', pem: publicPem(row) };
+    return { ...present.key(row, vault), pem: present.pem(row, vault) };
+  }
+
+  async function accessKey(reader: Reader): Promise<Content> {
+    const { row } = await openVault(reader);
+    const described = {
+      id: reader.id,
+      name: reader.name,
+      kinds: reader.kinds ?? ['secret', 'key', 'certificate'],
+      names: reader.names ?? ['*'],
+      names_only: reader.namesOnly,
+      cidrs: reader.cidrs,
+      rate_limit: reader.rateLimit,
+      max_uses: reader.maxUses,
+      expiration_date: isoOrNull(reader.expirationDate),
+    };
+    return [{ vault: { id: row.id, name: row.name }, access_key: described }, 'vault', 0];
+  }
+
+  /** For the holder of a public token: the public half, whatever the key holds. */
+  async function publicHalf(organizationId: string, keyId: string): Promise<Answer> {
+    const found = await store.resources.byId(organizationId, keyId);
+    const vault = found && (await store.resources.vault(found.vault_id));
+    if (found === undefined || vault === undefined || found.type !== 'key') throw new Failure('NOT_FOUND');
+    const row = stamps.resource.believe(found);
+    refuseInactive(row);
+    const { key_type, key_size } = keyAttributes(row);
+    const body = {
+      id: row.id,
+      name: row.name,
+      type: 'public',
+      key_type,
+      key_size,
+      activation_date: isoOrNull(row.activation_date),
+      expiration_date: isoOrNull(row.expiration_date),
+      pem: publicPem(row),
+    };
+    return answer(JSON.stringify(body), 'json', requestedOne(row, 'public-half'), 0);
+  }
+
+  const answered = async (content: Promise<Content>): Promise<Answer> => {
+    const [body, requested, validUntil] = await content;
+    return answer(JSON.stringify(body), 'json', requested, validUntil);
+  };
+  return {
+    kind: (reader: Reader, selection: KindSelection) => answered(ofKind(reader, selection)),
+    item: (reader: Reader, selection: ItemSelection) => answered(item(reader, selection)),
+    accessKey: (reader: Reader) => answered(accessKey(reader)),
+    vaultName: async (reader: Reader): Promise<string> => (await openVault(reader)).row.name,
+    publicHalf,
+  };
+}
+
+function publicPem(row: ResourceRow): string {
+  return keyAttributes(row).public_pem;
+}

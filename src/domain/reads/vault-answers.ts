@@ -1,0 +1,116 @@
+/**
+ * Makes the answers of the vault endpoint: a vault with its secrets, one resource by its id, or names and values
+ * alone. What an answer gives is what its entry in the log says: with values or without, which half of a key.
+ */
+import { hash } from 'node:crypto';
+import type { Reader, ResourceKind } from '../../access/caller.ts';
+import { envLine } from '../../contract/env-file.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import { heldBy, keyAttributes } from '../resources/keys.ts';
+import type { Answer } from './answer-cache.ts';
+import type { KeptAnswers } from './kept-answers.ts';
+import {
+  type AnswerFormat,
+  type Fields,
+  requestedText,
+  type Selection,
+  selectionKey,
+} from './vault-request.ts';
+import type { Look, Visibility } from './visibility.ts';
+
+type VaultSelection = Extract<Selection, { of: 'vault' }>;
+
+export type VaultAnswers = ReturnType<typeof vaultAnswersWith>;
+
+export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
+  const { openVault, look, list, byId, validUntil, present } = visibility;
+
+  async function vaultWith(reader: Reader, selection: VaultSelection): Promise<Answer> {
+    const { keys, certificates } = selection;
+    const kinds = ['secret', ...(keys ? ['key'] : []), ...(certificates ? ['certificate'] : [])] as const;
+    const looked = await look(reader, await openVault(reader), kinds as readonly ResourceKind[]);
+    return kept.answer(looked, selectionKey(selection)!, () => vaultOf(looked, selection));
+  }
+
+  async function vaultOf(look: Look, selection: VaultSelection): Promise<Answer> {
+    const { reader, vault } = look;
+    const namesOnly = selection.namesOnly || reader.namesOnly;
+    const secrets = await list(look, 'secret', row =>
+      namesOnly ? { id: row.id, name: row.name } : present.secret(row, vault),
+    );
+    const keys = selection.keys
+      ? await list(look, 'key', (row, expired) =>
+          expired ? present.stub(row) : present.listed(reader, row, vault),
+        )
+      : null;
+    const certificates = selection.certificates
+      ? await list(look, 'certificate', (row, expired) =>
+          expired ? present.stub(row) : present.listed(reader, row, vault),
+        )
+      : null;
+    const body = {
+      id: vault.row.id,
+      name: vault.row.name,
+      secrets: secrets.items,
+      ...(keys === null ? {} : { keys: keys.items }),
+      ...(certificates === null ? {} : { certificates: certificates.items }),
+    };
+    const parts = [secrets, keys, certificates].filter(part => part !== null);
+    return answer(
+      JSON.stringify(body),
+      'json',
+      requestedText({ ...selection, namesOnly }),
+      Math.min(...parts.map(part => part.validUntil)),
+    );
+  }
+
+  async function resource(reader: Reader, id: string): Promise<Answer> {
+    const vault = await openVault(reader);
+    const row = await byId(reader, id);
+    if (reader.namesOnly) throw new Failure('FORBIDDEN');
+    const requested = requestedOne(row, 'value');
+    return row.type === 'secret'
+      ? answer(JSON.stringify(present.secret(row, vault)), 'json', requested, validUntil(row))
+      : answer(present.pem(row, vault), 'pem', requested, validUntil(row));
+  }
+
+  async function values(reader: Reader, format: 'map' | 'env'): Promise<Answer> {
+    const vault = await openVault(reader);
+    // There is nothing in it but values.
+    if (reader.namesOnly) throw new Failure('FORBIDDEN');
+    const looked = await look(reader, vault, ['secret']);
+    return kept.answer(looked, format, () => valuesOf(looked, format));
+  }
+
+  async function valuesOf(look: Look, format: 'map' | 'env'): Promise<Answer> {
+    const { vault } = look;
+    const { items, validUntil } = await list(look, 'secret', row => [row.name, present.value(row, vault)]);
+    const pairs = items as readonly (readonly [name: string, value: string])[];
+    return format === 'map'
+      ? answer(JSON.stringify(Object.fromEntries(pairs)), 'json', 'format=map', validUntil)
+      : answer(pairs.map(envLineOf).join(''), 'text', 'format=env', validUntil);
+  }
+
+  return { vault: vaultWith, resource, values };
+}
+
+function envLineOf([name, value]: readonly [name: string, value: string]): string {
+  const line = envLine(name, value);
+  if (line !== null) return `${line}\n`;
+  throw invalid('format', `can’t be env: ${name} can’t be written so that node, bash and docker all read it`);
+}
+
+/** What is given of one resource, as the log says it: a value or none, the private half of a key or the public one. */
+export function requestedOne(row: ResourceRow, fields: Fields): string {
+  if (row.type === 'certificate') return `certificate ${row.name}`;
+  if (row.type === 'secret') return `secret=${fields === 'value' ? 'value' : 'metadata'} ${row.name}`;
+  const half = fields === 'public-half' ? 'public' : heldBy(keyAttributes(row));
+  return `key=${half} ${row.name}`;
+}
+
+export function answer(text: string, format: AnswerFormat, requested: string, validUntil: number): Answer {
+  const body = Buffer.from(text, 'utf8');
+  const digest = format === 'pem' ? null : hash('sha256', body, 'base64url').slice(0, 27);
+  return { body, format, digest, requested, validUntil };
+}

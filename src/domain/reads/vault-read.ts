@@ -1,0 +1,279 @@
+/**
+ * The vault read: the one way to what a vault holds, for the vault endpoint and the tools alike. It says who
+ * is asking, counts the key's own limits, reads, and records the request; only when that entry is durable
+ * does it hand anything out. Refusals are recorded like answers. Where the log can't be written, there
+ * is no answer at all.
+ */
+import type { Reader } from '../../access/caller.ts';
+import { Failure, statusOf } from '../../contract/errors.ts';
+import { entryIdOf } from '../../logs/chain.ts';
+import { isSuccess, logText, type RequestEntry } from '../../logs/entries.ts';
+import type { Ledger } from '../../logs/ledger.ts';
+import { type Authenticator, type Owner, Refused } from '../credentials/authentication.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { type Answer, AnswerCache, type CachedAnswer } from './answer-cache.ts';
+import { attributionWith } from './attribution.ts';
+import { GivingWay } from './giving-way.ts';
+import { keyLimitsWith } from './key-limits.ts';
+import type { ToolAnswers } from './tool-answers.ts';
+import type { VaultAnswers } from './vault-answers.ts';
+import {
+  type AccessKeyRead,
+  type AnswerEncoding,
+  type PublicTokenRead,
+  type ReadRefusal,
+  type ReadResult,
+  type RequestFacts,
+  requestedText,
+  type Selection,
+  selectionKey,
+  type VaultRequest,
+} from './vault-request.ts';
+
+export interface VaultReads {
+  read(request: VaultRequest, encoding?: AnswerEncoding | null): Promise<ReadResult>;
+  /** Records a request that is refused before it can be told who is asking. Nothing is read for it. */
+  refuse(request: RequestFacts, failure: Failure): Promise<ReadRefusal>;
+}
+
+export interface VaultReadParts extends Parts {
+  readonly ledger: Ledger;
+  readonly authenticate: Authenticator;
+  readonly vaultAnswers: VaultAnswers;
+  readonly toolAnswers: ToolAnswers;
+}
+
+type NamedVault = Extract<Selection, { of: 'named-vault' }>;
+
+/** What is found out about a request while it is served, for its entry. */
+interface Findings {
+  readonly started: number;
+  requestId: string | null;
+  credentialId: string | null;
+  requested: string;
+  organizationId: string | null;
+  vaultId: string | null;
+}
+
+/** An answer before its entry is in the log. What is kept in memory stays sealed until then. */
+type Prepared = { cached: CachedAnswer } | { answer: Answer } | { unchanged: string } | { failure: Failure };
+
+export function vaultReadsWith(parts: VaultReadParts): VaultReads {
+  const { store, ledger, authenticate, vaultAnswers, toolAnswers, now, newId, meter } = parts;
+  const cache = new AnswerCache(store);
+  const givingWay = new GivingWay();
+  const hit = meter.counter('strongroom_answer_cache_total', { result: 'hit' });
+  const miss = meter.counter('strongroom_answer_cache_total', { result: 'miss' });
+  const limits = keyLimitsWith(parts);
+  const attribute = attributionWith(parts);
+
+  /** What needs no waiting: a known connection asks for an answer that is kept in memory. */
+  function prepareAtOnce(
+    request: AccessKeyRead,
+    encoding: AnswerEncoding | null,
+    findings: Findings,
+  ): Prepared | null {
+    const { connection, token, vaultId, sender } = request;
+    const reader = authenticate.remembered(connection, token, vaultId, sender);
+    if (reader === null) return null;
+    identify(findings, reader);
+    return findCached(reader, request, encoding, findings);
+  }
+
+  async function prepare(
+    request: AccessKeyRead,
+    encoding: AnswerEncoding | null,
+    findings: Findings,
+  ): Promise<Prepared> {
+    const { token, vaultId, sender } = request;
+    const reader = await (vaultId === null
+      ? authenticate.accessKeyAnywhere(token, sender)
+      : authenticate.accessKey(token, vaultId, sender));
+    authenticate.remember(request.connection, token, reader);
+    identify(findings, reader);
+    if (reader.rateLimit !== null) await limits.countRequest(reader.countedAs, reader.rateLimit);
+    if (reader.maxUses !== null) {
+      findings.requestId ??= newId(); // Two entries tell of this request: both name it.
+      await limits.countUse(reader, { ...sender, requestId: findings.requestId });
+    }
+    return findCached(reader, request, encoding, findings) ?? load(reader, request, encoding, findings);
+  }
+
+  function findCached(
+    reader: Reader,
+    { selection, knownDigests }: AccessKeyRead,
+    encoding: AnswerEncoding | null,
+    findings: Findings,
+  ): Prepared | null {
+    const key = cacheKey(reader, understood(selection), encoding);
+    const cached = key === null ? undefined : cache.peek(reader.vaultId, key, now());
+    if (cached === undefined) return null;
+    hit();
+    findings.requested = cached.requested;
+    return isKnown(knownDigests, cached) ? { unchanged: cached.digest } : { cached };
+  }
+
+  async function load(
+    reader: Reader,
+    request: AccessKeyRead,
+    encoding: AnswerEncoding | null,
+    findings: Findings,
+  ): Promise<Prepared> {
+    miss();
+    const selection = understood(request.selection);
+    findings.requested = requestedText(selection);
+    const key = cacheKey(reader, selection, encoding);
+    const make = () => givingWay.begin(async () => encoded(await answerTo(reader, selection), encoding));
+    const answer = await (key === null ? make() : cache.load(reader.vaultId, key, make));
+    findings.requested = answer.requested;
+    return isKnown(request.knownDigests, answer) ? { unchanged: answer.digest } : { answer };
+  }
+
+  function answerTo(reader: Reader, selection: Selection): Promise<Answer> {
+    switch (selection.of) {
+      case 'vault':
+        return vaultAnswers.vault(reader, selection);
+      case 'resource':
+        return vaultAnswers.resource(reader, selection.id);
+      case 'values':
+        return vaultAnswers.values(reader, selection.format);
+      case 'kind':
+        return toolAnswers.kind(reader, selection);
+      case 'item':
+        return toolAnswers.item(reader, selection);
+      case 'access-key':
+        return toolAnswers.accessKey(reader);
+      case 'named-vault':
+        return answerInNamedVault(reader, selection);
+    }
+  }
+
+  /** By another name than its own, an access key's vault is a vault that it does not open. */
+  async function answerInNamedVault(reader: Reader, { name, selection }: NamedVault): Promise<Answer> {
+    if ((await toolAnswers.vaultName(reader)) !== name) throw new Failure('UNAUTHORIZED');
+    return answerTo(reader, selection);
+  }
+
+  /** A token of another key is a bad token: it must not tell whether that key exists. */
+  async function preparePublicHalf(
+    { token, keyId, sender }: PublicTokenRead,
+    encoding: AnswerEncoding | null,
+    findings: Findings,
+  ): Promise<Prepared> {
+    findings.requested = 'key';
+    const proven = await authenticate.publicToken(token, sender);
+    identify(findings, proven);
+    if (keyId !== null && keyId !== proven.keyId) throw new Failure('UNAUTHORIZED');
+    const answer = await toolAnswers.publicHalf(proven.organizationId, proven.keyId);
+    findings.requested = answer.requested;
+    return { answer: encoded(answer, encoding) };
+  }
+
+  function preparing(
+    request: VaultRequest,
+    encoding: AnswerEncoding | null,
+    findings: Findings,
+  ): Prepared | Promise<Prepared> {
+    const refused = (error: unknown) => refusal(request, findings, error);
+    if (request.by === 'public-token') return preparePublicHalf(request, encoding, findings).catch(refused);
+    try {
+      const prepared = prepareAtOnce(request, encoding, findings);
+      if (prepared !== null) return prepared;
+    } catch (error) {
+      return refused(error);
+    }
+    return prepare(request, encoding, findings).catch(refused);
+  }
+
+  async function refusal(request: VaultRequest, findings: Findings, error: unknown): Promise<Prepared> {
+    const failure = error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error });
+    const isStranger = findings.credentialId === null;
+    if (isStranger && failure instanceof Refused) Object.assign(findings, await attribute(request, failure));
+    return { failure };
+  }
+
+  function entryOf(request: RequestFacts, findings: Findings, status: number): RequestEntry {
+    const { started, requestId, credentialId, requested, organizationId, vaultId } = findings;
+    return {
+      organization_id: organizationId,
+      success: isSuccess(status),
+      resource_type: 'vault',
+      ip_address: request.sender.address,
+      route: request.route,
+      method: request.method,
+      status,
+      vault_id: vaultId,
+      access_key_id: credentialId,
+      requested: logText(requested),
+      tool: request.tool,
+      user_agent: logText(request.sender.userAgent),
+      duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
+      request_id: requestId,
+    };
+  }
+
+  /** Nothing is opened, and nothing is handed out, before the entry is durable. */
+  async function logged(request: RequestFacts, findings: Findings, prepared: Prepared): Promise<ReadResult> {
+    const status =
+      'failure' in prepared ? statusOf[prepared.failure.code] : 'unchanged' in prepared ? 304 : 200;
+    const receipt = await ledger.record(entryOf(request, findings, status));
+    const requestId = findings.requestId ?? entryIdOf(receipt);
+    if ('failure' in prepared) return { status, failure: prepared.failure, receipt, requestId };
+    if ('unchanged' in prepared) return { status: 304, digest: prepared.unchanged, receipt, requestId };
+    const body = 'cached' in prepared ? cache.open(prepared.cached) : prepared.answer.body;
+    const { format, digest } = 'cached' in prepared ? prepared.cached : prepared.answer;
+    return { status: 200, format, digest, body, receipt, requestId };
+  }
+
+  return {
+    read(request, encoding = null) {
+      const findings = newFindings(request);
+      const prepared = preparing(request, encoding, findings);
+      return prepared instanceof Promise
+        ? prepared.then(late => logged(request, findings, late))
+        : logged(request, findings, prepared);
+    },
+
+    async refuse(request, failure) {
+      const findings = newFindings(request);
+      Object.assign(findings, await attribute(request, failure));
+      return (await logged(request, findings, { failure })) as ReadRefusal;
+    },
+  };
+}
+
+function newFindings({ requestId }: RequestFacts): Findings {
+  const nobody = { credentialId: null, requested: '', organizationId: null, vaultId: null };
+  return { started: performance.now(), requestId, ...nobody };
+}
+
+function identify(findings: Findings, { id, organizationId, vaultId }: Owner): void {
+  findings.credentialId = id;
+  findings.organizationId = organizationId;
+  findings.vaultId = vaultId;
+}
+
+function understood(selection: Selection | Failure): Selection {
+  if (selection instanceof Failure) throw selection;
+  return selection;
+}
+
+/**
+ * What was sent stands last, behind a line break that no view holds: no name can pass for another's view. Null for
+ * what an access key is told of itself: it is made anew each time, and kept for nobody.
+ */
+function cacheKey({ view }: Reader, selection: Selection, encoding: AnswerEncoding | null): string | null {
+  const selected = selectionKey(selection);
+  return selected === null ? null : `${view}\n${encoding?.name ?? ''} ${selected}`;
+}
+
+function encoded(answer: Answer, encoding: AnswerEncoding | null): Answer {
+  return encoding === null ? answer : { ...answer, body: encoding.encode(answer.body) };
+}
+
+function isKnown<A extends Pick<Answer, 'digest'>>(
+  knownDigests: readonly string[],
+  answer: A,
+): answer is A & { readonly digest: string } {
+  return answer.digest !== null && knownDigests.includes(answer.digest);
+}

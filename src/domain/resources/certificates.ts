@@ -1,0 +1,231 @@
+/**
+ * Certificates. A certificate is public; its private key, where it comes with one, is stored as a key of its
+ * own, and the certificate names it. A certificate that does not fit the key that it names is refused.
+ */
+import type { Caller } from '../../access/caller.ts';
+import { shownByPublicHalf } from '../../access/policy.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import type {
+  Certificate,
+  CertificateCreate,
+  CertificateUpdate,
+  ResourceQuery,
+} from '../../contract/resources.ts';
+import { iso } from '../../contract/text.ts';
+import {
+  type CertificateFacts,
+  certificateFitsKey,
+  checkNames,
+  type ImportedCertificate,
+} from '../../material/certificate.ts';
+import type { KeyMaterial } from '../../material/key-material.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Allowed } from '../kernel/subjects.ts';
+import { keyAttributes, newKeyResource } from './keys.ts';
+import { stateAt } from './lifecycle.ts';
+import type { Labelled } from './lookup.ts';
+import type { Records } from './records.ts';
+import type { OpenVault } from './sealing.ts';
+import { type MayWrite, notFoundAs, revealedOf } from './subject.ts';
+import type { NewResource } from './writes.ts';
+
+export interface Certificates
+  extends Collection<Certificate, CertificateCreate, CertificateUpdate, ResourceQuery> {
+  /** A signing request (CSR) made with a stored key, which never leaves for it. */
+  requestFor(
+    caller: Caller,
+    keyId: string,
+    subject: string,
+    sans: readonly string[],
+  ): Promise<{ pem: string }>;
+}
+
+type Writing = MayWrite<'certificate'>;
+/** A key that was found for signing, or for naming it. */
+type SigningKey = Allowed<ResourceRow, 'certificates:write'>;
+
+export interface CertificateAttributes {
+  readonly key_id: string | null;
+  readonly subject: string;
+  readonly issuer: string;
+  readonly sans: readonly string[];
+  readonly serial: string;
+  readonly fingerprint: string;
+  readonly not_before: number;
+  readonly public_pem: string;
+}
+
+export function certificatesWith(
+  { store, stamps, guard, workers, now, newId }: Parts,
+  records: Records,
+): Certificates {
+  /** The key that a certificate names, which must lie in the same vault. */
+  async function keyIn(permit: Writing, vaultId: string, keyId: string): Promise<SigningKey> {
+    await guard.mayShow(permit.caller, shownByPublicHalf); // Whether it fits tells which key it is.
+    const key = await records.find(permit, 'key', keyId).catch(notFoundAs(noSuchKey()));
+    if (key.vault_id !== vaultId) throw noSuchKey();
+    return key;
+  }
+
+  async function checkFits(
+    permit: Writing,
+    vaultId: string,
+    keyId: string,
+    publicPem: string,
+  ): Promise<void> {
+    const key = await keyIn(permit, vaultId, keyId);
+    if (!certificateFitsKey({ publicPem }, keyAttributes(key).public_pem)) {
+      throw invalid('key_id', 'names a key that does not match the certificate');
+    }
+  }
+
+  /** The private half of a stored key, for signing inside the service. The use is written down first. */
+  async function signingKey(permit: Writing, row: SigningKey, verb: string): Promise<string> {
+    if (keyAttributes(row).holds !== 'private') throw invalid('key_id', 'names a key without a private key');
+    if (stateAt(row, now()) !== 'active') throw invalid('key_id', 'names a key that is not active');
+    const { sealer } = await records.vaultOf(row);
+    const stored = await store.resources.withValue(row.vault_id, row.id);
+    if (stored === undefined) throw new Failure('NOT_FOUND');
+    const { value } = stamps.resource.believe(stored);
+    return guard.reveal(permit, verb, revealedOf(row), () => records.openValue(row, sealer, value));
+  }
+
+  async function source(permit: Writing, body: CertificateCreate): Promise<ImportedCertificate> {
+    if (body.pem !== undefined) return workers.importCertificatePem(body.pem, body.passphrase);
+    if (body.pkcs12 !== undefined) return workers.importPkcs12(decodeBase64(body.pkcs12), body.passphrase);
+    const { subject, sans = [], days } = body.self_signed!;
+    checkNames(subject, sans, 'self_signed.');
+    const key = await keyIn(permit, body.vault_id, body.key_id!);
+    const privatePem = await signingKey(permit, key, 'key.signed_certificate');
+    const pem = await workers.selfSign({ privatePem, subject, sans, notBefore: new Date(now()), days });
+    return { ...(await workers.importCertificatePem(pem)), key: null };
+  }
+
+  /** The private key that came with a certificate is a key like any other. */
+  async function importedKey(caller: Caller, name: string, key: KeyMaterial, id: string) {
+    const permit = await guard.admit(caller, 'keys:write');
+    return { ...newKeyResource(name, key, true), permit, id };
+  }
+
+  async function createWith(permit: Writing, vault: OpenVault, body: CertificateCreate): Promise<Labelled> {
+    const { pem, facts, key } = await source(permit, body);
+    if (key !== null && body.key_id !== undefined) {
+      throw invalid('key_id', 'can’t be combined with a private key');
+    }
+    if (body.key_id !== undefined) await checkFits(permit, vault.row.id, body.key_id, facts.publicPem);
+    const keyId = key === null ? (body.key_id ?? null) : newId();
+    const draft: NewResource<'certificate'> = {
+      type: 'certificate',
+      name: body.name,
+      value: pem,
+      tags: body.tags,
+      expirationDate: facts.expiresAt.getTime(),
+      attributes: { ...attributesOf(facts, keyId) },
+    };
+    const newKeyResources = key === null ? [] : [await importedKey(permit.caller, body.name, key, keyId!)];
+    const [created] = await records.create(vault, [{ permit, ...draft }, ...newKeyResources]);
+    return created!;
+  }
+
+  async function pemOf(row: ResourceRow): Promise<string> {
+    const { sealer } = await records.vaultOf(row);
+    const stored = await store.resources.withValue(row.vault_id, row.id);
+    if (stored === undefined) throw new Failure('NOT_FOUND');
+    return records.openValue(row, sealer, stamps.resource.believe(stored).value);
+  }
+
+  return {
+    async list(caller, query) {
+      const permit = await guard.admit(caller, 'certificates:read');
+      const { items, total } = await records.list(permit, 'certificate', query);
+      return listOf(items.map(presentCertificate), total, query);
+    },
+
+    async get(caller, id) {
+      const permit = await guard.admit(caller, 'certificates:read');
+      const row = await records.find(permit, 'certificate', id);
+      return { ...presentCertificate(await records.labelled(row)), pem: await pemOf(row) };
+    },
+
+    async create(caller, body) {
+      const permit = await guard.admit(caller, 'certificates:write');
+      const vault = await records.openVault(permit, body.vault_id);
+      return presentCertificate(await createWith(permit, vault, body));
+    },
+
+    async update(caller, id, { name, tags, key_id }) {
+      const permit = await guard.admit(caller, 'certificates:write');
+      const revised = await records.revise(permit, 'certificate', id, async row => {
+        if (key_id === undefined) return { name, tags };
+        const before = certificateAttributes(row);
+        if (key_id !== null) await checkFits(permit, row.vault_id, key_id, before.public_pem);
+        return { name, tags, attributes: { ...before, key_id } };
+      });
+      return presentCertificate(revised);
+    },
+
+    async remove(caller, id, purge) {
+      const permit = await guard.admit(caller, 'certificates:write');
+      await records.remove(permit, 'certificate', id, purge);
+    },
+
+    async requestFor(caller, keyId, subject, sans) {
+      const permit = await guard.admit(caller, 'certificates:write');
+      await guard.mayShow(caller, shownByPublicHalf);
+      const key = await records.find(permit, 'key', keyId);
+      checkNames(subject, sans);
+      const privatePem = await signingKey(permit, key, 'key.signed_request');
+      return { pem: await workers.signingRequest({ privatePem, subject, sans }) };
+    },
+  };
+}
+
+function noSuchKey(): Failure {
+  return invalid('key_id', 'is not the id of a key in this vault');
+}
+
+/** Node's own decoder skips what it does not know; here every character counts. */
+function decodeBase64(text: string): Uint8Array {
+  const compact = text.replace(/[\r\n\t ]/g, '');
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(compact) || compact.length % 4 !== 0) {
+    throw invalid('pkcs12', 'must be base64');
+  }
+  return Buffer.from(compact, 'base64');
+}
+
+function attributesOf(facts: CertificateFacts, keyId: string | null): CertificateAttributes {
+  return {
+    key_id: keyId,
+    subject: facts.subject,
+    issuer: facts.issuer,
+    sans: facts.sans,
+    serial: facts.serial,
+    fingerprint: facts.fingerprint,
+    not_before: facts.notBefore.getTime(),
+    public_pem: facts.publicPem,
+  };
+}
+
+function certificateAttributes(row: ResourceRow): CertificateAttributes {
+  return JSON.parse(row.attributes) as CertificateAttributes;
+}
+
+function presentCertificate({ row, labels }: Labelled): Certificate {
+  const { public_pem, not_before, sans, ...shown } = certificateAttributes(row);
+  return {
+    id: row.id,
+    type: 'x509',
+    name: row.name,
+    vault_id: row.vault_id,
+    ...shown,
+    sans: [...sans],
+    not_before: iso(not_before),
+    expires_at: iso(row.expiration_date!),
+    tags: labels.tags,
+    version: row.version,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

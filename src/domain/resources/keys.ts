@@ -1,0 +1,200 @@
+/**
+ * Cryptographic keys. A private half is handed out by `reveal` and by the vault endpoint, unless the key is
+ * not exportable: then nobody gets it, on any surface, and what the PEM holds is the public half.
+ */
+import type { Caller } from '../../access/caller.ts';
+import type { List, PageQuery } from '../../contract/common.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import {
+  type Key,
+  type KeyCreate,
+  type KeyRotate,
+  type KeySpecification,
+  type KeyUpdate,
+  type ResourceQuery,
+  type RevealedKey,
+  rsaSizes,
+  type Version,
+} from '../../contract/resources.ts';
+import { iso, isoOrNull } from '../../contract/text.ts';
+import type { KeyMaterial } from '../../material/key-material.ts';
+import type { WorkerPool } from '../../material/worker-pool.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Labelled } from './lookup.ts';
+import type { Records } from './records.ts';
+import { checkDates, presentVersion } from './secrets.ts';
+import { revealedOf } from './subject.ts';
+import type { NewResource } from './writes.ts';
+
+export interface Keys extends Collection<Key, KeyCreate, KeyUpdate, ResourceQuery> {
+  reveal(caller: Caller, id: string): Promise<RevealedKey>;
+  /** A new version: the material given, or new material of the same kind. */
+  rotate(caller: Caller, id: string, body: KeyRotate): Promise<Key>;
+  versions(caller: Caller, id: string, query: PageQuery): Promise<List<Version>>;
+}
+
+/** What a key's record shows of its material. */
+export interface KeyAttributes {
+  readonly holds: 'private' | 'public';
+  readonly key_type: Key['key_type'];
+  readonly key_size: number;
+  readonly curve: string | null;
+  readonly exportable: boolean;
+  readonly public_pem: string;
+}
+
+export function keysWith({ store, stamps, guard, workers }: Parts, records: Records): Keys {
+  return {
+    async list(caller, query) {
+      const permit = await guard.admit(caller, 'keys:read');
+      const { items, total } = await records.list(permit, 'key', query);
+      return listOf(items.map(presentKey), total, query);
+    },
+
+    async get(caller, id) {
+      const permit = await guard.admit(caller, 'keys:read');
+      return presentKey(await records.labelled(await records.find(permit, 'key', id)));
+    },
+
+    async create(caller, body) {
+      const permit = await guard.admit(caller, 'keys:write');
+      const vault = await records.openVault(permit, body.vault_id);
+      const material = await materialFrom(workers, body);
+      const [created] = await records.create(vault, [
+        {
+          permit,
+          ...newKeyResource(body.name, material, body.exportable ?? true),
+          tags: body.tags,
+          activationDate: body.activation_date,
+          expirationDate: body.expiration_date,
+        },
+      ]);
+      return presentKey(created!);
+    },
+
+    async update(caller, id, body) {
+      const permit = await guard.admit(caller, 'keys:write');
+      const revised = await records.revise(permit, 'key', id, row => {
+        checkDates(row, body);
+        const { name, tags, activation_date, expiration_date } = body;
+        return { name, tags, activationDate: activation_date, expirationDate: expiration_date };
+      });
+      return presentKey(revised);
+    },
+
+    async remove(caller, id, purge) {
+      const permit = await guard.admit(caller, 'keys:write');
+      await records.remove(permit, 'key', id, purge);
+    },
+
+    async reveal(caller, id) {
+      const permit = await guard.admit(caller, 'keys:reveal');
+      const row = await records.find(permit, 'key', id);
+      const { exportable, holds } = keyAttributes(row);
+      if (!exportable && holds === 'private') {
+        throw new Failure('FORBIDDEN', { message: 'The key is not exportable' });
+      }
+      const { sealer, row: vault } = await records.vaultOf(row);
+      const stored = await store.resources.withValue(vault.id, id);
+      if (stored === undefined) throw new Failure('NOT_FOUND');
+      const { value } = stamps.resource.believe(stored);
+      const labels = records.openLabels(row, sealer);
+      return guard.reveal(permit, 'key.revealed', revealedOf(row), () => ({
+        ...presentKey({ row, labels }),
+        pem: records.openValue(row, sealer, value),
+      }));
+    },
+
+    async rotate(caller, id, body) {
+      const permit = await guard.admit(caller, 'keys:write');
+      const before = await records.find(permit, 'key', id);
+      const { exportable } = keyAttributes(before);
+      const material = await materialFrom(
+        workers,
+        body.pem === undefined ? { generate: body.generate ?? sameKind(before) } : body,
+      );
+      const revised = await records.revise(
+        permit,
+        'key',
+        id,
+        () => ({ value: material.pem, attributes: attributesOf(material, exportable) }),
+        'key.rotated',
+      );
+      return presentKey(revised);
+    },
+
+    async versions(caller, id, query) {
+      const permit = await guard.admit(caller, 'keys:read');
+      const row = await records.find(permit, 'key', id);
+      const { rows, total } = await store.resources.versionPage(id, query);
+      return listOf(
+        rows.map(version => presentVersion(stamps.believeVersion(version), row)),
+        total,
+        query,
+      );
+    },
+  };
+}
+
+type Source = Pick<KeyCreate, 'generate' | 'pem' | 'passphrase'>;
+
+function materialFrom(workers: WorkerPool, { generate, pem, passphrase }: Source): Promise<KeyMaterial> {
+  return generate === undefined ? workers.importKey(pem!, passphrase) : workers.generateKey(generate);
+}
+
+export function newKeyResource(name: string, material: KeyMaterial, exportable: boolean): NewResource<'key'> {
+  return { type: 'key', name, value: material.pem, attributes: { ...attributesOf(material, exportable) } };
+}
+
+function attributesOf(material: KeyMaterial, exportable: boolean): KeyAttributes & Record<string, unknown> {
+  return {
+    holds: material.holds,
+    key_type: material.keyType,
+    key_size: material.keySize,
+    curve: material.curve,
+    exportable,
+    public_pem: material.publicPem,
+  };
+}
+
+export function keyAttributes(row: ResourceRow): KeyAttributes {
+  return JSON.parse(row.attributes) as KeyAttributes;
+}
+
+function sameKind(row: ResourceRow): KeySpecification {
+  const { key_type, key_size, curve } = keyAttributes(row);
+  // An import may be of a size that is not generated: it would take too long, or serve nobody.
+  if (key_type === 'RSA' && !rsaSizes.some(size => size === key_size)) {
+    throw invalid('generate', 'is required: keys of the current size can’t be generated');
+  }
+  const named = curve === null ? { key_type, key_size } : { key_type, curve };
+  return named as KeySpecification;
+}
+
+/** What the PEM that is handed out holds. */
+export function heldBy({ holds, exportable }: KeyAttributes): 'private' | 'public' {
+  return exportable ? holds : 'public';
+}
+
+function presentKey({ row, labels }: Labelled): Key {
+  const attributes = keyAttributes(row);
+  return {
+    id: row.id,
+    type: heldBy(attributes),
+    name: row.name,
+    vault_id: row.vault_id,
+    key_type: attributes.key_type,
+    key_size: attributes.key_size,
+    curve: attributes.curve,
+    activation_date: isoOrNull(row.activation_date),
+    expiration_date: isoOrNull(row.expiration_date),
+    exportable: attributes.exportable,
+    tags: labels.tags,
+    version: row.version,
+    public_pem: attributes.public_pem,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * Finding resources: one by its id, many by a query, and the vault that they lie in. Each look-up takes the permit for
+ * what is to be done with what it finds. What a caller is not given, and what is another organization's, is not found.
+ * Every row is believed before anyone sees it.
+ */
+import type { Caller } from '../../access/caller.ts';
+import type { Action } from '../../access/policy.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { MixedQuery, ResourceType } from '../../contract/resources.ts';
+import type { ResourceFilter, ResourcePage, ResourceRow } from '../../store/resources.ts';
+import type { Permit } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { RowCache } from '../kernel/row-cache.ts';
+import type { Allowed } from '../kernel/subjects.ts';
+import { OpenedLabels } from './opened-labels.ts';
+import { type Labels, noLabels, type OpenVault, type Sealing } from './sealing.ts';
+
+export interface Labelled {
+  readonly row: ResourceRow;
+  readonly labels: Labels;
+}
+
+const mostKept = 1_000;
+
+export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealing) {
+  const { openVaultRow, openLabels, tagIndex } = sealing;
+  const opened = new OpenedLabels();
+
+  /** Vaults whose key is at hand. A new resource is stored only where its vault still is as it is kept here. */
+  const kept = new RowCache<OpenVault>(store, mostKept);
+
+  async function readVault(organizationId: string, id: string): Promise<OpenVault | undefined> {
+    const row = await store.resources.byId(organizationId, id);
+    if (row === undefined || row.type !== 'vault' || row.deleted_at !== null) return undefined;
+    return openVaultRow(stamps.resource.believe(row));
+  }
+
+  /** Another organization's is looked up like one that never was, and takes as long. */
+  async function vaultIn(organizationId: string, id: string): Promise<OpenVault | undefined> {
+    const vault = kept.get(id);
+    if (vault?.row.organization_id === organizationId) return vault;
+    return kept.load(id, () => readVault(organizationId, id));
+  }
+
+  async function vaultOf(row: ResourceRow): Promise<OpenVault> {
+    if (row.type === 'vault') return openVaultRow(row);
+    const vault = await vaultIn(row.organization_id, row.vault_id);
+    if (vault === undefined) throw new Failure('NOT_FOUND');
+    return vault;
+  }
+
+  /** The vault that a body names, if the caller is given it. */
+  async function openVault(permit: Permit, vaultId: string): Promise<OpenVault> {
+    const { caller } = permit;
+    const vault = guard.sees(caller, vaultId) ? await vaultIn(caller.organizationId, vaultId) : undefined;
+    if (vault === undefined) {
+      throw new Failure('NOT_FOUND', { field: 'vault_id', reason: 'is not the id of a vault' });
+    }
+    return vault;
+  }
+
+  /** As the store has it now, where another process may have changed it. */
+  function reopenVault(permit: Permit, vaultId: string): Promise<OpenVault> {
+    kept.forget(vaultId);
+    return openVault(permit, vaultId);
+  }
+
+  /** Of any type, and in the trash or not, where that is null. */
+  async function find<A extends Action>(
+    permit: Permit<A>,
+    type: ResourceType | null,
+    id: string,
+    deleted: boolean | null = false,
+  ): Promise<Allowed<ResourceRow, A>> {
+    const row = await store.resources.byId(permit.caller.organizationId, id);
+    const isOther = row !== undefined && type !== null && row.type !== type;
+    const isElsewhere = row !== undefined && deleted !== null && (row.deleted_at !== null) !== deleted;
+    if (isOther || isElsewhere) throw new Failure('NOT_FOUND');
+    return stamps.resource.believe(guard.found(permit, row, row?.vault_id));
+  }
+
+  async function labelled(row: ResourceRow): Promise<Labelled> {
+    if (row.labels === null) return { row, labels: noLabels };
+    return { row, labels: openLabels(row, (await vaultOf(row)).sealer) };
+  }
+
+  async function list(
+    permit: Permit,
+    type: ResourceType | null,
+    query: MixedQuery,
+  ): Promise<{ items: Labelled[]; total: number }> {
+    const filter = filterOf(permit.caller, type, query);
+    if (filter === null) return { items: [], total: 0 };
+    const page = await store.resources.page(filter, {
+      page: query.page,
+      limit: query.limit,
+      asOf: query.as_of,
+    });
+    const labels = opened.find(page.text);
+    if (labels === undefined) return { items: await openPage(page), total: page.total };
+    return {
+      items: page.rows.map((row, at) => ({ row, labels: labels?.[at] ?? noLabels })),
+      total: page.total,
+    };
+  }
+
+  /** Believes every row, and opens what lies sealed beside it. */
+  async function openPage({ text, rows }: ResourcePage): Promise<Labelled[]> {
+    const vaults = new Map<string, Promise<OpenVault>>();
+    const items = await Promise.all(rows.map(row => openAmong(stamps.resource.check(row), vaults)));
+    // A row of an earlier form is not believed as it stands, so the same text does not stand for it.
+    if (items.every(({ row }, at) => row === rows[at]))
+      opened.keep(text, vaults.size === 0 ? null : items.map(({ labels }) => labels));
+    return items;
+  }
+
+  /** Each vault is opened once. */
+  async function openAmong(row: ResourceRow, vaults: Map<string, Promise<OpenVault>>): Promise<Labelled> {
+    if (row.labels === null) return { row, labels: noLabels };
+    const vault = vaults.get(row.vault_id) ?? vaultOf(row);
+    vaults.set(row.vault_id, vault);
+    return { row, labels: openLabels(row, (await vault).sealer) };
+  }
+
+  /** Null where the caller is given none of the vaults asked for. */
+  function filterOf(caller: Caller, type: ResourceType | null, query: MixedQuery): ResourceFilter | null {
+    const asked = query.vault_id === undefined ? caller.vaultIds : [query.vault_id];
+    const vaultIds = asked?.filter(id => guard.sees(caller, id));
+    if (vaultIds?.length === 0) return null;
+    const [name, ...value] = query.tag?.split('=') ?? [];
+    return {
+      organizationId: caller.organizationId,
+      type: type ?? query.type,
+      vaultIds,
+      q: query.q,
+      tagIndex: name === undefined ? undefined : tagIndex(caller.organizationId, name, value.join('=')),
+      state: query.state,
+      now: now(),
+    };
+  }
+
+  return { find, openVault, reopenVault, vaultOf, labelled, list };
+}

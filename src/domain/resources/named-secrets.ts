@@ -1,0 +1,241 @@
+/**
+ * Secrets by the name of their vault and their own, for callers who know no ids. Each call is one of those by id, with
+ * the same permission, audit entry and event; what a caller may not find is not found. What is not active is read by
+ * nobody here.
+ */
+import type { Caller } from '../../access/caller.ts';
+import type { Action } from '../../access/policy.ts';
+import { Failure } from '../../contract/errors.ts';
+import { isId } from '../../contract/id.ts';
+import type { RevealedSecret } from '../../contract/resources.ts';
+import { iso, type Tags } from '../../contract/text.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import type { Permit } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Allowed } from '../kernel/subjects.ts';
+import { stateAt } from './lifecycle.ts';
+import type { Records } from './records.ts';
+import type { Secrets } from './secrets.ts';
+import type { MayWrite } from './subject.ts';
+
+export interface Place {
+  readonly vaultId: string;
+  readonly name: string;
+}
+
+export interface SecretContent {
+  readonly value: string;
+  readonly content_type: string;
+}
+
+/** What is there before a write. Its value is opened only where the new one depends on it. */
+export interface EarlierContent {
+  readonly content_type: string;
+  readonly value: () => string;
+}
+
+/** What is to be written, given what is there; null for nothing. */
+export type NextContent = (before: EarlierContent | null) => SecretContent;
+
+export interface WrittenVersion {
+  readonly version: number;
+  readonly version_created_at: string;
+}
+
+export type RevealedVersion = RevealedSecret & WrittenVersion;
+
+export interface SecretHistory {
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly tags: Tags;
+  readonly versions: readonly { readonly version: number; readonly created_at: string }[];
+}
+
+export interface DeletedVersion extends WrittenVersion {
+  readonly deleted_at: string;
+}
+
+export type NamedSecrets = ReturnType<typeof namedSecretsWith>;
+
+const stretch = 250;
+/** Of one secret, the newest. */
+const mostVersions = 1_000;
+/** How often somebody else may create or delete the same name meanwhile. */
+const attempts = 5;
+
+export function namedSecretsWith(
+  { store, stamps, guard, now }: Parts,
+  records: Records,
+  secrets: Pick<Secrets, 'create' | 'reveal' | 'versions' | 'update' | 'remove'>,
+) {
+  async function lookUp<A extends Action>(
+    permit: Permit<A>,
+    { vaultId, name }: Place,
+    find: typeof store.resources.byName,
+  ): Promise<Allowed<ResourceRow, A> | null> {
+    const { caller } = permit;
+    const row = isId(vaultId) ? await find(vaultId, 'secret', name) : undefined;
+    // Another's is none, here too where none is no failure.
+    if (row?.organization_id !== caller.organizationId || !guard.sees(caller, vaultId)) return null;
+    return stamps.resource.believe(guard.found(permit, row, row.vault_id));
+  }
+
+  async function active<A extends Action>(permit: Permit<A>, place: Place): Promise<Allowed<ResourceRow, A>> {
+    const row = await lookUp(permit, place, store.resources.byName);
+    if (row === null || stateAt(row, now()) !== 'active') throw new Failure('NOT_FOUND');
+    return row;
+  }
+
+  async function versionCreatedAt(id: string, version: number): Promise<string> {
+    const found = await store.resources.version(id, version);
+    if (found === undefined) throw new Failure('NOT_FOUND');
+    return iso(stamps.believeVersion(found).created_at);
+  }
+
+  async function create(
+    caller: Caller,
+    { vaultId, name }: Place,
+    next: NextContent,
+    expected: number | undefined,
+  ): Promise<WrittenVersion> {
+    checkVersion(expected, 0);
+    const { version, created_at } = await secrets.create(caller, { vault_id: vaultId, name, ...next(null) });
+    return { version, version_created_at: created_at };
+  }
+
+  async function replace(
+    permit: MayWrite<'secret'>,
+    id: string,
+    next: NextContent,
+    expected: number | undefined,
+  ): Promise<WrittenVersion> {
+    const { row } = await records.revise(permit, 'secret', id, async (before, { sealer }) => {
+      checkVersion(expected, before.version);
+      const stored = await store.resources.version(before.id, before.version);
+      if (stored === undefined) throw new Failure('NOT_FOUND');
+      const { content_type, value } = next({
+        content_type: before.content_type ?? 'text/plain',
+        value: () => records.openValue(before, sealer, stamps.believeVersion(stored).value),
+      });
+      return { contentType: content_type, value };
+    });
+    return { version: row.version, version_created_at: iso(row.updated_at) };
+  }
+
+  async function activeNames(permit: Permit<'secrets:read'>, vaultId: string): Promise<string[]> {
+    await records.openVault(permit, vaultId);
+    const names: string[] = [];
+    for (let afterId: string | undefined; ; ) {
+      const found = await store.resources.stretchWithValues(vaultId, 'secret', afterId, stretch);
+      const rows = found.unpack().map(stamps.resource.check);
+      for (const row of rows) if (stateAt(row, now()) === 'active') names.push(row.name);
+      if (found.count < stretch) return names;
+      afterId = rows.at(-1)!.id;
+    }
+  }
+
+  return {
+    /** The id of a vault that is called by its name. */
+    async vaultNamed(caller: Caller, name: string): Promise<string> {
+      const permit = await guard.admit(caller, 'vaults:read');
+      const row = await store.resources.vaultByName(caller.organizationId, name);
+      return stamps.resource.believe(guard.found(permit, row, row?.id)).id;
+    },
+
+    /** Whether the caller is given the vault, and may see that it is there. */
+    async checkVault(caller: Caller, vaultId: string): Promise<void> {
+      await records.openVault(await guard.admit(caller, 'secrets:read'), vaultId);
+    },
+
+    async names(caller: Caller, vaultId: string): Promise<string[]> {
+      return activeNames(await guard.admit(caller, 'secrets:read'), vaultId);
+    },
+
+    async reveal(caller: Caller, place: Place, wanted: number | null): Promise<RevealedVersion> {
+      const row = await active(await guard.admit(caller, 'secrets:reveal'), place);
+      const version = wanted ?? row.version;
+      const created = await versionCreatedAt(row.id, version);
+      return { ...(await secrets.reveal(caller, row.id, version)), version_created_at: created };
+    },
+
+    async history(caller: Caller, place: Place): Promise<SecretHistory> {
+      const row = await active(await guard.admit(caller, 'secrets:read'), place);
+      const { labels } = await records.labelled(row);
+      const { data } = await secrets.versions(caller, row.id, { page: 1, limit: mostVersions });
+      return {
+        created_at: iso(row.created_at),
+        updated_at: iso(row.updated_at),
+        tags: labels.tags,
+        versions: data,
+      };
+    },
+
+    /** The one in the trash, where the name is free; null where there is none. */
+    async deleted(caller: Caller, place: Place): Promise<DeletedVersion | null> {
+      const permit = await guard.admit(caller, 'secrets:read');
+      if ((await lookUp(permit, place, store.resources.byName)) !== null) return null;
+      const row = await lookUp(permit, place, store.resources.deletedByName);
+      if (row === null) return null;
+      return {
+        version: row.version,
+        version_created_at: await versionCreatedAt(row.id, row.version),
+        deleted_at: iso(row.deleted_at!),
+      };
+    },
+
+    /**
+     * Creates the secret, or its next version. Where a version is expected, it is the current one at the moment that
+     * this is stored, or nothing is; 0 expects that there is no secret.
+     */
+    async write(
+      caller: Caller,
+      place: Place,
+      next: NextContent,
+      expected?: number | undefined,
+    ): Promise<WrittenVersion> {
+      const permit = await guard.admit(caller, 'secrets:write');
+      for (let attempt = 1; ; attempt++) {
+        const row = await lookUp(permit, place, store.resources.byName);
+        try {
+          if (row === null) return await create(caller, place, next, expected);
+          return await replace(permit, row.id, next, expected);
+        } catch (error) {
+          if (attempt === attempts || !isTaken(error)) throw error;
+        }
+      }
+    },
+
+    async tag(caller: Caller, place: Place, tags: Tags): Promise<void> {
+      const permit = await guard.admit(caller, 'secrets:write');
+      const row = await lookUp(permit, place, store.resources.byName);
+      if (row === null) throw new Failure('NOT_FOUND');
+      await secrets.update(caller, row.id, { tags });
+    },
+
+    /** Only one with this version, where that is given. */
+    async remove(caller: Caller, place: Place, purge: boolean, isMeant = (_version: number) => true) {
+      const permit = await guard.admit(caller, 'secrets:write');
+      const living = await lookUp(permit, place, store.resources.byName);
+      const row = living ?? (purge ? await lookUp(permit, place, store.resources.deletedByName) : null);
+      if (row !== null && isMeant(row.version)) await secrets.remove(caller, row.id, purge);
+    },
+
+    async restore(caller: Caller, place: Place, isMeant: (version: number) => boolean): Promise<void> {
+      const permit = await guard.admit(caller, 'secrets:write');
+      const row = await lookUp(permit, place, store.resources.deletedByName);
+      if (row !== null && isMeant(row.version)) await records.restore(permit, 'secret', row.id);
+    },
+  };
+}
+
+function checkVersion(expected: number | undefined, version: number): void {
+  if (expected === undefined || expected === version) return;
+  throw new Failure('CONFLICT', {
+    message: 'check-and-set parameter did not match the current version',
+  });
+}
+
+/** Somebody else created it meanwhile: it is theirs that is written to now. */
+function isTaken(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'CONFLICT' && error.field === 'name';
+}

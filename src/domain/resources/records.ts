@@ -1,0 +1,140 @@
+/**
+ * Making and changing resources of all four types. Each change is one unit of the ledger: the row, its version, its
+ * tags, the counts, the audit entry and the event. Values are sealed before it and opened after it, never within.
+ * With what lies sealed (`sealing`), what is found (`lookup`), what is written (`writes`) and the trash, this is all
+ * that the types share.
+ */
+import type { Caller, ResourceKind } from '../../access/caller.ts';
+import type { ResourceType } from '../../contract/resources.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import { eventOf, resourceSubject } from '../kernel/events.ts';
+import { retryingStale, StaleChange } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Allowed } from '../kernel/subjects.ts';
+import { type Labelled, lookupWith } from './lookup.ts';
+import { type Labels, type OpenVault, sealingWith } from './sealing.ts';
+import { type MayWrite, subjectOf } from './subject.ts';
+import { trashWith } from './trash.ts';
+import { type NewResource, newRow, type ResourceChanges, type Write, writesWith } from './writes.ts';
+
+/** A resource about to be created, by somebody who may. */
+type PermittedResource = {
+  [T in ResourceKind]: NewResource<T> & { readonly permit: MayWrite<T> };
+}[ResourceKind];
+
+type Drafts = readonly [PermittedResource, ...PermittedResource[]];
+
+export type Records = ReturnType<typeof recordsWith>;
+
+/** Refuses a new name that would show more than the caller may read. */
+export type CheckName = (caller: Caller, before: ResourceRow, name: string | undefined) => Promise<void>;
+
+/** How one is to be changed, given how it is. */
+export type Revise = (row: ResourceRow, vault: OpenVault) => ResourceChanges | Promise<ResourceChanges>;
+
+export function recordsWith(parts: Parts, checkName: CheckName) {
+  const { store, keyring, stamps, keyringSync, guard, now, newId } = parts;
+  const sealing = sealingWith(parts);
+  const lookup = lookupWith(parts, sealing);
+  const writes = writesWith(parts, sealing);
+  const { find, openVault, reopenVault, vaultOf } = lookup;
+
+  /** Makes one resource, or several that belong together, in one step. */
+  async function create(vault: OpenVault, drafts: Drafts): Promise<Labelled[]> {
+    try {
+      return await createIn(vault, drafts);
+    } catch (error) {
+      if (!(error instanceof StaleChange)) throw error;
+      const reopen = () => reopenVault(drafts[0].permit, vault.row.id);
+      return retryingStale(async () => createIn(await reopen(), drafts));
+    }
+  }
+
+  /** Refused as stale where the vault was changed since it was opened. */
+  async function createIn(vault: OpenVault, drafts: Drafts): Promise<Labelled[]> {
+    const [{ permit, type }] = drafts;
+    const [first, ...others] = drafts.map(draft => writes.creation(permit.caller, vault, draft));
+    await writes.storeAll(permit, `${type}.created`, [first!, ...others]);
+    return [first!, ...others];
+  }
+
+  function createVault(permit: MayWrite<'vault'>, name: string, labels: Labels): Promise<Labelled> {
+    return retryingStale(() => placeVault(permit, name, labels));
+  }
+
+  async function placeVault(permit: MayWrite<'vault'>, name: string, labels: Labels): Promise<Labelled> {
+    const { caller } = permit;
+    const keyringCurrent = await keyringSync.requireCurrent();
+    const id = newId();
+    const vault_key = keyring.createVaultKey({ organization: caller.organizationId, vault: id });
+    const sealer = keyring.openVault({ organization: caller.organizationId, vault: id }, vault_key);
+    const row = stamps.resource.stamp({
+      ...newRow(id, caller.organizationId, 'vault', name, now()),
+      labels: sealing.sealLabels({ id, type: 'vault' }, sealer, labels),
+      vault_key,
+    });
+    const event = eventOf('resource.created', resourceSubject(row), row.updated_at, newId);
+    await guard.change(permit, 'vault.created', {
+      subjects: [{ ...subjectOf(row), vaultId: caller.vaultIds === null ? row.id : undefined }],
+      statements: [
+        keyringCurrent,
+        store.resources.insert(row),
+        ...writes.tagStatements(sealing.tagRows(row, labels.tags)),
+        ...store.resources.countVault(row.organization_id, row.id, 1),
+        store.outbox.add(stamps.stampEvent(event)),
+      ],
+    });
+    return { row, labels };
+  }
+
+  function revise<T extends ResourceType>(
+    permit: NoInfer<MayWrite<T>>,
+    type: T,
+    id: string,
+    change: Revise,
+    verb = `${type}.updated`,
+  ): Promise<Labelled> {
+    return retryingStale(async () => {
+      const write = await revision(permit, type, id, change);
+      await writes.storeAll(permit, verb, [write]);
+      return write;
+    });
+  }
+
+  /** The next revision of one, to be stored with others or alone. */
+  async function revision<T extends ResourceType>(
+    permit: NoInfer<MayWrite<T>>,
+    type: T,
+    id: string,
+    change: Revise,
+  ): Promise<Write<`${T}s:write`>> {
+    const before: Allowed<ResourceRow, `${T}s:write`> = await find(permit, type, id);
+    const vault = await vaultOf(before);
+    const wanted = await change(before, vault);
+    await checkName(permit.caller, before, wanted.name);
+    return writes.revision(permit.caller, before, vault, wanted);
+  }
+
+  /** A new one, to be stored with others. */
+  async function creation<T extends ResourceKind>(
+    permit: MayWrite<T>,
+    vaultId: string,
+    draft: NewResource<T>,
+  ): Promise<Write> {
+    const write = writes.creation(permit.caller, await openVault(permit, vaultId), draft);
+    return { ...write, subject: { ...write.subject, verb: `${draft.type}.created` } };
+  }
+
+  const { storeAll } = writes;
+  return {
+    ...sealing,
+    ...lookup,
+    ...trashWith(parts, lookup),
+    create,
+    createVault,
+    revise,
+    creation,
+    revision,
+    storeAll,
+  };
+}

@@ -1,0 +1,83 @@
+/**
+ * What lies sealed in a vault: tags and descriptions beside a resource, and the values of its versions. Everything is
+ * bound to its place by the keyring; tags can be found by a blind index, and by nothing else.
+ */
+
+import type { Caller } from '../../access/caller.ts';
+import type { Sealed } from '../../bytes.ts';
+import type { Tags } from '../../contract/text.ts';
+import type { Sealer } from '../../keyring/keyring.ts';
+import type { TagRow } from '../../store/resource-changes.ts';
+import type { ResourceRow, VersionRow } from '../../store/resources.ts';
+import type { Parts } from '../kernel/parts.ts';
+
+export interface Labels {
+  readonly tags: Tags;
+  readonly description: string;
+}
+
+/** A vault whose key is at hand. */
+export interface OpenVault {
+  readonly row: ResourceRow;
+  readonly sealer: Sealer;
+}
+
+export const noLabels: Labels = { tags: {}, description: '' };
+
+export type Sealing = ReturnType<typeof sealingWith>;
+
+export function sealingWith({ keyring, stamps, keyringSync }: Parts) {
+  async function openVaultRow(row: ResourceRow): Promise<OpenVault> {
+    await keyringSync.ensureKeysFor(row.vault_key!);
+    const place = { organization: row.organization_id, vault: row.id };
+    return { row, sealer: keyring.openVault(place, row.vault_key!) };
+  }
+
+  function openLabels(row: ResourceRow, sealer: Sealer): Labels {
+    if (row.labels === null) return noLabels;
+    return JSON.parse(sealer.open(labelsPlace(row), row.labels).toString('utf8')) as Labels;
+  }
+
+  function sealLabels(row: Pick<ResourceRow, 'id' | 'type'>, sealer: Sealer, labels: Labels): Sealed | null {
+    if (labels.description === '' && Object.keys(labels.tags).length === 0) return null;
+    return sealer.seal(labelsPlace(row), Buffer.from(JSON.stringify(labels), 'utf8'));
+  }
+
+  function tagRows({ id, organization_id }: ResourceRow, tags: Tags): TagRow[] {
+    return Object.entries(tags).map(([name, value]) => ({
+      organization_id,
+      tag_index: tagIndex(organization_id, name, value),
+      resource_id: id,
+    }));
+  }
+
+  function tagIndex(organizationId: string, name: string, value: string): string {
+    return keyring.blindIndex(organizationId, JSON.stringify([name, value]));
+  }
+
+  function versionOf(caller: Caller, row: ResourceRow, sealer: Sealer, value: string): VersionRow {
+    return stamps.stampVersion({
+      resource_id: row.id,
+      version: row.version,
+      content_type: row.content_type,
+      attributes: row.attributes,
+      value: sealer.seal(valuePlace(row, row.version), Buffer.from(value, 'utf8')),
+      created_at: row.updated_at,
+      created_by: caller.id,
+    });
+  }
+
+  function openValue(row: ResourceRow, sealer: Sealer, sealed: Sealed, version = row.version): string {
+    return sealer.open(valuePlace(row, version), sealed).toString('utf8');
+  }
+
+  return { openVaultRow, openLabels, sealLabels, openValue, tagRows, tagIndex, versionOf };
+}
+
+function labelsPlace(row: Pick<ResourceRow, 'id' | 'type'>) {
+  return { type: row.type, resource: row.id, field: 'labels', version: 0 };
+}
+
+function valuePlace(row: Pick<ResourceRow, 'id' | 'type'>, version: number) {
+  return { type: row.type, resource: row.id, field: 'value', version };
+}

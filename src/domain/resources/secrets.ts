@@ -1,0 +1,229 @@
+/** Secrets: values with versions. Seeing a secret and revealing its value are two permissions. */
+import type { Caller } from '../../access/caller.ts';
+import type { List, PageQuery } from '../../contract/common.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import {
+  datesOutOfOrder,
+  type ResourceQuery,
+  type RevealedSecret,
+  type Secret,
+  type SecretCreate,
+  type SecretUpdate,
+  type Version,
+} from '../../contract/resources.ts';
+import { iso, isoOrNull } from '../../contract/text.ts';
+import type { ResourceRow, VersionRow } from '../../store/resources.ts';
+import { type Collection, listOf } from '../kernel/collection.ts';
+import { KeyedLock } from '../kernel/keyed-lock.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Labelled } from './lookup.ts';
+import type { Records } from './records.ts';
+import { type MayWrite, revealedOf } from './subject.ts';
+import type { NewResource, ResourceChanges, Write } from './writes.ts';
+
+export interface Secrets extends Collection<Secret, SecretCreate, SecretUpdate, ResourceQuery> {
+  reveal(caller: Caller, id: string, version: number | undefined): Promise<RevealedSecret>;
+  versions(caller: Caller, id: string, query: PageQuery): Promise<List<Version>>;
+  rollback(caller: Caller, id: string, version: number): Promise<Secret>;
+  /**
+   * Creates and updates many. What can be stored is one unit; where one of them stands in the way of the others, each
+   * is stored by itself. Either way each has an outcome of its own.
+   */
+  writeAll(caller: Caller, items: readonly SecretWrite[]): Promise<Outcome[]>;
+}
+
+type Outcome = PromiseSettledResult<Secret>;
+
+/** A new secret, or a change of one. */
+export type SecretWrite = SecretCreate | { readonly id: string; readonly changes: SecretUpdate };
+
+const defaultContentType = 'text/plain';
+
+export function secretsWith({ store, stamps, guard }: Parts, records: Records): Secrets {
+  async function versionOf(row: ResourceRow, version: number): Promise<VersionRow> {
+    const found = await store.resources.version(row.id, version);
+    if (found === undefined) throw invalid('version', 'is not a version of this secret');
+    return stamps.believeVersion(found);
+  }
+
+  function writeOf(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Write<'secrets:write'>> {
+    if (!('id' in item)) return records.creation(permit, item.vault_id, newSecret(item));
+    return records.revision(permit, 'secret', item.id, row => changesOf(row, item.changes));
+  }
+
+  /** As one unit. Whatever refuses it is the outcome of all that it held; null where a conflict may be due to one. */
+  async function storeTogether(
+    permit: MayWrite<'secret'>,
+    items: readonly SecretWrite[],
+  ): Promise<Outcome[] | null> {
+    const writes = await Promise.allSettled(items.map(item => writeOf(permit, item)));
+    const [first, ...others] = writes.flatMap(write => (write.status === 'fulfilled' ? write.value : []));
+    const stored = first && records.storeAll(permit, 'secret.updated', [first, ...others]);
+    const [unit] = await Promise.allSettled([stored]);
+    if (unit.status === 'rejected' && isConflict(unit.reason)) return null;
+    return writes.map(write => {
+      if (write.status === 'rejected') return write;
+      return unit.status === 'rejected' ? unit : { ...write, value: presentSecret(write.value) };
+    });
+  }
+
+  /** Those about the same secret in their order, so that the first of a name is the one that gets it. */
+  function storeOneByOne(caller: Caller, items: readonly SecretWrite[]): Promise<Outcome[]> {
+    const inOrder = new KeyedLock();
+    const stored = items.map(item => {
+      const about = 'id' in item ? item.id : `${item.vault_id} ${item.name}`;
+      return inOrder.take(about, () => storeAlone(caller, item));
+    });
+    return Promise.allSettled(stored);
+  }
+
+  function storeAlone(caller: Caller, item: SecretWrite): Promise<Secret> {
+    return 'id' in item ? secrets.update(caller, item.id, item.changes) : secrets.create(caller, item);
+  }
+
+  const secrets: Secrets = {
+    async list(caller, query) {
+      const permit = await guard.admit(caller, 'secrets:read');
+      const { items, total } = await records.list(permit, 'secret', query);
+      return listOf(items.map(presentSecret), total, query);
+    },
+
+    async get(caller, id) {
+      const permit = await guard.admit(caller, 'secrets:read');
+      return presentSecret(await records.labelled(await records.find(permit, 'secret', id)));
+    },
+
+    async create(caller, body) {
+      const permit = await guard.admit(caller, 'secrets:write');
+      const vault = await records.openVault(permit, body.vault_id);
+      const [created] = await records.create(vault, [{ permit, ...newSecret(body) }]);
+      return presentSecret(created!);
+    },
+
+    async update(caller, id, body) {
+      const permit = await guard.admit(caller, 'secrets:write');
+      return presentSecret(await records.revise(permit, 'secret', id, row => changesOf(row, body)));
+    },
+
+    async writeAll(caller, items) {
+      const permit = await guard.admit(caller, 'secrets:write');
+      const together = await storeTogether(permit, items);
+      return together ?? storeOneByOne(caller, items);
+    },
+
+    async remove(caller, id, purge) {
+      const permit = await guard.admit(caller, 'secrets:write');
+      await records.remove(permit, 'secret', id, purge);
+    },
+
+    async reveal(caller, id, wanted) {
+      const permit = await guard.admit(caller, 'secrets:reveal');
+      const row = await records.find(permit, 'secret', id);
+      const version = await versionOf(row, wanted ?? row.version);
+      const { sealer } = await records.vaultOf(row);
+      const labels = records.openLabels(row, sealer);
+      const revealed = revealedOf(row, version.version);
+      return guard.reveal(permit, 'secret.revealed', revealed, () => ({
+        ...presentSecret({ row, labels }),
+        version: version.version,
+        content_type: contentTypeOf(version, row),
+        value: records.openValue(row, sealer, version.value, version.version),
+      }));
+    },
+
+    async versions(caller, id, query) {
+      const permit = await guard.admit(caller, 'secrets:read');
+      const row = await records.find(permit, 'secret', id);
+      const { rows, total } = await store.resources.versionPage(id, query);
+      const items = rows.map(version => presentVersion(stamps.believeVersion(version), row));
+      return listOf(items, total, query);
+    },
+
+    async rollback(caller, id, wanted) {
+      const permit = await guard.admit(caller, 'secrets:write');
+      const revision = async (row: ResourceRow) => {
+        const version = await versionOf(row, wanted);
+        const { sealer } = await records.vaultOf(row);
+        const value = records.openValue(row, sealer, version.value, version.version);
+        return { value, contentType: version.content_type };
+      };
+      return presentSecret(await records.revise(permit, 'secret', id, revision, 'secret.rolled_back'));
+    },
+  };
+  return secrets;
+}
+
+function newSecret(body: SecretCreate): NewResource<'secret'> {
+  return {
+    type: 'secret',
+    name: body.name,
+    value: body.value,
+    contentType: body.content_type ?? defaultContentType,
+    tags: body.tags,
+    enabled: body.enabled,
+    activationDate: body.activation_date,
+    expirationDate: body.expiration_date,
+  };
+}
+
+function changesOf(row: ResourceRow, body: SecretUpdate): ResourceChanges {
+  checkDates(row, body);
+  return {
+    name: body.name,
+    value: body.value,
+    contentType: body.content_type,
+    tags: body.tags,
+    enabled: body.enabled,
+    activationDate: body.activation_date,
+    expirationDate: body.expiration_date,
+  };
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'CONFLICT';
+}
+
+/** The current version's is the secret's own, which may have changed since the value was written. */
+function contentTypeOf(version: VersionRow, row: ResourceRow): string {
+  const current = version.version === row.version ? row.content_type : version.content_type;
+  return current ?? defaultContentType;
+}
+
+/** A change of one date is held against the other one, as it is stored. */
+export function checkDates(
+  row: ResourceRow,
+  body: { activation_date?: number | null | undefined; expiration_date?: number | null | undefined },
+): void {
+  const activation = body.activation_date === undefined ? row.activation_date : body.activation_date;
+  const expiration = body.expiration_date === undefined ? row.expiration_date : body.expiration_date;
+  if (activation !== null && expiration !== null && activation >= expiration) {
+    throw invalid('expiration_date', datesOutOfOrder);
+  }
+}
+
+function presentSecret({ row, labels }: Labelled): Secret {
+  return {
+    id: row.id,
+    type: 'secret',
+    name: row.name,
+    vault_id: row.vault_id,
+    content_type: row.content_type ?? defaultContentType,
+    tags: labels.tags,
+    enabled: row.enabled === 1,
+    activation_date: isoOrNull(row.activation_date),
+    expiration_date: isoOrNull(row.expiration_date),
+    version: row.version,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}
+
+export function presentVersion(version: VersionRow, row: ResourceRow): Version {
+  return {
+    version: version.version,
+    created_at: iso(version.created_at),
+    created_by: version.created_by,
+    content_type: version.content_type,
+    current: version.version === row.version,
+  };
+}

@@ -1,0 +1,33 @@
+/** How a resource is named where something is done to it, and which permission that takes. */
+import type { Action } from '../../access/policy.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { ResourceType } from '../../contract/resources.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import type { Permit } from '../kernel/guard.ts';
+import type { Allowed, MaybeAllowed, Revealed, SubjectChange } from '../kernel/subjects.ts';
+
+export function actionOn<T extends ResourceType, V extends 'read' | 'write'>(type: T, verb: V): `${T}s:${V}` {
+  return `${type}s:${verb}`;
+}
+
+/** May create, change and delete resources of this type. */
+export type MayWrite<T extends ResourceType> = Permit<`${T}s:write`>;
+
+export function subjectOf<A extends Action = never>(row: MaybeAllowed<ResourceRow, A>): SubjectChange<A> {
+  return { type: row.type, id: row.id, name: row.name, vaultId: row.vault_id, revision: row.revision };
+}
+
+/** What a reveal's entry tells: what was shown, and which version of it. */
+export function revealedOf<A extends Action>(
+  row: Allowed<ResourceRow, A>,
+  version = row.version,
+): Revealed<A> {
+  return { ...subjectOf(row), details: { version } };
+}
+
+/** For an id in a body: what it names is missing, which is the body's fault. Other failures stay what they are. */
+export function notFoundAs(failure: Failure): (error: unknown) => never {
+  return error => {
+    throw error instanceof Failure && error.code === 'NOT_FOUND' ? failure : error;
+  };
+}

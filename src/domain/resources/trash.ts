@@ -1,0 +1,93 @@
+/** Deleting, purging and restoring: a deleted resource waits in the trash for 30 days, out of sight and out of the counts. */
+import type { Action } from '../../access/policy.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { ResourceType } from '../../contract/resources.ts';
+import type { Statement } from '../../store/engine.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import { type EventKind, eventOf, resourceSubject } from '../kernel/events.ts';
+import { type Permit, retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Labelled, lookupWith } from './lookup.ts';
+import { type MayWrite, subjectOf } from './subject.ts';
+
+/** For how long a delete can be undone. */
+export const trashKept = 30 * 24 * 60 * 60 * 1000;
+
+export function trashWith(
+  { store, stamps, guard, now, newId }: Parts,
+  { find, labelled }: ReturnType<typeof lookupWith>,
+) {
+  async function remove<T extends ResourceType>(
+    permit: NoInfer<MayWrite<T>>,
+    type: T,
+    id: string,
+    purge: boolean,
+  ): Promise<void> {
+    await retryingStale(async () => {
+      const before = await find(permit, type, id, deletable(purge));
+      const row = stamps.resource.revise(before, { deleted_at: before.deleted_at ?? now() }, now());
+      await guard.change(permit, `${type}.${purge ? 'purged' : 'deleted'}`, {
+        subjects: [subjectOf(row)],
+        statements: [
+          // What a vault holds is taken out of the totals by its counts, which a purge then removes.
+          ...(before.deleted_at === null ? counting(row, -1) : []),
+          ...(purge ? purging(before) : [store.resources.update(row)]),
+          ...(before.deleted_at === null ? [eventStatement('resource.deleted', row)] : []),
+        ],
+        touches: [row.vault_id],
+      });
+    });
+  }
+
+  function purging(row: ResourceRow): Statement[] {
+    // With a vault its answers go by themselves.
+    const contents =
+      row.type === 'vault' ? store.resources.purgeContents(row) : [store.keptAnswers.drop(row.vault_id)];
+    return [...contents, store.resources.purge(row.id, row.revision)];
+  }
+
+  function counting(row: ResourceRow, change: 1 | -1): Statement[] {
+    return row.type === 'vault'
+      ? store.resources.countVault(row.organization_id, row.id, change)
+      : [store.resources.count([row], change)];
+  }
+
+  /** In the trash, and not for too long. */
+  async function findRestorable<A extends Action>(permit: Permit<A>, type: ResourceType | null, id: string) {
+    const row = await find(permit, type, id, true);
+    if (row.deleted_at! + trashKept <= now()) throw new Failure('NOT_FOUND');
+    return row;
+  }
+
+  function restore<T extends ResourceType>(
+    permit: NoInfer<MayWrite<T>>,
+    type: T,
+    id: string,
+  ): Promise<Labelled> {
+    return retryingStale(async () => {
+      const before = await findRestorable(permit, type, id);
+      const row = stamps.resource.revise(before, { deleted_at: null }, now());
+      await guard.change(permit, `${type}.restored`, {
+        subjects: [subjectOf(row)],
+        statements: [
+          store.resources.update(row),
+          ...counting(row, 1),
+          eventStatement('resource.updated', row),
+        ],
+        touches: [row.vault_id],
+      });
+      return labelled(row);
+    });
+  }
+
+  function eventStatement(kind: EventKind, row: ResourceRow): Statement {
+    return store.outbox.add(stamps.stampEvent(eventOf(kind, resourceSubject(row), row.updated_at, newId)));
+  }
+
+  return { remove, findRestorable, restore };
+}
+
+/** What a delete finds: a purge reaches into the trash too. */
+export function deletable(purge: boolean): false | null {
+  return purge ? null : false;
+}

@@ -1,0 +1,215 @@
+/**
+ * What is to be stored of a resource, worked out and sealed before anything is stored: its row with its stamp, its
+ * version, its tags and its event. Any number of these are one unit of the ledger, and as few statements as one: all
+ * of them are stored, each with its audit entry, or none.
+ */
+import type { Caller, ResourceKind } from '../../access/caller.ts';
+import type { Action } from '../../access/policy.ts';
+import type { ResourceType } from '../../contract/resources.ts';
+import type { Tags } from '../../contract/text.ts';
+import type { Statement } from '../../store/engine.ts';
+import type { EventRow } from '../../store/outbox.ts';
+import type { TagRow } from '../../store/resource-changes.ts';
+import type { ResourceRow, VersionRow } from '../../store/resources.ts';
+import { eventOf, resourceSubject } from '../kernel/events.ts';
+import type { ChangeAction, Permit } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { searched } from '../kernel/row-check.ts';
+import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { Labelled } from './lookup.ts';
+import type { Labels, OpenVault, Sealing } from './sealing.ts';
+import { subjectOf } from './subject.ts';
+
+/** A resource about to be created, without the permit that this takes. */
+export interface NewResource<T extends ResourceKind = ResourceKind> {
+  readonly id?: string;
+  readonly type: T;
+  readonly name: string;
+  readonly tags?: Tags | undefined;
+  readonly enabled?: boolean | undefined;
+  readonly activationDate?: number | null | undefined;
+  readonly expirationDate?: number | null | undefined;
+  readonly contentType?: string | null;
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  readonly value: string;
+}
+
+/** What a change leaves out stays as it is. A value makes a new version. */
+export interface ResourceChanges {
+  readonly name?: string | undefined;
+  readonly tags?: Tags | undefined;
+  readonly description?: string | undefined;
+  readonly enabled?: boolean | undefined;
+  readonly activationDate?: number | null | undefined;
+  readonly expirationDate?: number | null | undefined;
+  readonly contentType?: string | null | undefined;
+  readonly attributes?: Readonly<Record<string, unknown>> | undefined;
+  readonly value?: string | undefined;
+}
+
+/** A new resource, or the next revision of one. */
+export interface Write<A extends Action = never> extends Labelled {
+  readonly subject: SubjectChange<A>;
+  readonly version: VersionRow | null;
+  /** Null where they stay as they are. */
+  readonly tags: readonly TagRow[] | null;
+  readonly event: EventRow;
+  /** Of a new one: it is stored only where its vault is still as it was read. */
+  readonly vault: ResourceRow | null;
+}
+
+export type Writes = ReturnType<typeof writesWith>;
+
+export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing: Sealing) {
+  const { openLabels, sealLabels, tagRows, versionOf } = sealing;
+
+  function creation(caller: Caller, { row: vault, sealer }: OpenVault, draft: NewResource): Write {
+    const id = draft.id ?? newId();
+    const labels = { tags: draft.tags ?? {}, description: '' };
+    const row = stamps.resource.stamp({
+      ...newRow(id, vault.organization_id, draft.type, draft.name, now()),
+      vault_id: vault.id,
+      enabled: flagOf(draft.enabled) ?? 1,
+      activation_date: draft.activationDate ?? null,
+      expiration_date: draft.expirationDate ?? null,
+      content_type: draft.contentType ?? null,
+      attributes: draft.attributes === undefined ? '{}' : JSON.stringify(draft.attributes),
+      labels: sealLabels({ id, type: draft.type }, sealer, labels),
+      version: 1,
+    });
+    const version = versionOf(caller, row, sealer, draft.value);
+    return write(row, labels, { subject: subjectOf(row), version, tags: tagRows(row, labels.tags), vault });
+  }
+
+  function revision<A extends Action>(
+    caller: Caller,
+    before: MaybeAllowed<ResourceRow, A>,
+    { sealer }: OpenVault,
+    wanted: ResourceChanges,
+  ): Write<A> {
+    const old = openLabels(before, sealer);
+    const labels = { tags: wanted.tags ?? old.tags, description: wanted.description ?? old.description };
+    const changes = { ...revisedColumns(before, wanted), labels: sealLabels(before, sealer, labels) };
+    const row = stamps.resource.revise(before, changes, now());
+    const details = { changed: changedMembers(wanted), version: row.version };
+    return write(row, labels, {
+      subject: { ...subjectOf<A>(row), details },
+      version: wanted.value === undefined ? null : versionOf(caller, row, sealer, wanted.value),
+      tags: wanted.tags === undefined ? null : tagRows(row, wanted.tags),
+      vault: null,
+    });
+  }
+
+  function write<A extends Action>(
+    row: ResourceRow,
+    labels: Labels,
+    rest: Pick<Write<A>, 'subject' | 'version' | 'tags' | 'vault'>,
+  ): Write<A> {
+    const kind = row.revision === 1 ? 'resource.created' : 'resource.updated';
+    const event = stamps.stampEvent(eventOf(kind, resourceSubject(row), row.updated_at, newId));
+    return { row, labels, event, ...rest };
+  }
+
+  /** All or none. Refused as stale where one of them, or the vault of a new one, was changed since it was read. */
+  async function storeAll<A extends ChangeAction>(
+    permit: Permit<A>,
+    verb: string,
+    writes: readonly [Write<NoInfer<A>>, ...Write<NoInfer<A>>[]],
+  ): Promise<void> {
+    const [first, ...others] = writes;
+    await guard.change(permit, verb, {
+      subjects: [first.subject, ...others.map(({ subject }) => subject)],
+      statements: statementsOf(writes),
+      touches: [...new Set(writes.map(({ row }) => row.vault_id))],
+    });
+  }
+
+  function statementsOf(writes: readonly Write<Action>[]): Statement[] {
+    const created = writes.filter(({ vault }) => vault !== null);
+    const revised = writes.filter(({ vault }) => vault === null);
+    return [
+      ...unchanged(created.map(({ vault }) => vault!)),
+      ...(created.length === 0 ? [] : creating(created.map(({ row }) => row))),
+      ...revised.map(({ row }) => store.resources.update(row)),
+      ...versionStatements(writes.flatMap(({ version }) => version ?? [])),
+      ...revised.flatMap(({ row, tags }) => (tags === null ? [] : store.resources.clearTags(row.id))),
+      ...tagStatements(writes.flatMap(({ tags }) => tags ?? [])),
+      store.outbox.add(...writes.map(({ event }) => event)),
+    ];
+  }
+
+  function unchanged(vaults: readonly ResourceRow[]): Statement[] {
+    return [...new Set(vaults)].map(({ id, revision }) =>
+      store.conditions.unchanged([{ table: 'resources', id, revision }], 'stale'),
+    );
+  }
+
+  function creating(rows: readonly ResourceRow[]): Statement[] {
+    return [store.resources.insert(...rows), store.resources.count(rows, 1)];
+  }
+
+  function versionStatements(rows: readonly VersionRow[]): Statement[] {
+    return rows.length === 0 ? [] : [store.resources.insertVersion(...rows)];
+  }
+
+  function tagStatements(rows: readonly TagRow[]): Statement[] {
+    return rows.length === 0 ? [] : [store.resources.addTags(rows)];
+  }
+
+  return { creation, revision, storeAll, tagStatements };
+}
+
+export function newRow(
+  id: string,
+  organizationId: string,
+  type: ResourceType,
+  name: string,
+  now: number,
+): Omit<ResourceRow, 'stamp'> {
+  return {
+    id,
+    organization_id: organizationId,
+    vault_id: id,
+    type,
+    ...renamed(name),
+    enabled: 1,
+    activation_date: null,
+    expiration_date: null,
+    content_type: null,
+    attributes: '{}',
+    labels: null,
+    vault_key: null,
+    version: 0,
+    deleted_at: null,
+    created_at: now,
+    updated_at: now,
+    revision: 1,
+  };
+}
+
+function renamed(name: string): Pick<ResourceRow, 'name' | 'name_search'> {
+  return { name, name_search: searched(name) };
+}
+
+function revisedColumns(before: ResourceRow, wanted: ResourceChanges): Partial<ResourceRow> {
+  const or = <T>(value: T | undefined, otherwise: T): T => (value === undefined ? otherwise : value);
+  return {
+    ...renamed(wanted.name ?? before.name),
+    enabled: or(flagOf(wanted.enabled), before.enabled),
+    activation_date: or(wanted.activationDate, before.activation_date),
+    expiration_date: or(wanted.expirationDate, before.expiration_date),
+    content_type: or(wanted.contentType, before.content_type),
+    attributes: wanted.attributes === undefined ? before.attributes : JSON.stringify(wanted.attributes),
+    version: wanted.value === undefined ? before.version : before.version + 1,
+  };
+}
+
+function flagOf(value: boolean | undefined): 0 | 1 | undefined {
+  return value === undefined ? undefined : value ? 1 : 0;
+}
+
+function changedMembers(wanted: ResourceChanges): string[] {
+  return Object.entries(wanted)
+    .filter(([, value]) => value !== undefined)
+    .map(([member]) => member);
+}

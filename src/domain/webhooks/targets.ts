@@ -1,0 +1,129 @@
+/**
+ * What the delivery of events asks of the domain: which webhooks want an event, where a webhook leads and
+ * with which secrets it signs, and switching one off. Each answer is worked out from rows that are believed;
+ * a row that isn't as it was written is told to the operator, and gets nothing.
+ */
+import { trustedCaller } from '../../access/caller.ts';
+import type { Sealed } from '../../bytes.ts';
+import { type DisabledReason, testKind } from '../../contract/webhooks.ts';
+import type { DueDelivery } from '../../store/deliveries.ts';
+import type { StoredEvent } from '../../store/outbox.ts';
+import type { AuditedWebhook, ListeningWebhook, WebhookRow } from '../../store/webhooks.ts';
+import { eventOf, webhookSubject } from '../kernel/events.ts';
+import { retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { eventIn } from '../kernel/row-check.ts';
+import { secretPlace, webhookChange } from './webhooks.ts';
+
+/** A webhook, as far as sending to it goes. */
+export interface WebhookTarget {
+  readonly id: string;
+  readonly url: string;
+  readonly enabled: boolean;
+  /** The current signing secret, and the one before it while both are in use. */
+  readonly secrets: readonly string[];
+  /** Whether this delivery is what it says it is, and this webhook still wants it. */
+  takes(delivery: DueDelivery): boolean;
+}
+
+export interface WebhookTargets {
+  /** The events that are as they were written, each with the ids of the webhooks that want it. */
+  wanting(events: readonly StoredEvent[]): Promise<ReadonlyMap<StoredEvent, readonly string[]>>;
+  /** Null where it was deleted, or is not as it was written. */
+  target(id: string): Promise<WebhookTarget | null>;
+  disable(id: string, reason: DisabledReason): Promise<void>;
+}
+
+export function webhookTargetsWith(
+  { store, keyring, stamps, keyringSync, guard, now, newId }: Parts,
+  onError: (error: unknown) => void,
+): WebhookTargets {
+  function believed<T, R>(value: T, believe: (value: T) => R): R | null {
+    try {
+      return believe(value);
+    } catch (error) {
+      onError(error);
+      return null;
+    }
+  }
+
+  async function listeningIn(organizationIds: readonly string[]) {
+    const rows = await store.webhooks.enabledOf(organizationIds);
+    const listening = rows.flatMap(row => believed(row, stamps.webhook.believe<ListeningWebhook>) ?? []);
+    return listening.map(row => ({ id: row.id, after: row.begins_after, wants: filterOf(row) }));
+  }
+
+  async function secretsOf(row: WebhookRow): Promise<string[]> {
+    await keyringSync.ensureKeysFor(row.secret, row.previous_secret ?? row.secret);
+    const sealer = keyring.organizationSealer(row.organization_id);
+    const open = (version: number, sealed: Sealed) =>
+      sealer.open(secretPlace(row.id, version), sealed).toString('utf8');
+    const previous =
+      row.previous_secret !== null && row.previous_until !== null && now() < row.previous_until;
+    return [
+      open(row.secret_version, row.secret),
+      ...(previous ? [open(row.secret_version - 1, row.previous_secret!)] : []),
+    ];
+  }
+
+  return {
+    async wanting(events) {
+      const listening = await listeningIn([...new Set(events.map(event => event.organization_id))]);
+      const found = new Map<StoredEvent, string[]>();
+      for (const event of events) {
+        const asking = listening.filter(({ after, wants }) => event.position > after && wants(event));
+        // Whether it is as it was written matters to those who are told of it.
+        const holds = asking.length > 0 && believed(event, stamps.believeEvent<StoredEvent>) !== null;
+        found.set(event, holds ? asking.map(({ id }) => id) : []);
+      }
+      return found;
+    },
+
+    async target(id) {
+      const stored = await store.webhooks.anywhere(id);
+      const row = stored && believed(stored, stamps.webhook.believe<AuditedWebhook>);
+      if (!row) return null;
+      const wants = filterOf(row);
+      return {
+        id,
+        url: row.url,
+        enabled: row.enabled === 1,
+        secrets: await secretsOf(row),
+        takes: delivery => {
+          const event = eventIn(delivery);
+          const holds = believed(event, stamps.believeEvent<typeof event>) !== null;
+          if (!holds || event.organization_id !== row.organization_id) return false;
+          return event.type === testKind ? event.resource_id === id : wants(event);
+        },
+      };
+    },
+
+    async disable(id, reason) {
+      await retryingStale(async () => {
+        const stored = await store.webhooks.anywhere(id);
+        if (stored === undefined || stored.enabled === 0) return;
+        const service = trustedCaller('service', 'service', 'Strongroom', stored.organization_id, newId());
+        const permit = await guard.admit(service, 'webhooks:write');
+        const before = stamps.webhook.believe(guard.found(permit, stored));
+        const row = stamps.webhook.revise(before, { enabled: 0, disabled_reason: reason }, now());
+        const event = eventOf('webhook.disabled', { ...webhookSubject(row), reason }, now(), newId);
+        await guard.change(permit, 'webhook.disabled', {
+          subjects: [{ ...webhookChange(row), details: { reason } }],
+          statements: [store.webhooks.update(row), store.outbox.add(stamps.stampEvent(event))],
+          touches: [id],
+        });
+      });
+    },
+  };
+}
+
+type Asked = Pick<StoredEvent, 'organization_id' | 'vault_id' | 'type'>;
+
+function filterOf(row: WebhookRow): (event: Asked) => boolean {
+  const kinds = new Set(JSON.parse(row.events) as string[]);
+  const vaults = row.vault_ids === null ? null : new Set(JSON.parse(row.vault_ids) as string[]);
+  return ({ organization_id, vault_id, type }) =>
+    organization_id === row.organization_id &&
+    kinds.has(type) &&
+    (vaults === null || (vault_id !== null && vaults.has(vault_id)));
+}

@@ -1,0 +1,248 @@
+/**
+ * Webhooks: where an organization wants to be told of what happens. A webhook's URL must lead to where the
+ * service may connect to. Its signing secret is shown once, stored sealed, and rotated with the old one in
+ * use for one more day. A key that is narrowed to vaults neither sees nor makes webhooks.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../../access/caller.ts';
+import type { Egress } from '../../access/egress.ts';
+import { type Action, shownByEvents } from '../../access/policy.ts';
+import type { SearchQuery } from '../../contract/common.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { iso } from '../../contract/text.ts';
+import type {
+  DisabledReason,
+  EventKind,
+  Webhook,
+  WebhookCreate,
+  WebhookUpdate,
+  WebhookWithSecret,
+} from '../../contract/webhooks.ts';
+import type { Statement } from '../../store/engine.ts';
+import type { WebhookRow } from '../../store/webhooks.ts';
+import { type Collection, listOf } from '../kernel/collection.ts';
+import { type Permit, retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { Records } from '../resources/records.ts';
+import { notFoundAs } from '../resources/subject.ts';
+
+export interface Webhooks
+  extends Collection<Webhook, WebhookCreate, WebhookUpdate, SearchQuery, WebhookWithSecret> {
+  /** A new signing secret. The one before signs along for a day. */
+  rotateSecret(caller: Caller, id: string): Promise<WebhookWithSecret>;
+  /** The believed row of a webhook that the caller sees. */
+  find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<WebhookRow, A>>;
+}
+
+/** A webhook about to be made, its secret still open. */
+type NewWebhook = Pick<
+  WebhookRow,
+  'id' | 'organization_id' | 'name' | 'url' | 'events' | 'vault_ids' | 'enabled'
+> & { readonly secret: string };
+
+interface Revision {
+  readonly columns: Partial<WebhookRow>;
+  /** What goes with it. */
+  readonly statements?: readonly Statement[];
+}
+
+type Writing = Permit<'webhooks:write'>;
+
+const rotationOverlap = 24 * 3_600_000;
+
+export function webhooksWith(
+  { store, keyring, stamps, keyringSync, guard, now, newId }: Parts,
+  records: Records,
+  egress: Egress,
+): Webhooks {
+  async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<WebhookRow, A>> {
+    const row = await store.webhooks.byId(permit.caller.organizationId, id);
+    return stamps.webhook.believe(guard.found(permit, row));
+  }
+
+  function checkUrl(url: string): void {
+    const refusal = egress.refusalOf(new URL(url));
+    if (refusal !== null) throw invalid('url', refusal);
+  }
+
+  async function checkVaults(permit: Writing, ids: readonly string[]): Promise<void> {
+    const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
+    for (const id of ids) await records.find(permit, 'vault', id).catch(notFoundAs(missing));
+  }
+
+  function sealSecret(row: Pick<WebhookRow, 'id' | 'organization_id'>, version: number, secret: string) {
+    const sealer = keyring.organizationSealer(row.organization_id);
+    return sealer.seal(secretPlace(row.id, version), Buffer.from(secret, 'utf8'));
+  }
+
+  async function revise(
+    permit: Writing,
+    id: string,
+    verb: string,
+    revision: (row: WebhookRow) => Revision | Promise<Revision>,
+  ): Promise<WebhookRow> {
+    return retryingStale(async () => {
+      const before = await find(permit, id);
+      const { columns, statements = [] } = await revision(before);
+      const row = stamps.webhook.revise(before, columns, now());
+      await guard.change(permit, verb, {
+        subjects: [webhookChange(row)],
+        statements: [store.webhooks.update(row), ...statements],
+        touches: [id],
+      });
+      return row;
+    });
+  }
+
+  async function insert(permit: Writing, draft: NewWebhook): Promise<WebhookRow> {
+    const keyringCurrent = await keyringSync.requireCurrent();
+    const time = now();
+    const row = stamps.webhook.stamp({
+      ...draft,
+      disabled_reason: null,
+      secret: sealSecret(draft, 1, draft.secret),
+      secret_version: 1,
+      previous_secret: null,
+      previous_until: null,
+      created_at: time,
+      updated_at: time,
+      revision: 1,
+    });
+    await guard.change(permit, 'webhook.created', {
+      subjects: [webhookChange(row)],
+      statements: [keyringCurrent, ...store.webhooks.insert(row)],
+      touches: [row.id],
+    });
+    return row;
+  }
+
+  return {
+    find,
+
+    async list(caller, query) {
+      await guard.admit(caller, 'webhooks:read');
+      if (caller.vaultIds !== null) return listOf<Webhook>([], 0, query);
+      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
+      const { rows, total } = await store.webhooks.page(caller.organizationId, page, query.q);
+      return listOf(
+        rows.map(row => presentWebhook(stamps.webhook.believe(row))),
+        total,
+        query,
+      );
+    },
+
+    async get(caller, id) {
+      return presentWebhook(await find(await guard.admit(caller, 'webhooks:read'), id));
+    },
+
+    async create(caller, { url, events, vault_ids = null, name, enabled = true }) {
+      const permit = await guard.admit(caller, 'webhooks:write');
+      await guard.mayShow(caller, shownByEvents(events));
+      checkUrl(url);
+      await checkVaults(permit, vault_ids ?? []);
+      const place = { id: newId(), organization_id: caller.organizationId };
+      const secret = newSecret();
+      const row = await retryingStale(() =>
+        insert(permit, {
+          ...place,
+          name: name ?? new URL(url).host,
+          url,
+          events: JSON.stringify(events),
+          vault_ids: vault_ids && JSON.stringify(vault_ids),
+          enabled: enabled ? 1 : 0,
+          secret,
+        }),
+      );
+      return { ...presentWebhook(row), secret };
+    },
+
+    async update(caller, id, body) {
+      const permit = await guard.admit(caller, 'webhooks:write');
+      if (body.url !== undefined) checkUrl(body.url);
+      await checkVaults(permit, body.vault_ids ?? []);
+      // What waited while it was disabled goes on; what was held against an old URL says nothing of the new one.
+      const begins = body.enabled || body.url !== undefined;
+      const row = await revise(permit, id, 'webhook.updated', async before => {
+        const columns = changedColumns(before, body);
+        // Whoever chooses where events go, or which, is told what they tell.
+        await guard.mayShow(caller, shownByEvents(JSON.parse(columns.events!) as EventKind[]));
+        return {
+          columns,
+          statements: begins ? [store.webhooks.forgive(id), store.webhooks.arrive(id, now())] : [],
+        };
+      });
+      return presentWebhook(row);
+    },
+
+    async remove(caller, id) {
+      const permit = await guard.admit(caller, 'webhooks:write');
+      await retryingStale(async () => {
+        const before = await find(permit, id);
+        await guard.change(permit, 'webhook.deleted', {
+          subjects: [{ ...webhookChange(before), revision: before.revision + 1 }],
+          statements: store.webhooks.remove(id, before.revision),
+          touches: [id],
+        });
+      });
+    },
+
+    async rotateSecret(caller, id) {
+      const permit = await guard.admit(caller, 'webhooks:write');
+      const secret = newSecret();
+      const row = await revise(permit, id, 'webhook.secret_rotated', async before => {
+        const keyringCurrent = await keyringSync.requireCurrent();
+        const version = before.secret_version + 1;
+        const columns = {
+          secret: sealSecret(before, version, secret),
+          secret_version: version,
+          previous_secret: before.secret,
+          previous_until: now() + rotationOverlap,
+        };
+        return { columns, statements: [keyringCurrent] };
+      });
+      return { ...presentWebhook(row), secret };
+    },
+  };
+}
+
+export function webhookChange<A extends Action = never>(row: MaybeAllowed<WebhookRow, A>): SubjectChange<A> {
+  return { type: 'webhook', id: row.id, name: row.name, revision: row.revision };
+}
+
+/** Where a signing secret is sealed. */
+export function secretPlace(id: string, version: number) {
+  return { type: 'webhook', resource: id, field: 'secret', version };
+}
+
+/** In the form that Standard Webhooks gives it. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+function changedColumns(row: WebhookRow, body: WebhookUpdate): Partial<WebhookRow> {
+  const { url, events, vault_ids, name, enabled } = body;
+  const namedAfterHost = row.name === new URL(row.url).host;
+  return {
+    url: url ?? row.url,
+    name: name ?? (url !== undefined && namedAfterHost ? new URL(url).host : row.name),
+    events: events === undefined ? row.events : JSON.stringify(events),
+    vault_ids: vault_ids === undefined ? row.vault_ids : vault_ids && JSON.stringify(vault_ids),
+    enabled: enabled === undefined ? row.enabled : enabled ? 1 : 0,
+    disabled_reason: enabled === undefined ? row.disabled_reason : null,
+  };
+}
+
+function presentWebhook(row: WebhookRow): Webhook {
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    events: JSON.parse(row.events) as string[],
+    vault_ids: row.vault_ids === null ? null : (JSON.parse(row.vault_ids) as string[]),
+    enabled: row.enabled === 1,
+    disabled_reason: row.disabled_reason as DisabledReason | null,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * Writes a file completely or not at all, even if the write is interrupted: it is written under a temporary name,
+ * synced and renamed, and the folder is synced too. The temporary file is always newly created: a file or link that
+ * someone else put there is never written to.
+ */
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { link, open, rename, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** Durable when it resolves; otherwise the previous content is still there. */
+export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
+  const aside = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
+  try {
+    await writeSynced(aside, text, mode);
+    await rename(aside, path);
+  } catch (error) {
+    await unlink(aside).catch(() => {});
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** As `writeDurably`, where there is no such file yet; `EEXIST` where there is. */
+export async function createDurably(path: string, text: string, mode = 0o600): Promise<void> {
+  const aside = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
+  try {
+    await writeSynced(aside, text, mode);
+    await link(aside, path);
+  } finally {
+    await unlink(aside).catch(() => {});
+  }
+  await syncFolder(dirname(path));
+}
+
+/** What is in the file by now stays there. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, constants.O_RDWR);
+  await file.sync().finally(() => file.close());
+}
+
+/** An unused temporary name for the same file. */
+export async function renameDurably(from: string, to: string): Promise<void> {
+  await rename(from, to);
+  await syncFolder(dirname(to));
+}
+
+async function writeSynced(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, asNew, mode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY);
+  await handle.sync().finally(() => handle.close());
+}

@@ -1,0 +1,131 @@
+/**
+ * Connections to where a user asked the service to connect. The address is judged where it counts: what a name
+ * resolves to, before anything is dialled; what is written as an address, because no look-up happens for it; and the
+ * peer of the open connection, before a byte is sent. The connection goes to the very address that was judged, so a
+ * name that answers differently a moment later changes nothing.
+ */
+import { lookup as systemLookup } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, connect as secure } from 'node:tls';
+import { promisify } from 'node:util';
+import { type Egress, isLocalhost } from '../access/egress.ts';
+
+/** All addresses of a name. */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+/** The receiver is where the service may not connect to. */
+export class AddressRefused extends Error {
+  constructor() {
+    super('the address is not allowed');
+  }
+}
+
+interface Dial {
+  readonly host: string;
+  readonly port: number;
+}
+
+type Connected = (error: Error | null, stream: Duplex) => void;
+
+const connectPatience = 10_000;
+const idlePatience = 10_000;
+
+export interface Agents {
+  readonly 'http:': HttpAgent;
+  readonly 'https:': HttpsAgent;
+}
+
+export function guardedAgents(egress: Egress, resolve: Resolve): Agents {
+  const options = { keepAlive: true, maxFreeSockets: 32, timeout: idlePatience };
+  const plain = new HttpAgent(options);
+  const encrypted = new HttpsAgent(options);
+  plain.createConnection = ((dial: Dial, connected: Connected) => {
+    dialOut(egress, resolve, dial, false, connected);
+  }) as unknown as HttpAgent['createConnection'];
+  encrypted.createConnection = ((dial: Dial & ConnectionOptions, connected: Connected) => {
+    dialOut(egress, resolve, dial, true, (error, socket) => {
+      if (error !== null) return connected(error, socket);
+      const { host, servername } = dial;
+      connected(null, secure({ socket, host, servername: servername ?? '', minVersion: 'TLSv1.2' }));
+    });
+  }) as unknown as HttpsAgent['createConnection'];
+  return { 'http:': plain, 'https:': encrypted };
+}
+
+function dialOut(
+  egress: Egress,
+  resolve: Resolve,
+  { host, port }: Dial,
+  encrypted: boolean,
+  connected: Connected,
+): void {
+  const fail = (error: Error) => connected(error, undefined as never);
+  if (isIP(host) !== 0 && !egress.permits(host, encrypted)) {
+    process.nextTick(fail, new AddressRefused());
+    return;
+  }
+  const lookup = judgedLookup(resolve, address => egress.permits(address, encrypted));
+  const socket: Socket = connect({ host, port, lookup, noDelay: true, autoSelectFamily: true });
+  const timer = setTimeout(() => socket.destroy(timedOut()), connectPatience);
+  socket.once('error', fail);
+  socket.once('close', () => clearTimeout(timer));
+  socket.once('connect', () => {
+    clearTimeout(timer);
+    socket.off('error', fail);
+    if (egress.permits(socket.remoteAddress ?? '', encrypted)) return connected(null, socket);
+    socket.destroy();
+    fail(new AddressRefused());
+  });
+}
+
+/** Answers with those addresses alone that may be dialled. */
+function judgedLookup(resolve: Resolve, permits: (address: string) => boolean): LookupFunction {
+  return (name, { all }, answer) => {
+    const give = answer as (error: Error | null, found?: unknown, family?: number) => void;
+    resolve(name).then(
+      addresses => {
+        const permitted = addresses.filter(permits).map(address => ({ address, family: isIP(address) }));
+        const [first] = permitted;
+        if (first === undefined) give(addresses.length === 0 ? notFound() : new AddressRefused());
+        else if (all) give(null, permitted);
+        else give(null, first.address, first.family);
+      },
+      error => give(error),
+    );
+  };
+}
+
+/**
+ * Asks the name servers directly: the system's own look-up holds one of the process's few threads for as long
+ * as a dead name server takes. Only names that those don't know (from a hosts file) are asked of the system.
+ */
+export function systemResolve(): Resolve {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+  return async name => {
+    if (isLocalhost(name)) return bySystem(name);
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const found = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []));
+    if (found.length > 0) return found;
+    const silent = answers.some(answer => answer.status === 'rejected' && answer.reason?.code === 'ETIMEOUT');
+    if (silent) throw timedOut();
+    return bySystem(name);
+  };
+}
+
+const lookupAll = promisify(systemLookup);
+
+async function bySystem(name: string): Promise<string[]> {
+  return (await lookupAll(name, { all: true })).map(({ address }) => address);
+}
+
+function timedOut(): Error {
+  return Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' });
+}
+
+function notFound(): Error {
+  return Object.assign(new Error('not found'), { code: 'ENOTFOUND' });
+}

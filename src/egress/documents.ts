@@ -1,0 +1,91 @@
+/**
+ * JSON documents of other services: what an issuer of tokens publishes about itself. One is fetched in at most five
+ * seconds, is at most 256 KiB long, comes with status 200 and by no redirect, and from an address that was judged.
+ */
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as encryptedRequest } from 'node:https';
+import { type Egress, hostOf } from '../access/egress.ts';
+import { AddressRefused, type Agents, guardedAgents, type Resolve } from './connections.ts';
+
+export interface Documents {
+  /** Rejects with a reason for the operator, which repeats nothing of what was sent. */
+  fetch(url: string): Promise<unknown>;
+  close(): void;
+}
+
+export interface DocumentParts {
+  readonly egress: Egress;
+  readonly resolve: Resolve;
+  readonly patience?: number;
+}
+
+const defaultPatience = 5_000;
+const largest = 256 * 1024;
+
+export function documentsWith({ egress, resolve, patience = defaultPatience }: DocumentParts): Documents {
+  const agents = guardedAgents(egress, resolve);
+  return {
+    fetch: async text => {
+      const url = URL.parse(text);
+      const refusal = url === null ? 'is no URL' : egress.refusalOf(url);
+      if (refusal !== null) throw new Error(`the address ${refusal}`);
+      return parsed(await bytesAt(agents, url!, AbortSignal.timeout(patience)));
+    },
+    close: () => {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+function bytesAt(agents: Agents, url: URL, signal: AbortSignal): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const fail = (error: Error) => reject(new Error(reasonOf(error, signal)));
+  const encrypted = url.protocol === 'https:';
+  const request = (encrypted ? encryptedRequest : plainRequest)({
+    hostname: hostOf(url),
+    port: url.port === '' ? (encrypted ? 443 : 80) : Number(url.port),
+    path: url.pathname + url.search,
+    agent: agents[url.protocol as keyof Agents],
+    maxHeaderSize: 16 * 1024,
+    signal,
+    headers: { host: url.host, accept: 'application/json', 'user-agent': 'Strongroom-Issuers' },
+  });
+  request.on('response', response => readAll(response).then(resolve, fail));
+  request.on('error', fail);
+  request.end();
+  return promise;
+}
+
+async function readAll(response: IncomingMessage): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  try {
+    if (response.statusCode !== 200) throw new Refused(`the answer has the status ${response.statusCode}`);
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      size += piece.length;
+      if (size > largest) throw new Refused('the answer is too long');
+    }
+  } finally {
+    response.destroy();
+  }
+  return Buffer.concat(pieces);
+}
+
+class Refused extends Error {}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new Error('the answer is not JSON');
+  }
+}
+
+/** A code where there is one: messages quote addresses and certificates. */
+function reasonOf(error: Error, signal: AbortSignal): string {
+  const [first] = error instanceof AggregateError ? error.errors : [error];
+  if (first instanceof Refused || first instanceof AddressRefused) return first.message;
+  if (signal.aborted) return 'timed out';
+  return (first as NodeJS.ErrnoException).code ?? 'the connection failed';
+}

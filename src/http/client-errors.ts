@@ -1,0 +1,116 @@
+/**
+ * Answers to what never became a request: broken syntax, an unknown method, headers past the limit, a sender that took
+ * too long. The connection is closed after it, because nobody knows where its next request would begin. What shows
+ * that it was meant for the vault endpoint is written down first, like every request there.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { Failure, invalid, statusOf } from '../contract/errors.ts';
+import { askedOf, isDialect, routeOf } from './dialect/asked.ts';
+import { contentType, errorsOf } from './dialect/forms.ts';
+import { errorBody, failureHeaders, messageBody, securityHeaders } from './errors.ts';
+import type { ReadingSurfaceParts } from './parts.ts';
+import { isBelowVaults, vaultIdIn, vaultRoute } from './vault-path.ts';
+
+export interface ConnectionError {
+  readonly code?: string | undefined;
+  /** What the parser was reading, where it is the parser that complains. */
+  readonly rawPacket?: Buffer | undefined;
+  readonly bytesParsed?: number | undefined;
+}
+
+export type AnswerClientError = (error: ConnectionError, socket: Socket) => void;
+
+const faults: Readonly<Record<string, Failure>> = {
+  HPE_HEADER_OVERFLOW: invalid('', 'the headers must be at most 16 KiB'),
+  ERR_HTTP_REQUEST_TIMEOUT: invalid('', 'the request took too long to arrive'),
+};
+const broken = invalid('', 'the request must be valid HTTP');
+const reasons: Readonly<Record<number, string>> = { 400: 'Bad Request', 503: 'Service Unavailable' };
+
+export function clientErrorAnswers({
+  domain,
+  addressOf,
+}: Pick<ReadingSurfaceParts, 'domain' | 'addressOf'>): AnswerClientError {
+  async function record(
+    method: string,
+    { route, vaultId }: Endpoint,
+    socket: Socket,
+    fault: Failure,
+  ): Promise<Failure> {
+    const sender = { address: addressOf({ socket, headers: {} } as IncomingMessage), userAgent: '' };
+    const request = { sender, requestId: null, route, method, tool: null };
+    return domain.vaultReads
+      .refuse({ ...request, token: null, vaultId, keyId: null }, fault)
+      .then(() => fault)
+      .catch(cause => new Failure('UNAVAILABLE', { cause, retryAfter: 1 }));
+  }
+
+  return (error, socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const fault = faults[error.code ?? ''] ?? broken;
+    const [method, target] = requestLine(error);
+    const endpoint = endpointOf(target);
+    if (endpoint === null) end(socket, fault, general);
+    else record(method, endpoint, socket, fault).then(failure => end(socket, failure, endpoint));
+  };
+}
+
+/** Where every request is recorded. */
+interface Endpoint {
+  readonly route: string;
+  readonly vaultId: string | null;
+  readonly bodyOf: (failure: Failure) => object;
+  readonly contentType: string;
+}
+
+const json = 'application/json; charset=utf-8';
+const general = { bodyOf: errorBody, contentType: json };
+
+function endpointOf(target: string): Endpoint | null {
+  if (isBelowVaults(target))
+    return { route: vaultRoute, vaultId: vaultIdIn(target), bodyOf: messageBody, contentType: json };
+  if (!isDialect(target)) return null;
+  return { route: routeOf(askedOf(target)), vaultId: null, bodyOf: errorsOf, contentType };
+}
+
+/** Ends the connection of a request whose body took too long to arrive. */
+export function lateAnswers(parts: Pick<ReadingSurfaceParts, 'domain' | 'addressOf'>) {
+  const answer = clientErrorAnswers(parts);
+  return ({ socket, method, url }: IncomingMessage) => {
+    const rawPacket = Buffer.from(`${method} ${url}`, 'latin1');
+    answer({ code: 'ERR_HTTP_REQUEST_TIMEOUT', rawPacket }, socket);
+  };
+}
+
+/** Of the request that could not be read, as far as it came; requests before it on the same connection could. */
+function requestLine({ rawPacket, bytesParsed = 0 }: ConnectionError): [method: string, target: string] {
+  if (rawPacket === undefined) return ['', ''];
+  const text = rawPacket.toString('latin1');
+  const before = text.lastIndexOf('\r\n\r\n', Math.max(0, bytesParsed - 1));
+  const [, method = '', target = ''] =
+    /^\s*([!-~]{1,32}) ([!-~]+)/.exec(text.slice(before < 0 ? 0 : before)) ?? [];
+  return [method, target];
+}
+
+function end(
+  socket: Socket,
+  failure: Failure,
+  { bodyOf, contentType }: Pick<Endpoint, 'bodyOf' | 'contentType'>,
+): void {
+  if (!socket.writable) return void socket.destroy();
+  const status = statusOf[failure.code];
+  const body = JSON.stringify(bodyOf(failure));
+  const headers = {
+    ...securityHeaders,
+    ...failureHeaders(failure),
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${reasons[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy());
+}

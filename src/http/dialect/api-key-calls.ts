@@ -1,0 +1,145 @@
+/**
+ * What an API key does in Vault's dialect: the general API by the names of vaults and secrets. A vault is mounted by
+ * its name and by its id; `secret/` is the vault of an API key that is restricted to a single one.
+ */
+import type { Caller } from '../../access/caller.ts';
+import { Failure } from '../../contract/errors.ts';
+import { isId } from '../../contract/id.ts';
+import type { Place } from '../../domain/resources/named-secrets.ts';
+import type { AppParts } from '../parts.ts';
+import { isRead } from '../request.ts';
+import { type Asked, type StoreCall, type TokenCall, versionIn } from './asked.ts';
+import type { DialectAnswer, DialectCall } from './calls.ts';
+import {
+  authForm,
+  configForm,
+  historyForm,
+  listForm,
+  lookupForm,
+  mapOf,
+  mountForm,
+  noMount,
+  notFound,
+  subkeysOf,
+  Unsupported,
+  versionMetadata,
+} from './forms.ts';
+import { allSecrets, depthIn, ownMount } from './reads.ts';
+import { writesWith } from './writes.ts';
+
+export type ApiKeyCalls = (call: DialectCall, asked: Asked, caller: Caller) => Promise<DialectAnswer>;
+
+export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
+  const { namedSecrets } = domain;
+  const write = writesWith(domain);
+
+  /** A vault that is called by its id is looked up with what is asked of it. */
+  async function vaultOf(caller: Caller, mount: string): Promise<string> {
+    if (mount === ownMount && caller.vaultIds?.length === 1) return caller.vaultIds[0]!;
+    return isId(mount) ? mount : namedSecrets.vaultNamed(caller, mount);
+  }
+
+  async function read(caller: Caller, asked: StoreCall, place: Place, url: string): Promise<DialectAnswer> {
+    const { verb, path, isList } = asked;
+    if (verb === 'config' || isList) return ok(await ofVault(caller, asked, place.vaultId));
+    if (path === '') throw notFound();
+    if (verb === 'metadata') return ok(historyForm(await namedSecrets.history(caller, place)));
+    if (path === allSecrets)
+      throw new Unsupported('all secrets of a vault are read with an access key of that vault');
+    if (verb === 'data') return data(caller, place, versionIn(url));
+    if (verb === 'subkeys') return subkeys(caller, place, url);
+    throw new Unsupported('unsupported operation');
+  }
+
+  async function ofVault(caller: Caller, { verb, path }: StoreCall, vaultId: string): Promise<object> {
+    if (verb !== 'config') return listForm(await namedSecrets.names(caller, vaultId), path.normalize('NFC'));
+    await namedSecrets.checkVault(caller, vaultId);
+    return configForm;
+  }
+
+  /** A deleted secret is not found, but it is said since when: that is how a client tells it from none. */
+  async function data(caller: Caller, place: Place, version: number | null): Promise<DialectAnswer> {
+    try {
+      const secret = await namedSecrets.reveal(caller, place, version);
+      const metadata = JSON.stringify(versionMetadata(secret));
+      return { status: 200, data: `{"data":${mapOf(secret)},"metadata":${metadata}}` };
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'NOT_FOUND') throw error;
+      const deleted = await namedSecrets.deleted(caller, place);
+      if (deleted === null || (version !== null && version !== deleted.version)) throw error;
+      const metadata = versionMetadata(deleted, deleted.deleted_at);
+      return { status: 404, data: JSON.stringify({ data: null, metadata }) };
+    }
+  }
+
+  async function subkeys(caller: Caller, place: Place, url: string): Promise<DialectAnswer> {
+    const depth = depthIn(url);
+    const secret = await namedSecrets.reveal(caller, place, versionIn(url));
+    return ok({ metadata: versionMetadata(secret), subkeys: subkeysOf(JSON.parse(mapOf(secret)), depth) });
+  }
+
+  /** The mount is the longest beginning of the path that is the name of a vault. */
+  async function mount(caller: Caller, path: string): Promise<DialectAnswer> {
+    const segments = path.split('/');
+    for (let length = segments.length; length > 0; length--) {
+      const name = segments.slice(0, length).join('/');
+      const vaultId = await mounted(caller, name);
+      if (vaultId !== null) return ok(mountForm(vaultId, name));
+    }
+    throw noMount();
+  }
+
+  async function mounted(caller: Caller, name: string): Promise<string | null> {
+    try {
+      const vaultId = await vaultOf(caller, name);
+      await namedSecrets.checkVault(caller, vaultId);
+      return vaultId;
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'NOT_FOUND') return null;
+      throw error;
+    }
+  }
+
+  async function token(call: DialectCall, of: TokenCall, caller: Caller): Promise<DialectAnswer> {
+    const facts = {
+      id: caller.id,
+      name: caller.name,
+      expiresAt: caller.until,
+      maxUses: null,
+      isChild: false,
+    };
+    if (of === 'lookup-self' && isRead(call.method)) return ok(lookupForm(facts, now()));
+    if (isRead(call.method)) throw notFound();
+    if (of === 'renew-self')
+      return { status: 200, auth: JSON.stringify(authForm(call.token!, facts, now())) };
+    if (of === 'revoke-self') {
+      await domain.accounts.loginKeys.revokeItself(call.token!, call.origin);
+      return { status: 204 };
+    }
+    throw new Failure('FORBIDDEN', {
+      message: 'an API key creates no child tokens: set skip_child_token, or use an access key',
+    });
+  }
+
+  return async (call, asked, caller) => {
+    switch (asked.of) {
+      case 'mount':
+        return mount(caller, asked.path);
+      case 'token':
+        return token(call, asked.call, caller);
+      case 'store': {
+        const name = asked.path.normalize('NFC');
+        const place = { vaultId: await vaultOf(caller, asked.mount), name };
+        return isRead(call.method) ? read(caller, asked, place, call.url) : write(caller, asked, place, call);
+      }
+      case 'nothing':
+        throw asked.failure;
+      default:
+        throw notFound();
+    }
+  };
+}
+
+function ok(data: object): DialectAnswer {
+  return { status: 200, data: JSON.stringify(data) };
+}

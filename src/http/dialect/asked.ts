@@ -1,0 +1,171 @@
+/**
+ * What a request in Vault's dialect asks for, read from its method, target and headers in one place for both planes.
+ * However the target is spelled, anything that some parser could take for the dialect is treated as a request to it.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { isRead } from '../request.ts';
+
+const verbs = ['data', 'metadata', 'subkeys', 'config', 'delete', 'undelete', 'destroy'] as const;
+export type StoreVerb = (typeof verbs)[number];
+const tokenCalls = ['lookup-self', 'renew-self', 'revoke-self', 'create'] as const;
+export type TokenCall = (typeof tokenCalls)[number];
+
+/** Something in a mount: a vault as a versioned key/value store. */
+export interface StoreCall {
+  readonly of: 'store';
+  readonly mount: string;
+  readonly verb: StoreVerb;
+  /** The name of a secret, or the beginning of names; empty for all of the mount. */
+  readonly path: string;
+  /** Whether the names below the path are asked for. */
+  readonly isList: boolean;
+}
+
+/** Answered without a credential. */
+const probes = ['health', 'seal-status', 'init'] as const;
+export type Probe = (typeof probes)[number];
+
+export type Asked =
+  | { readonly of: Probe }
+  | { readonly of: 'mount'; readonly path: string }
+  | { readonly of: 'token'; readonly call: TokenCall }
+  | { readonly of: 'login'; readonly mount: string }
+  | StoreCall
+  /** There is nothing of this kind; the failure says so to whoever may ask at all. */
+  | { readonly of: 'nothing'; readonly failure: Failure };
+
+export function isProbe(asked: Asked): asked is Extract<Asked, { of: Probe }> {
+  return (probes as readonly string[]).includes(asked.of);
+}
+
+/** For the log: the same for all requests of a kind, whatever they name. */
+export function routeOf(asked: Asked): string {
+  switch (asked.of) {
+    case 'health':
+    case 'seal-status':
+    case 'init':
+      return `/vault/v1/sys/${asked.of}`;
+    case 'mount':
+      return '/vault/v1/sys/internal/ui/mounts/{path}';
+    case 'token':
+      return `/vault/v1/auth/token/${asked.call}`;
+    case 'login':
+      return '/vault/v1/auth/{mount}/login';
+    case 'store':
+      return `/vault/v1/{mount}/${asked.verb}${asked.verb === 'config' ? '' : '/{path}'}`;
+    case 'nothing':
+      return '/vault/v1';
+  }
+}
+
+const prefix = '/vault/v1/';
+const spelledOddly = /^(?:[a-z][a-z+.-]*:\/\/[^/?]*)?[/\\.]*vault(?:[/\\?]|%2f|%5c|$)/i;
+
+export function isDialect(url: string): boolean {
+  return url.startsWith(prefix) || spelledOddly.test(url);
+}
+
+/** For a reader of mounts: what a request reads or changes stands behind `data/` and its like. */
+const unversioned = new Failure('NOT_FOUND', {
+  message: 'this is a versioned key/value store (version 2): read {mount}/data/{path}',
+});
+const unsupported = new Failure('NOT_FOUND', { message: 'unsupported path' });
+const malformed = invalid('', 'the path must be text in UTF-8, percent-encoded');
+
+export function askedOf(url: string): Asked {
+  const at = url.indexOf('?');
+  const path = at < 0 ? url : url.slice(0, at);
+  if (!path.startsWith(prefix)) return { of: 'nothing', failure: new Failure('NOT_FOUND') };
+  const segments = decoded(path.slice(prefix.length));
+  if (segments === null) return { of: 'nothing', failure: malformed };
+  const [first] = segments;
+  if (first === 'sys') return systemCall(segments);
+  if (first === 'auth') return authCall(segments);
+  return storeCall(segments, at < 0 ? '' : url.slice(at + 1));
+}
+
+function decoded(path: string): string[] | null {
+  try {
+    return path.split('/').map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+function systemCall([, ...rest]: readonly string[]): Asked {
+  const path = withoutEnd(rest);
+  const probe = probes.find(one => path === one);
+  if (probe !== undefined) return { of: probe };
+  const mounts = 'internal/ui/mounts/';
+  if (path.startsWith(mounts)) return { of: 'mount', path: path.slice(mounts.length) };
+  return { of: 'nothing', failure: unsupported };
+}
+
+function authCall([, ...rest]: readonly string[]): Asked {
+  const path = withoutEnd(rest);
+  const call = tokenCalls.find(one => path === `token/${one}`);
+  if (call !== undefined) return { of: 'token', call };
+  const mount = /^(.+)\/login$/.exec(path)?.[1];
+  return mount === undefined ? { of: 'nothing', failure: unsupported } : { of: 'login', mount };
+}
+
+/** The name of a vault may contain a slash: the first segment that is a verb ends it. */
+function storeCall(segments: readonly string[], query: string): Asked {
+  const at = segments.findIndex((segment, index) => index > 0 && isVerb(segment));
+  if (at < 0) return { of: 'nothing', failure: unversioned };
+  const [mount, verb] = [segments.slice(0, at).join('/'), segments[at] as StoreVerb];
+  const path = segments.slice(at + 1).join('/');
+  if (verb === 'config' && path !== '') return { of: 'nothing', failure: unsupported };
+  return { of: 'store', mount, verb, path, isList: verb === 'metadata' && asksForList(query) };
+}
+
+function isVerb(segment: string): segment is StoreVerb {
+  return (verbs as readonly string[]).includes(segment);
+}
+
+/** As Go reads a truth value. */
+function asksForList(query: string): boolean {
+  return /^(?:1|t|true)$/i.test(new URLSearchParams(query).get('list') ?? '');
+}
+
+function withoutEnd(segments: readonly string[]): string {
+  return segments.join('/').replace(/\/$/, '');
+}
+
+/** The version that a read asks for; null for the current one. */
+export function versionIn(url: string): number | null {
+  const at = url.indexOf('?');
+  const given = at < 0 ? null : new URLSearchParams(url.slice(at)).get('version');
+  if (given === null || given === '') return null;
+  if (!/^\d{1,9}$/.test(given)) throw invalid('version', 'must be a whole number');
+  return Number(given) || null;
+}
+
+const longestToken = 512;
+
+/** The credential: in Vault's own header, or as a bearer token. */
+export function tokenIn({ 'x-vault-token': own, authorization }: IncomingHttpHeaders): string | null {
+  const bearer = /^Bearer +([!-~]+) *$/i.exec((authorization ?? '').slice(0, longestToken))?.[1] ?? null;
+  const token = typeof own === 'string' && own !== '' ? own : null;
+  if (token !== null && bearer !== null && token !== bearer) return null;
+  return token ?? bearer;
+}
+
+/** An API key is judged, and answered, on the management plane. */
+export function isApiKey(token: string | null): boolean {
+  return token?.startsWith('sr_api_') ?? false;
+}
+
+/** For headers that ask for what there is not here: ignored, they would be answered with something else. */
+export function unmetHeader(headers: IncomingHttpHeaders): Failure | null {
+  if ((headers['x-vault-wrap-ttl'] ?? '') !== '') return invalid('X-Vault-Wrap-TTL', 'is not supported');
+  const namespace = String(headers['x-vault-namespace'] ?? '').replaceAll('/', '');
+  return namespace === '' || namespace === 'root' ? null : new Failure('NOT_FOUND');
+}
+
+/** Whether the reading plane answers this: an access key’s reads, and whatever else is refused without a look. */
+export function isForReadingPlane(asked: Asked, method: string | undefined, token: string | null): boolean {
+  if (asked.of === 'login' || (asked.of === 'token' && !isRead(method))) return false;
+  return !isApiKey(token);
+}

@@ -1,0 +1,92 @@
+/**
+ * `sys/health`, `sys/seal-status` and `sys/init`: what clients and load balancers ask before anything else, without a credential.
+ * They say no more than our own probes do. A service that can't serve calls itself sealed: it is the word by which
+ * every client of Vault understands that it has to wait.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ReadingSurfaceParts } from '../parts.ts';
+import type { Probe } from './asked.ts';
+import { contentType } from './forms.ts';
+
+/** Of the dialect, not of this service: clients compare it with the version that brought a feature. */
+const dialectVersion = '1.21.0';
+const clusterName = 'strongroom';
+
+export type AnswerHealth = (
+  of: Probe,
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+) => void;
+
+export function healthWith({ storeReady, draining, now, newId, onError }: ReadingSurfaceParts): AnswerHealth {
+  const isSealed = async () => draining() || !(await storeReady());
+
+  return (of, request, response, headers) => {
+    isSealed()
+      .catch(error => {
+        onError(error, '-');
+        return true;
+      })
+      .then(sealed => {
+        const content = contentOf(of, sealed, now());
+        const status = of === 'health' ? healthStatus(request.url!, sealed) : 200;
+        const body = JSON.stringify(content);
+        response
+          .writeHead(status, {
+            ...headers,
+            'Cache-Control': 'no-store',
+            'X-Request-Id': newId(),
+            'Content-Type': contentType,
+            'Content-Length': Buffer.byteLength(body),
+            ...(draining() ? { Connection: 'close' } : {}),
+          })
+          .end(body);
+      });
+  };
+}
+
+function contentOf(of: Probe, sealed: boolean, now: number): object {
+  if (of === 'init') return { initialized: true };
+  return of === 'health' ? healthForm(sealed, now) : sealForm(sealed);
+}
+
+/** A caller may choose by which status it is told. */
+function healthStatus(url: string, sealed: boolean): number {
+  const parameters = new URL(url, 'http://localhost').searchParams;
+  const chosen = parameters.get(sealed ? 'sealedcode' : 'activecode') ?? '';
+  if (/^[2-5]\d\d$/.test(chosen)) return Number(chosen);
+  return sealed ? 503 : 200;
+}
+
+function healthForm(sealed: boolean, now: number) {
+  return {
+    initialized: true,
+    sealed,
+    standby: false,
+    performance_standby: false,
+    replication_performance_mode: 'disabled',
+    replication_dr_mode: 'disabled',
+    server_time_utc: Math.floor(now / 1000),
+    version: dialectVersion,
+    cluster_name: clusterName,
+    cluster_id: '',
+  };
+}
+
+function sealForm(sealed: boolean) {
+  return {
+    type: 'shamir',
+    initialized: true,
+    sealed,
+    t: 1,
+    n: 1,
+    progress: 0,
+    nonce: '',
+    version: dialectVersion,
+    build_date: '',
+    migration: false,
+    recovery_seal: false,
+    storage_type: clusterName,
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * LIST, a method of Vault's own, which the parser refuses. A request that begins with it, below the dialect's path, is
+ * held until its head is whole, and then goes through a parser of its own as `GET …?list=true`: the same checks, limits
+ * and answers as any other. Its connection is closed afterwards, because the parser that refused it reads no further.
+ *
+ * Whatever else the parser refuses is none of ours: so is a LIST behind a request that is not answered yet, whose
+ * answer would come too early, and one whose first letters came alone.
+ */
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import type { AnswerClientError, ConnectionError } from '../client-errors.ts';
+import { largestHead } from '../server.ts';
+
+const start = 'LIST /vault/v1/';
+const headEnd = '\r\n\r\n';
+const requestLine = /^LIST (\/vault\/v1\/[!-~]*) (HTTP\/1\.1\r\n)/;
+
+/** What came of a LIST so far, as text of bytes; null once it is being answered. */
+type Held = string | null;
+
+export class ListMethod {
+  readonly #held = new WeakMap<Socket, Held>();
+  readonly #otherwise: AnswerClientError;
+  #server: Server | null = null;
+
+  /** `otherwise` answers what is no LIST. */
+  constructor(otherwise: AnswerClientError) {
+    this.#otherwise = otherwise;
+  }
+
+  serveBy(listen: RequestListener): void {
+    this.#server = createServer({ maxHeaderSize: largestHead, optimizeEmptyRequests: true }, listen);
+    this.#server.on('clientError', this.#otherwise);
+    this.#server.on('checkContinue', listen);
+    this.#server.on('checkExpectation', listen);
+  }
+
+  readonly answer: AnswerClientError = (error, socket) => {
+    const held = this.#held.get(socket);
+    if (held === null && isOfParser(error)) return; // More bytes on a connection that is about to be closed.
+    const text = held === undefined ? beginning(error, socket) : (held ?? '') + packetOf(error);
+    const isLonger = text !== null && text.length > (held ?? '').length;
+    if (!isLonger || text.length > largestHead || !isStart(text)) {
+      this.#held.delete(socket);
+      this.#otherwise(
+        text === null ? error : { code: error.code, rawPacket: Buffer.from(text, 'latin1') },
+        socket,
+      );
+      return;
+    }
+    const end = text.indexOf(headEnd);
+    if (end < 0) this.#held.set(socket, text);
+    else this.#serve(text.slice(0, end + headEnd.length), error, socket);
+  };
+
+  #serve(head: string, error: ConnectionError, socket: Socket): void {
+    const rewritten = asGet(head);
+    if (rewritten === null) {
+      this.#otherwise(error, socket);
+      return;
+    }
+    this.#held.set(socket, null);
+    this.#server!.emit('connection', new OneRequest(socket, rewritten));
+  }
+}
+
+/** Errors of the parser carry what it was reading; those of time and of the connection itself do not. */
+function isOfParser({ rawPacket }: ConnectionError): boolean {
+  return rawPacket !== undefined;
+}
+
+function packetOf({ rawPacket }: ConnectionError): string {
+  return rawPacket?.toString('latin1') ?? '';
+}
+
+function isStart(text: string): boolean {
+  return text.length < start.length ? start.startsWith(text) : text.startsWith(start);
+}
+
+/** The first bytes of a LIST, or null where it is none. */
+function beginning(error: ConnectionError, socket: Socket): string | null {
+  if (error.code !== 'HPE_INVALID_METHOD' || owesAnAnswer(socket)) return null;
+  const text = packetOf(error);
+  return isStart(text) ? text : null;
+}
+
+function owesAnAnswer(socket: Socket): boolean {
+  const { _httpMessage: answer } = socket as Socket & { readonly _httpMessage?: ServerResponse | null };
+  return answer !== null && answer !== undefined && !answer.writableEnded;
+}
+
+function asGet(head: string): string | null {
+  const [line, target, version] = requestLine.exec(head) ?? [];
+  if (line === undefined) return null;
+  const [path, ...query] = target!.split('?');
+  const parameters = ['list=true', ...(query.length === 0 ? [] : [query.join('?')])].join('&');
+  return `GET ${path}?${parameters} ${version}Connection: close\r\n${head.slice(line.length)}`;
+}
+
+/** A connection that carries one request, over the client's own: its limits of time and number stay in force. */
+class OneRequest extends Duplex {
+  readonly remoteAddress: string | undefined;
+  readonly encrypted: boolean;
+  readonly #client: Socket;
+
+  constructor(client: Socket, head: string) {
+    super();
+    this.#client = client;
+    this.remoteAddress = client.remoteAddress;
+    this.encrypted = 'encrypted' in client;
+    client.once('close', () => this.destroy());
+    this.push(Buffer.from(head, 'latin1'));
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#client.write(chunk, done);
+  }
+
+  override _final(done: () => void): void {
+    this.#client.destroySoon();
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#client.destroySoon();
+    done(error);
+  }
+
+  setTimeout(): this {
+    return this;
+  }
+}

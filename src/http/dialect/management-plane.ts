@@ -1,0 +1,128 @@
+/**
+ * Vault's dialect on the management plane: what API keys read and write, logins, and what an access key does with
+ * tokens. An API key's calls are those of the general API, with its plan, permissions, audit and events; a call of an
+ * access key is counted and recorded as its reads are, before its body is read.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../../access/caller.ts';
+import { Failure } from '../../contract/errors.ts';
+import { failureHeaders, failureOf } from '../errors.ts';
+import { parseJson } from '../json.ts';
+import type { AppParts } from '../parts.ts';
+import { planLimit } from '../plan-limit.ts';
+import { hasUnreadBody, originOf } from '../request.ts';
+import { provenAgain } from '../routes/route.ts';
+import type { UnauthenticatedBodies } from '../unauthenticated-bodies.ts';
+import { apiKeyCallsWith } from './api-key-calls.ts';
+import { type Asked, askedOf, isApiKey, tokenIn, unmetHeader } from './asked.ts';
+import { type DialectAnswer, type DialectCall, exactJson } from './calls.ts';
+import { contentType, envelope, errorsOf, identified, statusFor } from './forms.ts';
+import { LoginRefused, loginCall } from './logins.ts';
+import { tokenCallsWith } from './tokens.ts';
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+/** A token, or an assertion of who somebody is, with room to spare. */
+const largestStranger = 64 * 1024;
+
+export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: UnauthenticatedBodies): void {
+  const { domain, now, countRequests, addressOf } = parts;
+  const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
+  const apiKeyCalls = apiKeyCallsWith(parts);
+  const tokenCalls = tokenCallsWith(parts);
+  const callers = new WeakMap<FastifyRequest, Caller>();
+
+  const proof = (request: FastifyRequest) => () =>
+    domain.authenticate.apiKey(tokenIn(request.headers), originOf(request.raw, request.id, addressOf));
+
+  /** Before a byte of the body is read. */
+  async function approach(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const asked = askedOf(request.url);
+    const { address } = originOf(request.raw, request.id, addressOf);
+    if (asked.of === 'login') {
+      checkLogin(request);
+      strangers.admit(request.raw, address, largestStranger);
+      return;
+    }
+    if (isApiKey(tokenIn(request.headers))) {
+      const caller = await proof(request)();
+      callers.set(request, caller);
+      await take(caller.organizationId, reply);
+    } else if (asked.of === 'token') await tokenCalls.admit(callOf(request), asked.call);
+    else throw new Failure('UNAUTHORIZED');
+    const unmet = unmetHeader(request.headers);
+    if (unmet !== null) throw unmet;
+  }
+
+  /** Before a stranger's body is read. */
+  function checkLogin({ method }: FastifyRequest): void {
+    if (method !== 'POST' && method !== 'PUT')
+      throw new Failure('NOT_FOUND', { message: 'unsupported path' });
+  }
+
+  /** What a stranger sent that can't even be understood counts against their address. */
+  function isGarbled(request: FastifyRequest, failure: Failure): boolean {
+    const isStranger = askedOf(request.url).of === 'login';
+    return isStranger && failure.code === 'INVALID_REQUEST' && !(failure instanceof LoginRefused);
+  }
+
+  function callOf(request: FastifyRequest): DialectCall {
+    return {
+      method: request.method,
+      url: request.url,
+      body: request.body,
+      token: tokenIn(request.headers),
+      origin: originOf(request.raw, request.id, addressOf),
+    };
+  }
+
+  async function answerTo(request: FastifyRequest, asked: Asked): Promise<DialectAnswer> {
+    const call = callOf(request);
+    if (asked.of === 'login') return loginCall(call, asked.mount, domain.logins);
+    const before = callers.get(request);
+    if (before === undefined && asked.of === 'token') return tokenCalls.answer(call, asked.call);
+    // A body may come long after the headers: who sent it is judged once it is there.
+    const caller = await provenAgain(request, before!, proof(request), domain.withdrawn);
+    return apiKeyCalls(call, asked, caller);
+  }
+
+  app.register(async dialect => {
+    takeAnyType(dialect);
+    dialect.setErrorHandler((error, request, reply) => {
+      const failure = failureOf(error);
+      if (statusFor(failure) >= 500) parts.onError(failure.cause ?? failure, request.id);
+      if (isGarbled(request, failure)) strangers.garbled(request.raw);
+      if (hasUnreadBody(request.raw)) reply.header('connection', 'close');
+      reply.code(statusFor(failure)).headers(failureHeaders(failure));
+      return sent(reply, Buffer.from(JSON.stringify(errorsOf(failure))));
+    });
+    for (const url of ['/vault', '/vault/*'])
+      dialect.route({
+        method: [...methods],
+        url,
+        onRequest: approach,
+        handler: async (request, reply) => {
+          const { status, data = 'null', auth } = await answerTo(request, askedOf(request.url));
+          if (status === 204) return reply.code(204).send();
+          return sent(reply.code(status), identified(envelope(data, auth), request.id));
+        },
+      });
+  });
+}
+
+/** As bytes: of text the framework would say in which charset it is. */
+function sent(reply: FastifyReply, body: Buffer): FastifyReply {
+  return reply.header('content-type', contentType).send(body);
+}
+
+/** Vault reads every body as JSON, whatever it is said to be, and most of its clients don't say. */
+function takeAnyType(dialect: FastifyInstance): void {
+  dialect.removeAllContentTypeParsers();
+  dialect.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      if (body.length > 0) parseJson(body as Buffer); // It refuses what is no sound JSON.
+      done(null, body.length === 0 ? undefined : exactJson(body.toString('utf8')));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}

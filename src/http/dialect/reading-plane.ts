@@ -1,0 +1,135 @@
+/**
+ * Vault's dialect on the reading plane, ahead of any router like the vault endpoint itself: an access key's reads take
+ * the same way through the domain, with its limits and its log, and are answered in Vault's words. Everything else is
+ * handed to the management plane. Every request that ends here is recorded before it is answered, but for the
+ * probes.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Failure } from '../../contract/errors.ts';
+import type {
+  AccessKeyRead,
+  AnswerEncoding,
+  ReadResult,
+  RequestFacts,
+} from '../../domain/reads/vault-request.ts';
+import { failureHeaders, securityHeaders, strictTransport } from '../errors.ts';
+import type { ReadingSurfaceParts } from '../parts.ts';
+import { answeringWith } from '../read-answers.ts';
+import { faultOf, hasUnreadBody, isRead, senderOf } from '../request.ts';
+import type { HandleVaultRead } from '../server.ts';
+import { isRepeated, type LastRequest } from '../vault-read.ts';
+import {
+  type Asked,
+  askedOf,
+  isDialect,
+  isForReadingPlane,
+  isProbe,
+  routeOf,
+  tokenIn,
+  unmetHeader,
+} from './asked.ts';
+import { contentType, errorsOf, identified, readOnlyKey, statusFor } from './forms.ts';
+import { healthWith } from './health.ts';
+import { readOf } from './reads.ts';
+
+interface LastRead extends LastRequest {
+  readonly read: AccessKeyRead;
+  readonly encoding: AnswerEncoding | null;
+}
+
+export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListener): HandleVaultRead {
+  const lastRequests = new WeakMap<Socket, LastRead>();
+  const { vaultReads } = parts.domain;
+  const answerWith = answeringWith(parts, 'dialect', { answer, refuse });
+  const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
+  const fixedHeaders = [...Object.entries(onEvery).flat(), 'Cache-Control', 'no-store'];
+  const health = healthWith(parts);
+
+  function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
+    const asked = askedOf(request.url!);
+    const fault = faultOf(request);
+    const isOurs = fault !== null || isForReadingPlane(asked, request.method, tokenIn(request.headers));
+    if (isOurs && hasUnreadBody(request)) response.shouldKeepAlive = false;
+    // Nothing is read for an unsound request; what it names says whose log it belongs into.
+    if (fault !== null) answerWith(response, vaultReads.refuse(factsOf(request, asked), fault), started);
+    else if (isProbe(asked) && isRead(request.method)) health(asked.of, request, response, onEvery);
+    else if (isOurs) read(request, response, asked, started);
+    else forward(request, response);
+  }
+
+  function read(request: IncomingMessage, response: ServerResponse, asked: Asked, started: number): void {
+    const { encoding, ...wanted } = readOf(asked, request.url!, parts.now);
+    const refused = isRead(request.method) ? unmetHeader(request.headers) : readOnlyKey();
+    const asking: AccessKeyRead = {
+      ...factsOf(request, asked),
+      ...wanted,
+      selection: refused ?? wanted.selection,
+      by: 'access-key',
+      connection: request.socket,
+      knownDigests: [],
+    };
+    if (request.method === 'GET') {
+      const { url, rawHeaders, socket } = request;
+      lastRequests.set(socket, { url: url!, rawHeaders, read: asking, encoding });
+    }
+    answerWith(response, vaultReads.read(asking, encoding), started);
+  }
+
+  function factsOf(request: IncomingMessage, asked: Asked): RequestFacts {
+    return {
+      sender: senderOf(request, parts.addressOf),
+      requestId: null,
+      route: routeOf(asked),
+      method: request.method!,
+      tool: null,
+      token: tokenIn(request.headers),
+      vaultId: null,
+      keyId: null,
+    };
+  }
+
+  function answer(response: ServerResponse, result: ReadResult): void {
+    const { requestId, receipt } = result;
+    if ('failure' in result) {
+      refuse(response, requestId, result.failure, receipt);
+      return;
+    }
+    if (result.status === 304) throw new Error('nobody said that they have it already');
+    const body = identified(result.body, requestId);
+    const headers = [...fixedHeaders, 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
+    if (parts.draining()) headers.push('Connection', 'close');
+    headers.push('Content-Type', contentType, 'Content-Length', String(body.length));
+    response.writeHead(200, headers).end(body);
+  }
+
+  function refuse(response: ServerResponse, requestId: string, failure: Failure, receipt?: string): void {
+    const status = statusFor(failure);
+    if (status >= 500) parts.onError(failure.cause ?? failure, requestId);
+    const body = JSON.stringify(errorsOf(failure));
+    response
+      .writeHead(status, {
+        ...onEvery,
+        ...failureHeaders(failure),
+        'Cache-Control': 'no-store',
+        'X-Request-Id': requestId,
+        ...(receipt === undefined ? {} : { 'Strongroom-Receipt': receipt }),
+        'Content-Type': contentType,
+        'Content-Length': Buffer.byteLength(body),
+        ...(parts.draining() ? { Connection: 'close' } : {}),
+      })
+      .end(body);
+  }
+
+  return (request, response) => {
+    const started = performance.now();
+    const last = lastRequests.get(request.socket);
+    if (last !== undefined && isRepeated(last, request)) {
+      answerWith(response, vaultReads.read(last.read, last.encoding), started);
+      return true;
+    }
+    if (!isDialect(request.url!)) return false;
+    serve(request, response, started);
+    return true;
+  };
+}

@@ -1,0 +1,191 @@
+/**
+ * An access key's reads in Vault's dialect: which selection of the vault read each of them is, and how its answer is
+ * written. Answers are kept in memory as written, but for the id of the request.
+ */
+import { type Failure, invalid } from '../../contract/errors.ts';
+import { isId } from '../../contract/id.ts';
+import type { AnswerEncoding, PlainSelection, Selection } from '../../domain/reads/vault-request.ts';
+import { failureOf } from '../errors.ts';
+import { type Asked, type StoreCall, versionIn } from './asked.ts';
+import {
+  configForm,
+  envelope,
+  historyForm,
+  listForm,
+  lookupForm,
+  mapOf,
+  mountForm,
+  noMount,
+  notFound,
+  readOnlyKey,
+  subkeysOf,
+  versionMetadata,
+} from './forms.ts';
+
+/** The mount that is the vault of the access key, whatever its name. */
+export const ownMount = 'secret';
+/** In place of a name: all secrets of the vault, as one map. */
+export const allSecrets = '_all';
+
+export interface DialectRead {
+  /** Null where the access key decides. */
+  readonly vaultId: string | null;
+  readonly selection: Selection | Failure;
+  readonly encoding: AnswerEncoding | null;
+}
+
+type Parsed = readonly [PlainSelection, AnswerEncoding];
+
+export function readOf(asked: Asked, url: string, now: () => number): DialectRead {
+  const mount = asked.of === 'store' ? asked.mount : ownMount;
+  const vaultId = isId(mount) ? mount : null;
+  try {
+    const [selection, encoding] = parsed(asked, url, now);
+    const isNamed = vaultId === null && mount !== ownMount;
+    return {
+      vaultId,
+      selection: isNamed ? { of: 'named-vault', name: mount, selection } : selection,
+      encoding,
+    };
+  } catch (error) {
+    return { vaultId, selection: failureOf(error), encoding: null };
+  }
+}
+
+function parsed(asked: Asked, url: string, now: () => number): Parsed {
+  switch (asked.of) {
+    case 'store':
+      return storeRead(asked, url);
+    case 'mount':
+      return [{ of: 'access-key' }, mountEncoding(asked.path)];
+    case 'token':
+      if (asked.call !== 'lookup-self') throw notFound();
+      return [{ of: 'access-key' }, lookupEncoding(now)];
+    case 'nothing':
+      throw asked.failure;
+    default:
+      throw notFound();
+  }
+}
+
+function storeRead({ verb, path, isList }: StoreCall, url: string): Parsed {
+  if (verb === 'config') return [{ of: 'access-key' }, plainEncoding];
+  if (isList) return [{ of: 'kind', kind: 'secret', fields: 'names' }, listEncoding(path)];
+  if (path === '') throw notFound();
+  if (verb === 'metadata') return [secretNamed(path, 'metadata'), historyEncoding];
+  if (verb === 'data' && path === allSecrets) return [{ of: 'values', format: 'map' }, allEncoding];
+  if (verb === 'data') return [secretNamed(path, 'value'), dataEncoding(versionIn(url))];
+  if (verb === 'subkeys') return [secretNamed(path, 'value'), subkeysEncoding(versionIn(url), depthIn(url))];
+  throw readOnlyKey();
+}
+
+function secretNamed(name: string, fields: 'value' | 'metadata'): PlainSelection {
+  return { of: 'item', kind: 'secret', nameOrId: name.normalize('NFC'), fields, versioned: true };
+}
+
+export function depthIn(url: string): number {
+  const depth = new URL(url, 'http://localhost').searchParams.get('depth') ?? '0';
+  if (!/^\d{1,3}$/.test(depth)) throw invalid('depth', 'must be a whole number');
+  return Number(depth);
+}
+
+/** The name stands for all that the encoding depends on beside the answer: answers are kept under it. */
+function encoding(name: string, write: (answer: never) => string): AnswerEncoding {
+  return {
+    name: `vault-${name}`,
+    encode: body => envelope(write(JSON.parse(body.toString('utf8')) as never)),
+  };
+}
+
+interface Secret {
+  readonly name: string;
+  readonly value: string;
+  readonly content_type: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly version: number;
+  readonly version_created_at: string;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** An access key shows what is current: what was replaced, maybe because it leaked, is not given away. */
+function checkCurrent({ version }: Secret, wanted: number | null): void {
+  if (wanted !== null && wanted !== version) throw notFound();
+}
+
+function dataEncoding(wanted: number | null): AnswerEncoding {
+  return encoding(`data ${wanted ?? 0}`, (secret: Secret) => {
+    checkCurrent(secret, wanted);
+    return `{"data":${mapOf(secret)},"metadata":${JSON.stringify(versionMetadata(secret))}}`;
+  });
+}
+
+function subkeysEncoding(wanted: number | null, depth: number): AnswerEncoding {
+  return encoding(`subkeys ${wanted ?? 0} ${depth}`, (secret: Secret) => {
+    checkCurrent(secret, wanted);
+    const subkeys = subkeysOf(JSON.parse(mapOf(secret)), depth);
+    return JSON.stringify({ metadata: versionMetadata(secret), subkeys });
+  });
+}
+
+const historyEncoding = encoding('metadata', (secret: Secret) =>
+  JSON.stringify(
+    historyForm({
+      ...secret,
+      versions: [{ version: secret.version, created_at: secret.version_created_at }],
+    }),
+  ),
+);
+
+/** The prefix is quoted: it can't pass for the end of this name and the beginning of the selection's. */
+function listEncoding(folder: string): AnswerEncoding {
+  const name = `list ${JSON.stringify(folder)}`;
+  return encoding(name, ({ secrets }: { secrets: readonly { name: string }[] }) =>
+    JSON.stringify(
+      listForm(
+        secrets.map(one => one.name),
+        folder.normalize('NFC'),
+      ),
+    ),
+  );
+}
+
+/** Of the whole vault there is no version, and no time. */
+const allEncoding = encoding('all', (values: object) =>
+  JSON.stringify({
+    data: values,
+    metadata: { ...versionMetadata({ version: 1, version_created_at: '1970-01-01T00:00:00.000Z' }) },
+  }),
+);
+
+const plainEncoding = encoding('config', () => JSON.stringify(configForm));
+
+interface AccessKeyAnswer {
+  readonly vault: { readonly id: string; readonly name: string };
+  readonly access_key: {
+    readonly id: string;
+    readonly name: string;
+    readonly max_uses: number | null;
+    readonly expiration_date: string | null;
+  };
+}
+
+function mountEncoding(path: string): AnswerEncoding {
+  return encoding('mount', ({ vault }: AccessKeyAnswer) => {
+    const mount = [ownMount, vault.id, vault.name].find(name => path === name || path.startsWith(`${name}/`));
+    if (mount === undefined) throw noMount();
+    return JSON.stringify(mountForm(vault.id, mount));
+  });
+}
+
+export function tokenFactsOf({ access_key }: AccessKeyAnswer) {
+  const { id, name, max_uses, expiration_date } = access_key;
+  const expiresAt = expiration_date === null ? null : Date.parse(expiration_date);
+  return { id, name, expiresAt, maxUses: max_uses, isChild: false };
+}
+
+function lookupEncoding(now: () => number): AnswerEncoding {
+  return encoding('lookup-self', (answer: AccessKeyAnswer) =>
+    JSON.stringify(lookupForm(tokenFactsOf(answer), now())),
+  );
+}

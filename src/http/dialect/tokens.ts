@@ -1,0 +1,104 @@
+/**
+ * `auth/token/…` of an access key, where more than reading is asked for: it is renewed (which changes nothing, as it
+ * ends when it was said to), creates a child for a while, or revokes itself.
+ */
+import { z } from 'zod';
+import { check } from '../../contract/check.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { line } from '../../contract/text.ts';
+import type { AppParts } from '../parts.ts';
+import { routeOf, type TokenCall } from './asked.ts';
+import { type DialectAnswer, type DialectCall, objectIn } from './calls.ts';
+import { authForm } from './forms.ts';
+import { tokenFactsOf } from './reads.ts';
+
+const defaultLifetime = 60 * 60;
+const longestLifetime = 24 * 60 * 60;
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+
+const duration = z.union([z.string().max(32), z.number()]).nullish();
+
+/** What Vault takes beside these decides about policies, which there are none of here. Some clients send nulls. */
+const newToken = z.looseObject({
+  display_name: line(0, 255).nullish(),
+  ttl: duration,
+  explicit_max_ttl: duration,
+  num_uses: z.int().min(0).max(1_000_000_000).nullish(),
+  no_parent: z
+    .literal(false, { error: 'can’t be true: a token ends with the one that created it' })
+    .nullish(),
+  period: z.union([z.literal(''), z.literal(0)], { error: 'is not supported' }).nullish(),
+});
+
+export function tokenCallsWith({ domain, now }: AppParts) {
+  const { vaultReads, ownAccessKeys } = domain;
+
+  /** What the access key is told of itself, once that is recorded. It is counted like any other read. */
+  async function itself({ method, token, origin }: DialectCall, call: TokenCall) {
+    const result = await vaultReads.read({
+      by: 'access-key',
+      sender: origin,
+      requestId: origin.requestId,
+      route: routeOf({ of: 'token', call }),
+      method,
+      tool: null,
+      token,
+      vaultId: null,
+      keyId: null,
+      connection: {},
+      selection: { of: 'access-key' },
+      knownDigests: [],
+    });
+    if ('failure' in result) throw result.failure;
+    if (result.status === 304) throw new Error('nobody said that they have it already');
+    return tokenFactsOf(JSON.parse(result.body.toString('utf8')));
+  }
+
+  async function create({ token, origin, body }: DialectCall): Promise<DialectAnswer> {
+    const { display_name, num_uses, ...wanted } = check(newToken, objectIn(body));
+    const lifetime = Math.min(secondsIn(wanted.ttl), secondsIn(wanted.explicit_max_ttl), longestLifetime);
+    const { token: created, ...child } = await ownAccessKeys.createChild(token, origin, {
+      name: display_name || 'token',
+      lifetime: 1000 * (Number.isFinite(lifetime) ? lifetime : defaultLifetime),
+      maxUses: num_uses || null,
+    });
+    const auth = authForm(created, { ...child, isChild: true }, now());
+    return { status: 200, auth: JSON.stringify(auth) };
+  }
+
+  async function renew(call: DialectCall): Promise<DialectAnswer> {
+    const facts = await domain.authenticate.accessKeyAnywhere(call.token, call.origin);
+    const { id, name, expirationDate: expiresAt, maxUses } = facts;
+    return {
+      status: 200,
+      auth: JSON.stringify(authForm(call.token!, { id, name, expiresAt, maxUses, isChild: false }, now())),
+    };
+  }
+
+  return {
+    async admit(call: DialectCall, of: TokenCall): Promise<void> {
+      await itself(call, of);
+    },
+
+    async answer(call: DialectCall, of: TokenCall): Promise<DialectAnswer> {
+      if (call.method !== 'POST' && call.method !== 'PUT') throw new Failure('NOT_FOUND');
+      if (of === 'create') return create(call);
+      if (of === 'renew-self') return renew(call);
+      if (of !== 'revoke-self') throw new Failure('NOT_FOUND');
+      await ownAccessKeys.revokeItself(call.token, call.origin);
+      return { status: 204 };
+    },
+  };
+}
+
+/** As Go and Vault write durations: seconds as a number, or `1h30m`, `20m`, `1200s`, `7d`. Infinity for none. */
+function secondsIn(given: string | number | null | undefined): number {
+  const text = String(given ?? '');
+  if (text === '' || text === '0') return Number.POSITIVE_INFINITY;
+  const parts = [...text.matchAll(/(\d{1,9})([smhd])/g)];
+  const seconds = parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * units[unit!]!, 0);
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  if (parts.map(([part]) => part).join('') !== text || seconds === 0)
+    throw invalid('ttl', 'must be a duration such as 3600, 20m or 1h30m');
+  return seconds;
+}

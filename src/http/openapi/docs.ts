@@ -1,0 +1,89 @@
+/**
+ * The documentation of the API, for programs (`/v1/openapi.json`) and people (`/docs`). The page and the viewer
+ * that it runs come from this service alone; its policy allows no other host, and nothing is remembered.
+ */
+import { createReadStream, existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Failure } from '../../contract/errors.ts';
+import type { RouteDescription } from '../routes/route.ts';
+import { openApiDocument } from './document.ts';
+
+/** The viewer sets styles on its elements; it needs no script but its own. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Strongroom API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/viewer.css">
+</head>
+<body>
+<main id="api"></main>
+<noscript>This page needs JavaScript. The same is at /v1/openapi.json.</noscript>
+<script src="/docs/viewer.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+const start = `window.SwaggerUIBundle({
+  url: '/v1/openapi.json',
+  dom_id: '#api',
+  deepLinking: true,
+  docExpansion: 'none',
+  defaultModelsExpandDepth: 0,
+  persistAuthorization: false,
+  validatorUrl: null,
+});
+`;
+
+export function mountDocs(app: FastifyInstance, routes: readonly RouteDescription[], version: string): void {
+  let document: string | undefined;
+  app.get('/v1/openapi.json', async (_request, reply) => {
+    document ??= JSON.stringify(openApiDocument(routes, version));
+    return send(reply, 'application/json', document);
+  });
+  app.get('/docs', async (_request, reply) =>
+    send(reply.header('content-security-policy', policy), 'text/html', page),
+  );
+  app.get('/docs/start.js', async (_request, reply) => send(reply, 'text/javascript', start));
+  app.get('/docs/viewer.js', async (_request, reply) =>
+    send(reply, 'text/javascript', viewer('swagger-ui-bundle.js')),
+  );
+  app.get('/docs/viewer.css', async (_request, reply) => send(reply, 'text/css', viewer('swagger-ui.css')));
+}
+
+function send(reply: FastifyReply, type: string, body: unknown): FastifyReply {
+  return reply.header('content-type', `${type}; charset=utf-8`).send(body);
+}
+
+/** A package brings the viewer's two files in itself; a checkout takes them from where they were installed. */
+function viewer(file: string) {
+  const packed = fileURLToPath(new URL('../../viewer/', import.meta.url));
+  const folder = existsSync(packed) ? packed : installed();
+  if (folder === null) throw new Failure('NOT_FOUND');
+  return createReadStream(join(folder, file));
+}
+
+function installed(): string | null {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The OpenAPI document, made from the routes and from the schemas that check the requests: what it says is what
+ * the service does. Schemas with a name of their own become components; each operation shows an example of
+ * what to send and of what comes back.
+ */
+import { z } from 'zod';
+import { errorBody, health } from '../../contract/common.ts';
+import { Failure, type FailureCode, statusOf } from '../../contract/errors.ts';
+import type { RouteDescription } from '../routes/route.ts';
+import { authNeeds, errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './parts.ts';
+import { Components, type Json, queryParameters } from './schemas.ts';
+import { refusal, vaultOperation } from './vault.ts';
+import { webhookOperations } from './webhooks.ts';
+
+export function openApiDocument(routes: readonly RouteDescription[], version: string): Json {
+  const components = new Components();
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    paths[route.path] ??= {};
+    paths[route.path]![route.method.toLowerCase()] = operation(route, components);
+  }
+  components.schemaOf(errorBody);
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Strongroom',
+      version,
+      description:
+        'Vaults of secrets, keys and certificates. Programs use an API key, the dashboard its session, and vault reads an access key.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }, { session: [] }],
+    tags: tags(routes),
+    paths: {
+      '/v1/health': { get: healthOperation(components) },
+      ...paths,
+      '/api/v1/vaults/{vault_id}': { get: vaultOperation(components) },
+    },
+    webhooks: webhookOperations(components),
+    components: {
+      schemas: components.schemas,
+      responses: errorAnswers,
+      headers: limitHeaders,
+      securitySchemes,
+    },
+  };
+}
+
+function operation(route: RouteDescription, components: Components): Json {
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    description: `Requires ${needed(route)}.`,
+    ...security(route),
+    parameters: [...pathParameters(route), ...queryParameters(route.query, components)],
+    ...requestBody(route, components),
+    responses: { ...success(route, components), ...refusals(route, components) },
+  };
+}
+
+function needed({ needs }: RouteDescription): string {
+  if (typeof needs === 'string') return authNeeds[needs].text;
+  const [scopes, joint] = 'all' in needs ? [needs.all, ' and '] : [needs.anyOf, ' or '];
+  return `the permission ${scopes.map(scope => `\`${scope}\``).join(joint)}`;
+}
+
+function security({ needs }: RouteDescription): Json {
+  return typeof needs === 'string' ? { security: authNeeds[needs].security } : {};
+}
+
+function pathParameters({ path }: RouteDescription): Json[] {
+  if (!path.includes('{id}')) return [];
+  return [{ name: 'id', in: 'path', required: true, schema: refersTo('schemas', 'Id') }];
+}
+
+function requestBody(route: RouteDescription, components: Components): Json {
+  const shown = route.bodyDocumented ?? route.body;
+  if (shown === undefined) return {};
+  const content = { 'application/json': media(shown, components) };
+  return { requestBody: { required: route.bodyOptional !== true, content } };
+}
+
+function success(route: RouteDescription, components: Components): Json {
+  const types = route.answerTypes ?? ['application/json'];
+  if (types.length === 0) return { 302: { description: 'The browser is sent on' } };
+  const content = Object.fromEntries(types.map(type => [type, media(route.answer, components)]));
+  return { 200: { description: 'Success', ...limits(route), content } };
+}
+
+/** Browsers are not counted against a plan. */
+function limits({ needs }: RouteDescription): Json {
+  if (typeof needs === 'string') return {};
+  const names = Object.keys(limitHeaders);
+  return { headers: Object.fromEntries(names.map(name => [name, refersTo('headers', name)])) };
+}
+
+function media(schema: z.ZodType, components: Components): Json {
+  return { schema: components.schemaOf(schema), example: exampleOf(schema) };
+}
+
+/** A schema's own example; a list's is a list of its item's. */
+function exampleOf(schema: z.ZodType): unknown {
+  const own = z.globalRegistry.get(schema)?.example;
+  if (own !== undefined || !(schema instanceof z.ZodObject)) return own;
+  return Object.fromEntries(
+    Object.entries(schema.shape).map(([name, member]) => [name, exampleOfMember(member as z.ZodType)]),
+  );
+}
+
+function exampleOfMember(member: z.ZodType): unknown {
+  return member instanceof z.ZodArray ? [exampleOf(member.element as z.ZodType)] : exampleOf(member);
+}
+
+function refusals({ path, body, errors }: RouteDescription, components: Components): Json {
+  if (errors === 'message') return messages(components);
+  const names = ['400', '401', '403', '429', '500', '503'];
+  if (path.includes('{id}') || body !== undefined) names.push('404');
+  return Object.fromEntries(names.map(name => [name, refersTo('responses', name)]));
+}
+
+const messageCodes = {
+  INVALID_REQUEST: 'The body is not valid',
+  UNAUTHORIZED: 'Nothing was proven: always the same answer',
+  FORBIDDEN: 'A page of another site sent the request',
+  RATE_LIMITED: 'Too many requests',
+  INTERNAL_ERROR: 'Something went wrong on the server',
+  UNAVAILABLE: 'The service is starting, stopping or overloaded',
+} as const satisfies Partial<Record<FailureCode, string>>;
+
+function messages(components: Components): Json {
+  const codes = Object.entries(messageCodes) as [FailureCode, string][];
+  return Object.fromEntries(
+    codes.map(([code, text]) => [statusOf[code], refusal(components, text, new Failure(code))]),
+  );
+}
+
+function healthOperation(components: Components): Json {
+  return {
+    operationId: 'getHealth',
+    tags: ['health'],
+    summary: 'Get the health and version of the service',
+    description: 'Requires no API key.',
+    security: [],
+    responses: {
+      200: { description: 'Success', content: { 'application/json': media(health, components) } },
+      503: refersTo('responses', '503'),
+    },
+  };
+}

@@ -1,0 +1,84 @@
+/** What the operations of the OpenAPI document share: error answers, headers and ways to authenticate. */
+import { Failure, type FailureCode, invalid } from '../../contract/errors.ts';
+import { sessionCookie, signOnCookie } from '../browser.ts';
+import { errorBody, statusOf } from '../errors.ts';
+import type { AuthNeed, RouteDescription } from '../routes/route.ts';
+
+export function refersTo(part: 'schemas' | 'responses' | 'headers', name: string) {
+  return { $ref: `#/components/${part}/${name}` };
+}
+
+export const securitySchemes = {
+  apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `sr_api_…`.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: sessionCookie,
+    description: 'The dashboard’s session. Its requests come from the service’s own pages.',
+  },
+  identity: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: signOnCookie,
+    description: 'Whom the issuer of single sign-on vouched for, for ten minutes.',
+  },
+  vaultAccessKey: { type: 'http', scheme: 'bearer', description: 'A vault access key, `sr_vault_…`.' },
+};
+
+/** What `/auth` asks, in words and in the document's own terms. */
+export const authNeeds: Readonly<Record<AuthNeed, { readonly text: string; readonly security: object[] }>> = {
+  nothing: { text: 'no credential', security: [] },
+  proof: { text: 'no credential: what is sent proves who sends it', security: [] },
+  identity: { text: 'the identity that the issuer vouched for', security: [{ identity: [] }] },
+  session: { text: 'the session of a person who is signed in', security: [{ session: [] }] },
+};
+
+const count = { type: 'integer', minimum: 0 };
+
+export const limitHeaders = {
+  'X-RateLimit-Limit': {
+    description:
+      'Requests per minute that the plan allows. The three X-RateLimit headers are absent if the plan sets no limit.',
+    schema: count,
+  },
+  'X-RateLimit-Remaining': { description: 'Requests left in this minute.', schema: count },
+  'X-RateLimit-Reset': { description: 'When the minute ends, as a Unix time in seconds.', schema: count },
+};
+
+const retryAfter = {
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: count },
+};
+
+export const errorAnswers = Object.fromEntries([
+  answer(
+    'The request is not valid or conflicts with existing data',
+    [
+      invalid('name', 'must be 1 to 255 characters long'),
+      new Failure('CONFLICT', { field: 'name', reason: 'is already in use' }),
+    ],
+    {},
+  ),
+  answer('The credential is missing, malformed, unknown, expired or revoked', plain('UNAUTHORIZED'), {
+    'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string' } },
+  }),
+  answer('The caller lacks the permission', plain('FORBIDDEN'), {}),
+  answer('No resource with this id is visible to the caller', plain('NOT_FOUND'), {}),
+  answer('Too many requests in this minute', plain('RATE_LIMITED'), { ...limitHeaders, ...retryAfter }),
+  answer('Something went wrong on the server', plain('INTERNAL_ERROR'), {}),
+  answer('The service is sealed, starting, stopping or overloaded', plain('UNAVAILABLE'), retryAfter),
+]);
+
+function plain(code: FailureCode): Failure[] {
+  return [new Failure(code)];
+}
+
+function answer(description: string, failures: readonly Failure[], headers: object): [string, object] {
+  const examples = Object.fromEntries(failures.map(failure => [failure.code, { value: errorBody(failure) }]));
+  const content = { 'application/json': { schema: refersTo('schemas', 'Error'), examples } };
+  return [String(statusOf[failures[0]!.code]), { description, headers, content }];
+}
+
+export function tags(routes: readonly RouteDescription[]): { name: string }[] {
+  const names = new Set(['health', ...routes.map(({ tag }) => tag), 'vault endpoint']);
+  return [...names].map(name => ({ name }));
+}

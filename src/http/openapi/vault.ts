@@ -1,0 +1,95 @@
+/** The vault endpoint in the OpenAPI document. Its answers are fixed by the specification, to the letter. */
+import { z } from 'zod';
+import { Failure, type FailureCode, invalid } from '../../contract/errors.ts';
+import { exampleId, id } from '../../contract/text.ts';
+import {
+  message,
+  readSecret,
+  vaultRead,
+  vaultReadMap,
+  vaultReadNames,
+  vaultReadQuery,
+} from '../../contract/vault-read.ts';
+import { messageBody, statusOf } from '../errors.ts';
+import { type Components, type Json, queryParameters } from './schemas.ts';
+
+const secret = {
+  id: exampleId,
+  name: 'DATABASE_URL',
+  value: 'postgres://app@db.internal/app',
+  content_type: 'text/plain',
+  tags: {},
+};
+const pem = '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n';
+
+const refusals: Partial<Record<FailureCode, string>> = {
+  UNAUTHORIZED: 'The access key is missing or not valid for this vault',
+  NOT_ACTIVE: 'The key is not active yet, or the access key sees names only',
+  NOT_FOUND: 'No active secret, certificate or key has this id or name',
+  EXPIRED: 'The certificate or key has expired',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'The request can’t be recorded or answered at the moment',
+};
+
+export function vaultOperation(components: Components): Json {
+  return {
+    operationId: 'readVault',
+    tags: ['vault endpoint'],
+    summary: 'Read a vault, or one resource in it',
+    description:
+      'Returns the vault with its active secrets. `include` adds keys and certificates, `resource` and `name` select a single resource, and `format` returns only names and values. HEAD is answered like GET, without the body. Every request is recorded in the request log before it is answered.',
+    security: [{ vaultAccessKey: [] }],
+    parameters: [
+      {
+        name: 'vault_id',
+        in: 'path',
+        required: true,
+        description: 'The id of a vault, or `self` for the vault of the access key.',
+        schema: { anyOf: [components.schemaOf(id), { const: 'self' }] },
+      },
+      ...queryParameters(vaultReadQuery, components),
+    ],
+    responses: {
+      200: success(components),
+      304: { description: 'Not modified since the `ETag` sent in `If-None-Match`' },
+      400: refusal(components, 'A parameter is not valid', invalid('secrets', 'must be names')),
+      ...Object.fromEntries(
+        Object.entries(refusals).map(([code, description]) => [
+          statusOf[code as FailureCode],
+          refusal(components, description, new Failure(code as FailureCode)),
+        ]),
+      ),
+    },
+  };
+}
+
+function success(components: Components): Json {
+  return {
+    description: 'Success',
+    content: {
+      'application/json': {
+        schema: components.schemaOf(z.union([vaultRead, vaultReadNames, readSecret, vaultReadMap])),
+        examples: {
+          vault: { value: { id: exampleId, name: 'production', secrets: [secret] } },
+          names: {
+            value: {
+              id: exampleId,
+              name: 'production',
+              secrets: [{ id: exampleId, name: secret.name }],
+            },
+          },
+          resource: { value: secret },
+          map: { value: { DATABASE_URL: secret.value } },
+        },
+      },
+      'text/plain': { schema: { type: 'string' }, example: `DATABASE_URL=${secret.value}\n` },
+      'application/x-pem-file': { schema: { type: 'string' }, example: pem },
+    },
+  };
+}
+
+/** A refusal in the form of the vault endpoint. */
+export function refusal(components: Components, description: string, failure: Failure): Json {
+  const media = { schema: components.schemaOf(message), example: messageBody(failure) };
+  return { description, content: { 'application/json': media } };
+}

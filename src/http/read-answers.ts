@@ -1,0 +1,36 @@
+/** What every answer to an access key's read has in common, in whichever words it is given. */
+import type { ServerResponse } from 'node:http';
+import type { Failure } from '../contract/errors.ts';
+import type { ReadResult } from '../domain/reads/vault-request.ts';
+import type { RouteClass } from '../metrics/catalogue.ts';
+import { requestsOf } from '../metrics/requests.ts';
+import { failureOf } from './errors.ts';
+import type { ReadingSurfaceParts } from './parts.ts';
+
+export interface Answering {
+  answer(response: ServerResponse, result: ReadResult): void;
+  refuse(response: ServerResponse, requestId: string, failure: Failure): void;
+}
+
+export type AnswerWith = (response: ServerResponse, reading: Promise<ReadResult>, started: number) => void;
+
+/** Answers with what a read gives, and counts that. Where its entry could not be written, what was read stays here. */
+export function answeringWith(
+  { meter, newId }: Pick<ReadingSurfaceParts, 'meter' | 'newId'>,
+  of: RouteClass,
+  { answer, refuse }: Answering,
+): AnswerWith {
+  const count = requestsOf(meter, of);
+  return (response, reading, started) => {
+    const counted = () => count(response.statusCode, performance.now() - started);
+    reading
+      .then(result => {
+        answer(response, result);
+        counted();
+      })
+      .catch(error => {
+        refuse(response, newId(), failureOf(error));
+        counted();
+      });
+  };
+}

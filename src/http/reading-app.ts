@@ -1,0 +1,65 @@
+/**
+ * What the reading plane answers itself, on an event loop that does nothing else: vault reads ahead of any router, tool
+ * calls and probes. Everything else is handed to the management plane.
+ */
+import type { RequestListener } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { Failure } from '../contract/errors.ts';
+import { mountMcp } from '../mcp/endpoint.ts';
+import { type ConnectionError, clientErrorAnswers, lateAnswers } from './client-errors.ts';
+import { ListMethod } from './dialect/list-method.ts';
+import { dialectHandler } from './dialect/reading-plane.ts';
+import { failureHeaders, failureOf } from './errors.ts';
+import { mountHealth, probes } from './health.ts';
+import type { ReadingSurfaceParts } from './parts.ts';
+import { bearerToken, originOf } from './request.ts';
+import { createListener, defaultTimeouts, type HandleVaultRead } from './server.ts';
+import { surfaceWith, toRouter } from './surface.ts';
+import { UnauthenticatedBodies } from './unauthenticated-bodies.ts';
+import { vaultReadHandler } from './vault-read.ts';
+
+const ownPaths: ReadonlySet<string> = new Set(['/mcp', ...probes]);
+
+export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestListener): FastifyInstance {
+  const readVault = vaultReadHandler(parts);
+  const readDialect = dialectHandler(parts, forward);
+  const read: HandleVaultRead = (request, response) =>
+    readVault(request, response) || readDialect(request, response);
+  const lists = new ListMethod(clientErrorAnswers(parts));
+  const strangers = new UnauthenticatedBodies({
+    now: parts.now,
+    patience: (parts.timeouts ?? defaultTimeouts).stranger,
+    onLate: lateAnswers(parts),
+  });
+  const app = surfaceWith(parts, strangers, {
+    // The framework's type of the error has it as it would be printed.
+    clientErrorHandler: (error: unknown, socket) => lists.answer(error as ConnectionError, socket),
+    serverFactory: handler => {
+      const route = toRouter(handler as RequestListener);
+      const listen: RequestListener = (request, response) => {
+        if (!read(request, response)) (isOwn(request.url!) ? route : forward)(request, response);
+      };
+      lists.serveBy(listen);
+      return createListener(parts, listen);
+    },
+  });
+  app.setNotFoundHandler(() => {
+    throw new Failure('NOT_FOUND');
+  });
+  mountHealth(app, parts);
+  mountMcp(app, {
+    ...parts,
+    originOf: (request, id) => originOf(request, id, parts.addressOf),
+    tokenOf: request => bearerToken(request.headers.authorization),
+    strangers,
+    failureOf,
+    headersOf: failureHeaders,
+  });
+  return app;
+}
+
+function isOwn(url: string): boolean {
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  return ownPaths.has(path.endsWith('/') ? path.slice(0, -1) : path);
+}

@@ -1,0 +1,115 @@
+/** Credentials, members and the organization. */
+import * as access from '../../contract/access.ts';
+import { searchQuery } from '../../contract/common.ts';
+import { whoami } from '../../contract/whoami.ts';
+import type { Domain } from '../../domain/domain.ts';
+import { readOnlyMembers } from '../read-only.ts';
+import { collectionRoutes } from './collection.ts';
+import { type Permissions, type Route, route } from './route.ts';
+
+export function accessRoutes({
+  accessKeys,
+  publicTokens,
+  apiKeys,
+  members,
+  organizations,
+  accounts,
+}: Domain): Route<Permissions>[] {
+  return [
+    ...collectionRoutes({
+      name: 'access-keys',
+      one: 'a vault access key',
+      schemas: {
+        item: access.accessKey,
+        created: access.createdAccessKey,
+        query: access.accessKeyQuery,
+        create: access.accessKeyCreate,
+        update: access.accessKeyUpdate,
+      },
+      gives: { all: ['access-keys:write', 'vaults:read'] },
+      service: accessKeys,
+    }),
+    ...collectionRoutes({
+      name: 'public-tokens',
+      one: 'a public token',
+      schemas: {
+        item: access.publicToken,
+        created: access.createdPublicToken,
+        query: access.publicTokenQuery,
+        create: access.publicTokenCreate,
+        update: access.publicTokenUpdate,
+      },
+      gives: { all: ['public-tokens:write', 'keys:read'] },
+      service: publicTokens,
+    }),
+    ...collectionRoutes({
+      name: 'api-keys',
+      one: 'an API key',
+      schemas: {
+        item: access.apiKey,
+        created: access.createdApiKey,
+        query: searchQuery,
+        create: access.apiKeyCreate,
+        update: access.apiKeyUpdate,
+      },
+      service: apiKeys,
+    }),
+    ...collectionRoutes({
+      name: 'members',
+      one: 'a member',
+      schemas: {
+        item: access.member,
+        created: access.invitedMember,
+        query: searchQuery,
+        create: access.memberCreate,
+        update: access.memberUpdate,
+      },
+      service: members,
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/members/{id}/invitation',
+      operationId: 'renewInvitation',
+      tag: 'members',
+      summary: 'Create a new invitation; the member is signed out and needs it to sign in again',
+      needs: { all: ['members:write'] },
+      answer: access.invitedMember,
+      handle: ({ caller, id }) => members.invite(caller, id),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/whoami',
+      operationId: 'whoAmI',
+      tag: 'organization',
+      summary: 'Get who is calling: organization, member, role and expiry',
+      needs: { all: ['organization:read'] },
+      answer: whoami,
+      handle: ({ caller }) => accounts.whoami(caller),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/organization',
+      operationId: 'getOrganization',
+      tag: 'organization',
+      summary: 'Get the organization that the API key belongs to',
+      needs: { all: ['organization:read'] },
+      answer: access.organization,
+      handle: ({ caller }) => organizations.get(caller),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/organization',
+      operationId: 'updateOrganization',
+      tag: 'organization',
+      summary: 'Rename the organization or change its plan',
+      needs: { all: ['organization:write'] },
+      body: access.organizationUpdate,
+      readOnly: {
+        members: readOnlyMembers(access.organization, access.organizationUpdate),
+        shown: ({ caller }) => organizations.get(caller),
+      },
+      answer: access.organization,
+      handle: ({ caller, body }) => organizations.change(caller, body),
+    }),
+  ];
+}

@@ -1,0 +1,72 @@
+/**
+ * Who calls the general API: whoever holds an API key, counted against the plan, or the dashboard for its member,
+ * from its own pages only and not counted. Judged before the body is read, and again once it is there.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../../access/caller.ts';
+import { holds } from '../../access/policy.ts';
+import { checkOwnPage, clearIfOver, cookieOf, sessionCookie } from '../browser.ts';
+import type { AppParts } from '../parts.ts';
+import { planLimit } from '../plan-limit.ts';
+import { bearerToken, originOf } from '../request.ts';
+import { type Entrance, type Permissions, provenAgain, type Route, registerRoutes } from './route.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who was asking when the request began. */
+    caller: Caller | null;
+    /** Who is asking now. */
+    prove: (() => Promise<Caller>) | null;
+  }
+}
+
+export function mountGeneral(
+  app: FastifyInstance,
+  parts: AppParts,
+  routes: readonly Route<Permissions>[],
+): void {
+  app.register(async general => {
+    general.decorateRequest('caller', null);
+    general.decorateRequest('prove', null);
+    registerRoutes(general, routes, apiEntrance(parts));
+  });
+}
+
+function apiEntrance(parts: AppParts): Entrance<Permissions> {
+  const { domain, countRequests, now, addressOf } = parts;
+  const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
+  return {
+    approach: async (_route, request, reply) => {
+      const { authorization } = request.headers;
+      const session = authorization === undefined ? cookieOf(request.raw, sessionCookie) : null;
+      const origin = originOf(request.raw, request.id, addressOf);
+      request.prove = () =>
+        session === null
+          ? domain.authenticate.apiKey(bearerToken(authorization), origin)
+          : memberOf(parts, session, request, reply);
+      request.caller = await request.prove();
+      if (session === null) await take(request.caller.organizationId, reply);
+    },
+    enter: async (_route, request) => {
+      const caller = await provenAgain(request, request.caller!, request.prove!, domain.withdrawn);
+      return { caller };
+    },
+    admit: async ({ caller }, needs) => {
+      if ('all' in needs) for (const action of needs.all) await domain.admit(caller, action);
+      else if (!needs.anyOf.some(action => holds(caller, action)))
+        await domain.admit(caller, needs.anyOf[0]!);
+    },
+  };
+}
+
+async function memberOf(
+  { domain, addressOf, siteOf }: AppParts,
+  session: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Caller> {
+  checkOwnPage(request.raw, siteOf(request.raw), true);
+  const origin = originOf(request.raw, request.id, addressOf);
+  const { caller } = await clearIfOver(reply, domain.accounts.sessions.require(session, origin));
+  return caller;
+}

@@ -1,0 +1,84 @@
+/**
+ * Who calls `/auth`: a browser on one of our own pages, of somebody who is signed in or has yet to prove who they are.
+ * Judged before the body is read, and again once it is there.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { SignedInAs } from '../../domain/accounts/dashboard-sessions.ts';
+import { checkOwnPage, clearIfOver, cookieOf, sessionCookie } from '../browser.ts';
+import { failureOf } from '../errors.ts';
+import type { AppParts } from '../parts.ts';
+import { clientCertificateOf, isRead, originOf } from '../request.ts';
+import type { UnauthenticatedBodies } from '../unauthenticated-bodies.ts';
+import {
+  type AuthNeed,
+  type ByVisitor,
+  type Entrance,
+  provenAgain,
+  type Route,
+  registerRoutes,
+} from './route.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who was signed in when the request began. */
+    signedInAs: SignedInAs | null;
+  }
+}
+
+/** Passwords and passkeys are short. */
+const largestBody = 16 * 1024;
+
+export function mountAuth(
+  app: FastifyInstance,
+  parts: AppParts,
+  strangers: UnauthenticatedBodies,
+  routes: readonly Route<AuthNeed>[],
+): void {
+  app.register(async scope => {
+    scope.decorateRequest('signedInAs', null);
+    registerRoutes(scope, routes, authEntrance(parts, strangers));
+  });
+}
+
+function authEntrance(parts: AppParts, strangers: UnauthenticatedBodies): Entrance<AuthNeed> {
+  const { accounts, withdrawn } = parts.domain;
+  const signedIn = (request: FastifyRequest, reply: FastifyReply) => {
+    const { token, origin } = visitorOf(parts, request);
+    return clearIfOver(reply, accounts.sessions.require(token, origin));
+  };
+  return {
+    bodyLimit: largestBody,
+
+    approach: async ({ needs }, request, reply) => {
+      const { origin, site, token } = visitorOf(parts, request);
+      checkOwnPage(request.raw, site, token !== null || needs === 'identity');
+      if (needs === 'session') request.signedInAs = await signedIn(request, reply);
+      else {
+        if (needs === 'proof') accounts.checkAddress(origin);
+        if (!isRead(request.method)) strangers.admit(request.raw, origin.address, largestBody);
+      }
+    },
+
+    enter: async ({ needs }, request, reply) => {
+      const visitor = visitorOf(parts, request);
+      if (needs !== 'session') return visitor;
+      const prove = () => signedIn(request, reply);
+      const as = await provenAgain(request, request.signedInAs!.caller, prove, withdrawn);
+      return { ...visitor, as };
+    },
+
+    failed: ({ raw }, error) => {
+      if (failureOf(error).code === 'INVALID_REQUEST') strangers.garbled(raw);
+    },
+  };
+}
+
+function visitorOf({ addressOf, siteOf }: AppParts, { raw, id }: FastifyRequest): ByVisitor {
+  return {
+    origin: originOf(raw, id, addressOf),
+    site: siteOf(raw),
+    token: cookieOf(raw, sessionCookie),
+    cookie: name => cookieOf(raw, name),
+    certificate: clientCertificateOf(raw),
+  };
+}

@@ -1,0 +1,19 @@
+/** The routes that nobody needs an API key for: `/auth`, and the login of machines. */
+import type { AppParts } from '../parts.ts';
+import { deviceLoginRoutes } from './device-login.ts';
+import { loginRoutes } from './identities.ts';
+import { ownAccountRoutes } from './own-account.ts';
+import type { AuthNeed, Route } from './route.ts';
+import { joinRoutes, signInRoutes } from './sign-in.ts';
+import { signOnRoutes } from './sign-on.ts';
+
+export function authRoutes(parts: AppParts): Route<AuthNeed>[] {
+  return [
+    ...signInRoutes(parts),
+    ...joinRoutes(parts),
+    ...ownAccountRoutes(parts.domain.accounts),
+    ...deviceLoginRoutes(parts.domain.accounts),
+    ...loginRoutes(parts.domain),
+    ...(parts.singleSignOn === null ? [] : signOnRoutes(parts, parts.singleSignOn)),
+  ];
+}

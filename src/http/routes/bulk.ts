@@ -1,0 +1,44 @@
+/** Many secrets in one request. Each item is checked and permitted by itself, and has a result of its own. */
+import { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
+import { check } from '../../contract/check.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { type BulkAnswer, type Secret, secretCreate, secretUpdate } from '../../contract/resources.ts';
+import { id } from '../../contract/text.ts';
+import type { Secrets, SecretWrite } from '../../domain/resources/secrets.ts';
+import { errorBody, failureOf, statusOf } from '../errors.ts';
+
+type Result = BulkAnswer['results'][number];
+
+const identified = z.looseObject({ id });
+
+export async function bulkSecrets(
+  secrets: Secrets,
+  caller: Caller,
+  items: readonly unknown[],
+): Promise<BulkAnswer> {
+  const checked = await Promise.allSettled(items.map(async item => writeOf(item)));
+  const sound = checked.flatMap(item => (item.status === 'fulfilled' ? item.value : []));
+  const stored = (await secrets.writeAll(caller, sound)).values();
+  const outcomes = checked.map(item => (item.status === 'fulfilled' ? stored.next().value! : item));
+  const results = outcomes.map(resultOf);
+  // Whose authority was withdrawn before anything was stored is told so once.
+  if (results.every(({ status }) => status === statusOf.UNAUTHORIZED)) throw new Failure('UNAUTHORIZED');
+  return { results };
+}
+
+function writeOf(item: unknown): SecretWrite {
+  if (typeof item !== 'object' || item === null || Array.isArray(item))
+    throw invalid('', 'must be an object');
+  if (!('id' in item)) return check(secretCreate, item);
+  const { id: secretId, ...body } = check(identified, item);
+  return { id: secretId, changes: check(secretUpdate, body) };
+}
+
+function resultOf(outcome: PromiseSettledResult<Secret>, index: number): Result {
+  if (outcome.status === 'fulfilled') return { index, status: 200, secret: outcome.value };
+  const failure = failureOf(outcome.reason);
+  // What keeps us from serving at all is no single item's fault.
+  if (failure.code === 'INTERNAL_ERROR' || failure.code === 'UNAVAILABLE') throw outcome.reason;
+  return { index, status: statusOf[failure.code], error: errorBody(failure).error };
+}

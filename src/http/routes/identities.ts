@@ -1,0 +1,68 @@
+/** Workload identities, their secret ids, and the login by which a machine gets its access key. */
+import { searchQuery } from '../../contract/common.ts';
+import * as identities from '../../contract/identities.ts';
+import type { Domain } from '../../domain/domain.ts';
+import type { LoginProof } from '../../domain/identities/proofs.ts';
+import { collectionRoutes } from './collection.ts';
+import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
+
+export function identityRoutes({ identities: service, secretIds }: Domain): Route<Permissions>[] {
+  const gives = { all: ['identities:write', 'vaults:read'] } as const;
+  return [
+    ...collectionRoutes({
+      name: 'identities',
+      one: 'an identity',
+      schemas: {
+        item: identities.identity,
+        created: identities.identity,
+        query: searchQuery,
+        create: identities.identityCreate,
+        update: identities.identityUpdate,
+      },
+      gives,
+      service,
+    }),
+    ...collectionRoutes({
+      name: 'secret-ids',
+      one: 'a secret id of an identity',
+      schemas: {
+        item: identities.secretId,
+        created: identities.createdSecretId,
+        query: identities.secretIdQuery,
+        create: identities.secretIdCreate,
+        update: identities.secretIdUpdate,
+      },
+      reads: { all: ['identities:read'] },
+      writes: { all: ['identities:write'] },
+      gives,
+      service: secretIds,
+    }),
+  ];
+}
+
+export function loginRoutes({ logins }: Domain): Route<AuthNeed>[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/api/v1/login',
+      operationId: 'logIn',
+      tag: 'login',
+      summary: 'Log in as a workload identity, and get a short-lived access key',
+      needs: 'nothing',
+      errors: 'message',
+      body: identities.loginBody,
+      answer: identities.loggedIn,
+      handle: async ({ body, origin, certificate }) => {
+        const { identity_id: identityId, vault_id: vaultId } = body;
+        const request = { identityId, vaultId, proof: proofIn(body, certificate) };
+        return (await logins.login(request, origin)).accessKey;
+      },
+    }),
+  ];
+}
+
+function proofIn({ jwt, secret_id }: identities.LoginBody, certificate: Uint8Array | null): LoginProof {
+  if (jwt !== undefined) return { method: 'jwt', jwt };
+  if (secret_id !== undefined) return { method: 'secret_id', secretId: secret_id };
+  return { method: 'certificate', certificate };
+}

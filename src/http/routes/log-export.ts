@@ -1,0 +1,127 @@
+/**
+ * A log as a stream: however long it is, only a stretch of it is in memory, and others are served meanwhile. Whoever
+ * loses their authority on the way is cut off: the answer then breaks, and never ends as if it were whole.
+ */
+import { Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { FastifyReply } from 'fastify';
+import type { AuditLog, RequestLog } from '../../contract/logs.ts';
+import type { Watched } from '../../domain/kernel/guard.ts';
+
+const requestColumns = [
+  'id',
+  'created_at',
+  'success',
+  'resource_type',
+  'ip_address',
+  'route',
+  'method',
+  'status',
+  'vault_id',
+  'access_key_id',
+  'requested',
+  'tool',
+  'user_agent',
+  'duration_ms',
+  'request_id',
+  'receipt',
+  'count',
+] as const satisfies readonly (keyof RequestLog)[];
+
+const auditColumns = [
+  'id',
+  'created_at',
+  'action',
+  'outcome',
+  'actor_kind',
+  'actor_id',
+  'actor_name',
+  'subject_type',
+  'subject_id',
+  'subject_name',
+  'revision',
+  'vault_id',
+  'ip_address',
+  'user_agent',
+  'request_id',
+  'details',
+  'receipt',
+  'count',
+] as const;
+
+type Format = 'jsonl' | 'csv';
+
+/** In characters. */
+const pieceSize = 64 * 1024;
+
+export function exportRequestLog(reply: FastifyReply, format: Format, entries: Watched<RequestLog>) {
+  return send(reply, 'request-logs', format, entries, requestColumns, entry => entry);
+}
+
+export function exportAuditLog(reply: FastifyReply, format: Format, entries: Watched<AuditLog>) {
+  return send(reply, 'audit-logs', format, entries, auditColumns, flat);
+}
+
+function send<Entry, Column extends string>(
+  reply: FastifyReply,
+  name: string,
+  format: Format,
+  entries: AsyncIterable<Entry>,
+  columns: readonly Column[],
+  row: (entry: Entry) => Readonly<Record<Column, unknown>>,
+): FastifyReply {
+  const lines = format === 'csv' ? csv(entries, columns, row) : jsonLines(entries);
+  reply.header('content-type', format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl');
+  reply.header('content-disposition', `attachment; filename="${name}.${format}"`);
+  return reply.send(Readable.from(inPieces(lines)));
+}
+
+/** Many lines at a time, and between them a turn of the event loop, however fast the client takes them. */
+async function* inPieces(lines: AsyncIterable<string>): AsyncIterable<string> {
+  let piece = '';
+  for await (const line of lines) {
+    piece += line;
+    if (piece.length < pieceSize) continue;
+    yield piece;
+    piece = '';
+    await turn();
+  }
+  if (piece !== '') yield piece;
+}
+
+async function* jsonLines(entries: AsyncIterable<unknown>): AsyncIterable<string> {
+  for await (const entry of entries) yield `${JSON.stringify(entry)}\n`;
+}
+
+async function* csv<Entry, Column extends string>(
+  entries: AsyncIterable<Entry>,
+  columns: readonly Column[],
+  row: (entry: Entry) => Readonly<Record<Column, unknown>>,
+): AsyncIterable<string> {
+  yield `${columns.join(',')}\n`;
+  for await (const entry of entries) {
+    const cells = row(entry);
+    yield `${columns.map(column => cell(cells[column])).join(',')}\n`;
+  }
+}
+
+/** A table has no members within members. */
+function flat({ actor, subject, details, ...entry }: AuditLog) {
+  return {
+    ...entry,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    subject_type: subject?.type ?? null,
+    subject_id: subject?.id ?? null,
+    subject_name: subject?.name ?? null,
+    details: JSON.stringify(details),
+  };
+}
+
+/** Quoted always; and a leading =, +, - or @ is kept from being run by a spreadsheet. */
+function cell(value: unknown): string {
+  const text = value === null ? '' : String(value);
+  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return `"${harmless.replaceAll('"', '""')}"`;
+}

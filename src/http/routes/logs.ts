@@ -1,0 +1,122 @@
+/** The logs and what can be seen of them at a glance. */
+import { z } from 'zod';
+import { listOf } from '../../contract/common.ts';
+import * as logs from '../../contract/logs.ts';
+import * as overview from '../../contract/overview.ts';
+import type { Domain } from '../../domain/domain.ts';
+import { exportAuditLog, exportRequestLog } from './log-export.ts';
+import { type Permissions, type Route, route } from './route.ts';
+
+export function logRoutes({ logs: service, verifyLogs }: Domain): Route<Permissions>[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/request-logs',
+      operationId: 'listRequestLogs',
+      tag: 'request-logs',
+      summary: 'List vault requests, newest first',
+      needs: { all: ['logs:read'] },
+      query: logs.requestLogQuery,
+      answer: listOf(logs.requestLog),
+      handle: ({ caller, query }) => service.requests(caller, query),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/request-logs/export',
+      operationId: 'exportRequestLogs',
+      tag: 'request-logs',
+      summary: 'Export vault requests as a stream of JSON Lines or CSV',
+      needs: { all: ['logs:read'] },
+      query: logs.requestLogExport,
+      answer: z.string().meta({ example: '{"id":"0199a3c4-7f00-7abc-8def-0123456789ab","success":true}\n' }),
+      answerTypes: ['application/jsonl', 'text/csv'],
+      handle: async ({ caller, query, reply }) => {
+        const { format, ...filter } = query;
+        return exportRequestLog(reply, format, await service.exportRequests(caller, filter));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/request-logs/{id}',
+      operationId: 'getRequestLog',
+      tag: 'request-logs',
+      summary: 'Get one entry of the request log',
+      needs: { all: ['logs:read'] },
+      answer: logs.requestLog,
+      handle: ({ caller, id }) => service.request(caller, id),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/audit-logs',
+      operationId: 'listAuditLogs',
+      tag: 'audit-logs',
+      summary: 'List changes, reveals and refusals, newest first',
+      needs: { all: ['logs:read'] },
+      query: logs.auditLogQuery,
+      answer: listOf(logs.auditLog),
+      handle: ({ caller, query }) => service.audits(caller, query),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/audit-logs/export',
+      operationId: 'exportAuditLogs',
+      tag: 'audit-logs',
+      summary: 'Export changes, reveals and refusals as a stream of JSON Lines or CSV',
+      needs: { all: ['logs:read'] },
+      query: logs.auditLogExport,
+      answer: z
+        .string()
+        .meta({ example: '{"id":"0199a3c4-7f00-7abc-8def-0123456789ab","action":"secret.updated"}\n' }),
+      answerTypes: ['application/jsonl', 'text/csv'],
+      handle: async ({ caller, query, reply }) => {
+        const { format, ...filter } = query;
+        return exportAuditLog(reply, format, await service.exportAudits(caller, filter));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/audit-logs/verification',
+      operationId: 'verifyLogs',
+      tag: 'audit-logs',
+      summary: 'Verify that no log entry was edited, removed or cut off',
+      needs: { all: ['logs:read'] },
+      answer: logs.logVerification,
+      handle: ({ caller }) => verifyLogs(caller),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/audit-logs/{id}',
+      operationId: 'getAuditLog',
+      tag: 'audit-logs',
+      summary: 'Get one entry of the audit log',
+      needs: { all: ['logs:read'] },
+      answer: logs.auditLog,
+      handle: ({ caller, id }) => service.audit(caller, id),
+    }),
+  ];
+}
+
+export function overviewRoutes({ overviews }: Domain): Route<Permissions>[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/overview',
+      operationId: 'getOverview',
+      tag: 'overview',
+      summary: 'Get an overview of reads, expiring resources and unused keys',
+      needs: { all: ['organization:read'] },
+      answer: overview.overview,
+      handle: ({ caller }) => overviews.overview(caller),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/about',
+      operationId: 'getAbout',
+      tag: 'overview',
+      summary: 'Get the version, database engine, root key provider and log public key',
+      needs: { all: ['organization:read'] },
+      answer: overview.about,
+      handle: ({ caller }) => overviews.about(caller),
+    }),
+  ];
+}

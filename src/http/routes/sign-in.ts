@@ -1,0 +1,162 @@
+/** Signing in and out, set-up and invitations. A session's token goes out in one cookie, and nowhere else. */
+import type { FastifyReply } from 'fastify';
+import * as auth from '../../contract/auth.ts';
+import { longestSession, type SignedInAs } from '../../domain/accounts/dashboard-sessions.ts';
+import { clearedSession, clearIfOver, sessionCookie, setCookie, takesPasskeys } from '../browser.ts';
+import type { AppParts } from '../parts.ts';
+import { type AuthNeed, type ByVisitor, type Route, route } from './route.ts';
+
+async function stateOf(
+  { domain, singleSignOn, version }: AppParts,
+  { site }: ByVisitor,
+  as: SignedInAs | null,
+): Promise<auth.AuthState> {
+  const { accounts } = domain;
+  return {
+    setup_required: await accounts.joining.setupRequired(),
+    signed_in: as && (await accounts.describe(as)),
+    methods: {
+      password: true,
+      passkey: takesPasskeys(site),
+      oidc: singleSignOn && { name: singleSignOn.name },
+    },
+    version,
+    base_url: site.origin,
+  };
+}
+
+type Visit = ByVisitor & { readonly reply: FastifyReply };
+
+async function welcome(parts: AppParts, visit: Visit, token: string): Promise<auth.AuthState> {
+  visit.reply.header('set-cookie', setCookie(sessionCookie, token, longestSession, 'Strict'));
+  return stateOf(parts, visit, await parts.domain.accounts.sessions.find(token, visit.origin));
+}
+
+export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
+  const { signIn, sessions } = parts.domain.accounts;
+  return [
+    route({
+      method: 'GET',
+      path: '/auth/state',
+      operationId: 'getAuthState',
+      tag: 'auth',
+      summary: 'Who is signed in, and how to sign in here',
+      needs: 'nothing',
+      answer: auth.authState,
+      handle: async call => {
+        const as = await clearIfOver(call.reply, sessions.recognise(call.token, call.origin));
+        if (as === null && call.token !== null) call.reply.header('set-cookie', clearedSession);
+        return stateOf(parts, call, as);
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/password',
+      operationId: 'signInWithPassword',
+      tag: 'auth',
+      summary: 'Sign in with an email address and a password, and a code where there is a second factor',
+      needs: 'proof',
+      body: auth.passwordBody,
+      answer: auth.authState,
+      handle: async call => welcome(parts, call, await signIn.byPassword(call.body, call.origin)),
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/passkey/options',
+      operationId: 'getSignInPasskeyOptions',
+      tag: 'auth',
+      summary: 'What a browser needs in order to sign in with a passkey',
+      needs: 'proof',
+      answer: auth.passkeyOptions,
+      handle: ({ site }) => signIn.requestOptions(site),
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/passkey',
+      operationId: 'signInWithPasskey',
+      tag: 'auth',
+      summary: 'Sign in with a passkey',
+      needs: 'proof',
+      body: auth.passkeyBody,
+      answer: auth.authState,
+      handle: async call =>
+        welcome(parts, call, await signIn.byPasskey(call.site, call.body.credential, call.origin)),
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/sign-out',
+      operationId: 'signOut',
+      tag: 'auth',
+      summary: 'Sign out',
+      needs: 'nothing',
+      answer: auth.done,
+      handle: async ({ token, origin, reply }) => {
+        const as = await clearIfOver(reply, sessions.recognise(token, origin));
+        if (as !== null) await sessions.end(as, as.session.id);
+        reply.header('set-cookie', clearedSession);
+        return {};
+      },
+    }),
+  ];
+}
+
+export function joinRoutes(parts: AppParts): Route<AuthNeed>[] {
+  const { joining } = parts.domain.accounts;
+  return [
+    route({
+      method: 'POST',
+      path: '/auth/setup',
+      operationId: 'setUp',
+      tag: 'auth',
+      summary: 'Create the first organization and its owner, with the set-up link',
+      needs: 'proof',
+      body: auth.setupBody,
+      answer: auth.authState,
+      handle: async call => welcome(parts, call, await joining.setUp(call.site, call.body, call.origin)),
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/setup/options',
+      operationId: 'getSetUpPasskeyOptions',
+      tag: 'auth',
+      summary: 'What a browser needs in order to create the first owner’s passkey',
+      needs: 'proof',
+      body: auth.setupOptionsBody,
+      answer: auth.passkeyOptions,
+      handle: ({ site, body, origin }) => joining.setupOptions(site, body.token, body.email, origin),
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/invitation',
+      operationId: 'getInvitation',
+      tag: 'auth',
+      summary: 'Get what an invitation is for',
+      needs: 'proof',
+      body: auth.invitationBody,
+      answer: auth.invitation,
+      handle: ({ body, origin }) => joining.invitation(body.token, origin),
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/invitation/options',
+      operationId: 'getInvitationPasskeyOptions',
+      tag: 'auth',
+      summary: 'What a browser needs in order to create a new member’s passkey',
+      needs: 'proof',
+      body: auth.invitationBody,
+      answer: auth.passkeyOptions,
+      handle: ({ site, body, origin }) => joining.invitationOptions(site, body.token, origin),
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/invitation/accept',
+      operationId: 'acceptInvitation',
+      tag: 'auth',
+      summary: 'Accept an invitation, with a password or a passkey',
+      needs: 'proof',
+      body: auth.acceptBody,
+      answer: auth.authState,
+      handle: async call => welcome(parts, call, await joining.accept(call.site, call.body, call.origin)),
+    }),
+  ];
+}

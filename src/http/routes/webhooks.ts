@@ -1,0 +1,74 @@
+/** The routes of webhooks and their deliveries. */
+import { listOf } from '../../contract/common.ts';
+import * as webhook from '../../contract/webhooks.ts';
+import type { Domain } from '../../domain/domain.ts';
+import { collectionRoutes } from './collection.ts';
+import { type Permissions, type Route, route } from './route.ts';
+
+export function webhookRoutes({ webhooks, webhookDeliveries }: Domain): Route<Permissions>[] {
+  return [
+    ...collectionRoutes({
+      name: 'webhooks',
+      one: 'a webhook',
+      schemas: {
+        item: webhook.webhook,
+        created: webhook.webhookWithSecret,
+        query: webhook.webhookQuery,
+        create: webhook.webhookCreate,
+        update: webhook.webhookUpdate,
+      },
+      service: webhooks,
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/{id}/test',
+      operationId: 'testWebhook',
+      tag: 'webhooks',
+      summary: 'Send a test event to a webhook',
+      needs: { all: ['webhooks:write'] },
+      answer: webhook.delivery,
+      handle: ({ caller, id }) => webhookDeliveries.test(caller, id),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhooks/{id}/rotate-secret',
+      operationId: 'rotateWebhookSecret',
+      tag: 'webhooks',
+      summary: 'Create a new signing secret for a webhook; the old one also signs for a day',
+      needs: { all: ['webhooks:write'] },
+      answer: webhook.webhookWithSecret,
+      handle: ({ caller, id }) => webhooks.rotateSecret(caller, id),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/webhook-deliveries',
+      operationId: 'listWebhookDeliveries',
+      tag: 'webhook-deliveries',
+      summary: 'List webhook deliveries, newest first',
+      needs: { all: ['webhooks:read'] },
+      query: webhook.deliveryQuery,
+      answer: listOf(webhook.delivery),
+      handle: ({ caller, query }) => webhookDeliveries.list(caller, query),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/webhook-deliveries/{id}',
+      operationId: 'getWebhookDelivery',
+      tag: 'webhook-deliveries',
+      summary: 'Get one delivery with its attempts',
+      needs: { all: ['webhooks:read'] },
+      answer: webhook.delivery,
+      handle: ({ caller, id }) => webhookDeliveries.get(caller, id),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/webhook-deliveries/{id}/redeliver',
+      operationId: 'redeliverEvent',
+      tag: 'webhook-deliveries',
+      summary: 'Redeliver an event under the same id',
+      needs: { all: ['webhooks:write'] },
+      answer: webhook.delivery,
+      handle: ({ caller, id }) => webhookDeliveries.redeliver(caller, id),
+    }),
+  ];
+}

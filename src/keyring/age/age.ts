@@ -1,0 +1,170 @@
+/**
+ * Files in the age format (age-encryption.org/v1), written and read as streams: memory stays the same however long they
+ * are. Each chunk is authenticated with its place and with whether it is the last, so a changed bit, a missing end, and
+ * anything after the end are found; no byte is given out before its chunk was.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { AgeError, damaged, readHeader, writeHeader } from './header.ts';
+import { fileKeySize, type Identity, type Recipient } from './keys.ts';
+
+const cipher = 'chacha20-poly1305';
+const nonceSize = 16;
+const tagSize = 16;
+export const chunkSize = 64 * 1024;
+const longestHeader = 64 * 1024;
+
+export interface SealedFile {
+  readonly bytes: AsyncIterable<Buffer>;
+  /** Opens what was just written, without the private key of anyone. */
+  readonly identity: Identity;
+}
+
+export async function sealed(
+  recipients: readonly Recipient[],
+  plain: AsyncIterable<Uint8Array>,
+): Promise<SealedFile> {
+  const fileKey = randomBytes(fileKeySize);
+  const stanzas = await Promise.all(recipients.map(wrap => wrap(fileKey)));
+  const nonce = randomBytes(nonceSize);
+  const head = Buffer.concat([writeHeader(stanzas, fileKey), nonce]);
+  async function* bytes(): AsyncIterable<Buffer> {
+    yield head;
+    yield* sealedChunks(payloadKey(fileKey, nonce), plain);
+  }
+  return { bytes: bytes(), identity: async () => fileKey };
+}
+
+async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): AsyncIterable<Buffer> {
+  const chunk = Buffer.alloc(chunkSize);
+  let [filled, number] = [0, 0];
+  for await (const piece of plain) {
+    for (let at = 0; at < piece.length; ) {
+      // A full chunk waits for what comes after it: only then is it known whether it is the last.
+      if (filled === chunkSize) {
+        yield seal(key, number++, false, chunk);
+        filled = 0;
+      }
+      const part = piece.subarray(at, at + chunkSize - filled);
+      chunk.set(part, filled);
+      filled += part.length;
+      at += part.length;
+    }
+  }
+  yield seal(key, number, true, chunk.subarray(0, filled));
+}
+
+/** Throws `AgeError` at the first byte that is not what was written. */
+export async function* opened(source: AsyncIterable<Uint8Array>, identity: Identity): AsyncIterable<Buffer> {
+  const bytes = new ByteReader(source);
+  try {
+    const header = await readHeader(() => bytes.line(longestHeader));
+    const fileKey = await identity(header.stanzas);
+    if (fileKey === null) throw new AgeError('locked', 'it was not encrypted for the key that was given');
+    if (!header.isWrittenWith(fileKey)) throw damaged('its header is damaged');
+    const nonce = await bytes.take(nonceSize);
+    if (nonce.length < nonceSize) throw cutOff();
+    yield* openedChunks(payloadKey(fileKey, nonce), bytes);
+  } finally {
+    await bytes.close();
+  }
+}
+
+async function* openedChunks(key: Buffer, bytes: ByteReader): AsyncIterable<Buffer> {
+  for (let number = 0; ; number++) {
+    const chunk = await bytes.take(chunkSize + tagSize);
+    if (chunk.length < tagSize) throw cutOff();
+    const isLast = await bytes.isAtEnd();
+    const plain = open(key, number, isLast, chunk);
+    // There is one way to write each file: an empty chunk is the only one of its file.
+    if (plain === null || (plain.length === 0 && number > 0)) throw isLast ? cutOff() : changed(number);
+    yield plain;
+    if (isLast) return;
+  }
+}
+
+const cutOff = () => damaged('its end is missing or damaged');
+const changed = (number: number) => damaged(`it was changed or damaged, ${number * chunkSize} bytes in`);
+
+function payloadKey(fileKey: Buffer, nonce: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', fileKey, nonce, 'payload', 32));
+}
+
+function nonceOf(number: number, isLast: boolean): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeUIntBE(number, 5, 6);
+  nonce[11] = isLast ? 1 : 0;
+  return nonce;
+}
+
+function seal(key: Buffer, number: number, isLast: boolean, plain: Buffer): Buffer {
+  const sealing = createCipheriv(cipher, key, nonceOf(number, isLast), { authTagLength: tagSize });
+  return Buffer.concat([sealing.update(plain), sealing.final(), sealing.getAuthTag()]);
+}
+
+function open(key: Buffer, number: number, isLast: boolean, chunk: Buffer): Buffer | null {
+  const opening = createDecipheriv(cipher, key, nonceOf(number, isLast), { authTagLength: tagSize });
+  opening.setAuthTag(chunk.subarray(chunk.length - tagSize));
+  try {
+    return Buffer.concat([opening.update(chunk.subarray(0, chunk.length - tagSize)), opening.final()]);
+  } catch {
+    return null;
+  }
+}
+
+/** Bytes in the portions that are asked for, from the portions that come. */
+class ByteReader {
+  readonly #source: AsyncIterator<Uint8Array>;
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]();
+  }
+
+  /** Fewer only at the end. */
+  async take(count: number): Promise<Buffer> {
+    await this.#fill(count);
+    const taken = this.#held.subarray(0, count);
+    this.#held = this.#held.subarray(taken.length);
+    return taken;
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    await this.#fill(1);
+    return this.#held.length === 0;
+  }
+
+  /** Up to the next end of line, which is taken and left out. */
+  async line(longest: number): Promise<string> {
+    let end = this.#held.indexOf(10);
+    while (end < 0) {
+      const before = this.#held.length;
+      if (before > longest || !(await this.#more())) throw damaged('its header is damaged');
+      end = this.#held.indexOf(10, before);
+    }
+    const line = this.#held.toString('latin1', 0, end);
+    this.#held = this.#held.subarray(end + 1);
+    return line;
+  }
+
+  async close(): Promise<void> {
+    await this.#source.return?.();
+  }
+
+  async #fill(count: number): Promise<void> {
+    const parts = [this.#held];
+    let length = this.#held.length;
+    while (length < count) {
+      const { done, value } = await this.#source.next();
+      if (done) break;
+      parts.push(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+      length += value.byteLength;
+    }
+    if (parts.length > 1) this.#held = Buffer.concat(parts);
+  }
+
+  async #more(): Promise<boolean> {
+    const before = this.#held.length;
+    await this.#fill(before + 1);
+    return this.#held.length > before;
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Who an age file is written for, and who opens it: an X25519 key pair, or a passphrase under scrypt. What is read back
+ * is bounded, so that a file can't exhaust the machine.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  scrypt,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import { bech32, fromBech32 } from './bech32.ts';
+import { base64, damaged, fromBase64, type Stanza } from './header.ts';
+
+/** Wraps the file key for someone. */
+export type Recipient = (fileKey: Buffer) => Promise<Stanza>;
+/** Opens the file key; null where none of the stanzas is for it. */
+export type Identity = (stanzas: readonly Stanza[]) => Promise<Buffer | null>;
+
+export const fileKeySize = 16;
+const cipher = 'chacha20-poly1305';
+const tagSize = 16;
+const noNonce = Buffer.alloc(12);
+const x25519 = { type: 'X25519', info: 'age-encryption.org/v1/X25519', size: 32 } as const;
+const publicPrefix = Buffer.from('302a300506032b656e032100', 'hex');
+const privatePrefix = Buffer.from('302e020100300506032b656e04220420', 'hex');
+const recipientPrefix = 'age';
+const identityPrefix = 'AGE-SECRET-KEY-';
+
+/** The two texts of a new key pair. */
+export function newKeyPair(): { readonly recipient: string; readonly identity: string } {
+  const { privateKey } = generateKeyPairSync('x25519');
+  const secret = privateKey.export({ type: 'pkcs8', format: 'der' }).subarray(privatePrefix.length);
+  return {
+    recipient: recipientOf(privateKey),
+    identity: bech32(identityPrefix.toLowerCase(), secret).toUpperCase(),
+  };
+}
+
+function recipientOf(privateKey: KeyObject): string {
+  return bech32(recipientPrefix, rawPublic(createPublicKey(privateKey)));
+}
+
+/** Null where the text is no public key of age's. */
+export function recipientFrom(text: string): Recipient | null {
+  const raw = fromBech32(recipientPrefix, text);
+  if (raw?.length !== x25519.size || text !== text.toLowerCase()) return null;
+  return async fileKey => {
+    const own = generateKeyPairSync('x25519');
+    const share = rawPublic(own.publicKey);
+    const key = sharedKey(own.privateKey, raw, share, raw);
+    return { type: x25519.type, args: [base64(share)], body: wrapped(key, fileKey) };
+  };
+}
+
+/** Null where the text is no private key of age's. */
+export function identityFrom(text: string): Identity | null {
+  const raw = text === text.toUpperCase() ? fromBech32(identityPrefix, text) : null;
+  if (raw?.length !== x25519.size) return null;
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([privatePrefix, raw]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  const own = rawPublic(createPublicKey(privateKey));
+  return async stanzas => {
+    for (const { type, args, body } of stanzas) {
+      if (type !== x25519.type) continue;
+      const share = fromBase64(args[0] ?? '');
+      if (args.length !== 1 || share.length !== x25519.size || body.length !== fileKeySize + tagSize)
+        throw damaged('its header is damaged');
+      const found = unwrapped(sharedKey(privateKey, share, share, own), body);
+      if (found !== null) return found;
+    }
+    return null;
+  };
+}
+
+function rawPublic(key: KeyObject): Buffer {
+  return key.export({ type: 'spki', format: 'der' }).subarray(publicPrefix.length);
+}
+
+function sharedKey(privateKey: KeyObject, other: Buffer, share: Buffer, recipient: Buffer): Buffer {
+  const publicKey = createPublicKey({
+    key: Buffer.concat([publicPrefix, other]),
+    format: 'der',
+    type: 'spki',
+  });
+  const salt = Buffer.concat([share, recipient]);
+  return Buffer.from(hkdfSync('sha256', agreed(privateKey, publicKey), salt, x25519.info, 32));
+}
+
+/** A share of low order agrees on nothing, and is refused by the runtime. */
+function agreed(privateKey: KeyObject, publicKey: KeyObject): Buffer {
+  try {
+    return diffieHellman({ privateKey, publicKey });
+  } catch {
+    throw damaged('its header is damaged');
+  }
+}
+
+const scryptStanza = { type: 'scrypt', label: 'age-encryption.org/v1/scrypt', saltSize: 16 } as const;
+/** As a power of two: 256 MiB and about a second. */
+const defaultWork = 18;
+const mostWork = 20;
+const derive = promisify<Buffer | string, Buffer, number, object, Buffer>(scrypt);
+
+export function passphraseRecipient(passphrase: string, work = defaultWork): Recipient {
+  return async fileKey => {
+    const salt = randomBytes(scryptStanza.saltSize);
+    const body = wrapped(await passphraseKey(passphrase, salt, work), fileKey);
+    return { type: scryptStanza.type, args: [base64(salt), String(work)], body };
+  };
+}
+
+export function passphraseIdentity(passphrase: string): Identity {
+  return async stanzas => {
+    const [first] = stanzas.filter(({ type }) => type === scryptStanza.type);
+    if (first === undefined) return null;
+    const [salt = '', work = ''] = first.args;
+    const isSound =
+      stanzas.length === 1 &&
+      first.args.length === 2 &&
+      fromBase64(salt).length === scryptStanza.saltSize &&
+      /^[1-9][0-9]?$/.test(work) &&
+      Number(work) <= mostWork &&
+      first.body.length === fileKeySize + tagSize;
+    if (!isSound) throw damaged('its header is damaged, or asks for more work than is done for a passphrase');
+    return unwrapped(await passphraseKey(passphrase, fromBase64(salt), Number(work)), first.body);
+  };
+}
+
+function passphraseKey(passphrase: string, salt: Buffer, work: number): Promise<Buffer> {
+  const [N, r] = [2 ** work, 8];
+  const labelled = Buffer.concat([Buffer.from(scryptStanza.label), salt]);
+  return derive(passphrase.normalize('NFKC'), labelled, 32, {
+    N,
+    r,
+    p: 1,
+    maxmem: 128 * N * r + 1024 * 1024,
+  });
+}
+
+/** The key is used for this alone, so the nonce need not differ. */
+function wrapped(key: Buffer, fileKey: Buffer): Buffer {
+  const sealing = createCipheriv(cipher, key, noNonce, { authTagLength: tagSize });
+  return Buffer.concat([sealing.update(fileKey), sealing.final(), sealing.getAuthTag()]);
+}
+
+function unwrapped(key: Buffer, body: Buffer): Buffer | null {
+  const opening = createDecipheriv(cipher, key, noNonce, { authTagLength: tagSize });
+  opening.setAuthTag(body.subarray(fileKeySize));
+  try {
+    return Buffer.concat([opening.update(body.subarray(0, fileKeySize)), opening.final()]);
+  } catch {
+    return null;
+  }
+}

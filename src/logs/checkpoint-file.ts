@@ -1,0 +1,78 @@
+/**
+ * The checkpoint that is kept outside the database, as evidence of its content. It is never replaced by an older one,
+ * and the service starts only on a database that agrees with it: otherwise a rolled-back or shortened database would
+ * be trusted, and the evidence would be lost.
+ */
+import { createPublicKey } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, parse } from 'node:path';
+import { renameDurably, writeDurably } from '../durable-file.ts';
+import type { Snapshot } from '../store/store.ts';
+import {
+  type Checkpoint,
+  exportLine,
+  isSignedBy,
+  parseCheckpoint,
+  type SignedCheckpoint,
+} from './checkpoints.ts';
+
+/** Null where there is no such file. Throws where it holds no checkpoint. */
+export async function readCheckpointFile(file: string): Promise<SignedCheckpoint | null> {
+  const text = await readFile(file, 'utf8').catch(error => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  });
+  return text === null ? null : parseCheckpoint(text);
+}
+
+/** Not where the file has a newer one of ours: another replica may keep its own in the same place. */
+export async function writeCheckpointFile(
+  file: string,
+  publicKey: string,
+  signed: SignedCheckpoint,
+): Promise<void> {
+  const there = await readCheckpointFile(file).catch(() => null);
+  const isNewer = there !== null && numberOf(there) > numberOf(signed);
+  if (isNewer && isSignedBy(createPublicKey(publicKey), there)) return;
+  await writeDurably(file, exportLine(signed));
+}
+
+/** Under a name that says which it was. */
+export async function putAside(file: string, number: number): Promise<string> {
+  const { dir, name, ext } = parse(file);
+  const named = (suffix: string) => join(dir, `${name}-${number}${suffix}${ext}`);
+  let aside = named('');
+  for (let copy = 2; existsSync(aside); copy++) aside = named(`-${copy}`);
+  await renameDurably(file, aside);
+  return aside;
+}
+
+export function numberOf({ body }: SignedCheckpoint): number {
+  return (JSON.parse(body) as Checkpoint).number;
+}
+
+type StoredLogs = Pick<Snapshot['logs'], 'lastCheckpoint' | 'checkpoints' | 'heads'>;
+
+/**
+ * Why a database can't be the one that was there when the checkpoint was signed; null where it can. The links themselves
+ * are for the verifier.
+ */
+export async function disagreement(kept: SignedCheckpoint, logs: StoredLogs | null): Promise<string | null> {
+  const { number, heads } = JSON.parse(kept.body) as Checkpoint;
+  const last = (await logs?.lastCheckpoint())?.number ?? 0;
+  if (logs === null || last < number)
+    return `it ends at checkpoint ${last}, but checkpoint ${number} was kept`;
+  const [oldest] = await logs.checkpoints(0, 1);
+  const [stored] = await logs.checkpoints(number - 1, 1);
+  const isDropped = number < oldest!.number;
+  if (!isDropped && (stored?.number !== number || stored.body !== kept.body))
+    return `its checkpoint ${number} is not the one that was kept`;
+  const reached = new Map((await logs.heads()).map(head => [`${head.stream} ${head.writer}`, head]));
+  for (const { stream, writer, seq, hash } of heads) {
+    const head = reached.get(`${stream} ${writer}`);
+    if (head === undefined || head.seq < seq || (head.seq === seq && head.hash !== hash))
+      return `its ${stream} log does not match what checkpoint ${number} signed`;
+  }
+  return null;
+}

@@ -1,0 +1,40 @@
+/**
+ * The worker pool: where keys are made, and what others made is unlocked and checked. An RSA key takes seconds, a
+ * passphrase as long as its file demands. It has threads of its own, so that neither a thread that serves nor the
+ * pool on which passwords are derived is ever busy with it. They leave a core for those who serve.
+ */
+import { spareCores, type ThreadPoolLimits, threadPool } from './thread-pool.ts';
+import type { Jobs } from './worker-thread.ts';
+
+export type WorkerPool = Jobs & {
+  /** What is still being done ends without a result. */
+  close(): Promise<void>;
+};
+
+const threadFile = import.meta.url.endsWith('.ts') ? './worker-thread.ts' : './worker-thread.js';
+const longestLine = 32;
+
+export function workerPoolWith({
+  atOnce = spareCores(),
+  waiting = longestLine,
+  onWaiting,
+}: Partial<ThreadPoolLimits> = {}): WorkerPool {
+  const { take, close } = threadPool(new URL(threadFile, import.meta.url), {
+    atOnce,
+    waiting,
+    onWaiting,
+  });
+  const job =
+    <Name extends keyof Jobs>(name: Name) =>
+    (...input: Parameters<Jobs[Name]>) =>
+      take(name, input) as ReturnType<Jobs[Name]>;
+  return {
+    generateKey: job('generateKey'),
+    importKey: job('importKey'),
+    importCertificatePem: job('importCertificatePem'),
+    importPkcs12: job('importPkcs12'),
+    selfSign: job('selfSign'),
+    signingRequest: job('signingRequest'),
+    close,
+  };
+}

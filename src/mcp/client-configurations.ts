@@ -1,0 +1,138 @@
+/**
+ * How clients are told of the service. Where a client can read the key from the environment or ask for it, the
+ * configuration says so, and holds none itself. Tool names are asked for with underscores: some clients switch
+ * a whole server off for a dotted one.
+ */
+export interface ClientConfiguration {
+  /** Where it belongs. */
+  readonly where: string;
+  readonly text: string;
+}
+
+const variable = 'STRONGROOM_ACCESS_KEY';
+const input = 'strongroom-access-key';
+
+export type ClientName = keyof typeof configurations;
+
+const configurations = {
+  'claude-code': (url: string): ClientConfiguration => ({
+    where: `.mcp.json in the project; the key comes from ${variable} in the environment`,
+    text: pretty({
+      mcpServers: {
+        strongroom: { type: 'http', url: endpoint(url), headers: bearer(`\${${variable}}`) },
+      },
+    }),
+  }),
+  'claude-desktop': (url: string): ClientConfiguration => ({
+    where: 'claude_desktop_config.json (Settings, Developer, Edit Config); put your key in',
+    text: pretty({ mcpServers: { strongroom: program(url) } }),
+  }),
+  codex: (url: string): ClientConfiguration => ({
+    where: `~/.codex/config.toml; the key comes from ${variable} in the environment`,
+    // A JSON string is a basic string of TOML too.
+    text: [
+      '[mcp_servers.strongroom]',
+      `url = ${JSON.stringify(endpoint(url))}`,
+      `bearer_token_env_var = ${JSON.stringify(variable)}`,
+    ].join('\n'),
+  }),
+  copilot: (url: string): ClientConfiguration => ({
+    where: `~/.copilot/mcp-config.json, or .mcp.json in the project; the key comes from ${variable} in the environment`,
+    text: pretty({
+      mcpServers: {
+        strongroom: {
+          type: 'http',
+          url: endpoint(url),
+          headers: bearer(`\${${variable}}`),
+          tools: ['*'],
+        },
+      },
+    }),
+  }),
+  cursor: (url: string): ClientConfiguration => ({
+    where: `~/.cursor/mcp.json, or .cursor/mcp.json in the project; the key comes from ${variable} in the environment`,
+    text: pretty({
+      mcpServers: { strongroom: { url: endpoint(url), headers: bearer(`\${env:${variable}}`) } },
+    }),
+  }),
+  // A program that it starts would not get a variable with KEY in its name.
+  gemini: (url: string): ClientConfiguration => ({
+    where: `~/.gemini/settings.json, or .gemini/settings.json in the project; the key comes from ${variable} in the environment`,
+    text: pretty({
+      mcpServers: { strongroom: { httpUrl: endpoint(url), headers: bearer(`\${${variable}}`) } },
+    }),
+  }),
+  // In the form of its first version, which the second reads too.
+  opencode: (url: string): ClientConfiguration => ({
+    where: `opencode.json in the project, or ~/.config/opencode/opencode.json; the key comes from ${variable} in the environment`,
+    text: pretty({
+      $schema: 'https://opencode.ai/config.json',
+      mcp: {
+        strongroom: {
+          type: 'remote',
+          url: endpoint(url),
+          enabled: true,
+          oauth: false,
+          headers: bearer(`{env:${variable}}`),
+        },
+      },
+    }),
+  }),
+  vscode: (url: string): ClientConfiguration => ({
+    where: '.vscode/mcp.json in the project; the editor asks for the key and keeps it',
+    text: pretty({
+      inputs: [
+        {
+          type: 'promptString',
+          id: input,
+          description: 'Strongroom vault access key',
+          password: true,
+        },
+      ],
+      servers: {
+        strongroom: {
+          type: 'http',
+          url: endpoint(url),
+          headers: bearer(`\${input:${input}}`),
+        },
+      },
+    }),
+  }),
+  // It replaces no variables in the headers of an address.
+  zed: (url: string): ClientConfiguration => ({
+    where: 'settings.json (zed: open settings file); put your key in',
+    text: pretty({ context_servers: { strongroom: program(url) } }),
+  }),
+  inspector: (url: string): ClientConfiguration => ({
+    where: `a shell, with the key in ${variable}`,
+    text: `npx @modelcontextprotocol/inspector --cli ${url}/mcp --transport http --header "Authorization: Bearer $${variable}" --method tools/list`,
+  }),
+};
+
+export const clientNames = Object.keys(configurations) as readonly ClientName[];
+
+/** `url` is the address of the service, with no path. */
+export function configurationFor(client: ClientName, url: string): ClientConfiguration {
+  return configurations[client](url);
+}
+
+function endpoint(url: string): string {
+  return `${url}/mcp?names=underscore`;
+}
+
+/** For clients that start a program. */
+function program(url: string) {
+  return {
+    command: 'strongroom',
+    args: ['mcp', '--names', 'underscore'],
+    env: { STRONGROOM_URL: url, [variable]: 'sr_vault_…' },
+  };
+}
+
+function bearer(key: string) {
+  return { Authorization: `Bearer ${key}` };
+}
+
+function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,30 @@
+/** What the tool endpoint is handed by the HTTP surface that it is mounted on. */
+import type { IncomingMessage } from 'node:http';
+import type { Origin } from '../access/caller.ts';
+import type { Failure } from '../contract/errors.ts';
+import type { ReadingDomain } from '../domain/reading.ts';
+import type { AddressSettings } from './addresses.ts';
+
+export interface StrangersBound {
+  /** Allows a body of at most `largest` bytes to be read, or refuses it unread. */
+  admit(request: IncomingMessage, address: string, largest: number): void;
+  /** The body was malformed; counted if it was let in by `admit`. */
+  garbled(request: IncomingMessage): void;
+}
+
+export interface HttpSurface {
+  readonly domain: ReadingDomain;
+  readonly version: string;
+  /** Under which addresses this service is known. */
+  readonly addresses: AddressSettings;
+  readonly originOf: (request: IncomingMessage, requestId: string) => Origin;
+  /** The token of the `Authorization` header, or null. */
+  readonly tokenOf: (request: IncomingMessage) => string | null;
+  /** Limits for clients without a valid credential. */
+  readonly strangers: StrangersBound;
+  /** What an error of the framework means. */
+  readonly failureOf: (error: unknown) => Failure;
+  readonly headersOf: (failure: Failure) => Record<string, string>;
+  /** For the operator's eyes: what went wrong inside. */
+  readonly onError: (error: unknown, requestId: string) => void;
+}

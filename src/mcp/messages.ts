@@ -1,0 +1,104 @@
+/**
+ * Tells the three forms of a request apart. The specification's bare form has neither `jsonrpc` nor `id`; the
+ * revisions of 2025 speak JSON-RPC in a session; that of 2026-07-28 brings an envelope in each request. What
+ * is none of them is refused here, with the code of JSON-RPC.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { JSONRPCRequest } from '@modelcontextprotocol/server';
+import {
+  capabilitiesKey,
+  clientKey,
+  invalidRequest,
+  modernRevision,
+  versionKey,
+} from './protocol-constants.ts';
+
+export type Message = Readonly<Record<string, unknown>> & {
+  readonly params?: Record<string, unknown> | undefined;
+};
+
+export type ClassifiedMessage =
+  | { readonly form: 'bare'; readonly message: Message & { readonly method: string } }
+  | { readonly form: 'session'; readonly message: JSONRPCRequest }
+  | { readonly form: 'stateless'; readonly message: Message }
+  /** A notification or an answer: nothing is sent back but that it came. */
+  | { readonly form: 'silent'; readonly message: Message };
+
+/** An error of the protocol, with the status that goes with it over HTTP. */
+export class RpcError extends Error {
+  readonly status: number;
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export function classify(body: unknown, headers: IncomingHttpHeaders): ClassifiedMessage {
+  if (!isRecord(body)) throw malformed('the body must be an object');
+  const message = body as Message;
+  if (message.params !== undefined && !isRecord(message.params)) throw malformed('params must be an object');
+  if (!('jsonrpc' in message) && !('id' in message)) return bare(message);
+  if (message.jsonrpc !== '2.0') throw malformed('jsonrpc must be "2.0"');
+  if (claimsEnvelope(message, headers)) return { form: 'stateless', message };
+  if (typeof message.method !== 'string') return silent(message);
+  if (!('id' in message)) return { form: 'silent', message };
+  if (!isId(message.id)) throw malformed('id must be a string or a whole number');
+  return { form: 'session', message: message as unknown as JSONRPCRequest };
+}
+
+function bare(message: Message): ClassifiedMessage {
+  if (typeof message.method !== 'string') throw malformed('method must be a string');
+  if (message.method.startsWith('notifications/')) return { form: 'silent', message };
+  return { form: 'bare', message: message as Message & { method: string } };
+}
+
+function silent(message: Message): ClassifiedMessage {
+  if (!('result' in message) && !('error' in message)) throw malformed('method must be a string');
+  return { form: 'silent', message };
+}
+
+/** A claim in the body or the header is for the SDK to judge, right or wrong. */
+function claimsEnvelope({ params }: Message, headers: IncomingHttpHeaders): boolean {
+  const meta = params?._meta;
+  if (isRecord(meta) && versionKey in meta) return true;
+  const header = headers['mcp-protocol-version'];
+  return typeof header === 'string' && header >= modernRevision && /^\d{4}-\d{2}-\d{2}$/.test(header);
+}
+
+/**
+ * Whether nothing about an enveloped call is in doubt: every header is there and says what the body says, and
+ * the envelope is whole. Only then may it be answered without asking the SDK, which rules on all else.
+ */
+export function isPlainCall({ id, method, params }: Message, headers: IncomingHttpHeaders): boolean {
+  if (method !== 'tools/call' || !isId(id) || params === undefined) return false;
+  const meta = params._meta;
+  if (!isRecord(meta)) return false;
+  const client = meta[clientKey];
+  const capabilities = meta[capabilitiesKey];
+  return (
+    meta[versionKey] === modernRevision &&
+    headers['mcp-protocol-version'] === modernRevision &&
+    headers['mcp-method'] === 'tools/call' &&
+    headers['mcp-name'] === params.name &&
+    isRecord(client) &&
+    typeof client.name === 'string' &&
+    typeof client.version === 'string' &&
+    isRecord(capabilities) &&
+    Object.values(capabilities).every(isRecord)
+  );
+}
+
+export function isId(id: unknown): id is string | number {
+  return typeof id === 'string' || Number.isSafeInteger(id);
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function malformed(message: string): RpcError {
+  return new RpcError(400, invalidRequest, `Invalid Request: ${message}`);
+}

@@ -1,0 +1,98 @@
+/**
+ * The official SDK's side: a server for each exchange, over the one registry. It answers the handshake, the
+ * listing, pings and whatever else a revision of the protocol asks for; calls of tools it hands to the same
+ * function that answers them directly.
+ */
+import {
+  type CallToolResult,
+  INVALID_REQUEST,
+  InMemoryTransport,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+} from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import { refusal } from '../contract/tools.ts';
+import { identityOf } from './protocol-constants.ts';
+import { type Naming, type Tool, toolNamed, tools, underscored, unknownTool } from './tools.ts';
+
+export type Run = (tool: Tool, sent: unknown) => Promise<CallToolResult>;
+
+export interface ProtocolAnswer {
+  readonly jsonrpc: '2.0';
+  readonly id: string | number | null;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+const instructions =
+  'Strongroom keeps secrets, keys and certificates in vaults. The tools read one vault; nothing can be changed with them. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log.';
+
+export function protocolServer(version: string, naming: Naming, run: Run): Server {
+  const capabilities = { tools: { listChanged: false } };
+  const server = new Server(identityOf(version), { capabilities, instructions });
+  // The list is the same for everyone and changes with a release alone.
+  server.setRequestHandler('tools/list', () => ({
+    tools: [...listings[naming]],
+    ttlMs: 300_000,
+    cacheScope: 'public',
+  }));
+  server.setRequestHandler('tools/call', ({ params }) => {
+    const tool = toolNamed(params.name);
+    if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool);
+    return run(tool, params.arguments);
+  });
+  return server;
+}
+
+/** The SDK leaves a message without an answer that it can't read. */
+function malformed(id: string | number): ProtocolAnswer {
+  return {
+    jsonrpc: '2.0',
+    id,
+    error: { code: INVALID_REQUEST, message: 'Invalid Request: a field is not valid' },
+  };
+}
+
+/** One request, answered in this process. */
+export async function askServer(server: Server, message: JSONRPCRequest): Promise<ProtocolAnswer> {
+  const { id } = message;
+  if (!isJSONRPCRequest(message)) return malformed(id);
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  const answered = new Promise<JSONRPCMessage>((resolve, reject) => {
+    near.onmessage = resolve;
+    near.onclose = () => reject(new Error('the protocol server closed without an answer'));
+  });
+  await Promise.all([near.start(), server.connect(far)]);
+  try {
+    await near.send(message);
+    return (await answered) as ProtocolAnswer;
+  } finally {
+    near.onclose = () => {};
+    await server.close();
+  }
+}
+
+/** The list as clients get it. A refusal is one of the answers, for clients check those against the schema too. */
+function listing(naming: Naming) {
+  return tools.map(each => ({
+    name: naming === 'dotted' ? each.name : underscored(each.name),
+    title: each.title,
+    description: each.description,
+    inputSchema: z.toJSONSchema(each.input, { io: 'input' }) as { type: 'object' },
+    outputSchema: {
+      type: 'object' as const,
+      anyOf: [each.output, refusal].map(schema => plain(z.toJSONSchema(schema))),
+    },
+    annotations: { title: each.title, readOnlyHint: true, openWorldHint: false, idempotentHint: true },
+  }));
+}
+
+function plain({ $schema, ...schema }: Record<string, unknown>) {
+  return schema;
+}
+
+const listings = { dotted: listing('dotted'), underscore: listing('underscore') } as const;

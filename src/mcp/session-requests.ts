@@ -1,0 +1,88 @@
+/**
+ * The revisions of 2025, and the bare form with them: `initialize` opens a session, every later request names
+ * it. Missing is 400, unknown or over is 404, and another credential in the header than the one that it was opened
+ * with is 403; a call of a tool that ends so is written down like any other. Several messages in one body are
+ * a batch, which one revision knows and no other.
+ */
+import type { JSONRPCRequest } from '@modelcontextprotocol/server';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Failure } from '../contract/errors.ts';
+import { sessionHeader, type ToolSession, type ToolSessions } from '../domain/credentials/tool-sessions.ts';
+import { logText } from '../logs/entries.ts';
+import { badRequest } from './error-answers.ts';
+import { type Exchange, type Exchanges, type RpcAnswer, rpcAnswer, send } from './exchange.ts';
+import { sessionRevisions } from './protocol-constants.ts';
+import type { ProtocolAnswer } from './sdk-server.ts';
+import type { CallContext } from './tool-calls.ts';
+
+export type SessionRequests = ReturnType<typeof sessionRequestsWith>;
+
+export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, sessions: ToolSessions) {
+  function sessionOf({ request, origin, reader }: CallContext): Promise<ToolSession> {
+    return sessions.find(request.headers[sessionHeader], reader, origin, request.socket);
+  }
+
+  /** The request with its session, or with what is wrong about that. */
+  async function contextIn({ request }: Exchange): Promise<CallContext> {
+    const stranger = contextOf(request);
+    try {
+      return { ...stranger, session: await sessionOf(stranger) };
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return { ...stranger, sessionFailure: error };
+    }
+  }
+
+  async function initialize(message: JSONRPCRequest, exchange: Exchange): Promise<ProtocolAnswer> {
+    const context = contextOf(exchange.request);
+    const answer = await ask(message, exchange, context);
+    if (answer.result === undefined) return answer;
+    const { protocolVersion: revision } = answer.result as { protocolVersion: string };
+    const { name } = (message.params?.clientInfo ?? { name: '' }) as { name: string };
+    const agreed = { revision, client: logText(name) };
+    exchange.reply.header(sessionHeader, await sessions.open(agreed, context.reader, context.origin));
+    return answer;
+  }
+
+  /** Answers one request within a session, with the id given: the bare form's is null. */
+  async function answerIn(
+    context: CallContext,
+    message: JSONRPCRequest,
+    id: unknown,
+    exchange: Exchange,
+  ): Promise<RpcAnswer> {
+    if (message.method === 'tools/call') return call(message, id, '', context);
+    if (context.sessionFailure !== null) throw context.sessionFailure;
+    return rpcAnswer({ ...(await ask(message, exchange, context)), id });
+  }
+
+  return {
+    contextIn,
+    answerIn,
+
+    async answer(message: JSONRPCRequest, id: unknown, exchange: Exchange): Promise<FastifyReply> {
+      const { request, reply } = exchange;
+      checkRevision(request);
+      if (message.method === 'initialize')
+        return reply.send({ ...(await initialize(message, exchange)), id });
+      return send(await answerIn(await contextIn(exchange), message, id, exchange), reply);
+    },
+
+    /** A notification, or an answer to a question that nobody asked: it came, and that is all. */
+    async take({ request, reply }: Exchange): Promise<FastifyReply> {
+      await sessionOf(contextOf(request));
+      return reply.code(202).send();
+    },
+
+    async end({ request, reply }: Exchange): Promise<FastifyReply> {
+      await sessions.end(await sessionOf(contextOf(request)));
+      return reply.code(200).send();
+    },
+  };
+}
+
+export function checkRevision({ headers }: Pick<FastifyRequest, 'headers'>): void {
+  const revision = headers['mcp-protocol-version'];
+  if (revision === undefined || sessionRevisions.includes(String(revision))) return;
+  throw badRequest('the MCP-Protocol-Version header names a revision that is not served');
+}

@@ -1,0 +1,42 @@
+/**
+ * The revision of 2026-07-28: no session, and an envelope in each request. The SDK judges every request whose
+ * envelope or headers leave a doubt; a plain call of a known tool needs no judge.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Exchange, type Exchanges, send } from './exchange.ts';
+import { isPlainCall, type Message } from './messages.ts';
+import { headerMismatch, identityOf, serverKey } from './protocol-constants.ts';
+import type { ProtocolAnswer } from './sdk-server.ts';
+import { toolNamed } from './tools.ts';
+
+export function statelessRequestsWith({ contextOf, call, serverFor }: Exchanges, version: string) {
+  const meta = JSON.stringify({ [serverKey]: identityOf(version) });
+  const members = `"resultType":"complete","_meta":${meta},`;
+
+  return async (message: Message, exchange: Exchange): Promise<FastifyReply> => {
+    const { request, reply } = exchange;
+    const context = contextOf(request);
+    if (isPlainCall(message, request.headers) && toolNamed(message.params?.name) !== undefined) {
+      return send(await call(message, message.id, members, context), reply);
+    }
+    const { createMcpHandler } = await import('@modelcontextprotocol/server');
+    const handler = createMcpHandler(() => serverFor(exchange, context), { legacy: 'reject' });
+    return answerWith(await handler.fetch(webRequest(request), { parsedBody: message }), reply);
+  };
+}
+
+/** The SDK's words on headers that disagree repeat what was sent; ours don't. */
+async function answerWith(response: Response, reply: FastifyReply): Promise<FastifyReply> {
+  if (response.status !== 400) return reply.send(response);
+  const answer = (await response.json()) as ProtocolAnswer;
+  if (answer.error?.code !== headerMismatch) return reply.code(400).send(answer);
+  const message = 'Bad Request: the request headers and the body disagree';
+  return reply.code(400).send({ ...answer, error: { code: headerMismatch, message } });
+}
+
+function webRequest({ headers, raw }: FastifyRequest): Request {
+  const given = Object.entries(headers).filter(
+    (header): header is [string, string] => typeof header[1] === 'string',
+  );
+  return new Request(`http://strongroom${raw.url}`, { method: 'POST', headers: given });
+}

@@ -1,0 +1,165 @@
+/**
+ * One tool call, in any form of the endpoint: who asks and for which vault, then the vault's own read, which
+ * refuses, counts and records. What comes back is the result as bytes, kept in memory by the vault where that
+ * is possible. A refusal is a result too, so that a model can read it.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Origin, Reader } from '../access/caller.ts';
+import { Failure, sentenceOf } from '../contract/errors.ts';
+import type { ToolSession } from '../domain/credentials/tool-sessions.ts';
+import type { VaultReads } from '../domain/reads/vault-read.ts';
+import type {
+  AnswerEncoding,
+  ReadAnswer,
+  ReadRefusal,
+  RequestFacts,
+  VaultRequest,
+} from '../domain/reads/vault-request.ts';
+import type { OwnAddresses } from './addresses.ts';
+import { isRecord } from './messages.ts';
+import type { Tool, ToolRead } from './tools.ts';
+import { connectionOf } from './vault-connection.ts';
+
+/** The request that a call came with. */
+export interface CallContext {
+  readonly request: IncomingMessage;
+  readonly origin: Origin;
+  /** The token of the `Authorization` header, and the access key that it proved to be. */
+  readonly header: string | null;
+  readonly reader: Reader | null;
+  readonly session: ToolSession | null;
+  /** What is wrong about the session that the request names. A call is refused for it, and recorded all the same. */
+  readonly sessionFailure: Failure | null;
+}
+
+export interface CallResult {
+  /** A result of `tools/call`, as JSON. */
+  readonly body: Buffer;
+  readonly receipt: string;
+}
+
+export interface ToolCallParts {
+  readonly vaultReads: VaultReads;
+  readonly addresses: OwnAddresses;
+  readonly onError: (error: unknown, requestId: string) => void;
+}
+
+export interface ToolCalls {
+  callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult>;
+  /** Records a request whose credential was refused before anybody looked at what it asks for. */
+  refuse(refusal: Failure, context: CallContext): Promise<void>;
+}
+
+const route = '/mcp';
+const asToolResult: AnswerEncoding = { name: 'tool', encode: resultOf };
+
+export function toolCallsWith({ vaultReads, addresses, onError }: ToolCallParts): ToolCalls {
+  async function callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult> {
+    const given = isRecord(sent) ? sent : {};
+    const facts = { ...factsOf(context), tool: tool.name };
+    const read = toolRead(tool, sent ?? {});
+    let request: VaultRequest;
+    try {
+      request = requestOf(tool, given, read, facts, context);
+    } catch (error) {
+      // What is wrong about the connection belongs into the log of the vault that it names.
+      return refused(
+        { ...facts, vaultId: claimedVault(given) },
+        context.sessionFailure ?? failureFrom(error),
+        context,
+      );
+    }
+    if (context.sessionFailure !== null) return refused(request, context.sessionFailure, context);
+    const result = await vaultReads.read(request, asToolResult);
+    if ('failure' in result) return refusalIn(result, context);
+    return { body: filtered(result as ReadAnswer, read), receipt: result.receipt };
+  }
+
+  /** Which vault the call means, or with a public token which key, and what it asks of it. */
+  function requestOf(
+    tool: Tool,
+    given: Readonly<Record<string, unknown>>,
+    read: ToolRead | Failure,
+    facts: RequestFacts,
+    { request, header }: CallContext,
+  ): VaultRequest {
+    const isOurs = (url: string) => addresses.isOurs(url, request);
+    const named = connectionOf({ vault: given.vault, credentials: given.credentials, header, isOurs });
+    const publicToken = tool.publicTokenIn(given);
+    if (publicToken !== null) return { ...facts, ...named, ...publicToken, by: 'public-token' };
+    const selection = read instanceof Failure ? read : read.selection;
+    return { ...facts, ...named, by: 'access-key', connection: request.socket, selection, knownDigests: [] };
+  }
+
+  async function refused(facts: RequestFacts, failure: Failure, context: CallContext): Promise<CallResult> {
+    return refusalIn(await vaultReads.refuse(facts, failure), context);
+  }
+
+  function refusalIn(
+    { failure, status, receipt }: ReadRefusal,
+    { origin, sessionFailure }: CallContext,
+  ): CallResult {
+    if (failure === sessionFailure) throw failure;
+    if (status >= 500) onError(failure.cause ?? failure, origin.requestId);
+    return { body: refusalOf(status, sentenceOf(failure)), receipt };
+  }
+
+  async function refuse(failure: Failure, context: CallContext): Promise<void> {
+    await vaultReads.refuse(factsOf(context), failure);
+  }
+
+  return { callTool, refuse };
+}
+
+function factsOf({ request, origin, header }: CallContext): RequestFacts {
+  return {
+    sender: origin,
+    requestId: origin.requestId,
+    route,
+    method: request.method!,
+    tool: null,
+    token: header,
+    vaultId: null,
+    keyId: null,
+  };
+}
+
+/** Arguments that are wrong are told to a good credential alone. */
+function toolRead(tool: Tool, sent: unknown): ToolRead | Failure {
+  try {
+    return tool.readByAccessKey(sent);
+  } catch (error) {
+    return failureFrom(error);
+  }
+}
+
+/** Whose log a refused call belongs to, if that vault exists. */
+function claimedVault({ vault, credentials }: Readonly<Record<string, unknown>>): string | null {
+  const claims = [vault, credentials].filter(isRecord).map(({ vaultId, id }) => vaultId ?? id);
+  return claims.find(claim => typeof claim === 'string') ?? null;
+}
+
+function filtered({ body }: ReadAnswer, read: ToolRead | Failure): Buffer {
+  if (read instanceof Failure || read.filter === undefined) return body;
+  const { structuredContent } = JSON.parse(body.toString('utf8')) as { structuredContent: unknown };
+  return resultOf(Buffer.from(JSON.stringify(read.filter(structuredContent)), 'utf8'));
+}
+
+/** The answer as structured content, and the same as text for clients that know no other. */
+function resultOf(answer: Buffer): Buffer {
+  const text = answer.toString('utf8');
+  return Buffer.from(
+    `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}}`,
+    'utf8',
+  );
+}
+
+function refusalOf(status: number, message: string): Buffer {
+  const structuredContent = { status, message };
+  const content = [{ type: 'text', text: JSON.stringify(structuredContent) }];
+  return Buffer.from(JSON.stringify({ content, structuredContent, isError: true }), 'utf8');
+}
+
+function failureFrom(error: unknown): Failure {
+  return error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error });
+}

@@ -1,0 +1,117 @@
+/**
+ * Every metric of the service: what it says, and every label that it can have. All of it is known ahead, so each has its
+ * place in a row of numbers, and to count is to add to one of them. No label ever holds a name, an id or an address.
+ */
+
+export const routeClasses = ['vault_read', 'dialect', 'tool', 'health', 'api', 'auth', 'dashboard'] as const;
+export type RouteClass = (typeof routeClasses)[number];
+
+export const planes = ['reading', 'management'] as const;
+export type PlaneName = (typeof planes)[number];
+
+/** Whatever is not among them counts as `other`. */
+export const statuses = [
+  '200',
+  '204',
+  '206',
+  '302',
+  '303',
+  '304',
+  '400',
+  '401',
+  '403',
+  '404',
+  '405',
+  '408',
+  '410',
+  '413',
+  '429',
+  '500',
+  '503',
+  'other',
+] as const;
+
+export const soon = ['1d', '7d', '30d'] as const;
+
+type Labels = Readonly<Record<string, readonly string[]>>;
+
+export interface Metric<Of extends Labels = Labels> {
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: Of;
+  /** Upper bounds, of a histogram. */
+  readonly buckets: readonly number[];
+}
+
+const metric =
+  (kind: Metric['kind']) =>
+  <const Of extends Labels>(help: string, labels: Of, buckets: readonly number[] = []): Metric<Of> => ({
+    kind,
+    help,
+    labels,
+    buckets,
+  });
+const counter = metric('counter');
+const gauge = metric('gauge');
+const histogram = metric('histogram');
+
+const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export const catalogue = {
+  strongroom_requests_total: counter('Requests that were answered.', {
+    class: routeClasses,
+    status: statuses,
+  }),
+  strongroom_request_seconds: histogram(
+    'Time from a request to its answer; of a vault read, with its log entry durable.',
+    { class: routeClasses },
+    seconds,
+  ),
+  strongroom_log_commit_seconds: histogram('Time to store one group of log entries durably.', {}, seconds),
+  strongroom_log_group_entries: histogram(
+    'Log entries and changes that shared one sync.',
+    {},
+    [1, 2, 5, 10, 20, 50, 100, 200, 400],
+  ),
+  strongroom_log_queue_entries: gauge('Log entries and changes that wait for the next sync.', {
+    plane: planes,
+  }),
+  strongroom_answer_cache_total: counter('Vault reads by whether their answer was kept ready.', {
+    result: ['hit', 'miss'],
+  }),
+  strongroom_authentication_failures_total: counter('Credentials that were refused.', {}),
+  strongroom_open_connections: gauge('Connections of clients.', {}),
+  strongroom_event_loop_delay_seconds: gauge('How late the event loop was, since the last scrape.', {
+    plane: planes,
+    quantile: ['0.5', '0.99', '1'],
+  }),
+  strongroom_event_loop_utilization_ratio: gauge('Share of the time in which the event loop was busy.', {
+    plane: planes,
+  }),
+  strongroom_jobs_waiting: gauge('Password derivations and key operations that wait for a thread.', {
+    pool: ['passwords', 'material'],
+  }),
+  strongroom_webhook_deliveries: gauge('Webhook deliveries that wait, and those that were given up.', {
+    state: ['pending', 'dead'],
+  }),
+  strongroom_resources_expiring: gauge('Secrets, keys and certificates that expire within that time.', {
+    within: soon,
+  }),
+  strongroom_checkpoint_timestamp_seconds: gauge('When the newest checkpoint of the logs was signed.', {}),
+  strongroom_log_proof_ok: gauge('Whether the newest proof of the logs found nothing: 1 or 0.', {}),
+  strongroom_log_proof_timestamp_seconds: gauge('When the logs were last proven.', {}),
+  strongroom_backup_timestamp_seconds: gauge('The moment that the newest backup contains.', {}),
+  strongroom_backup_proof_timestamp_seconds: gauge('When the newest backup was restored and verified.', {}),
+  strongroom_management_up: gauge('Whether the management plane answers: 1 or 0.', {}),
+  process_resident_memory_bytes: gauge('Resident memory of the process.', {}),
+  process_cpu_seconds_total: counter('Processor time of the process.', {}),
+  process_start_time_seconds: gauge('When the process started, in Unix time.', {}),
+} as const satisfies Readonly<Record<string, Metric>>;
+
+export type Name = keyof typeof catalogue;
+/** The labels of a metric, each with the values that it can have. */
+export type LabelsOf<N extends Name> = {
+  readonly [L in keyof (typeof catalogue)[N]['labels']]: (typeof catalogue)[N]['labels'][L] extends readonly (infer V)[]
+    ? V
+    : never;
+};

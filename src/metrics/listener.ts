@@ -1,0 +1,44 @@
+/** `/metrics`, on a listener of its own: whoever may read it is decided by who can reach it. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { contentType } from './exposition.ts';
+
+export interface MetricsListener {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const mostConnections = 32;
+const longestRequest = 10_000;
+
+export async function listenForScrapes(
+  { host, port }: { readonly host: string; readonly port: number },
+  scrape: () => Promise<string>,
+): Promise<MetricsListener> {
+  const server = createServer({ requestTimeout: longestRequest }, async (request, response) => {
+    const isAsked = request.url!.split('?')[0] === '/metrics';
+    if (!isAsked || !/^(GET|HEAD)$/.test(request.method!)) {
+      response.writeHead(isAsked ? 405 : 404).end();
+      return;
+    }
+    const text = await scrape().catch(() => null);
+    if (text === null) response.writeHead(503).end();
+    else response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-store' }).end(text);
+  });
+  server.maxConnections = mostConnections;
+  server.listen(port, host);
+  await once(server, 'listening');
+  return { url: urlOf(server, host), close: () => closed(server) };
+}
+
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/metrics`;
+}
+
+async function closed(server: Server): Promise<void> {
+  server.close();
+  server.closeAllConnections();
+  await once(server, 'close').catch(() => {});
+}

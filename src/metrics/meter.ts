@@ -1,0 +1,103 @@
+/**
+ * Where a plane counts: a row of numbers that the other threads of the process can read, in which every metric of the
+ * catalogue has its place. Only one thread writes to it, so counting needs no lock.
+ */
+import { catalogue, type LabelsOf, type Metric, type Name } from './catalogue.ts';
+
+export interface Place {
+  readonly name: Name;
+  readonly metric: Metric;
+  readonly labels: readonly (readonly [label: string, value: string])[];
+  /** Of its first number. A histogram has one for each bucket, one for what is beyond, and its sum. */
+  readonly at: number;
+}
+
+/** Every place, in the order of the catalogue. */
+export const places: readonly Place[] = placesOf();
+const length = places.reduce((most, { at, metric }) => Math.max(most, at + sizeOf(metric)), 0);
+const byKey = new Map(places.map(place => [keyOf(place.name, Object.fromEntries(place.labels)), place]));
+
+export class Meter {
+  readonly buffer: SharedArrayBuffer;
+  readonly #numbers: Float64Array;
+
+  constructor(buffer = emptyBuffer()) {
+    this.buffer = buffer;
+    this.#numbers = new Float64Array(buffer);
+  }
+
+  /** How to count one more, or so many more. */
+  counter<N extends Name>(name: N, labels: LabelsOf<N>): (by?: number) => void {
+    const numbers = this.#numbers;
+    const { at } = placeOf(name, labels);
+    return (by = 1) => {
+      numbers[at]! += by;
+    };
+  }
+
+  /** How to say what it is now. */
+  gauge<N extends Name>(name: N, labels: LabelsOf<N>): (value: number) => void {
+    const numbers = this.#numbers;
+    const { at } = placeOf(name, labels);
+    return value => {
+      numbers[at] = value;
+    };
+  }
+
+  /** How to note one that was observed. */
+  histogram<N extends Name>(name: N, labels: LabelsOf<N>): (value: number) => void {
+    const numbers = this.#numbers;
+    const { at, metric } = placeOf(name, labels);
+    const { buckets } = metric;
+    return value => {
+      let bucket = 0;
+      while (bucket < buckets.length && value > buckets[bucket]!) bucket++;
+      numbers[at + bucket]! += 1;
+      numbers[at + buckets.length + 1]! += value;
+    };
+  }
+}
+
+/** A gauge that nobody has set says nothing; what counts begins at zero. */
+function emptyBuffer(): SharedArrayBuffer {
+  const buffer = new SharedArrayBuffer(length * Float64Array.BYTES_PER_ELEMENT);
+  const numbers = new Float64Array(buffer);
+  for (const { at, metric } of places) if (metric.kind === 'gauge') numbers[at] = Number.NaN;
+  return buffer;
+}
+
+function placesOf(): Place[] {
+  const all: Place[] = [];
+  let at = 0;
+  for (const [name, metric] of Object.entries(catalogue) as [Name, Metric][]) {
+    for (const labels of combinations(Object.entries(metric.labels))) {
+      all.push({ name, metric, labels, at });
+      at += sizeOf(metric);
+    }
+  }
+  return all;
+}
+
+function combinations(labels: readonly (readonly [string, readonly string[]])[]): Place['labels'][] {
+  const [first, ...rest] = labels;
+  if (first === undefined) return [[]];
+  const [label, values] = first;
+  const others = combinations(rest);
+  return values.flatMap(value => others.map(other => [[label, value] as const, ...other]));
+}
+
+function sizeOf({ kind, buckets }: Metric): number {
+  return kind === 'histogram' ? buckets.length + 2 : 1;
+}
+
+function keyOf(name: string, labels: object): string {
+  return `${name} ${JSON.stringify(labels)}`;
+}
+
+function placeOf<N extends Name>(name: N, labels: LabelsOf<N>): Place {
+  const inOrder = Object.keys(catalogue[name].labels).map(label => [
+    label,
+    (labels as Record<string, string>)[label],
+  ]);
+  return byKey.get(keyOf(name, Object.fromEntries(inOrder)))!;
+}

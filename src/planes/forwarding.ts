@@ -1,0 +1,148 @@
+/**
+ * The reading plane's side of requests that the management plane answers. They are parsed once, here; what crosses to
+ * the other thread are the head, and the bodies piece by piece, so many bytes at a time as the other side takes.
+ * Bounded in number; what finds the bound reached, or the other plane gone, is told to come back.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { FromExchange, RequestHead, ToExchange } from './messages.ts';
+
+export interface ForwardingParts {
+  readonly post: (message: ToExchange, transfer?: readonly ArrayBuffer[]) => void;
+  readonly isUp: () => boolean;
+  /** Answers that the service can't do this now. */
+  readonly refuse: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Answers what took too long to arrive, and ends its connection. */
+  readonly onLate: (request: IncomingMessage) => void;
+}
+
+const mostAtOnce = 2_000;
+/** In bytes, of one body. */
+export const largestFlight = 64 * 1024;
+
+export class Forwarding {
+  readonly #parts: ForwardingParts;
+  readonly #exchanges = new Map<number, Exchange>();
+  #lastId = 0;
+
+  constructor(parts: ForwardingParts) {
+    this.#parts = parts;
+  }
+
+  readonly forward = (request: IncomingMessage, response: ServerResponse): void => {
+    if (!this.#parts.isUp() || this.#exchanges.size >= mostAtOnce) {
+      this.#parts.refuse(request, response);
+      return;
+    }
+    const id = ++this.#lastId;
+    response.once('close', () => this.#exchanges.delete(id));
+    this.#exchanges.set(id, new Exchange(id, request, response, this.#parts));
+  };
+
+  take(message: FromExchange): void {
+    this.#exchanges.get(message.id)?.take(message);
+  }
+
+  /** The management plane is gone, and with it whatever it was about to answer. */
+  failAll(): void {
+    for (const exchange of this.#exchanges.values()) exchange.fail();
+  }
+}
+
+class Exchange {
+  readonly #id: number;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #parts: ForwardingParts;
+  /** Bytes of the request's body that the other side has not read yet. */
+  #unread = 0;
+
+  constructor(id: number, request: IncomingMessage, response: ServerResponse, parts: ForwardingParts) {
+    this.#id = id;
+    this.#request = request;
+    this.#response = response;
+    this.#parts = parts;
+    const head = headOf(request);
+    parts.post({ kind: 'request', id, head });
+    if (head.hasBody) this.#sendBody();
+    response.once('close', () => {
+      if (!response.writableFinished) parts.post({ kind: 'gone', id });
+    });
+  }
+
+  take(message: FromExchange): void {
+    switch (message.kind) {
+      case 'read':
+        this.#unread -= message.bytes;
+        if (this.#unread < largestFlight) this.#request.resume();
+        return;
+      case 'continue':
+        this.#response.writeContinue();
+        return;
+      case 'answer':
+        this.#answer(message);
+        return;
+      case 'late':
+        this.#parts.onLate(this.#request);
+        return;
+      case 'cut':
+        this.#response.destroy();
+    }
+  }
+
+  fail(): void {
+    if (this.#response.headersSent) this.#response.destroy();
+    else this.#parts.refuse(this.#request, this.#response);
+  }
+
+  #sendBody(): void {
+    const { post } = this.#parts;
+    const id = this.#id;
+    this.#request.on('data', (chunk: Buffer) => {
+      const piece = ownBytes(chunk);
+      this.#unread += piece.length;
+      if (this.#unread >= largestFlight) this.#request.pause();
+      post({ kind: 'body', id, piece }, [piece.buffer]);
+    });
+    this.#request.once('end', () => post({ kind: 'body-end', id }));
+  }
+
+  #answer({ head, piece, isLast }: Extract<FromExchange, { kind: 'answer' }>): void {
+    const response = this.#response;
+    if (head !== null) response.writeHead(head.status, head.rawHeaders as string[]);
+    if (isLast) {
+      response.end(piece ?? undefined);
+      return;
+    }
+    if (piece === null) return;
+    const taken = () => this.#parts.post({ kind: 'taken', id: this.#id, bytes: Buffer.byteLength(piece) });
+    if (response.write(piece)) taken();
+    else response.once('drain', taken);
+  }
+}
+
+function headOf(request: IncomingMessage): RequestHead {
+  const { headers, rawHeaders, httpVersionMinor, readableEnded } = request;
+  const isSaid = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+  return {
+    method: request.method!,
+    url: request.url!,
+    rawHeaders,
+    httpVersionMinor,
+    address: request.socket.remoteAddress ?? '',
+    certificate: certificateOf(request.socket),
+    hasBody: isSaid && !readableEnded,
+  };
+}
+
+/** Nobody vouches for it yet: that the peer holds its key is all that the handshake proves. */
+function certificateOf(socket: Socket): Uint8Array | null {
+  const shown = (socket as Partial<TLSSocket>).getPeerX509Certificate?.();
+  return shown === undefined ? null : ownBytes(shown.raw);
+}
+
+/** What crosses to the other thread takes its whole memory along: a copy has no neighbours. */
+export function ownBytes(chunk: Uint8Array): Uint8Array<ArrayBuffer> {
+  return Uint8Array.prototype.slice.call(chunk) as Uint8Array<ArrayBuffer>;
+}

@@ -1,0 +1,272 @@
+/**
+ * The management plane: the general API, sign-in, the dashboard, exports, events and background work, on an event loop
+ * of its own. It is handed what the reading plane opened; both use the same writer, and hear of each other's changes.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { BackupSchedule } from '../backup/schedule.ts';
+import type { Sealed } from '../bytes.ts';
+import { Chores } from '../chores.ts';
+import { clockWith, wallClock } from '../clock.ts';
+import { inData, type ServeConfig } from '../config.ts';
+import { idGenerator } from '../contract/id.ts';
+import { writeDurably } from '../durable-file.ts';
+import { type Events, startEvents } from '../events/events.ts';
+import { buildApp } from '../http/app.ts';
+import { siteReader } from '../http/browser.ts';
+import { addressReader, peerReader } from '../http/request.ts';
+import { toRouter } from '../http/surface.ts';
+import { Keyring } from '../keyring/keyring.ts';
+import { KeyringWrapper } from '../keyring/stored-keyring.ts';
+import { writeCheckpointFile } from '../logs/checkpoint-file.ts';
+import { Checkpointer } from '../logs/checkpoints.ts';
+import { pruneStep, type RetentionParts } from '../logs/retention.ts';
+import { Meter } from '../metrics/meter.ts';
+import { type Strongroom, strongroomOver } from '../open.ts';
+import { checkpointFile, locationOf, type Opened, rootKeySource } from '../open-data.ts';
+import { describe, UsageError } from '../report.ts';
+import { backupFacts, backupScheduleOf } from '../scheduled-backups.ts';
+import { signOnOf } from '../sign-on.ts';
+import { giveBackSpareMemory } from '../spare-memory.ts';
+import { openStore, type Sibling } from '../store/store.ts';
+import { ForwardedRequests } from './forwarded.ts';
+import { managementGauges } from './gauges.ts';
+import type { FromManagement, Handed, LedgerCall, ToManagement } from './messages.ts';
+
+const noteUsesEvery = 10_000;
+const houseworkEvery = 60_000;
+const forgetSessionsEvery = 600_000;
+/** How often it is asked whether a backup is due. */
+const lookForBackups = 1_000;
+
+interface Plane {
+  readonly forwarded: ForwardedRequests;
+  readonly failed: (address: string) => void;
+  stop(): Promise<void>;
+}
+
+export class ManagementPlane {
+  readonly #port: MessagePort;
+  readonly #told: ((touched: readonly string[]) => void)[] = [];
+  readonly #calls = new Map<number, PromiseWithResolvers<void>>();
+  #lastCall = 0;
+  #draining = false;
+  #plane: Plane | null = null;
+  #backups: BackupSchedule | null = null;
+
+  constructor(port: MessagePort) {
+    this.#port = port;
+    port.on('message', (message: ToManagement) => this.#take(message));
+  }
+
+  #take(message: ToManagement): void {
+    switch (message.kind) {
+      case 'begin':
+        void this.#begin(message.handed);
+        return;
+      case 'touched':
+        for (const listener of this.#told) listener(message.ids);
+        return;
+      case 'failed':
+        this.#plane?.failed(message.address);
+        return;
+      case 'settled':
+        this.#settle(message.call, message.error);
+        return;
+      case 'drain':
+        this.#draining = true;
+        return;
+      case 'stop':
+        void this.#stop();
+        return;
+      default:
+        this.#plane?.forwarded.take(message);
+    }
+  }
+
+  readonly #post = (message: FromManagement, transfer: readonly ArrayBuffer[] = []): void =>
+    this.#port.postMessage(message, [...transfer]);
+
+  readonly #onError = (error: unknown, requestId?: string): void =>
+    this.#post({ kind: 'report', line: describe(error), requestId });
+
+  /** Asks the reading plane's ledger. */
+  #ask(what: LedgerCall): () => Promise<void> {
+    return () => {
+      const call = ++this.#lastCall;
+      const waiting = Promise.withResolvers<void>();
+      this.#calls.set(call, waiting);
+      this.#post({ kind: 'call', call, what });
+      return waiting.promise;
+    };
+  }
+
+  #settle(call: number, error: string | null): void {
+    const waiting = this.#calls.get(call);
+    this.#calls.delete(call);
+    if (error === null) waiting?.resolve();
+    else waiting?.reject(new Error(error));
+  }
+
+  async #begin(handed: Handed): Promise<void> {
+    try {
+      const strongroom = await this.#strongroomOf(handed);
+      const routes: string[] = [];
+      this.#plane = await this.#planeOver(handed, strongroom, routes);
+      if (handed.sparing) void giveBackSpareMemory();
+      const setupToken = await strongroom.domain.accounts.joining.setupToken();
+      this.#post({ kind: 'ready', routes, setupToken });
+    } catch (error) {
+      this.#post({ kind: 'refused', line: (error as Error).message, isUsage: error instanceof UsageError });
+      this.#port.close();
+    }
+  }
+
+  async #stop(): Promise<void> {
+    await this.#plane?.stop().catch(this.#onError);
+    this.#port.close();
+  }
+
+  async #strongroomOf(handed: Handed): Promise<Strongroom> {
+    const other = {
+      ledger: { settle: this.#ask('settle'), writeHourCounts: this.#ask('writeHourCounts') },
+      tellFailed: (address: string) => this.#post({ kind: 'failed', address }),
+    };
+    const opened = await openedOf(handed, {
+      tell: ids => this.#post({ kind: 'touched', ids }),
+      onTold: listener => void this.#told.push(listener),
+    });
+    const report = (line: string) => this.#post({ kind: 'report', line, requestId: undefined });
+    const backups = backupScheduleOf(handed.config, opened.now, report);
+    this.#backups = backups;
+    const facts = () => backupFacts(backups);
+    return strongroomOver(handed.config, opened, false, handed.passwordCosts, other, facts);
+  }
+
+  async #planeOver(handed: Handed, strongroom: Strongroom, routes: string[]): Promise<Plane> {
+    const { config, encrypted } = handed;
+    const { domain, keyring } = strongroom;
+    const onError = this.#onError;
+    const peerOf = peerReader(config.socket !== null);
+    const app = buildApp(
+      {
+        ...strongroom,
+        encrypted,
+        timeouts: handed.timeouts,
+        countRequests: strongroom.store.limits.take,
+        addressOf: addressReader(config['behind-proxy'], peerOf),
+        siteOf: siteReader(encrypted, config['behind-proxy'], peerOf),
+        singleSignOn: signOnOf(config, strongroom),
+        version: packageJson.version,
+        draining: () => this.#draining,
+        onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
+        onError,
+      },
+      request => forwarded.late(request),
+    );
+    await app.ready();
+    const forwarded = new ForwardedRequests(toRouter(app.routing), this.#post);
+    const checkpointer = new Checkpointer({
+      ...strongroom,
+      ledger: domain.ledger,
+      keep: signed => writeCheckpointFile(checkpointFile(config), keyring.logPublicKey, signed),
+      onError,
+    });
+    await writeDurably(inData(config, 'log-public-key.pem'), keyring.logPublicKey, 0o644);
+    // What comes from now on is never much newer than the newest checkpoint.
+    await checkpointer.begin().catch(onError);
+    const chores = startChores(strongroom, config, checkpointer, onError);
+    const gauges =
+      config['metrics-port'] === null
+        ? null
+        : managementGauges(strongroom, () => backupFacts(this.#backups), onError);
+    await this.#startBackups(chores);
+    checkpointer.start();
+    const privateWebhooks = config['allow-private-webhooks'];
+    const events = await startEvents({ ...strongroom, privateWebhooks, onError });
+    const stop = async () => {
+      this.#backups?.stop();
+      await chores.stop();
+      await gauges?.stop();
+      await app.close();
+      await finish(strongroom, events, checkpointer, onError);
+    };
+    return { forwarded, failed: address => domain.attempts.count(address), stop };
+  }
+
+  async #startBackups(chores: Chores): Promise<void> {
+    const backups = this.#backups;
+    if (backups === null) return;
+    await backups.begin().catch(error => {
+      throw new UsageError(`--backup-to can’t be used: ${error.code ?? error.message}`);
+    });
+    chores.every(lookForBackups, () => backups.step());
+  }
+}
+
+type OnError = (error: unknown) => void;
+
+async function openedOf(
+  { config, writer, movedClock, signed, accepted, meter, ...handed }: Handed,
+  sibling: Sibling,
+): Promise<Opened> {
+  const location = locationOf(config, true);
+  const beside = location.engine === 'sqlite' ? { ...location, writer: writer! } : location;
+  const store = await openStore(beside, sibling);
+  // The reading plane, whose clock is the same, tells the operator when it is behind.
+  const parts = { wall: wallClock(movedClock), elapsed: () => performance.now(), signed, onBehind: () => {} };
+  const clock = clockWith(parts);
+  return {
+    store,
+    keyring: Keyring.takeOver(handed.keyring),
+    wrapper: new KeyringWrapper(rootKeySource(config)),
+    storedKeyring: handed.storedKeyring as Sealed,
+    ...clock,
+    newId: idGenerator(clock.now),
+    meter: new Meter(meter),
+    signed,
+    accepted,
+  };
+}
+
+/** The log is flushed and signed, and everything is closed. */
+async function finish(
+  strongroom: Strongroom,
+  events: Events,
+  checkpointer: Checkpointer,
+  onError: OnError,
+): Promise<void> {
+  const { ledger, authenticate } = strongroom.domain;
+  await events.stop();
+  await authenticate.noteUses().catch(onError);
+  await ledger.drain();
+  await ledger.writeHourCounts().catch(onError);
+  await checkpointer.stop();
+  await strongroom.close();
+}
+
+/** Background work, in small steps. */
+function startChores(
+  strongroom: Strongroom,
+  config: ServeConfig,
+  checkpointer: Checkpointer,
+  onError: OnError,
+): Chores {
+  const { domain } = strongroom;
+  const retention = { ...strongroom, ledger: domain.ledger, days: config['log-retention-days'] };
+  return new Chores(onError)
+    .every(noteUsesEvery, async () => {
+      await domain.authenticate.noteUses();
+      await domain.ledger.writeHourCounts();
+    })
+    .every(houseworkEvery, () => pruneAndSign(retention, checkpointer))
+    .every(houseworkEvery, () => domain.housekeeping.step())
+    .every(forgetSessionsEvery, () => domain.toolSessions.forget());
+}
+
+/** Until the removal is signed, nobody without the keyring can tell who removed the entries. */
+async function pruneAndSign(retention: RetentionParts, checkpointer: Checkpointer): Promise<boolean> {
+  const more = await pruneStep(retention);
+  await checkpointer.sign();
+  return more;
+}

@@ -1,0 +1,57 @@
+/**
+ * What a whole unit depends on: statements that look and change nothing, and refuse the unit where what they look for
+ * is not there. On PostgreSQL a row that was found is locked for the length of the unit, so that whoever is about to
+ * change it comes before the unit or after it, and never in between.
+ */
+import { sql } from 'kysely';
+import { type Engine, type Refusal, type Statement, statement } from './engine.ts';
+import { prepared, StatementForms } from './prepared.ts';
+
+/** A row of a table, at one of its revisions. */
+export interface RowAt {
+  readonly table: 'credentials' | 'sessions' | 'members' | 'accounts' | 'resources';
+  readonly id: string;
+  readonly revision: number;
+}
+
+const unchangedForms = new StatementForms<readonly unknown[]>();
+
+export function conditions({ db, name }: Engine) {
+  const locked = name === 'postgres' ? sql`FOR SHARE` : sql``;
+
+  /** Takes the id and the revision of a row of each table, one after the other. */
+  function unchanged(tables: readonly string[], unless: Refusal): (values: readonly unknown[]) => Statement {
+    const build = (values: readonly unknown[]) => {
+      const isAs = (table: string, at: number) =>
+        sql`${sql.ref(`${table}.id`)} = ${values[2 * at]} AND ${sql.ref(`${table}.revision`)} = ${values[2 * at + 1]}`;
+      const from = sql.join(tables.map(table => sql.table(table)));
+      const query = sql`SELECT 1 FROM ${from} WHERE ${sql.join(tables.map(isAs), sql` AND `)} ${locked}`;
+      return { compile: () => query.compile(db) };
+    };
+    return prepared(build, { unless });
+  }
+
+  return {
+    /** Each of the rows, which are of different tables, is there and has that revision. */
+    unchanged(rows: readonly RowAt[], unless: Refusal = 'unauthorized'): Statement {
+      const tables = rows.map(({ table }) => table);
+      const form = unchangedForms.of(db, `${unless} ${tables}`, () => unchanged(tables, unless));
+      return form(rows.flatMap(({ id, revision }) => [id, revision]));
+    },
+
+    /** The member is as it was, and what proves the person was not taken away. */
+    proves(member: { readonly id: string; readonly revision: number }, epoch: number): Statement {
+      const query = sql`SELECT 1 FROM members, accounts WHERE members.id = ${member.id}
+        AND members.revision = ${member.revision} AND members.state = 'active'
+        AND accounts.member_id = ${member.id} AND accounts.epoch = ${epoch} ${locked}`;
+      return statement({ compile: () => query.compile(db) }, { unless: 'unauthorized' });
+    },
+
+    /** Somebody else is an owner, and has joined. */
+    anotherOwner(organizationId: string, memberId: string): Statement {
+      const query = sql`SELECT 1 FROM members WHERE organization_id = ${organizationId} AND id <> ${memberId}
+        AND role = 'owner' AND state = 'active' LIMIT 1 ${locked}`;
+      return statement({ compile: () => query.compile(db) }, { unless: 'ownerless' });
+    },
+  };
+}

@@ -1,0 +1,44 @@
+/**
+ * Rows as one text, which the database writes itself: a text crosses from thread to thread at a tenth of what the same
+ * rows cost as objects, and two texts are the same where all that stands in their rows is. Every column is in it, with
+ * its type; bytes are in hexadecimal.
+ */
+import { type Expression, type RawBuilder, sql } from 'kysely';
+import type { Engine } from './engine.ts';
+
+export interface PackedRows<Row> {
+  /** The same for the same rows, and for no others. */
+  readonly text: string;
+  unpack(): Row[];
+}
+
+export interface PackedColumn {
+  readonly name: string;
+  readonly value: Expression<unknown>;
+  readonly isBytes: boolean;
+}
+
+/** All rows of what a query is from, packed. */
+export function packing(engine: Engine['name'], columns: readonly PackedColumn[]): RawBuilder<string> {
+  const values = columns.map(({ value, isBytes }) => (isBytes ? hexOf(engine, value) : value));
+  return engine === 'sqlite'
+    ? sql<string>`json_group_array(json_array(${sql.join(values)}))`
+    : sql<string>`coalesce(json_agg(json_build_array(${sql.join(values)})), '[]')::text`;
+}
+
+function hexOf(engine: Engine['name'], value: Expression<unknown>): RawBuilder<unknown> {
+  return engine === 'sqlite' ? sql`iif(${value} IS NULL, NULL, hex(${value}))` : sql`encode(${value}, 'hex')`;
+}
+
+export function unpacker<Row>(columns: readonly PackedColumn[]): (text: string) => PackedRows<Row> {
+  const rowOf = (values: readonly unknown[]): Row => {
+    const row: Record<string, unknown> = {};
+    for (let at = 0; at < columns.length; at++) {
+      const { name, isBytes } = columns[at]!;
+      const value = values[at];
+      row[name] = isBytes && typeof value === 'string' ? Buffer.from(value, 'hex') : value;
+    }
+    return row as Row;
+  };
+  return text => ({ text, unpack: () => (JSON.parse(text) as unknown[][]).map(rowOf) });
+}

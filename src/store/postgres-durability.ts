@@ -1,0 +1,20 @@
+/** What makes a commit of PostgreSQL durable when it is acknowledged, and what can't be mended from here. */
+import type pg from 'pg';
+
+const setting = "pg_catalog.current_setting('synchronous_commit')";
+const weak = ['off', 'local'];
+/**
+ * A commit waits for the disk, whatever the database, the role or a pooler's connection was set to; what is stronger
+ * stays. It is said in each transaction, because a pooler gives each of them a connection of its own choice.
+ */
+export const durably = `SELECT pg_catalog.set_config('synchronous_commit',
+  CASE WHEN ${setting} IN ('off', 'local') THEN 'on' ELSE ${setting} END, true)`;
+
+/** Why a server would lose what it acknowledged, or null: it can't be told to wait for its disk, or never does. */
+export async function lossOf(pool: pg.Pool): Promise<string | null> {
+  const asked = `BEGIN; ${durably}; SELECT ${setting} AS waits, current_setting('fsync') AS syncs; ROLLBACK`;
+  const answers = (await pool.query(asked)) as unknown as pg.QueryResult[];
+  const { waits, syncs } = answers[2]!.rows[0];
+  if (weak.includes(waits)) return 'PostgreSQL does not let synchronous_commit be set';
+  return syncs === 'on' ? null : 'PostgreSQL runs with fsync off';
+}

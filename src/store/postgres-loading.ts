@@ -1,0 +1,60 @@
+/** Fills an empty PostgreSQL database in one transaction: until that is committed, nothing of it exists for anyone. */
+import { readingEngine } from './engine.ts';
+import { type Loader, lastPositions, lastStep } from './loading.ts';
+import { migrate } from './migrations/migrations.ts';
+import { openTransaction } from './postgres.ts';
+import { durably } from './postgres-durability.ts';
+import { columns } from './stamp-columns.ts';
+import { StoreError } from './store-error.ts';
+import type { TableShape } from './tables.ts';
+
+/** A large index takes its time. */
+const longestStatement = 3_600_000;
+/** Several replicas may be told to restore: one of them does. */
+const restoreLock = 7_231_984_311;
+
+export async function openPostgresLoader(url: string): Promise<Loader> {
+  const { client, db } = await openTransaction(url, '', longestStatement);
+  const end = () => client.end();
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1)', [restoreLock]);
+    await client.query('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0');
+    await client.query(durably);
+    const taken = await client.query(
+      'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL',
+      [['kysely_migration', ...Object.keys(columns)]],
+    );
+    if (taken.rows.length > 0)
+      throw new StoreError(`the database is not empty: it has a table ${taken.rows[0].name}`);
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  return {
+    engine: readingEngine('postgres', db, async () => {}),
+    create: schema => migrate(db, 'postgres', { upTo: lastStep(schema)!, inTransaction: true }),
+    insert: async ({ name, columns }, rows) => {
+      if (rows.length === 0) return;
+      const parameters = columns.map((_, at) => rows.map(row => row[at]));
+      await client.query({ name: `load ${name}`, text: insertSql({ name, columns }), values: parameters });
+    },
+    complete: async () => {
+      await migrate(db, 'postgres', { inTransaction: true });
+      for (const [table, last] of Object.entries(lastPositions)) {
+        const sequence = `pg_get_serial_sequence('${table}', 'position')`;
+        await client.query(`SELECT setval(${sequence}, coalesce((${last}), 0) + 1, false)`);
+      }
+    },
+    finish: async () => {
+      await client.query('COMMIT');
+      await end();
+    },
+    discard: end,
+  };
+}
+
+function insertSql({ name, columns }: TableShape): string {
+  const names = columns.map(column => `"${column.name}"`).join(', ');
+  const arrays = columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ');
+  return `INSERT INTO ${name} (${names}) SELECT * FROM unnest(${arrays})`;
+}

@@ -1,0 +1,18 @@
+import { describe } from 'node:test';
+import { type EngineName, engines } from './harness.ts';
+
+/** Each of them has what it works on to itself, so a few go side by side. */
+export async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: 6 }, worker));
+}
+
+/** The engines side by side, where most of the time is waiting; the tests on each go one after another. */
+export function onEngines(what: string, suite: (engine: EngineName) => void): void {
+  describe(what, { concurrency: true }, () => {
+    for (const engine of engines) describe(`${what} on ${engine}`, { concurrency: 1 }, () => suite(engine));
+  });
+}

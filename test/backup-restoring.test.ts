@@ -1,0 +1,253 @@
+/** Anyone can encrypt a file for a public key: what such a file may claim, and what is believed of it. And what the schedule keeps. */
+import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Taken } from '../src/backup/backup.ts';
+import { bytesIn } from '../src/backup/backup.ts';
+import { BackupError } from '../src/backup/backup-error.ts';
+import { Counting, type Manifest } from '../src/backup/contents.ts';
+import { linesOf } from '../src/backup/lines.ts';
+import { lostChanges } from '../src/backup/lost-changes.ts';
+import { restoreInto } from '../src/backup/restoring.ts';
+import { BackupSchedule, type Keep } from '../src/backup/schedule.ts';
+import { opened, sealed } from '../src/keyring/age/age.ts';
+import { recipientFrom } from '../src/keyring/age/keys.ts';
+import { databaseSource, exportLines } from '../src/logs/source.ts';
+import { locationOf } from '../src/open-data.ts';
+import { openLoading, openSnapshot } from '../src/store/store.ts';
+import { configOf, emptyPlace, identity, pair, restoreFrom, take } from './backups.ts';
+import { makeOrganization } from './harness.ts';
+import { dataFolder } from './postgres.ts';
+
+describe('a backup that somebody else wrote', () => {
+  let folder: string;
+  let place: string[];
+  let to: string[];
+  let file: string;
+  let lines: string[];
+  let taken: Taken;
+  let olderLog: string;
+
+  before(async () => {
+    folder = await dataFolder();
+    place = ['--data', join(folder, 'data')];
+    await makeOrganization(place, 'Test', 'pro', 0);
+    olderLog = join(folder, 'older.jsonl');
+    const snapshot = await openSnapshot(locationOf(configOf(place), false));
+    const exported: string[] = [];
+    for await (const line of exportLines(databaseSource(snapshot), {})) exported.push(line);
+    await snapshot.close();
+    writeFileSync(olderLog, exported.join(''));
+    await makeOrganization(place, 'Second', 'pro', 0);
+    file = join(folder, 'backup.age');
+    taken = await take(place, file);
+    lines = [];
+    for await (const line of linesOf(opened(bytesIn(file), identity))) lines.push(line);
+    to = await emptyPlace('sqlite', place[1]!);
+  });
+  after(async () => {
+    for (const path of [folder, to[1]!]) await rm(path, { recursive: true, force: true });
+  });
+
+  /** With whatever was changed, and a manifest and digests that say the same. */
+  function consistent(changed: readonly string[]): string[] {
+    const totals: Record<string, unknown> = {};
+    const rows: Record<string, number> = {};
+    let table = '';
+    let counting = new Counting();
+    const end = () => {
+      if (table === '') return;
+      const total = counting.total();
+      totals[table] = total;
+      rows[table] = total.rows;
+    };
+    for (const line of changed.slice(1, -1)) {
+      if (line.startsWith('[')) counting.add([`${line}\n`]);
+      else {
+        end();
+        table = JSON.parse(line).table;
+        counting = new Counting();
+      }
+    }
+    end();
+    const manifest = { ...JSON.parse(changed[0]!), rows };
+    return [JSON.stringify(manifest), ...changed.slice(1, -1), JSON.stringify({ end: totals })];
+  }
+
+  async function restore(forged: readonly string[]) {
+    async function* plain() {
+      yield Buffer.from(forged.map(line => `${line}\n`).join(''));
+    }
+    const { bytes } = await sealed([recipientFrom(pair.recipient)!], plain());
+    return restoreFrom(bytes, to);
+  }
+
+  async function refused(forged: readonly string[], line: RegExp): Promise<void> {
+    await assert.rejects(restore(forged), (error: Error) => {
+      assert.ok(error instanceof BackupError, String(error.stack));
+      assert.match(error.message, line);
+      return true;
+    });
+    assert.deepEqual(readdirSync(to[1]!), ['root.key']);
+  }
+
+  const withManifest = (changes: Partial<Manifest>) => [
+    JSON.stringify({ ...JSON.parse(lines[0]!), ...changes }),
+    ...lines.slice(1),
+  ];
+  const changing = (pattern: RegExp, replacement: string) => {
+    const at = lines.findIndex(line => pattern.test(line));
+    assert.ok(at > 0);
+    return lines.with(at, lines[at]!.replace(pattern, replacement));
+  };
+
+  it('is not believed where a row was edited, whatever its manifest says', async () => {
+    await refused(
+      changing(/"pro"/, '"enterprise"'),
+      /rows of organizations are not those that its manifest tells of/,
+    );
+    await refused(consistent(changing(/"pro"/, '"enterprise"')), /not intact: edited: row of organizations/);
+  });
+
+  it('is not believed where a row was removed, or an entry of the log', async () => {
+    const credential = lines.findIndex(line => line.includes('"table":"credentials"')) + 1;
+    await refused(lines.toSpliced(credential, 1), /rows of credentials are not those/);
+    const entry = lines.findIndex(line => line.includes('"table":"audit_logs"')) + 1;
+    await refused(consistent(lines.toSpliced(entry, 1)), /not intact: (missing|edited)/);
+  });
+
+  it('names no tables and columns of its own', async () => {
+    await refused(
+      changing(/"columns":\["created_at","enterprise_limit"/, '"columns":["enterprise_limit","created_at"'),
+      /not those of the version that it names/,
+    );
+    await refused(
+      changing(/"table":"members"/, '"table":"members; DROP TABLE meta"'),
+      /not those of the version that it names/,
+    );
+    await refused(changing(/^\[/, '[1,'), /with other columns/);
+    await refused(changing(/^\[/, '[1.5,'), /can’t be read/);
+    await refused(changing(/^\[/, '[{"a":1},'), /can’t be read/);
+  });
+
+  it('ends where it says that it ends', async () => {
+    await refused([...lines, lines[1]!], /can’t be read/);
+    await refused([...lines, lines.at(-1)!], /can’t be read/);
+    await refused(lines.slice(0, -1), /can’t be read/);
+    await refused([], /can’t be read/);
+    await refused(['{"a":1}'], /no backup of Strongroom/);
+  });
+
+  it('is of a version that is known here', async () => {
+    const { schema } = taken.manifest;
+    await refused(
+      withManifest({ schema: [...schema, '999-later'], version: '9.0.0' }),
+      /written by another version \(9\.0\.0\)/,
+    );
+    await refused(withManifest({ schema: schema.slice(1) }), /written by another version/);
+    await refused(withManifest({ schema: [] }), /written by another version/);
+  });
+
+  it('is compared with what the database gives back, row by row', async () => {
+    const loading = await openLoading({ engine: 'sqlite', path: join(folder, 'loses.db'), serves: false });
+    const losing = {
+      ...loading,
+      insert: async (shape: never, rows: readonly []) => loading.insert(shape, rows.slice(1)),
+    };
+    const parts = { source: bytesIn(file), identity, openKeyring: null };
+    await assert.rejects(
+      restoreInto(losing as typeof loading, parts),
+      /the restored rows of \w+ are not those of the backup/,
+    );
+    await loading.discard();
+  });
+
+  it('has no newer log in one that is older', async () => {
+    const { proof, manifest } = await restoreFrom(file, to);
+    const { logPublicKey: publicKey } = proof!.keyring;
+    await assert.rejects(
+      lostChanges({ file: olderLog, publicKey, hasMark: () => true, heads: manifest.heads }),
+      /not a later one of this backup’s/,
+    );
+  });
+});
+
+describe('what the schedule keeps', () => {
+  const day = 86_400_000;
+  const begin = Date.parse('2026-11-01T00:00:00Z');
+
+  async function scheduleWith(keep: Keep) {
+    const folder = await dataFolder();
+    let time = begin;
+    let fails = false;
+    const said: string[] = [];
+    const schedule = new BackupSchedule({
+      folder,
+      every: day,
+      keep,
+      now: () => time,
+      report: line => said.push(line),
+      take: async file => {
+        if (fails) throw new BackupError('no room');
+        writeFileSync(file, '');
+        return {
+          manifest: { created_at: new Date(time).toISOString() },
+          bytes: 0,
+          sha256: '',
+          proven_at: 'then',
+        } as unknown as Taken;
+      },
+    });
+    await schedule.begin();
+    return {
+      schedule,
+      said,
+      days: () =>
+        readdirSync(folder)
+          .filter(name => name.endsWith('.age'))
+          .map(name => basename(name).slice(17, 19)),
+      pass: async (milliseconds: number, failing = false) => {
+        time += milliseconds;
+        fails = failing;
+        await schedule.step();
+      },
+      remove: () => rm(folder, { recursive: true, force: true }),
+    };
+  }
+
+  it('is so many, and the newest of them', async () => {
+    const { pass, days, remove } = await scheduleWith({ count: 3 });
+    for (let at = 0; at < 5; at++) await pass(day);
+    assert.deepEqual(days(), ['04', '05', '06']);
+    await remove();
+  });
+
+  it('is what is young enough, and the newest however old it is', async () => {
+    const { pass, days, remove } = await scheduleWith({ age: 2 * day });
+    for (let at = 0; at < 4; at++) await pass(day);
+    assert.deepEqual(days(), ['03', '04', '05']);
+    await pass(30 * day, true);
+    assert.deepEqual(days(), ['03', '04', '05'], 'nothing new was proven');
+    await pass(day);
+    assert.deepEqual(days(), ['06']);
+    await remove();
+  });
+
+  it('one that fails is tried again soon, and removes none', async () => {
+    const { pass, days, said, schedule, remove } = await scheduleWith({ count: 1 });
+    await pass(0);
+    await pass(day, true);
+    await pass(60_000, false);
+    assert.deepEqual([days(), said], [['01'], ['the backup failed: no room']]);
+    assert.equal(schedule.status.failed!.reason, 'no room');
+    await pass(15 * 60_000, false);
+    assert.deepEqual(days(), ['02']);
+    assert.equal(schedule.status.failed, null);
+    schedule.stop();
+    await pass(day);
+    assert.deepEqual(days(), ['02']);
+    await remove();
+  });
+});

@@ -1,0 +1,51 @@
+/** Backups as the command takes and restores them, in this process. */
+
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { backupToFile, bytesIn, type Taken } from '../src/backup/backup.ts';
+import { restoreTo } from '../src/backup/restore.ts';
+import type { OpenKeyring, Restored } from '../src/backup/restoring.ts';
+import { type Place, readConfig, serveOptions } from '../src/config.ts';
+import { type Identity, identityFrom, newKeyPair, recipientFrom } from '../src/keyring/age/keys.ts';
+import { KeyringWrapper } from '../src/keyring/stored-keyring.ts';
+import { locationOf, rootKeySource } from '../src/open-data.ts';
+import type { EngineName } from './harness.ts';
+import { dataFolder, freshDatabase } from './postgres.ts';
+
+export const pair = newKeyPair();
+export const identity: Identity = identityFrom(pair.identity)!;
+
+export const configOf = (place: readonly string[]): Place => readConfig(serveOptions, place, {});
+
+function openerOf(config: Place): OpenKeyring {
+  const wrapper = new KeyringWrapper(rootKeySource(config));
+  return stored => wrapper.unwrap(stored);
+}
+
+export function take(place: readonly string[], file: string): Promise<Taken> {
+  const config = configOf(place);
+  const recipients = [recipientFrom(pair.recipient)!];
+  const parts = { location: locationOf(config, false), recipients, version: 'test', now: Date.now };
+  return backupToFile(parts, file, openerOf(config));
+}
+
+/** An empty place that has the root key of another. */
+export async function emptyPlace(engine: EngineName, data: string): Promise<string[]> {
+  const folder = await dataFolder();
+  await copyFile(join(data, 'root.key'), join(folder, 'root.key'));
+  return ['--data', folder, ...(engine === 'postgres' ? ['--database-url', await freshDatabase()] : [])];
+}
+
+export function restoreFrom(
+  source: string | AsyncIterable<Uint8Array>,
+  place: readonly string[],
+  as: Identity = identity,
+): Promise<Restored> {
+  const config = configOf(place);
+  const parts = {
+    source: typeof source === 'string' ? bytesIn(source) : source,
+    identity: as,
+    openKeyring: openerOf(config),
+  };
+  return restoreTo(locationOf(config, false), parts, async restored => restored);
+}

@@ -1,0 +1,36 @@
+/** How reports are printed, and how often. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { folding, reportLine } from '../src/report.ts';
+
+describe('reports', () => {
+  it('what comes again within a minute is printed once, and then with how often it came', () => {
+    let now = 1_000_000;
+    const printed: string[] = [];
+    const report = folding(
+      line => printed.push(line),
+      () => now,
+    );
+    for (let times = 0; times < 5_000; times++) report('the database is away', `request ${times}`);
+    report('another thing');
+    assert.deepEqual(printed, ['the database is away', 'another thing']);
+    now += 60_000;
+    report('the database is away');
+    assert.equal(printed.at(-1), 'the database is away (4999 more times since)');
+    now += 60_000;
+    report('the database is away');
+    assert.equal(printed.at(-1), 'the database is away');
+  });
+
+  it('as JSON they are one object a line, and name their request', () => {
+    const time = new Date('2026-01-02T03:04:05Z');
+    assert.deepEqual(JSON.parse(reportLine('json', time, 'a "b"\nc', 'id')), {
+      time: '2026-01-02T03:04:05.000Z',
+      message: 'a "b"\nc',
+      request_id: 'id',
+    });
+    assert.equal(reportLine('json', time, 'a\nb').split('\n').length, 2);
+    assert.equal(reportLine('text', time, 'a', 'id'), '2026-01-02T03:04:05.000Z id a\n');
+    assert.equal(reportLine('text', time, 'a'), '2026-01-02T03:04:05.000Z a\n');
+  });
+});

@@ -1,0 +1,91 @@
+/** Stamps of every release hold for ever: which columns they cover, and in which order, is frozen in vectors. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { type Stamps, stampsWith } from '../src/domain/kernel/stamps.ts';
+import { Keyring } from '../src/keyring/keyring.ts';
+import { keyFile } from '../src/keyring/root-key/key-file.ts';
+import { columns } from '../src/store/stamp-columns.ts';
+
+const vector = (name: string) =>
+  JSON.parse(readFileSync(new URL(`vectors/${name}.json`, import.meta.url), 'utf8'));
+/** By kind: the stamp of the first release, and those of migrations that added columns. */
+const frozen: Readonly<Record<string, Readonly<Record<string, string>>>> = vector('stamps');
+
+type Row = Readonly<Record<string, unknown>>;
+type Vouch = (row: Row) => Row;
+
+const tables: Readonly<Record<string, keyof typeof columns>> = {
+  organization: 'organizations',
+  member: 'members',
+  account: 'accounts',
+  passkey: 'passkeys',
+  session: 'sessions',
+  resource: 'resources',
+  credential: 'credentials',
+  identity: 'identities',
+  webhook: 'webhooks',
+  event: 'events',
+  version: 'versions',
+  toolSession: 'mcp_sessions',
+  lockOut: 'lock_outs',
+  deviceLogin: 'device_logins',
+};
+
+const isCovered = (how: unknown) =>
+  how === 'stamped' || how === 'stamp' || (typeof how === 'object' && 'since' in how!);
+
+describe('a stamp', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-test-'));
+  let stamps: Stamps;
+
+  before(async () => {
+    const { rootKeyFile, wrapped } = vector('keyring');
+    const path = join(folder, 'root.key');
+    writeFileSync(path, rootKeyFile, { mode: 0o400 });
+    const root = await keyFile(path).open();
+    stamps = stampsWith(await Keyring.unwrap(root, Buffer.from(wrapped, 'hex')));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  const treatments = (kind: string): [string, unknown][] => Object.entries(columns[tables[kind]!]);
+  /** Each column holds its own name. */
+  function rowOf(kind: string, stamp: string): Row {
+    const names = treatments(kind).flatMap(([name, how]) => (how === 'stamp' ? [] : name));
+    const values = names.map(name => [name, `${tables[kind]}.${name}`]);
+    return { ...Object.fromEntries(values), stamp: Buffer.from(stamp, 'hex') };
+  }
+  function vouchOf(kind: string): Vouch {
+    if (kind === 'event') return stamps.believeEvent as unknown as Vouch;
+    if (kind === 'version') return stamps.believeVersion as unknown as Vouch;
+    return (stamps as unknown as Record<string, { vouched: Vouch }>)[kind]!.vouched;
+  }
+
+  it('of the newest form vouches for the row as it is, and for no other', () => {
+    assert.deepEqual(Object.keys(frozen).sort(), Object.keys(tables).sort());
+    for (const [kind, forms] of Object.entries(frozen)) {
+      const row = rowOf(kind, Object.values(forms).at(-1)!);
+      assert.deepEqual(vouchOf(kind)(row), row, kind);
+      for (const [name, how] of treatments(kind)) {
+        const value = how === 'stamp' ? Buffer.alloc(32) : 'edited';
+        const edited = () => vouchOf(kind)({ ...row, [name]: value });
+        if (isCovered(how)) assert.throws(edited, `${kind}.${name}`);
+        else edited();
+      }
+    }
+  });
+
+  it('of an earlier form vouches for no later column: what stands there is not looked at', () => {
+    const row = rowOf('session', frozen.session!.first!);
+    for (const used_at of ['sessions.used_at', 'edited', null]) {
+      const vouched = vouchOf('session')({ ...row, used_at });
+      assert.equal(vouched.used_at, 'sessions.updated_at', 'as long ago as the last thing it vouches for');
+    }
+    assert.equal(vouchOf('session')(row).proven_at, null, 'nobody proved themselves again then');
+    assert.throws(() => vouchOf('session')({ ...row, updated_at: 'edited' }));
+    const { oidc_issuer, oidc_subject } = vouchOf('account')(rowOf('account', frozen.account!.first!));
+    assert.deepEqual([oidc_issuer, oidc_subject], [null, null]);
+  });
+});

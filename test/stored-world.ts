@@ -1,0 +1,374 @@
+/**
+ * A service in which every table holds something, in two states a minute apart; and an intruder into its database,
+ * who can do whatever SQL can, and has no key.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import pg from 'pg';
+import { Authenticator } from './authenticator.ts';
+import { type Answer, type EngineName, eventually, loopbackWebhooks, makeOrganization } from './harness.ts';
+import { Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+export type Tables = ReadonlyMap<string, readonly Row[]>;
+
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly nullable: boolean;
+  /** Computed by the database. */
+  readonly generated: boolean;
+  /** Part of the primary key. */
+  readonly key: boolean;
+}
+
+export interface Intruder {
+  sql(text: string, parameters?: readonly unknown[]): Promise<Row[]>;
+  /** Every table of the live schema, with its columns. */
+  schema(): Promise<ReadonlyMap<string, readonly Column[]>>;
+  /** All that is stored right now. */
+  copy(): Promise<Tables>;
+  /** Puts rows in the place of others, whatever refers to them. All or nothing. */
+  replace(table: string, before: readonly Row[], after: readonly Row[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function intrude(service: Pick<EmptyService, 'data' | 'databaseUrl'>): Promise<Intruder> {
+  const { sql, schema, close } =
+    service.databaseUrl === null ? intoSqlite(service.data) : await intoPostgres(service.databaseUrl);
+  const known = await schema();
+  const columnsOf = (table: string) => known.get(table)!;
+
+  async function remove(table: string, row: Row): Promise<void> {
+    const keys = columnsOf(table).filter(({ key }) => key);
+    const where = keys.map(({ name }) => `${name} IS NOT DISTINCT FROM ?`).join(' AND ');
+    await sql(
+      `DELETE FROM ${table} WHERE ${where}`,
+      keys.map(({ name }) => row[name]),
+    );
+  }
+  async function insert(table: string, row: Row): Promise<void> {
+    const own = columnsOf(table).filter(({ generated }) => !generated);
+    const names = own.map(({ name }) => name);
+    const places = names.map(() => '?').join(', ');
+    await sql(
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${places})`,
+      names.map(name => row[name]),
+    );
+  }
+  return {
+    sql,
+    schema: async () => known,
+    close,
+    copy: async () => {
+      const tables = new Map<string, readonly Row[]>();
+      for (const table of known.keys()) {
+        const keys = columnsOf(table).filter(({ key }) => key);
+        const order = keys.map(({ name }) => name).join(', ');
+        tables.set(table, await sql(`SELECT * FROM ${table} ORDER BY ${order}`));
+      }
+      return tables;
+    },
+    replace: async (table, before, after) => {
+      await sql('BEGIN');
+      try {
+        for (const row of before) await remove(table, row);
+        for (const row of after) await insert(table, row);
+        await sql('COMMIT');
+      } catch (error) {
+        await sql('ROLLBACK');
+        throw error;
+      }
+    },
+  };
+}
+
+type Connection = Pick<Intruder, 'sql' | 'schema' | 'close'>;
+
+function intoSqlite(data: string): Connection {
+  const path = join(data, 'strongroom.db');
+  const db = new DatabaseSync(path, { timeout: 10_000, enableForeignKeyConstraints: false });
+  db.exec('PRAGMA synchronous = OFF'); // Nothing here has to outlive the machine.
+  const sql: Intruder['sql'] = async (text, parameters = []) =>
+    db.prepare(text).all(...(parameters as SQLInputValue[])) as Row[];
+  const schema = async () => {
+    // The index of names is made of tables too: like any index it only finds rows, which are then believed or not.
+    const tables = await sql(
+      `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+        AND name NOT LIKE 'resource_name%'`,
+    );
+    const found = new Map<string, Column[]>();
+    for (const { name: table } of tables) {
+      const rows = await sql(`SELECT * FROM pragma_table_xinfo('${table}')`);
+      const columns = rows.map(({ name, type, notnull, pk, hidden }) => ({
+        name: String(name),
+        type: String(type).toLowerCase(),
+        nullable: notnull === 0 && pk === 0,
+        generated: hidden !== 0,
+        key: pk !== 0,
+      }));
+      found.set(String(table), columns);
+    }
+    return found;
+  };
+  return { sql, schema, close: async () => db.close() };
+}
+
+async function intoPostgres(url: string): Promise<Connection> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('SET session_replication_role = replica'); // No reference is checked.
+  await client.query('SET synchronous_commit = off'); // Nothing here has to outlive the machine.
+  const sql: Intruder['sql'] = async (text, parameters = []) => {
+    let number = 0;
+    return (
+      await client.query(
+        text.replace(/\?/g, () => `$${++number}`),
+        [...parameters],
+      )
+    ).rows;
+  };
+  const schema = async () => {
+    const keys = await sql(`SELECT table_name, column_name FROM information_schema.key_column_usage
+      JOIN information_schema.table_constraints USING (constraint_name, table_name)
+      WHERE constraint_type = 'PRIMARY KEY'`);
+    const isKey = (table: unknown, column: unknown) =>
+      keys.some(({ table_name, column_name }) => table_name === table && column_name === column);
+    const found = new Map<string, Column[]>();
+    for (const row of await sql(`SELECT * FROM information_schema.columns WHERE table_schema = 'public'
+      ORDER BY table_name, ordinal_position`)) {
+      const table = String(row.table_name);
+      const column = {
+        name: String(row.column_name),
+        type: String(row.data_type),
+        nullable: row.is_nullable === 'YES',
+        generated: row.is_generated === 'ALWAYS',
+        key: isKey(row.table_name, row.column_name),
+      };
+      found.set(table, [...(found.get(table) ?? []), column]);
+    }
+    return found;
+  };
+  return { sql, schema, close: () => client.end() };
+}
+
+/** The flags that name where the service keeps its data. */
+export function placeOf({ data, databaseUrl }: Pick<EmptyService, 'data' | 'databaseUrl'>): string[] {
+  return ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
+}
+
+export interface StoredWorld {
+  readonly service: EmptyService;
+  readonly owner: Browser;
+  readonly intruder: Intruder;
+  readonly secretId: string;
+  readonly vaultId: string;
+  readonly accessKey: string;
+  /** An access key that was never used. */
+  readonly idleKeyId: string;
+  /** An owner's. */
+  readonly apiKey: string;
+  /** Was signed in until invited again. */
+  readonly guest: Browser;
+  /** Is signed in. */
+  readonly person: Browser;
+  /** Calls a tool in a session that was used before. */
+  callTool(): Promise<Answer>;
+  /** All that was stored a minute ago. */
+  readonly earlier: Tables;
+  stop(): Promise<void>;
+}
+
+export async function startStoredWorld(engine: EngineName): Promise<StoredWorld> {
+  const service = await startEmpty(engine, loopbackWebhooks);
+  const receiver = await startReceiver();
+  const stop = async () => {
+    await service.stop();
+    await receiver.close();
+  };
+  try {
+    return { ...(await fill(service, receiver)), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<StoredWorld, 'stop'>> {
+  const owner = await setUp(service);
+  const place = placeOf(service);
+  await makeOrganization(place, 'Other', 'pro', 0);
+  const intruder = await intrude(service);
+  const ok = async (browser: Browser, method: string, path: string, body?: unknown) => {
+    const answer = await browser.call(method, path, body);
+    assert.equal(answer.status, 200, `${method} ${path}: ${answer.text}`);
+    return answer.body;
+  };
+  const made = (path: string, body: unknown) => ok(owner, 'POST', path, body);
+  const site = () => service.url.replace('127.0.0.1', 'localhost');
+  const dates = { activation_date: '2020-01-01T00:00:00Z', expiration_date: '2099-01-01T00:00:00Z' };
+
+  const vaults = [];
+  for (const name of ['one', 'two']) {
+    const vault = await made('/v1/vaults', { name, description: `vault ${name}`, tags: { team: name } });
+    const at = { vault_id: vault.id };
+    const secret = await made('/v1/secrets', {
+      ...at,
+      name: 'S',
+      value: `v-${name}`,
+      tags: { a: name },
+      ...dates,
+    });
+    const doomed = await made('/v1/secrets', { ...at, name: 'DOOMED', value: 'gone', enabled: false });
+    const generate = { key_type: 'EC', curve: 'P-256' };
+    const key = await made('/v1/keys', { ...at, name: 'k', generate, ...dates });
+    const self_signed = { subject: 'CN=example.org', days: 30 };
+    await made('/v1/certificates', { ...at, name: 'c', key_id: key.id, self_signed });
+    const narrowing = {
+      names: ['S*'],
+      max_uses: 100,
+      rate_limit: 1000,
+      expiration_date: dates.expiration_date,
+    };
+    const access = await made('/v1/access-keys', { ...at, name: `access ${name}`, ...narrowing });
+    const pub = await made('/v1/public-tokens', { key_id: key.id, name: `public ${name}` });
+    const api = await made('/v1/api-keys', { name: `api ${name}`, role: 'viewer', vault_ids: [vault.id] });
+    const hook = {
+      name: `hook ${name}`,
+      url: receiver.url,
+      events: ['resource.updated'],
+      vault_ids: [vault.id],
+    };
+    const webhook = await made('/v1/webhooks', hook);
+    const identity = await made('/v1/identities', {
+      name: `identity ${name}`,
+      method: 'secret_id',
+      vault_ids: [vault.id],
+      lifetime: 3_600,
+      max_uses: 50,
+      expiration_date: dates.expiration_date,
+    });
+    const secretId = await made('/v1/secret-ids', { identity_id: identity.id, name, max_uses: 9 });
+    await logIn(identity.id, secretId.token);
+    const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
+    const authenticator = new Authenticator(site());
+    const person = await byPasskey(`key-${name}@example.org`, authenticator);
+    await service.browser().signIn(`nobody-${name}@example.org`, 'wrong');
+    const session = await toolSession(access.token);
+    const device = await ok(owner, 'POST', '/auth/device', { host: name });
+    vaults.push({
+      vault,
+      secret,
+      doomed,
+      key,
+      access,
+      pub,
+      api,
+      webhook,
+      identity,
+      secretId,
+      member,
+      guest,
+      authenticator,
+      person,
+      session,
+      device,
+    });
+  }
+  const unread = { vault_id: vaults[0]!.vault.id, name: 'idle', expiration_date: dates.expiration_date };
+  const idle = await made('/v1/access-keys', unread);
+  const operator = await made('/v1/api-keys', { name: 'operator', role: 'owner' });
+  const second = service.browser();
+  await second.signIn('owner@example.org');
+  for (const { vault, access } of vaults) await read(vault.id, access.token);
+  await eventually(async () => (await intruder.sql('SELECT count(*) AS n FROM checkpoints'))[0]!.n !== 0);
+
+  const earlier = await intruder.copy();
+  service.clock.pass(61_000);
+  for (const [index, of] of vaults.entries()) {
+    const name = ['one', 'two'][index]!;
+    await ok(owner, 'PUT', `/v1/vaults/${of.vault.id}`, { description: 'changed' });
+    await ok(owner, 'PUT', `/v1/secrets/${of.secret.id}`, { value: `w-${name}` });
+    await ok(owner, 'DELETE', `/v1/secrets/${of.doomed.id}?purge=true`);
+    await ok(owner, 'PUT', `/v1/keys/${of.key.id}`, { name: 'renamed' });
+    await ok(owner, 'PUT', `/v1/webhooks/${of.webhook.id}`, { name: `changed ${name}` });
+    await logIn(of.identity.id, of.secretId.token);
+    await ok(owner, 'PUT', `/v1/identities/${of.identity.id}`, { name: `machine ${name}` });
+    await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);
+    await ok(owner, 'DELETE', `/v1/public-tokens/${of.pub.id}`);
+    await ok(owner, 'POST', `/v1/members/${of.member}/invitation`, {});
+    await ok(owner, 'POST', '/auth/device/approve', { user_code: of.device.user_code, role: 'viewer' });
+    await signInByPasskey(of.authenticator, 7);
+    await service.browser().signIn(`nobody-${name}@example.org`, 'wrong');
+    assert.equal((await callTool(of.session, of.vault.id, of.access.token)).status, 200);
+    await read(of.vault.id, of.access.token);
+  }
+  await ok(owner, 'PUT', '/v1/organization', { name: 'Acme & Daughters' });
+  await ok(second, 'POST', '/auth/sign-out', {});
+  await receiver.received(4);
+  await settled();
+  const [{ secret, vault, access, guest, person, session }] = vaults as [(typeof vaults)[0]];
+  return {
+    service,
+    owner,
+    intruder,
+    secretId: secret.id,
+    vaultId: vault.id,
+    accessKey: access.token,
+    idleKeyId: idle.id,
+    apiKey: operator.token,
+    guest,
+    person,
+    callTool: () => callTool(session, vault.id, access.token),
+    earlier,
+  };
+
+  async function read(vaultId: string, token: string): Promise<void> {
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`${service.url}/api/v1/vaults/${vaultId}`, { headers });
+    assert.equal(answer.status, 200, await answer.text());
+  }
+  async function logIn(identity_id: string, secret_id: string): Promise<void> {
+    const answer = await service.browser().post('/api/v1/login', { identity_id, secret_id });
+    assert.equal(answer.status, 200, answer.text);
+  }
+  async function byPasskey(email: string, authenticator: Authenticator): Promise<Browser> {
+    const { token } = await made('/v1/members', { email, role: 'auditor' });
+    const browser = new Browser(site);
+    const options = await ok(browser, 'POST', '/auth/invitation/options', { token });
+    const passkey = { name: 'Laptop', credential: authenticator.create(options) };
+    await ok(browser, 'POST', '/auth/invitation/accept', { token, passkey });
+    return browser;
+  }
+  async function signInByPasskey(authenticator: Authenticator, counter: number): Promise<void> {
+    const browser = new Browser(site);
+    const options = await ok(browser, 'POST', '/auth/passkey/options', {});
+    await ok(browser, 'POST', '/auth/passkey', { credential: authenticator.get(options, { counter }) });
+  }
+  async function toolSession(accessKey: string): Promise<string> {
+    const headers = { origin: service.url, authorization: `Bearer ${accessKey}` };
+    const answer = await service.browser().post('/mcp', { method: 'initialize' }, headers);
+    return answer.headers.get('mcp-session-id')!;
+  }
+  function callTool(session: string, vaultId: string, accessKey: string): Promise<Answer> {
+    const call = { name: 'secrets.list', arguments: { namesOnly: true, vault: { vaultId, accessKey } } };
+    const headers = { 'mcp-session-id': session };
+    return service.browser().post('/mcp', { method: 'tools/call', params: call }, headers);
+  }
+  /** Nothing is under way any more: all is filed, delivered and signed, and the answers last read are stored. */
+  async function settled(): Promise<void> {
+    await owner.get('/v1/request-logs');
+    await eventually(async () => {
+      const [{ n }] = (await intruder.sql(
+        `SELECT count(*) AS n FROM deliveries WHERE state = 'pending'`,
+      )) as [Row];
+      return Number(n) === 0;
+    });
+    await eventually(async () => {
+      const [{ n }] = (await intruder.sql('SELECT count(*) AS n FROM kept_answers')) as [Row];
+      return Number(n) >= vaults.length;
+    });
+  }
+}

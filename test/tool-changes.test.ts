@@ -1,0 +1,134 @@
+/** `set`, `rm`, `history`, `rollback` and `diff`, against a real service. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { binary, type Done, startTool, type Tool } from './tool.ts';
+
+const execute = promisify(execFile);
+const nasty = 'line one\nline "two" \'three\' $HOME `x` \\n \\ # = é 😀\ttab  ';
+let tool: Tool;
+before(async () => {
+  tool = await startTool({ KEPT: 'unchanged' });
+});
+after(() => tool.stop());
+
+function fails({ code, stdout, stderr }: Done, expected: number, what: RegExp): void {
+  assert.equal(code, expected, stderr);
+  assert.match(stderr, what);
+  assert.match(stderr, /^strongroom: [^\n]+\n$/, 'one line');
+  assert.equal(stdout, '');
+}
+
+const value = async (name: string) => (await tool.run(['get', name, '--no-newline'])).stdout;
+
+describe('set', () => {
+  it('takes a value from standard input without its last newline, and from a file as it is', async () => {
+    const done = await tool.admin(['set', 'FROM_INPUT'], { input: `${nasty}\n` });
+    assert.equal(done.code, 0, done.stderr);
+    assert.equal(done.stderr, 'strongroom: FROM_INPUT is now version 1\n');
+    assert.equal(await value('FROM_INPUT'), nasty);
+    const file = join(tool.home, 'value');
+    writeFileSync(file, `${nasty}\n`);
+    assert.equal((await tool.admin(['set', 'FROM_FILE', `@${file}`])).code, 0);
+    assert.equal(await value('FROM_FILE'), `${nasty}\n`);
+    assert.match((await tool.admin(['set', 'FROM_INPUT', '-'], { input: 'two' })).stderr, /version 2/);
+    assert.equal(await value('FROM_INPUT'), 'two');
+  });
+
+  it('generates a value and does not print it', async () => {
+    const done = await tool.admin(['set', 'MADE', '--generate', '--length', '40', '--json']);
+    assert.equal(JSON.parse(done.stdout).version, 1);
+    const made = await value('MADE');
+    assert.match(made, /^[A-Za-z0-9]{40}$/);
+    assert.ok(!`${done.stdout}${done.stderr}`.includes(made));
+    fails(await tool.admin(['set', 'MADE', 'x', '--generate']), 2, /--generate takes no value/);
+  });
+
+  it('warns of a value in an argument, without repeating it', async () => {
+    for (const args of [['ARGUED', 'hunter2'], ['ARGUED=hunter2']]) {
+      const { code, stderr } = await tool.admin(['set', ...args]);
+      assert.equal(code, 0);
+      assert.match(stderr, /visible to other users/);
+      assert.ok(!stderr.includes('hunter2'));
+    }
+    assert.equal(await value('ARGUED'), 'hunter2');
+  });
+
+  it('asks at a terminal, and shows nothing of what is typed', async t => {
+    if ((await execute('python3', ['--version']).catch(() => null)) === null) return t.skip('no python3');
+    const typist = `
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+shown = b''
+while True:
+    try: chunk = os.read(fd, 1024)
+    except OSError: break
+    if not chunk: break
+    shown += chunk
+    if b'Value of' in shown and b'typed' not in shown and len(shown) < 40:
+        os.write(fd, b'sesamX\\x7fe\\r'); shown += b' ' * 40
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
+    const env = tool.environment({ STRONGROOM_ACCESS_KEY: undefined, STRONGROOM_API_KEY: tool.service.key });
+    const { stdout } = await execute('python3', ['-c', typist, process.execPath, binary, 'set', 'TYPED'], {
+      env,
+    });
+    assert.match(stdout, /Value of TYPED/);
+    assert.ok(!stdout.includes('sesa'));
+    assert.equal(await value('TYPED'), 'sesame');
+  });
+
+  it('refuses what is not text, what is too long, and an access key', async () => {
+    fails(await tool.admin(['set', 'BINARY'], { input: Buffer.from([0xff, 0xfe, 0]) }), 1, /is not UTF-8/);
+    fails(await tool.admin(['set', 'LONG'], { input: 'x'.repeat(65_537) }), 1, /value must be at most 65536/);
+    fails(await tool.run(['set', 'X'], { input: 'x' }), 2, /STRONGROOM_API_KEY is required/);
+    fails(await tool.admin(['set', 'X', `@${join(tool.home, 'none')}`]), 1, /can’t be read \(ENOENT\)/);
+  });
+});
+
+describe('history, rollback and rm', () => {
+  it('shows versions without values, goes back to one, and deletes', async () => {
+    for (const input of ['first value', 'second value']) await tool.admin(['set', 'TURNED'], { input });
+    const { stdout } = await tool.admin(['history', 'TURNED']);
+    assert.match(stdout, /^2 {2}20\S+Z {2}\S+ {2}current\n1 {2}20\S+Z {2}\S+\n$/);
+    assert.equal(JSON.parse((await tool.admin(['history', 'TURNED', '--json'])).stdout).length, 2);
+    const rolled = await tool.admin(['rollback', 'TURNED', '1']);
+    assert.equal(rolled.stderr, 'strongroom: TURNED is now version 3, with the value of version 1\n');
+    assert.equal(await value('TURNED'), 'first value');
+    fails(await tool.admin(['rollback', 'TURNED', '9']), 1, /not found|version/);
+    fails(await tool.admin(['rollback', 'TURNED', 'x']), 2, /a version is required/);
+    fails(await tool.admin(['rm', 'TURNED', 'NOTHING']), 1, /no active secret "NOTHING"/);
+    assert.equal(await value('TURNED'), 'first value', 'nothing goes unless all are there');
+    fails(await tool.admin(['rm', 'TURNED', '--purge']), 2, /add --yes/);
+    assert.equal((await tool.admin(['rm', 'TURNED'])).code, 0);
+    fails(await tool.run(['get', 'TURNED']), 1, /no active secret/);
+    await tool.admin(['set', 'TURNED'], { input: 'again' });
+    assert.equal((await tool.admin(['rm', 'TURNED', '--purge', '--yes', '--json'])).code, 0);
+  });
+});
+
+describe('diff', () => {
+  it('compares vaults and files by name and value, and prints no value', async () => {
+    const other = (await tool.service.call('POST', '/v1/vaults', { name: 'other' })).body.id;
+    const put = (name: string, text: string) =>
+      tool.service.call('POST', '/v1/secrets', { vault_id: other, name, value: text });
+    await put('KEPT', 'something else');
+    await put('NEW', 'new value');
+    const third = (await tool.service.call('POST', '/v1/vaults', { name: 'third' })).body.id;
+    await tool.service.call('POST', '/v1/secrets', { vault_id: third, name: 'KEPT', value: 'unchanged' });
+    const vaults = await tool.admin(['diff', 'third', 'other']);
+    assert.equal(vaults.stdout, '~ KEPT\n+ NEW\n', vaults.stderr);
+    const file = join(tool.home, 'a.env');
+    writeFileSync(file, 'KEPT="unchanged"\nGONE=1\n');
+    assert.equal((await tool.admin(['diff', file, 'third'])).stdout, '- GONE\n');
+    const done = await tool.admin(['diff', file, '--vault', 'other', '--json', '--exit-code']);
+    assert.deepEqual(JSON.parse(done.stdout), { removed: ['NEW'], added: ['GONE'], changed: ['KEPT'] });
+    assert.equal(done.code, 1);
+    assert.equal((await tool.admin(['diff', 'third', 'third', '--exit-code'])).code, 0);
+    fails(await tool.admin(['diff', 'nowhere', 'third']), 1, /no vault of that name/);
+  });
+});

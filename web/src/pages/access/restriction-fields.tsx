@@ -1,0 +1,110 @@
+/** The fields that restrict an access key: what it can read, from where, how often and until when. */
+import type { Form } from '../../api/form.ts';
+import type { AccessKey } from '../../api/types.ts';
+import { AreaField, CheckField, DateField, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
+import { namesOf } from '../vaults/certificate-form.tsx';
+
+export interface RestrictionValues {
+  secrets: boolean;
+  keys: boolean;
+  certificates: boolean;
+  names: string;
+  names_only: boolean;
+  cidrs: string;
+  expiration_date: string;
+  max_uses: string;
+  rate_limit: string;
+}
+
+type Restricted = Pick<
+  AccessKey,
+  'kinds' | 'names' | 'names_only' | 'cidrs' | 'expiration_date' | 'max_uses' | 'rate_limit'
+>;
+
+export function restrictionValuesOf(item: Restricted | undefined): RestrictionValues {
+  const has = (kind: string) => item?.kinds?.includes(kind) ?? true;
+  return {
+    secrets: has('secret'),
+    keys: has('key'),
+    certificates: has('certificate'),
+    names: item?.names?.join('\n') ?? '',
+    names_only: item?.names_only ?? false,
+    cidrs: item?.cidrs?.join('\n') ?? '',
+    expiration_date: localOf(item?.expiration_date),
+    max_uses: item?.max_uses?.toString() ?? '',
+    rate_limit: item?.rate_limit?.toString() ?? '',
+  };
+}
+
+/** Of an access key, or of those that an identity is given. */
+export function RestrictionFields<V extends RestrictionValues>({ form: whole }: { form: Form<V> }) {
+  // The fields that are bound here are those that every such form has.
+  const form = whole as unknown as Form<RestrictionValues>;
+  return (
+    <>
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-1.5 font-medium">Can read</legend>
+        <div className="flex flex-wrap gap-x-6 gap-y-2">
+          <CheckField form={form} name="secrets" label="Secrets" />
+          <CheckField form={form} name="keys" label="Keys" />
+          <CheckField form={form} name="certificates" label="Certificates" />
+        </div>
+        <CheckField
+          form={form}
+          name="names_only"
+          label="Names only"
+          hint="Can list names, but read no values."
+        />
+      </fieldset>
+      <AreaField
+        form={form}
+        name="names"
+        label="Only these names"
+        optional
+        rows={2}
+        placeholder="DATABASE_*"
+        hint="One pattern per line; * matches anything."
+      />
+      <AreaField
+        form={form}
+        name="cidrs"
+        label="Only from these networks"
+        optional
+        rows={2}
+        placeholder="10.0.0.0/8"
+        hint="One per line."
+      />
+      <DateField form={form} name="expiration_date" label="Expires" optional />
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField form={form} name="max_uses" label="Maximum uses" type="number" min={1} optional />
+        <TextField
+          form={form}
+          name="rate_limit"
+          label="Maximum requests per minute"
+          type="number"
+          min={1}
+          optional
+        />
+      </div>
+    </>
+  );
+}
+
+export function restrictionsOf(values: RestrictionValues): object {
+  const kinds = [
+    values.secrets && 'secret',
+    values.keys && 'key',
+    values.certificates && 'certificate',
+  ].filter(Boolean);
+  const list = (text: string) => (namesOf(text).length === 0 ? null : namesOf(text));
+  const figure = (text: string) => (text === '' ? null : Number(text));
+  return {
+    kinds: kinds.length === 3 ? null : kinds,
+    names: list(values.names),
+    names_only: values.names_only,
+    cidrs: list(values.cidrs),
+    expiration_date: momentOf(values.expiration_date),
+    max_uses: figure(values.max_uses),
+    rate_limit: figure(values.rate_limit),
+  };
+}

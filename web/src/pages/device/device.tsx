@@ -1,0 +1,164 @@
+/**
+ * Signs a command line in: the person enters the code that it shows (a link brings it after the `#`), sees who asks, and
+ * allows or refuses it. What the asking side says of itself is shown as such.
+ */
+import { useQuery } from '@tanstack/react-query';
+import { CircleCheck, CircleX } from 'lucide-react';
+import { useState } from 'react';
+import { post, sentence } from '../../api/client.ts';
+import { useForm } from '../../api/form.ts';
+import type { DeviceRequest } from '../../api/types.ts';
+import { takeDeviceCode } from '../../session/hash-token.ts';
+import { useSession } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Problem } from '../../ui/dialog.tsx';
+import { Facts, Mono } from '../../ui/facts.tsx';
+import { Loading } from '../../ui/page.tsx';
+import { ChoiceField, TextField } from '../../ui/text-field.tsx';
+import { SignInFrame } from '../sign-in/sign-in-frame.tsx';
+
+/** In seconds. */
+const lives: readonly (readonly [string, string])[] = [
+  ['3600', '1 hour'],
+  ['43200', '12 hours'],
+  ['604800', '7 days'],
+  ['2592000', '30 days'],
+];
+const title = 'Sign in on the command line';
+
+export default function Device() {
+  const [code, setCode] = useState(takeDeviceCode);
+  const [decided, setDecided] = useState<'allowed' | 'refused' | null>(null);
+  const found = useQuery({
+    queryKey: ['device-request', code],
+    queryFn: () => post<DeviceRequest>('/auth/device/request', { user_code: code }),
+    enabled: code !== '' && decided === null,
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (decided !== null) return <Decided how={decided} />;
+  if (code !== '' && found.isPending) return <Loading />;
+  if (!found.data) return <EnterCode problem={found.error && sentence(found.error)} onCode={setCode} />;
+  return <Decide code={code} request={found.data} onDecided={setDecided} />;
+}
+
+function EnterCode({ problem, onCode }: { problem: string | null; onCode: (code: string) => void }) {
+  const form = useForm({ code: '' });
+  return (
+    <SignInFrame title={title} intro="Enter the code that your terminal shows.">
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={form.submit(async values => onCode(values.code.trim()))}
+      >
+        <TextField
+          form={form}
+          name="code"
+          label="Code"
+          placeholder="XXXX-XXXX"
+          required
+          autoFocus
+          maxLength={32}
+          spellCheck={false}
+          autoCapitalize="characters"
+          className="text-center font-mono text-lg tracking-widest uppercase"
+        />
+        <Problem text={problem ?? ''} />
+        <Button type="submit" look="primary" busy={form.busy}>
+          Continue
+        </Button>
+      </form>
+    </SignInFrame>
+  );
+}
+
+function Decide({
+  code,
+  request,
+  onDecided,
+}: {
+  code: string;
+  request: DeviceRequest;
+  onDecided: (how: 'allowed' | 'refused') => void;
+}) {
+  const { member, organization } = useSession().signedIn;
+  const form = useForm({ role: member.role as string, expires_in: '43200' });
+  const allow = form.submit(async ({ role, expires_in }) => {
+    await post('/auth/device/approve', { user_code: code, role, expires_in: Number(expires_in) });
+    onDecided('allowed');
+  });
+  const refuse = form.submit(async () => {
+    await post('/auth/device/deny', { user_code: code });
+    onDecided('refused');
+  });
+  return (
+    <SignInFrame
+      title={title}
+      intro={`A command line asks to act as ${member.email} in ${organization.name}. Allow it only if you started it, and it shows this code.`}
+    >
+      <form className="flex flex-col gap-4" onSubmit={allow}>
+        <p className="text-center font-mono text-2xl font-semibold tracking-widest">{spelled(code)}</p>
+        <Asking request={request} />
+        <ChoiceField
+          form={form}
+          name="role"
+          label="Role"
+          choices={request.roles.map(role => [role, role === member.role ? `${role} (yours)` : role])}
+        />
+        <ChoiceField form={form} name="expires_in" label="Signed in for" choices={lives} />
+        <Problem text={form.problem} />
+        <div className="grid grid-cols-2 gap-3">
+          <Button onClick={refuse} disabled={form.busy}>
+            Refuse
+          </Button>
+          <Button type="submit" look="primary" busy={form.busy}>
+            Allow
+          </Button>
+        </div>
+      </form>
+    </SignInFrame>
+  );
+}
+
+function Asking({ request: { host, client, ip_address } }: { request: DeviceRequest }) {
+  const said = [
+    ['Machine', host],
+    ['Program', client],
+    ['Address', ip_address],
+  ] as const;
+  return (
+    <div className="rounded-lg border p-4">
+      <Facts
+        facts={said.map(([name, value]) => [
+          name,
+          value === '' ? 'not given' : <Mono key={name}>{value}</Mono>,
+        ])}
+      />
+      <p className="mt-3 text-[13px] leading-5 text-muted">
+        Machine and program are what the asking side says, and are not verified.
+      </p>
+    </div>
+  );
+}
+
+function Decided({ how }: { how: 'allowed' | 'refused' }) {
+  const isAllowed = how === 'allowed';
+  const Icon = isAllowed ? CircleCheck : CircleX;
+  return (
+    <SignInFrame title={isAllowed ? 'Signed in' : 'Refused'}>
+      <div role="status" className="flex flex-col items-center gap-3 text-center">
+        <Icon className={`size-8 ${isAllowed ? 'text-good' : 'text-bad'}`} aria-hidden />
+        <p>
+          {isAllowed
+            ? 'The command line is signed in. You can close this page, and end the sign-in in Settings → Security.'
+            : 'The command line was not signed in. You can close this page.'}
+        </p>
+      </div>
+    </SignInFrame>
+  );
+}
+
+/** As the terminal shows it, however it was typed. */
+function spelled(code: string): string {
+  const letters = code.toUpperCase().replace(/[^A-Z]/g, '');
+  return `${letters.slice(0, 4)}-${letters.slice(4)}`;
+}

@@ -1,0 +1,66 @@
+/** Workload identities: machines that prove who they are, instead of holding a key. */
+import { Fingerprint } from 'lucide-react';
+import { Link, useLocation, useParams } from 'wouter';
+import type { Identity } from '../../api/types.ts';
+import { Collection } from '../../ui/collection.tsx';
+import { expiresColumn } from '../../ui/columns.tsx';
+import { Page } from '../../ui/page.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { Restrictions } from '../access/restrictions.tsx';
+import { IdentityForm } from './identity-form.tsx';
+import { IdentityPanel } from './identity-panel.tsx';
+import { methodNames } from './method-names.ts';
+
+const columns: readonly Column<Identity>[] = [
+  {
+    id: 'name',
+    header: 'Identity',
+    cell: ({ id, name, issuer, method }) => (
+      <Link href={`/identities/${id}`} className="group block min-w-0">
+        <span className="block font-medium break-words group-hover:underline">{name}</span>
+        <span className="block text-xs break-all text-muted">{issuer ?? methodNames[method]}</span>
+      </Link>
+    ),
+  },
+  {
+    id: 'subjects',
+    header: 'Subjects',
+    from: 'md',
+    cell: ({ subjects }) => (
+      <span className="block font-mono text-xs break-all">{subjects?.join(', ') ?? '–'}</span>
+    ),
+  },
+  { id: 'restrictions', header: 'Restrictions', from: 'lg', cell: one => <Restrictions of={one} /> },
+  expiresColumn('lg'),
+  { id: 'login', header: 'Last login', cell: ({ last_login_at }) => <Ago at={last_login_at} /> },
+];
+
+export default function Identities() {
+  const { identity } = useParams<{ identity?: string }>();
+  const [, go] = useLocation();
+  return (
+    <Page
+      title="Identities"
+      intro="A CI job, a pod or a server proves who it is, and gets an access key that lives for minutes. Nothing has to be stored with it."
+    >
+      <Collection<Identity>
+        collection="identities"
+        label="Identities"
+        columns={columns}
+        create={{
+          scope: 'identities:write',
+          label: 'New identity',
+          form: close => <IdentityForm onClose={close} />,
+        }}
+        empty={{
+          icon: Fingerprint,
+          title: 'No identities yet',
+          hint: 'Let GitHub Actions, GitLab, Kubernetes or a machine of your own log in without a stored key.',
+          filtered: 'No identities match the search',
+        }}
+      />
+      {identity && <IdentityPanel key={identity} id={identity} onClose={() => go('/identities')} />}
+    </Page>
+  );
+}

@@ -1,0 +1,76 @@
+/** What both logs share: live updates, filters kept in the address, and a panel that shows one entry in full. */
+import { type ReactNode, useState } from 'react';
+import { useAddress } from '../../ui/address.ts';
+import { CollectionTable } from '../../ui/collection.tsx';
+import { Page } from '../../ui/page.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { Clock } from '../../ui/time.tsx';
+import { ClearFilters, ExportLinks, LiveButton, MomentFilter, useLive } from './log-filters.tsx';
+
+interface Entry {
+  readonly id: string;
+  readonly created_at: string;
+}
+
+interface LogPageProps<T extends Entry> {
+  readonly title: string;
+  readonly intro: string;
+  readonly collection: 'request-logs' | 'audit-logs';
+  readonly columns: readonly Column<T>[];
+  /** The log's own filters; both logs can be filtered by time. */
+  readonly filters: readonly string[];
+  readonly filterBar: ReactNode;
+  readonly above?: ReactNode;
+  readonly empty: Parameters<typeof CollectionTable>[0]['empty'];
+  readonly panel: (entry: T, close: () => void) => ReactNode;
+}
+
+export function LogPage<T extends Entry>(props: LogPageProps<T>) {
+  const { title, intro, collection, columns, filterBar, above, empty, panel } = props;
+  const filters = [...props.filters, 'from', 'to'];
+  const address = useAddress();
+  const [opened, setOpened] = useState<T | null>(null);
+  const { live, every, toggle } = useLive(address.page);
+  const filter = Object.fromEntries(filters.map(name => [name, address.get(name)]));
+  return (
+    <Page
+      title={title}
+      intro={intro}
+      actions={
+        <>
+          <LiveButton live={live} onToggle={toggle} />
+          <ExportLinks log={collection} filter={filter} />
+        </>
+      }
+    >
+      {above}
+      <div className="flex flex-wrap items-end gap-3">
+        {filterBar}
+        <MomentFilter address={address} name="from" label="From" />
+        <MomentFilter address={address} name="to" label="To" />
+        <ClearFilters address={address} names={filters} />
+      </div>
+      <CollectionTable<T>
+        collection={collection}
+        label={title}
+        columns={[timeColumn<T>(setOpened), ...columns]}
+        filters={filters}
+        every={every}
+        empty={empty}
+      />
+      {opened && panel(opened, () => setOpened(null))}
+    </Page>
+  );
+}
+
+function timeColumn<T extends Entry>(onOpen: (entry: T) => void): Column<T> {
+  return {
+    id: 'time',
+    header: 'Time',
+    cell: entry => (
+      <button type="button" className="font-medium hover:underline" onClick={() => onOpen(entry)}>
+        <Clock at={entry.created_at} />
+      </button>
+    ),
+  };
+}

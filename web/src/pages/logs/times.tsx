@@ -1,0 +1,9 @@
+/** How many identical refusals an entry stands for, if more than one. */
+export function Times({ count }: { count: number }) {
+  if (count === 1) return null;
+  return (
+    <span className="text-[13px] whitespace-nowrap text-muted tabular-nums">
+      × {count.toLocaleString('en')}
+    </span>
+  );
+}

@@ -1,0 +1,50 @@
+/** The backups that the service takes by itself: how old the newest is, and whether it was proven. */
+import type { AboutRecord } from '../../api/types.ts';
+import { Facts } from '../../ui/facts.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Ago } from '../../ui/time.tsx';
+
+type Scheduled = NonNullable<AboutRecord['backups']>;
+
+const none =
+  'This service takes no backups by itself. An operator can take one with “strongroom backup”, or have them taken with “strongroom serve --backup-to”.';
+
+export function Backups({ backups }: Pick<AboutRecord, 'backups'>) {
+  if (backups === null)
+    return (
+      <Section title="Backups">
+        <p className="text-muted">{none}</p>
+      </Section>
+    );
+  return (
+    <Section title="Backups" intro={intro(backups)}>
+      <Facts facts={factsOf(backups)} />
+    </Section>
+  );
+}
+
+function factsOf({ last_at, proven_at, bytes, failed_at }: Scheduled) {
+  return [
+    ['Newest backup', <Ago key="last" at={last_at} none="None yet" />],
+    ['Restored and verified', <Ago key="proven" at={proven_at} none="Not yet" />],
+    ...(bytes === null ? [] : ([['Size', sizeOf(bytes)]] as const)),
+    ...(failed_at === null ? [] : ([['Last attempt failed', <Ago key="failed" at={failed_at} />]] as const)),
+  ] as const;
+}
+
+function intro({ every_seconds: seconds }: Scheduled): string {
+  const [length, unit] = units.find(([length]) => seconds % length === 0)!;
+  const count = seconds / length;
+  return `The service takes one every ${count === 1 ? unit : `${count} ${unit}s`}. It counts only after it was restored and verified.`;
+}
+
+const units = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+] as const;
+
+function sizeOf(bytes: number): string {
+  if (bytes < 1024 * 1024) return `${Math.ceil(bytes / 1024)} KiB`;
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}

@@ -1,0 +1,68 @@
+/** The command lines where the person is signed in, and how to end that. */
+import { useQuery } from '@tanstack/react-query';
+import { get, remove } from '../../api/client.ts';
+import type { ApiKey } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Mono } from '../../ui/facts.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { note } from '../../ui/toast.tsx';
+
+export function CommandLines() {
+  const found = useQuery({
+    queryKey: ['command-lines'],
+    queryFn: () => get<{ data: ApiKey[] }>('/auth/device/keys'),
+  });
+  const keys = found.data?.data ?? [];
+  return (
+    <Section
+      title="Command lines"
+      intro="Where you signed in with strongroom login. Changing your password ends all of them."
+    >
+      {keys.length === 0 ? (
+        <p className="text-muted">
+          None. Run <Mono>strongroom login</Mono> in a terminal.
+        </p>
+      ) : (
+        <ul className="divide-y rounded-lg border">
+          {keys.map(key => (
+            <CommandLineRow key={key.id} of={key} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function CommandLineRow({ of: { id, name, role, expiration_date, last_used_at } }: { of: ApiKey }) {
+  const refresh = useRefresh();
+  async function end() {
+    await remove(`/auth/device/keys/${id}`);
+    await refresh('command-lines', 'api-keys');
+    note('Command line signed out');
+  }
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5">
+      <span className="min-w-0">
+        <span className="flex flex-wrap items-center gap-2 font-medium break-words">
+          {name} <Badge tone="accent">{role}</Badge>
+        </span>
+        <span className="block text-[13px] leading-5 text-muted">
+          last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
+        </span>
+      </span>
+      <ConfirmButton
+        look="quiet"
+        size="small"
+        label="Sign out"
+        name={`Sign out ${name}`}
+        title={`Sign out “${name}”?`}
+        text="Its API key is revoked immediately."
+        action="Sign out"
+        onConfirm={end}
+      />
+    </li>
+  );
+}
