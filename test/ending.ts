@@ -9,7 +9,7 @@ import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 
-const patience = Number(process.env.STRONGROOM_TEST_PATIENCE ?? 10_000);
+const patience = Number(process.env.STRONGROOM_TEST_PATIENCE ?? 60_000);
 const stops = new Set<() => Promise<unknown>>();
 
 /** The same stop, done once: when it is called, or else when the file's tests are over. */

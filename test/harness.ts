@@ -277,7 +277,7 @@ export async function beside<T>(
 
 /** What takes effect within a second by promise; how soon a machine under load gets there is not what is tested. */
 export async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 15_000;
+  const end = Date.now() + 120_000;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error('it did not take effect in time');
     await new Promise(resolve => setTimeout(resolve, 50));

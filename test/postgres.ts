@@ -32,7 +32,7 @@ const prefix = process.env.STRONGROOM_TEST_DATABASES ?? 'test';
 const folderVariable = 'STRONGROOM_TEST_FOLDER';
 const templateVariable = 'STRONGROOM_TEST_TEMPLATE';
 /** A run that takes longer hangs. */
-const longestRun = 30 * 60_000;
+const longestRun = 75 * 60_000;
 
 export async function startCluster(port?: number, flags: readonly string[] = []): Promise<Cluster> {
   const folder = await mkdtemp(join(dataRoot(), 'strongroom-pg-'));

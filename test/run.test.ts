@@ -39,6 +39,32 @@ describe('a test run', () => {
     }
   });
 
+  it('takes a file that fails among others and passes alone for unsteady, and says so', () => {
+    const file = join(folder, 'unsteady.test.mjs');
+    const fails = (condition: string) =>
+      writeFileSync(
+        file,
+        `import { existsSync, writeFileSync } from 'node:fs';
+         import { it } from 'node:test';
+         const mark = '${join(folder, 'ran')}';
+         it('is run', () => {
+           const again = existsSync(mark);
+           writeFileSync(mark, '');
+           if (${condition}) throw new Error('on purpose');
+         });`,
+      );
+    const runAll = () =>
+      spawnSync(process.execPath, [here('../scripts/test.ts'), file], { env: shared, timeout: 150_000 });
+    fails('!again');
+    const unsteady = runAll();
+    assert.equal(unsteady.status, 0, said(unsteady));
+    assert.match(said(unsteady), /Unsteady: failed among others, passed alone:\n.*unsteady\.test\.mjs/);
+    fails('true');
+    const failing = runAll();
+    assert.equal(failing.status, 1, said(failing));
+    assert.doesNotMatch(said(failing), /Unsteady/);
+  });
+
   it('stops the services and commands that a failed test left running, and ends', () => {
     const ran = run(
       `import { startService } from '${here('harness.ts')}';

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { mintToken } from '../src/access/token.ts';
+import { timeOf } from '../src/contract/id.ts';
 import { onEngines } from './at-once.ts';
 import { forged } from './forged.ts';
 import { type Answer, type Service, startService } from './harness.ts';
@@ -90,7 +91,7 @@ onEngines('Vault’s dialect', engine => {
     const [second, first] = await versionsOf(plain);
     const [only] = await versionsOf(map);
     const row = (await service.call('GET', `/v1/secrets/${plain.id}`)).body;
-    const created = (await service.call('GET', `/v1/access-keys/${keyId}`)).body.created_at;
+    const created = new Date(timeOf(keyId)).toISOString();
     const metadata = `{"created_time":"${second!.created_at}","custom_metadata":{"team":"payments"},"deletion_time":"","destroyed":false,"version":2}`;
     const data = envelope(`{"data":{"value":"postgres://two"},"metadata":${metadata}}`);
     const mounted = (path: string) =>
