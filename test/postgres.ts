@@ -31,6 +31,8 @@ const prefix = process.env.STRONGROOM_TEST_DATABASES ?? 'test';
 /** Where services of this run keep their data, and the database that has our tables already. */
 const folderVariable = 'STRONGROOM_TEST_FOLDER';
 const templateVariable = 'STRONGROOM_TEST_TEMPLATE';
+/** In seconds: a machine that others slow down makes services wait longer for a connection than a person would. */
+const patience = 60;
 /** A run that takes longer hangs. */
 const longestRun = 75 * 60_000;
 
@@ -163,7 +165,7 @@ async function createDatabase(template: string): Promise<string> {
   if (url === undefined) throw new Error('run with node --test --test-global-setup=test/postgres.ts');
   const name = `${prefix}_${randomUUID().replaceAll('-', '')}`;
   await connected(url, client => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
-  return url.replace(/\/postgres$/, `/${name}`);
+  return url.replace(/\/postgres$/, `/${name}?connect_timeout=${patience}`);
 }
 
 /** Removes the databases that a run with this prefix has made. */

@@ -62,7 +62,7 @@ async function copyOf(url: string): Promise<string> {
   const copy = await freshDatabase();
   const admin = new pg.Client(url.replace(/\/[^/]+$/, '/postgres'));
   await admin.connect();
-  const name = (of: string) => of.slice(of.lastIndexOf('/') + 1);
+  const name = (of: string) => new URL(of).pathname.slice(1);
   await admin.query(`DROP DATABASE ${name(copy)}`);
   await admin.query(`CREATE DATABASE ${name(copy)} TEMPLATE ${name(url)}`);
   await admin.end();

@@ -8,6 +8,7 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { readConfig, serveOptions } from '../src/config.ts';
+import { defaultTimeouts } from '../src/http/server.ts';
 import { connectionsOf } from '../src/listening.ts';
 import { type Service, startService } from './harness.ts';
 import { type Held, hold, post, statusIn } from './sockets.ts';
@@ -34,7 +35,9 @@ describe('a stranger’s body', () => {
   let service: Service;
   const holding = new Holding();
   before(async () => {
-    service = await startService({ flags: behind });
+    // However slowly this machine opens the connections, none of them is late.
+    const timeouts = { ...defaultTimeouts, headers: 600_000, request: 600_000, stranger: 600_000 };
+    service = await startService({ flags: behind, timeouts });
     service.clock.standInNewMinute();
   });
   after(() => service.stop());

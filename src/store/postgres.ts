@@ -46,7 +46,7 @@ export async function openPostgres(url: string): Promise<Engine> {
   const settings: pg.PoolConfig = {
     connectionString: url,
     application_name: 'strongroom',
-    connectionTimeoutMillis: 2_000,
+    connectionTimeoutMillis: connectTimeout(url, 2_000),
     statement_timeout: 15_000,
     query_timeout: 16_000,
     idle_in_transaction_session_timeout: 15_000,
@@ -103,6 +103,12 @@ export async function openPostgres(url: string): Promise<Engine> {
   };
 }
 
+/** `connect_timeout` of the URL, in seconds, as PostgreSQL's own clients read it. */
+function connectTimeout(url: string, otherwise: number): number {
+  const seconds = Number(new URL(url).searchParams.get('connect_timeout'));
+  return seconds > 0 ? seconds * 1000 : otherwise;
+}
+
 /** It is a sign of life, and nothing that anyone wants to find again: no disk waits for it. */
 const notify = "SELECT pg_notify($1, $2), pg_catalog.set_config('synchronous_commit', 'off', true)";
 
@@ -128,7 +134,7 @@ const insertingInto: Engine['insertingInto'] = (table, columns, onConflict = '')
 export async function peekPostgres(url: string): Promise<Peeked> {
   const client = new pg.Client({
     connectionString: url,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: connectTimeout(url, 5_000),
     query_timeout: 5_000,
   });
   client.on('error', () => {});
@@ -166,7 +172,7 @@ export async function openTransaction(
   const client = new pg.Client({
     connectionString: url,
     application_name: 'strongroom',
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: connectTimeout(url, 5_000),
     query_timeout: queryTimeout,
     options: '-c jit=off',
     types: { getTypeParser },
