@@ -1,10 +1,10 @@
 /** The command as its users run it: real processes, real exit codes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { commandFile } from './built-command.ts';
 import { atTheLatest } from './ending.ts';
 
-const command = fileURLToPath(new URL('../bin/strongroom.js', import.meta.url));
+const command = commandFile();
 
 export interface Result {
   readonly code: number | null;

@@ -19,12 +19,13 @@ import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextpr
 import * as sdk from '@modelcontextprotocol/server';
 import { mintToken } from '../src/access/token.ts';
 import * as wire from '../src/mcp/protocol-constants.ts';
+import { commandFile } from './built-command.ts';
 import { startWorld, value, type World } from './mcp-world.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
 const bin = (name: string) => join(root, 'node_modules/.bin', name);
-const strongroom = join(root, 'bin/strongroom.js');
+const strongroom = commandFile();
 const identity = { name: 'test', version: '1' };
 
 const dotted = [

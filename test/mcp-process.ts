@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { commandFile } from './built-command.ts';
 
-export const strongroom = fileURLToPath(new URL('../bin/strongroom.js', import.meta.url));
+export const strongroom = commandFile();
 
 export interface Ended {
   readonly code: number | null;

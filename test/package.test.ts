@@ -48,6 +48,17 @@ async function pack(folder: string): Promise<string> {
   return join(checkout, stdout.trim().split('\n').at(-1)!);
 }
 
+/** What an install brings beside the package, and nothing that only a checkout has. */
+function installDependencies(into: string): void {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  for (const [path, { dev }] of Object.entries<{ dev?: boolean }>(lock.packages)) {
+    const [, name] = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
+    if (name === undefined || dev === true || !existsSync(join(modules, name))) continue;
+    mkdirSync(dirname(join(into, name)), { recursive: true });
+    symlinkSync(join(modules, name), join(into, name));
+  }
+}
+
 /** Every Node from 20 on this machine, one for each version. */
 async function runtimes(): Promise<{ readonly path: string; readonly version: string }[]> {
   const found = new Map<string, string>();
@@ -234,7 +245,7 @@ describe('the package', () => {
   }
 
   it('serves, with its dashboard and its documentation, as `npx strongroom serve`', async () => {
-    symlinkSync(modules, join(project, 'node_modules', 'strongroom', 'node_modules'));
+    installDependencies(join(project, 'node_modules', 'strongroom', 'node_modules'));
     mkdirSync(join(project, 'node_modules', '.bin'));
     // As an install does it.
     symlinkSync('../strongroom/bin/strongroom.js', join(project, 'node_modules', '.bin', 'strongroom'));

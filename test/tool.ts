@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { commandFile } from './built-command.ts';
 import { atTheLatest } from './ending.ts';
 import { type Service, startService } from './harness.ts';
 
-export const binary = fileURLToPath(new URL('../bin/strongroom.js', import.meta.url));
+export const binary = commandFile();
 
 export interface Done {
   readonly code: number | null;

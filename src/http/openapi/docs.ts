@@ -74,7 +74,7 @@ function send(reply: FastifyReply, type: string, body: unknown): FastifyReply {
 
 /** A package brings the viewer's two files in itself; a checkout takes them from where they were installed. */
 function viewer(file: string) {
-  const packed = fileURLToPath(new URL('../../viewer/', import.meta.url));
+  const packed = fileURLToPath(new URL('../../../viewer/', import.meta.url));
   const folder = existsSync(packed) ? packed : installed();
   if (folder === null) throw new Failure('NOT_FOUND');
   return createReadStream(join(folder, file));
