@@ -1,7 +1,7 @@
 /**
- * Turns flags and environment into one frozen Config; nothing else reads `process.env`. Every flag has an environment
- * variable (`--tls-cert`, `STRONGROOM_TLS_CERT`), and the flag wins. An unknown flag or an invalid value stops the
- * start with one line that names it.
+ * Turns flags and environment into one frozen Config; nothing else reads `process.env`, except what PostgreSQL's own
+ * clients read there (`src/store/postgres-address.ts`). Every flag has an environment variable (`--tls-cert`,
+ * `STRONGROOM_TLS_CERT`), and the flag wins. An unknown flag or an invalid value stops the start with one line that names it.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -24,6 +24,7 @@ import {
   whole,
 } from './options.ts';
 import { UsageError } from './report.ts';
+import { addressIn } from './store/postgres-address.ts';
 
 export { type Environment, flag, type Option, type Options, text } from './options.ts';
 export { StartRefused, UsageError } from './report.ts';
@@ -56,7 +57,7 @@ const urls = (help: string): Option<readonly string[]> => ({
 });
 
 function databaseUrl(given: string): string {
-  if (!/^postgres(ql)?:\/\/./.test(given)) throw new Error('must begin with postgres://');
+  addressIn(given);
   return given;
 }
 
@@ -78,6 +79,14 @@ export const placeOptions = {
   'database-url-file': {
     ...text('FILE', 'read the database URL from FILE, so that it is not visible in the process list'),
     parse: file => databaseUrl(contentOf(file)),
+  } satisfies Option<string | null> as Option<string | null>,
+  'database-password-file': text('FILE', 'read the database password from FILE, for each new connection'),
+  'database-listen-url': {
+    ...text(
+      'URL',
+      'a direct way to the same database, for notifications, where --database-url names a pooler',
+    ),
+    parse: databaseUrl,
   } satisfies Option<string | null> as Option<string | null>,
   'root-key-file': text('FILE', 'the root key file (default: root.key in the data folder)'),
   'passphrase-file': text(
@@ -299,6 +308,7 @@ export function readConfigOf<O extends Options>(
   if (url !== null && fromFile !== null)
     throw new UsageError('--database-url and --database-url-file can’t be combined');
   if (fromFile !== null) values['database-url'] = fromFile;
+  checkDatabase(values);
   const secrets: EnvironmentSecrets = {
     passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
     oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
@@ -307,6 +317,18 @@ export function readConfigOf<O extends Options>(
   };
   const config = Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
   return { config, positionals };
+}
+
+/** What only makes sense together. */
+function checkDatabase(values: Readonly<Record<string, unknown>>): void {
+  const { 'database-listen-url': listenUrl = null, 'database-password-file': file = null } = values;
+  const urls = [values['database-url'] ?? null, listenUrl].filter(url => url !== null) as string[];
+  if (urls.length === 0 || values['database-url'] === null) {
+    if (listenUrl !== null) throw new UsageError('--database-listen-url needs --database-url');
+    if (file !== null) throw new UsageError('--database-password-file needs --database-url');
+  }
+  if (file !== null && urls.some(url => addressIn(url).password !== null))
+    throw new UsageError('--database-password-file can’t be combined with a password in the URL');
 }
 
 export function databasePath({ data }: Pick<Place, 'data'>): string {

@@ -153,7 +153,13 @@ function behind(report: (line: string) => void): (milliseconds: number) => void 
 
 export function locationOf(place: Place, serves: boolean): Location {
   const url = place['database-url'];
-  return url === null ? { engine: 'sqlite', path: databasePath(place), serves } : { engine: 'postgres', url };
+  if (url === null) return { engine: 'sqlite', path: databasePath(place), serves };
+  return {
+    engine: 'postgres',
+    url,
+    listenUrl: place['database-listen-url'],
+    passwordFile: place['database-password-file'],
+  };
 }
 
 /** Where the root key comes from, as the flags say. */

@@ -22,6 +22,7 @@ import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
+import type { PostgresPlace } from './postgres-servers.ts';
 import { requestLogs } from './request-logs.ts';
 import { resources } from './resources.ts';
 import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite.ts';
@@ -60,7 +61,7 @@ export type Location =
       /** Where another thread of this process opened it before: the way to its writer. */
       readonly writer?: MessagePort;
     }
-  | { readonly engine: 'postgres'; readonly url: string };
+  | ({ readonly engine: 'postgres' } & PostgresPlace);
 
 /**
  * Another thread of this process over the same data. What is told here is heard there before anything that is said
@@ -90,7 +91,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
 
 async function openEngine(location: Location): Promise<Engine> {
   // The driver is loaded by those who need it: it is a tenth of an idle service's memory.
-  if (location.engine === 'postgres') return (await import('./postgres.ts')).openPostgres(location.url);
+  if (location.engine === 'postgres') return (await import('./postgres.ts')).openPostgres(location);
   const { path, serves, writer } = location;
   return writer === undefined ? openSqlite(path, serves) : openSqliteBeside(path, writer);
 }
@@ -112,7 +113,7 @@ function besides(engine: Engine, sibling: Sibling): Engine {
 export async function openSnapshot(location: Location): Promise<Snapshot> {
   const engine = await (location.engine === 'sqlite'
     ? openSqliteSnapshot(location.path)
-    : (await import('./postgres.ts')).openPostgresSnapshot(location.url));
+    : (await import('./postgres-transaction.ts')).openPostgresSnapshot(location));
   return snapshotOf(engine);
 }
 
@@ -130,7 +131,7 @@ export interface Loading extends Omit<Loader, 'engine'> {
 export async function openLoading(location: Location): Promise<Loading> {
   const { engine, ...loader } = await (location.engine === 'sqlite'
     ? (await import('./sqlite-loading.ts')).openSqliteLoader(location.path)
-    : (await import('./postgres-loading.ts')).openPostgresLoader(location.url));
+    : (await import('./postgres-loading.ts')).openPostgresLoader(location));
   return { ...loader, snapshot: snapshotOf(engine) };
 }
 
@@ -176,5 +177,5 @@ export async function isEmpty(location: Location): Promise<boolean> {
 
 async function peek(location: Location): Promise<Peeked> {
   if (location.engine === 'sqlite') return peekSqlite(location.path);
-  return (await import('./postgres.ts')).peekPostgres(location.url);
+  return (await import('./postgres-transaction.ts')).peekPostgres(location);
 }
