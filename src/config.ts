@@ -308,7 +308,6 @@ export function readConfigOf<O extends Options>(
   if (url !== null && fromFile !== null)
     throw new UsageError('--database-url and --database-url-file can’t be combined');
   if (fromFile !== null) values['database-url'] = fromFile;
-  checkDatabase(values);
   const secrets: EnvironmentSecrets = {
     passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
     oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
@@ -317,18 +316,6 @@ export function readConfigOf<O extends Options>(
   };
   const config = Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
   return { config, positionals };
-}
-
-/** What only makes sense together. */
-function checkDatabase(values: Readonly<Record<string, unknown>>): void {
-  const { 'database-listen-url': listenUrl = null, 'database-password-file': file = null } = values;
-  const urls = [values['database-url'] ?? null, listenUrl].filter(url => url !== null) as string[];
-  if (urls.length === 0 || values['database-url'] === null) {
-    if (listenUrl !== null) throw new UsageError('--database-listen-url needs --database-url');
-    if (file !== null) throw new UsageError('--database-password-file needs --database-url');
-  }
-  if (file !== null && urls.some(url => addressIn(url).password !== null))
-    throw new UsageError('--database-password-file can’t be combined with a password in the URL');
 }
 
 export function databasePath({ data }: Pick<Place, 'data'>): string {

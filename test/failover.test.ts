@@ -1,0 +1,75 @@
+/**
+ * A PostgreSQL with a standby, and two replicas that know both: they take the one that takes writes. When the standby takes
+ * over, nothing acknowledged is lost, and they find it by themselves. `npm run campaign:failover` is the long form.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { peekKeyring } from '../src/store/store.ts';
+import { failOver, lostOf, type Replicated, startLoad, startReplicas } from './failover.ts';
+import { callService, eventually } from './harness.ts';
+import { type Pair, startPair } from './standby.ts';
+
+describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
+  let pair: Pair;
+  let replicated: Replicated;
+
+  before(async () => {
+    pair = await startPair();
+    await pair.setSynchronous(true);
+    // The standby comes first: it is passed over.
+    const [first, second] = pair.ports;
+    replicated = await startReplicas(
+      pair.url.replace(`:${first},127.0.0.1:${second}`, `:${second},127.0.0.1:${first}`),
+      2,
+    );
+  });
+  after(async () => {
+    await replicated?.stop();
+    await pair?.stop();
+  });
+
+  const one = (port: number, query = '', host = '127.0.0.1') =>
+    peekKeyring({ engine: 'postgres', url: `postgres://postgres:postgres@${host}:${port}/postgres${query}` });
+  const because = (why: RegExp) => (error: Error) => why.test(String((error.cause as Error)?.message));
+
+  it('a standby alone is refused, and so is a server that nobody is at', async () => {
+    await assert.rejects(one(pair.ports[1]), because(/is a standby/));
+    await assert.rejects(one(1), because(/ECONNREFUSED/));
+  });
+
+  it('encryption is asked for and verified as sslmode says', async () => {
+    const verified = (mode: string) => `?sslmode=${mode}&sslrootcert=${pair.authority}`;
+    const [first] = pair.ports;
+    for (const [query, host] of [
+      ['', '127.0.0.1'],
+      ['?sslmode=disable', '127.0.0.1'],
+      ['?sslmode=require', '127.0.0.1'],
+      [verified('verify-ca'), '127.0.0.1'],
+      [verified('verify-full'), 'localhost'],
+    ] as const)
+      assert.ok(await one(first, query, host), query);
+    await assert.rejects(one(first, verified('verify-full')), because(/altname|does not match/i));
+    await assert.rejects(one(first, '?sslmode=verify-full', 'localhost'), because(/certificate/i));
+  });
+
+  it('the standby takes over under load: nothing acknowledged is lost, and both replicas go on by themselves', async () => {
+    const load = await startLoad(replicated);
+    const late = await failOver(pair, 'crash', load);
+    await load.stop();
+    assert.deepEqual(await lostOf(replicated, load), []);
+    assert.ok(late < 15_000, 'no replica went on by itself');
+    await eventually(async () => (await replicated.verify()).unsigned === 0);
+    const { findings, kept } = await replicated.verify();
+    assert.deepEqual(findings, []);
+    assert.notEqual(kept, null);
+  });
+
+  it('the server that was the first is a standby when it is back, and nobody goes to it', async () => {
+    await pair.demote();
+    await assert.rejects(one(pair.ports[0]), because(/is a standby/));
+    for (const { url } of replicated.replicas) {
+      const made = await callService(url, 'POST', '/v1/vaults', { name: `after ${url}` }, replicated.key);
+      assert.equal(made.status, 200, made.text);
+    }
+  });
+});
