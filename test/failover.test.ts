@@ -4,9 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { peekKeyring } from '../src/store/store.ts';
+import { openStore, peekKeyring } from '../src/store/store.ts';
 import { failOver, lostOf, type Replicated, startLoad, startReplicas } from './failover.ts';
 import { callService, eventually } from './harness.ts';
+import { freshDatabase } from './postgres.ts';
 import { type Pair, startPair } from './standby.ts';
 
 describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
@@ -71,5 +72,39 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
       const made = await callService(url, 'POST', '/v1/vaults', { name: `after ${url}` }, replicated.key);
       assert.equal(made.status, 200, made.text);
     }
+  });
+});
+
+describe('a PostgreSQL that takes no writes for a while', () => {
+  it('is connected to anew, and takes them when it does', async test => {
+    const url = await freshDatabase();
+    const store = await openStore({ engine: 'postgres', url });
+    test.after(() => store.close());
+    const name = new URL(url).pathname.slice(1);
+    const run = (sql: string) => store.commit([{ statements: [{ sql, parameters: [] }] }]);
+    await run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await eventually(async () => {
+      await run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = '${name}' AND pid <> pg_backend_pid()`).catch(() => {});
+      return store.tryWrite().then(
+        () => false,
+        () => true,
+      );
+    });
+    // Nobody ends the connections that take no writes: whoever is refused by one begins anew.
+    await eventually(() =>
+      run(
+        `SET LOCAL transaction_read_only = off; ALTER DATABASE ${name} RESET default_transaction_read_only`,
+      ).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await eventually(() =>
+      store.tryWrite().then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 });

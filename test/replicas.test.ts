@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import { readConfig, serveOptions } from '../src/config.ts';
 import { type Running, serve } from '../src/serve.ts';
 import { openStore } from '../src/store/store.ts';
@@ -144,6 +145,22 @@ describe('replicas behind a pooler by transactions', () => {
       await eventually(() => isReady(url));
       assert.equal((await read(url)).status, 401);
     }
+  });
+
+  it('have limits of their own on each transaction, and leave the pooler’s connections as they are', async test => {
+    const direct = await openStore({ engine: 'postgres', url: service.databaseUrl! });
+    const pooled = await openStore({ engine: 'postgres', url: pooler.url });
+    test.after(() => Promise.all([direct.close(), pooled.close()]));
+    const sql = "SELECT current_setting('statement_timeout') AS limit";
+    for (const store of [direct, pooled]) {
+      const [rows] = await store.commit([{ statements: [{ sql, parameters: [], returning: true }] }]);
+      assert.deepEqual(rows, [[{ limit: '15s' }]]);
+    }
+    const client = new pg.Client(pooler.url);
+    await client.connect();
+    for (let count = 0; count < 8; count++)
+      assert.deepEqual((await client.query(sql)).rows, [{ limit: '0' }]);
+    await client.end();
   });
 
   it('migrate an empty database once, and back up and restore, all through the pooler', async test => {
