@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import { openStore, peekKeyring } from '../src/store/store.ts';
 import { failOver, lostOf, type Replicated, startLoad, startReplicas } from './failover.ts';
 import { callService, eventually } from './harness.ts';
@@ -76,35 +77,24 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
 });
 
 describe('a PostgreSQL that takes no writes for a while', () => {
-  it('is connected to anew, and takes them when it does', async test => {
+  it('is connected to anew by whoever is refused, and takes them when it does', async test => {
     const url = await freshDatabase();
     const store = await openStore({ engine: 'postgres', url });
-    test.after(() => store.close());
+    const client = new pg.Client(url);
+    await client.connect();
+    test.after(() => Promise.all([store.close(), client.end()]));
     const name = new URL(url).pathname.slice(1);
-    const run = (sql: string) => store.commit([{ statements: [{ sql, parameters: [] }] }]);
-    await run(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-    await eventually(async () => {
-      await run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = '${name}' AND pid <> pg_backend_pid()`).catch(() => {});
-      return store.tryWrite().then(
-        () => false,
-        () => true,
-      );
-    });
-    // Nobody ends the connections that take no writes: whoever is refused by one begins anew.
-    await eventually(() =>
-      run(
-        `SET LOCAL transaction_read_only = off; ALTER DATABASE ${name} RESET default_transaction_read_only`,
-      ).then(
-        () => true,
-        () => false,
-      ),
-    );
-    await eventually(() =>
+    const writes = () =>
       store.tryWrite().then(
         () => true,
         () => false,
-      ),
-    );
+      );
+    await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = '${name}' AND pid <> pg_backend_pid()`);
+    await eventually(async () => !(await writes()));
+    // Nobody ends the connections that are there.
+    await client.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await eventually(writes);
   });
 });

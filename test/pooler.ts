@@ -82,7 +82,7 @@ export async function startPooler(url: string): Promise<Pooler> {
     near.far.socket.write(Buffer.concat(near.waiting.splice(0)));
   }
 
-  const server = createServer(socket => {
+  const server = createServer({ noDelay: true }, socket => {
     const near: Near = { socket, far: null, waiting: [] };
     nears.add(near);
     const messages = messagesOf();

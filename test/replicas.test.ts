@@ -130,7 +130,7 @@ describe('replicas behind a pooler by transactions', () => {
       [listening!, asking!, service.url],
       [service.url, asking!, listening!],
     ])
-      await latenessOf({ urls, key: service.key, vaultId }, 6);
+      await latenessOf({ urls, key: service.key, vaultId }, 4);
   });
 
   it('serve nothing from memory while the pooler is silent, and go on when it speaks again', async () => {

@@ -21,8 +21,8 @@ export async function startWire(
   const { hostname, port } = new URL(url);
   const { deaf = false, change = (asked: Buffer) => asked } = options;
   const sockets = new Set<Socket>();
-  const server = createServer(near => {
-    const far = connect(Number(port), hostname);
+  const server = createServer({ noDelay: true }, near => {
+    const far = connect({ port: Number(port), host: hostname, noDelay: true });
     const messages = messagesOf();
     for (const socket of [near, far]) {
       sockets.add(socket);
