@@ -22,7 +22,7 @@ import {
   UnitsRefused,
 } from './engine.ts';
 import { isBehind } from './migrations/migrations.ts';
-import { durably, lossOf } from './postgres-durability.ts';
+import { durably, lossOf, serverBehind } from './postgres-durability.ts';
 import { PostgresListener } from './postgres-listener.ts';
 import { forgetChanges, PostgresPoller } from './postgres-poller.ts';
 import { codeOf, PostgresPool } from './postgres-pool.ts';
@@ -69,6 +69,7 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
     onChange: announcer.add,
     hear: touched => announcer.announce(touched),
     hearsChanges: () => hearing.hears,
+    server: serverBehind(pool, pool.fail),
     close: async () => {
       await chores.stop();
       await hearing.stop();

@@ -29,6 +29,7 @@ import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite.ts';
 import { openSqliteSnapshot } from './sqlite-snapshot.ts';
 import { stampedRows } from './stamped-rows.ts';
 import { type Tables, tables } from './tables.ts';
+import { timelines } from './timelines.ts';
 import { toolSessions } from './tool-sessions.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -37,7 +38,7 @@ type Nouns = ReturnType<typeof nounsOf>;
 
 export interface Store
   extends Nouns,
-    Pick<Engine, 'isSole' | 'commit' | 'onChange' | 'hearsChanges' | 'writerPort'> {
+    Pick<Engine, 'isSole' | 'commit' | 'onChange' | 'hearsChanges' | 'writerPort' | 'server'> {
   readonly engine: Engine['name'];
   /** Stores something small by the way of everything that is stored. Resolves once it is durable. */
   tryWrite(): Promise<void>;
@@ -83,6 +84,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,
     ...(engine.writerPort === undefined ? {} : { writerPort: engine.writerPort }),
+    ...(engine.server === undefined ? {} : { server: engine.server }),
     tryWrite: async () => void (await engine.commit([writeCheck(engine)])),
     snapshot: () => openSnapshot(location),
     close: engine.close,
@@ -153,6 +155,7 @@ function nounsOf(engine: Engine) {
     deviceLogins: deviceLogins(engine),
     keyring: keyring(engine),
     keptAnswers: keptAnswers(engine),
+    timelines: timelines(engine),
     stampedRows: stampedRows(engine),
     conditions: conditions(engine),
   };
