@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
+import type { Continued } from '../src/logs/logged-link.ts';
 import { openStore, peekKeyring } from '../src/store/store.ts';
 import { failOver, lostOf, type Replicated, startLoad, startReplicas } from './failover.ts';
 import { callService, eventually } from './harness.ts';
@@ -17,7 +18,6 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
 
   before(async () => {
     pair = await startPair();
-    await pair.setSynchronous(true);
     // The standby comes first: it is passed over.
     const [first, second] = pair.ports;
     replicated = await startReplicas(
@@ -37,6 +37,21 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
   it('a standby alone is refused, and so is a server that nobody is at', async () => {
     await assert.rejects(one(pair.ports[1]), because(/is a standby/));
     await assert.rejects(one(1), because(/ECONNREFUSED/));
+  });
+
+  it('asynchronous replication is told to the operator and in About, and so is that it is synchronous by now', async () => {
+    const replication = async () => {
+      const { url } = replicated.replicas[0]!;
+      return (await callService(url, 'GET', '/v1/about', undefined, replicated.key)).body.replication;
+    };
+    await eventually(async () =>
+      replicated.reports.some(line =>
+        /^PostgreSQL replicates asynchronously: a failover can lose/.test(line),
+      ),
+    );
+    assert.equal(await replication(), 'asynchronous');
+    await pair.setSynchronous(true);
+    assert.equal(await replication(), 'synchronous');
   });
 
   it('encryption is asked for and verified as sslmode says', async () => {
@@ -64,6 +79,17 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
     const { findings, kept } = await replicated.verify();
     assert.deepEqual(findings, []);
     assert.notEqual(kept, null);
+  });
+
+  it('the log says once on which timeline it goes on, and the verifier says it too', async () => {
+    const { key, replicas, verify } = replicated;
+    await eventually(async () => (await verify()).continued.length > 0);
+    const [{ at, ...numbers }] = (await verify()).continued as [Continued];
+    assert.deepEqual(numbers, { from: 1, to: 2 });
+    assert.ok(Date.parse(at) > 0);
+    const path = '/v1/audit-logs?action=log.timeline_continued';
+    const told = await callService(replicas[1]!.url, 'GET', path, undefined, key);
+    assert.equal(told.body.pagination.total, 1);
   });
 
   it('the server that was the first is a standby when it is back, and nobody goes to it', async () => {

@@ -177,6 +177,7 @@ export class ManagementPlane {
     await writeDurably(inData(config, 'log-public-key.pem'), keyring.logPublicKey, 0o644);
     // What comes from now on is never much newer than the newest checkpoint.
     await checkpointer.begin().catch(onError);
+    await domain.noteTimeline().catch(onError);
     const chores = startChores(strongroom, config, checkpointer, onError);
     const gauges =
       config['metrics-port'] === null
