@@ -1,7 +1,7 @@
 /**
- * Turns flags and environment into one frozen Config; nothing else reads `process.env`, except what PostgreSQL's own
- * clients read there (`src/store/postgres-address.ts`). Every flag has an environment variable (`--tls-cert`,
- * `STRONGROOM_TLS_CERT`), and the flag wins. An unknown flag or an invalid value stops the start with one line that names it.
+ * Turns flags and environment into one frozen Config; nothing else reads `process.env`. Every flag has an environment
+ * variable (`--tls-cert`, `STRONGROOM_TLS_CERT`), and the flag wins. An unknown flag or an invalid value stops the
+ * start with one line that names it.
  */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -255,6 +255,8 @@ export interface EnvironmentSecrets {
   readonly accessKey: string | null;
   /** Of backups. */
   readonly backupPassphrase: string | null;
+  /** What PostgreSQL's own clients take from there. */
+  readonly postgresEnvironment: Environment;
 }
 
 export const mcpOptions = {
@@ -313,6 +315,9 @@ export function readConfigOf<O extends Options>(
     oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
     accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
     backupPassphrase: environment.STRONGROOM_BACKUP_PASSPHRASE ?? null,
+    postgresEnvironment: Object.fromEntries(
+      Object.entries(environment).filter(([name]) => name.startsWith('PG')),
+    ),
   };
   const config = Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
   return { config, positionals };

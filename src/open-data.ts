@@ -161,7 +161,7 @@ export function locationOf(place: Place, serves: boolean): Location {
   if (url === null) return { engine: 'sqlite', path: databasePath(place), serves };
   if (passwordFile !== null && [url, listenUrl].some(one => one !== null && addressIn(one).password !== null))
     throw new UsageError('--database-password-file can’t be combined with a password in the URL');
-  return { engine: 'postgres', url, listenUrl, passwordFile };
+  return { engine: 'postgres', url, listenUrl, passwordFile, environment: place.postgresEnvironment };
 }
 
 /** Where the root key comes from, as the flags say. */

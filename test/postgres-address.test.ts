@@ -48,6 +48,26 @@ describe('a database URL', () => {
     });
   }
 
+  it('is filled in by the environment, and wins over it', () => {
+    const environment = {
+      PGHOST: 'e',
+      PGPORT: '9',
+      PGUSER: 'eu',
+      PGDATABASE: 'ed',
+      PGPASSWORD: 'ep',
+      PGSSLMODE: 'require',
+    };
+    const short = addressIn('postgres:///', environment);
+    assert.deepEqual(short.hosts, [{ host: 'e', port: 9 }]);
+    assert.deepEqual([short.user, short.database, short.password], ['eu', 'ed', 'ep']);
+    assert.deepEqual(encryptionsOf(short, short.hosts[0]!), [true]);
+    const full = addressIn('postgres://u:p@h:1/d?sslmode=disable', environment);
+    assert.deepEqual(full.hosts, [{ host: 'h', port: 1 }]);
+    assert.deepEqual([full.user, full.database, full.password], ['u', 'd', 'p']);
+    assert.deepEqual(encryptionsOf(full, full.hosts[0]!), [false]);
+    assert.throws(() => addressIn('postgres://u@h/d', { PGSSLMODE: 'x' }), /sslmode/);
+  });
+
   it('has its parts decoded', () => {
     const { user, password, database } = addressIn('postgres://us%40er:p%3A%2F@h/d%20b');
     assert.deepEqual([user, password, database], ['us@er', 'p:/', 'd b']);

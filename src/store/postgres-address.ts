@@ -5,9 +5,11 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
+
+type Parameters = Readonly<Record<string, string>>;
 
 export interface PostgresHost {
   readonly host: string;
@@ -19,7 +21,7 @@ export interface PostgresAddress {
   readonly user: string | undefined;
   readonly database: string | undefined;
   readonly password: string | null;
-  readonly parameters: Readonly<Record<string, string>>;
+  readonly parameters: Parameters;
 }
 
 export const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
@@ -61,19 +63,43 @@ const known = new Set([
   'uselibpqcompat',
 ]);
 const writable = ['read-write', 'primary'];
+/** What each of them is where the URL does not say it. */
+const variables: Readonly<Record<string, string>> = {
+  application_name: 'PGAPPNAME',
+  channel_binding: 'PGCHANNELBINDING',
+  connect_timeout: 'PGCONNECT_TIMEOUT',
+  dbname: 'PGDATABASE',
+  host: 'PGHOST',
+  options: 'PGOPTIONS',
+  passfile: 'PGPASSFILE',
+  password: 'PGPASSWORD',
+  port: 'PGPORT',
+  sslcert: 'PGSSLCERT',
+  sslkey: 'PGSSLKEY',
+  sslmode: 'PGSSLMODE',
+  sslnegotiation: 'PGSSLNEGOTIATION',
+  sslrootcert: 'PGSSLROOTCERT',
+  user: 'PGUSER',
+};
+
+/** Variables of PostgreSQL's own clients. */
+export interface PostgresEnvironment {
+  readonly [name: string]: string | undefined;
+}
 
 /** Throws an error that says what would be right. */
-export function addressIn(url: string): PostgresAddress {
+export function addressIn(url: string, environment: PostgresEnvironment = {}): PostgresAddress {
   const [, rest] = /^postgres(?:ql)?:\/\/(.+)$/s.exec(url) ?? [];
   if (rest === undefined) throw new Error('must begin with postgres://');
   const [place, query] = cutAt(rest, rest.indexOf('?'));
   const [authority, path] = cutAt(place, place.indexOf('/'));
   const at = authority.lastIndexOf('@');
   const [user, password] = at < 0 ? ['', ''] : cutAt(authority.slice(0, at), authority.indexOf(':'), at);
-  const parameters = parametersIn(query);
-  const decoded = (text: string, name: string) => parameters[name] ?? (decode(text) || undefined);
+  const given = parametersIn(query);
+  const parameters = { ...unless(given, environment), ...given };
+  const decoded = (text: string, name: string) => given[name] ?? (decode(text) || parameters[name]);
   const address = {
-    hosts: hostsIn(authority.slice(at + 1), parameters),
+    hosts: hostsIn(authority.slice(at + 1), given, parameters),
     user: decoded(user, 'user'),
     database: decoded(path, 'dbname'),
     password: decoded(password, 'password') ?? null,
@@ -106,16 +132,26 @@ function parametersIn(query: string): Record<string, string> {
   return parameters;
 }
 
-function hostsIn(authority: string, parameters: Readonly<Record<string, string>>): PostgresHost[] {
+/** What the environment says of the parameters that are not given. */
+function unless(given: Parameters, environment: PostgresEnvironment): Record<string, string> {
+  const said = Object.entries(variables).flatMap(([name, variable]) => {
+    const value = environment[variable];
+    const isGiven = name in given || (name === 'sslmode' && 'ssl' in given);
+    return value === undefined || value === '' || isGiven ? [] : [[name, value]];
+  });
+  return Object.fromEntries(said);
+}
+
+function hostsIn(authority: string, given: Parameters, parameters: Parameters): PostgresHost[] {
   const parts = authority.split(',').map(part => /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(part) ?? []);
   const named = parts.map(([, host = '']) => decode(host).replace(/^\[(.*)\]$/s, '$1'));
-  const hosts = parameters.host?.split(',') ?? named;
-  const ports = parameters.port?.split(',') ?? parts.map(([, , port = '']) => port);
+  const hosts = given.host?.split(',') ?? named;
+  const ports = given.port?.split(',') ?? parts.map(([, , port = '']) => port);
   if (ports.length !== 1 && ports.length !== hosts.length)
     throw new Error('must have one port, or as many as hosts');
   return hosts.map((host, index) => ({
-    host: host || process.env.PGHOST || 'localhost',
-    port: portOf(ports[ports.length === 1 ? 0 : index]! || process.env.PGPORT || String(defaultPort)),
+    host: host || parameters.host || 'localhost',
+    port: portOf(ports[ports.length === 1 ? 0 : index]! || parameters.port || String(defaultPort)),
   }));
 }
 
@@ -128,7 +164,7 @@ function portOf(text: string): number {
 export function sslModeOf({ parameters }: Pick<PostgresAddress, 'parameters'>): SslMode {
   const { ssl, sslmode, sslrootcert } = parameters;
   const bySystem = sslrootcert === 'system' ? 'verify-full' : 'prefer';
-  const mode = sslmode ?? (ssl === 'true' ? 'require' : (process.env.PGSSLMODE ?? bySystem));
+  const mode = sslmode ?? (ssl === 'true' ? 'require' : bySystem);
   if (!sslModes.includes(mode as SslMode))
     throw new Error(`must have one of ${sslModes.join(', ')} as sslmode`);
   if (sslrootcert === 'system' && mode !== 'verify-full')
@@ -151,9 +187,9 @@ export function encryptionsOf(address: PostgresAddress, { host }: PostgresHost):
 export function tlsOf(address: PostgresAddress): ConnectionOptions {
   const mode = sslModeOf(address);
   const { sslrootcert, sslcert, sslkey } = address.parameters;
-  const ca = sslrootcert === 'system' ? undefined : contentOf(sslrootcert, 'PGSSLROOTCERT', 'root.crt');
-  const cert = contentOf(sslcert, 'PGSSLCERT', 'postgresql.crt');
-  const key = cert === undefined ? undefined : contentOf(sslkey, 'PGSSLKEY', 'postgresql.key');
+  const ca = sslrootcert === 'system' ? undefined : contentOf(sslrootcert, 'root.crt');
+  const cert = contentOf(sslcert, 'postgresql.crt');
+  const key = cert === undefined ? undefined : contentOf(sslkey, 'postgresql.key');
   if (mode === 'verify-ca' && ca === undefined)
     throw new Error('sslmode verify-ca needs the certificate of the authority, as sslrootcert');
   const given = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
@@ -164,9 +200,8 @@ export function tlsOf(address: PostgresAddress): ConnectionOptions {
 }
 
 /** Of a file that the URL or the environment names, or that lies where PostgreSQL's clients look for it. */
-function contentOf(named: string | undefined, variable: string, usual: string): string | undefined {
-  const file = named ?? process.env[variable];
-  if (file !== undefined) return readFileSync(file, 'utf8');
+function contentOf(named: string | undefined, usual: string): string | undefined {
+  if (named !== undefined) return readFileSync(named, 'utf8');
   const found = join(homedir(), '.postgresql', usual);
   return existsSync(found) ? readFileSync(found, 'utf8') : undefined;
 }
@@ -181,13 +216,12 @@ export async function passwordFor(
   file: string | null,
 ): Promise<string | undefined> {
   if (file !== null) return (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
-  const given = address.password ?? process.env.PGPASSWORD;
-  if (given !== undefined) return given;
-  const passfile = address.parameters.passfile ?? process.env.PGPASSFILE ?? join(homedir(), '.pgpass');
+  if (address.password !== null) return address.password;
+  const passfile = address.parameters.passfile ?? join(homedir(), '.pgpass');
   if (!existsSync(passfile)) return undefined;
   if ((statSync(passfile).mode & 0o077) !== 0)
     throw new Error('the password file can be read by other users: chmod 600');
-  const user = address.user ?? process.env.PGUSER ?? process.env.USER ?? '';
+  const user = address.user ?? userInfo().username;
   const wanted = [target.host, String(target.port), address.database ?? user, user];
   return passwordIn(await readFile(passfile, 'utf8'), wanted);
 }

@@ -14,8 +14,8 @@ const longestStatement = 3_600_000;
 /** Several replicas may be told to restore: one of them does. */
 const restoreLock = 7_231_984_311;
 
-export async function openPostgresLoader({ url, passwordFile }: PostgresPlace): Promise<Loader> {
-  const servers = new PostgresServers(url, passwordFile);
+export async function openPostgresLoader(place: PostgresPlace): Promise<Loader> {
+  const servers = new PostgresServers(place);
   const { client, db } = await openTransaction(servers, '', longestStatement);
   const end = () => client.end();
   try {

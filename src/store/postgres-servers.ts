@@ -10,6 +10,7 @@ import {
   addressIn,
   encryptionsOf,
   type PostgresAddress,
+  type PostgresEnvironment,
   type PostgresHost,
   passwordFor,
   tlsOf,
@@ -20,6 +21,7 @@ export interface PostgresPlace {
   /** A direct way to the same database, where the other one leads through a pooler. */
   readonly listenUrl?: string | null;
   readonly passwordFile?: string | null;
+  readonly environment?: PostgresEnvironment;
 }
 
 export interface SessionSettings {
@@ -48,8 +50,8 @@ export class PostgresServers {
   #at = 0;
   #isPooled = false;
 
-  constructor(url: string, passwordFile: string | null = null) {
-    this.#address = addressIn(url);
+  constructor({ url, passwordFile = null, environment }: Omit<PostgresPlace, 'listenUrl'>) {
+    this.#address = addressIn(url, environment);
     this.#passwordFile = passwordFile;
     this.#servers = this.#address.hosts.map(host => ({
       ...host,

@@ -22,8 +22,8 @@ const longestStep = 15_000;
 const migrationLock = '3853314791062309107';
 
 /** Changes nothing. */
-export async function peekPostgres({ url, passwordFile }: PostgresPlace): Promise<Peeked> {
-  const servers = new PostgresServers(url, passwordFile);
+export async function peekPostgres(place: PostgresPlace): Promise<Peeked> {
+  const servers = new PostgresServers(place);
   const client = await servers.connect({ queryTimeout: longestLook }).catch(unavailable);
   try {
     const table = await client.query("SELECT to_regclass('meta') AS name");
@@ -38,8 +38,8 @@ export async function peekPostgres({ url, passwordFile }: PostgresPlace): Promis
 }
 
 /** One moment of the database, for as long as it is open. It changes nothing, and waits for nobody who writes. */
-export async function openPostgresSnapshot({ url, passwordFile }: PostgresPlace): Promise<Engine> {
-  const servers = new PostgresServers(url, passwordFile);
+export async function openPostgresSnapshot(place: PostgresPlace): Promise<Engine> {
+  const servers = new PostgresServers(place);
   const mode = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
   const { client, db } = await openTransaction(servers, mode, longestRead);
   return readingEngine('postgres', db, () => client.end());

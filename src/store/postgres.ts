@@ -44,7 +44,7 @@ const forgetEvery = 30_000;
 const changesLock = 7_231_984_310;
 
 export async function openPostgres(place: PostgresPlace): Promise<Engine> {
-  const servers = new PostgresServers(place.url, place.passwordFile);
+  const servers = new PostgresServers(place);
   const pool = new PostgresPool(servers);
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: guardedPool(pool, pool.fail) }) });
   await prepare(servers, pool, db).catch(async error => {
@@ -80,7 +80,7 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
 
 /** By being told, where a connection that listens is told; else by asking. */
 function hearingOf(
-  { listenUrl = null, passwordFile }: PostgresPlace,
+  { listenUrl = null, ...place }: PostgresPlace,
   servers: PostgresServers,
   pool: PostgresPool,
   announcer: Announcer,
@@ -88,7 +88,7 @@ function hearingOf(
   const announce = announcer.announce.bind(announcer);
   if (listenUrl === null && servers.isPooled) return new PostgresPoller(pool, announce);
   return new PostgresListener({
-    servers: listenUrl === null ? servers : new PostgresServers(listenUrl, passwordFile),
+    servers: listenUrl === null ? servers : new PostgresServers({ ...place, url: listenUrl }),
     channel,
     announce,
     notify: payload => pool.query(notify, [channel, payload]).catch(pool.fail),
