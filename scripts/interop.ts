@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startService } from '../test/harness.ts';
+import { throughPgbouncer } from '../test/interop/pgbouncer.ts';
 
 interface Tool {
   readonly name: string;
@@ -20,6 +21,7 @@ interface Environment {
   readonly [name: string]: string;
 }
 
+const revocations = 1_000;
 const hvacFile = fileURLToPath(new URL('../test/interop/hvac_client.py', import.meta.url));
 const lookup = 'community.hashi_vault.vault_kv2_get';
 
@@ -69,6 +71,12 @@ const tools: readonly Tool[] = [
       if (!text.includes('"msg": "app"')) throw new Error(text);
       return (await output(ansible, ['--version'])).split('\n')[0]!;
     },
+  },
+  {
+    name: 'pgbouncer, between two replicas and PostgreSQL',
+    debianPackage: 'pgbouncer',
+    find: async () => ((await succeeds('pgbouncer', '--version')) ? 'pgbouncer' : null),
+    run: pgbouncer => throughPgbouncer(pgbouncer, revocations),
   },
 ];
 

@@ -24,6 +24,7 @@ import {
   whole,
 } from './options.ts';
 import { UsageError } from './report.ts';
+import { addressIn } from './store/postgres-address.ts';
 
 export { type Environment, flag, type Option, type Options, text } from './options.ts';
 export { StartRefused, UsageError } from './report.ts';
@@ -56,7 +57,7 @@ const urls = (help: string): Option<readonly string[]> => ({
 });
 
 function databaseUrl(given: string): string {
-  if (!/^postgres(ql)?:\/\/./.test(given)) throw new Error('must begin with postgres://');
+  addressIn(given);
   return given;
 }
 
@@ -78,6 +79,14 @@ export const placeOptions = {
   'database-url-file': {
     ...text('FILE', 'read the database URL from FILE, so that it is not visible in the process list'),
     parse: file => databaseUrl(contentOf(file)),
+  } satisfies Option<string | null> as Option<string | null>,
+  'database-password-file': text('FILE', 'read the database password from FILE, for each new connection'),
+  'database-listen-url': {
+    ...text(
+      'URL',
+      'a direct way to the same database, for notifications, where --database-url names a pooler',
+    ),
+    parse: databaseUrl,
   } satisfies Option<string | null> as Option<string | null>,
   'root-key-file': text('FILE', 'the root key file (default: root.key in the data folder)'),
   'passphrase-file': text(
@@ -246,6 +255,8 @@ export interface EnvironmentSecrets {
   readonly accessKey: string | null;
   /** Of backups. */
   readonly backupPassphrase: string | null;
+  /** What PostgreSQL's own clients take from there. */
+  readonly postgresEnvironment: Environment;
 }
 
 export const mcpOptions = {
@@ -304,6 +315,9 @@ export function readConfigOf<O extends Options>(
     oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
     accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
     backupPassphrase: environment.STRONGROOM_BACKUP_PASSPHRASE ?? null,
+    postgresEnvironment: Object.fromEntries(
+      Object.entries(environment).filter(([name]) => name.startsWith('PG')),
+    ),
   };
   const config = Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
   return { config, positionals };

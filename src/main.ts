@@ -31,7 +31,7 @@ async function runCommand(command: Command, args: readonly string[]): Promise<vo
     process.stdout.write(await helpOf(command));
     return;
   }
-  if (own.some(arg => arg.startsWith('--database-url'))) {
+  if (own.some(arg => arg.startsWith('--database-'))) {
     const { warningsOf } = await import('./cli/warnings.ts');
     for (const line of warningsOf(own)) process.stderr.write(`strongroom: ${line}\n`);
   }

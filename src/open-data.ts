@@ -27,6 +27,7 @@ import { RootKeyError, type RootKeySource } from './keyring/root-key/root-key.ts
 import { KeyringWrapper } from './keyring/stored-keyring.ts';
 import { Meter } from './metrics/meter.ts';
 import { checkClock, checkDatabase, signedTime } from './start-checks.ts';
+import { addressIn } from './store/postgres-address.ts';
 import {
   isEmpty,
   type Location,
@@ -153,7 +154,14 @@ function behind(report: (line: string) => void): (milliseconds: number) => void 
 
 export function locationOf(place: Place, serves: boolean): Location {
   const url = place['database-url'];
-  return url === null ? { engine: 'sqlite', path: databasePath(place), serves } : { engine: 'postgres', url };
+  const { 'database-listen-url': listenUrl, 'database-password-file': passwordFile } = place;
+  if (url === null && listenUrl !== null) throw new UsageError('--database-listen-url needs --database-url');
+  if (url === null && passwordFile !== null)
+    throw new UsageError('--database-password-file needs --database-url');
+  if (url === null) return { engine: 'sqlite', path: databasePath(place), serves };
+  if (passwordFile !== null && [url, listenUrl].some(one => one !== null && addressIn(one).password !== null))
+    throw new UsageError('--database-password-file can’t be combined with a password in the URL');
+  return { engine: 'postgres', url, listenUrl, passwordFile, environment: place.postgresEnvironment };
 }
 
 /** Where the root key comes from, as the flags say. */

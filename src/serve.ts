@@ -6,6 +6,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
 import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
+import type { Replication } from './contract/overview.ts';
 import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
 import { lateAnswers } from './http/client-errors.ts';
 import type { ReadingSurfaceParts } from './http/parts.ts';
@@ -36,6 +37,7 @@ import { describe, type Report } from './report.ts';
 import { checkBackups } from './scheduled-backups.ts';
 import { giveBackSpareMemory } from './spare-memory.ts';
 import { lockFolder } from './store/folder-lock.ts';
+import type { Store } from './store/store.ts';
 import type { Tls } from './tls.ts';
 
 export interface Running {
@@ -67,6 +69,7 @@ export interface ServeParts {
 }
 
 const noteUsesEvery = 10_000;
+const lookForReplicationEvery = 60_000;
 /** How long requests in progress may take once the service is stopping; then their connections are cut. */
 const longestDrain = 6_000;
 
@@ -150,7 +153,11 @@ async function listen(planes: Planes): Promise<Running> {
     throw error;
   });
   tls?.onChange(pair => (app.server as import('node:https').Server).setSecureContext(pair));
-  const chores = new Chores(onError).every(noteUsesEvery, () => domain.authenticate.noteUses());
+  const tellReplication = replicationTold(opened.store, report);
+  const chores = new Chores(onError)
+    .every(noteUsesEvery, () => domain.authenticate.noteUses())
+    .every(lookForReplicationEvery, tellReplication);
+  chores.once(tellReplication);
   void surface.storeReady(); // Where something is wrong, the operator need not wait for a probe to be told.
   return {
     ...addressed(urlOf(app, config, tls !== null), config, ready),
@@ -173,6 +180,19 @@ async function listen(planes: Planes): Promise<Running> {
       await opened.store.close();
       release();
     },
+  };
+}
+
+/** Tells the operator, once for each time that it begins, what asynchronous replication can cost them. */
+function replicationTold({ server }: Pick<Store, 'server'>, report: Report): () => Promise<void> {
+  let told: Replication | null = null;
+  return async () => {
+    const found = (await server?.replication()) ?? null;
+    if (found === 'asynchronous' && told !== found)
+      report(
+        'PostgreSQL replicates asynchronously: a failover can lose changes and log entries that were acknowledged; set synchronous_standby_names',
+      );
+    told = found;
   };
 }
 

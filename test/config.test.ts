@@ -27,6 +27,8 @@ const good: Record<string, [given: string, read: unknown]> = {
   data: ['/x', '/x'],
   'database-url': ['postgres://u@h/d', 'postgres://u@h/d'],
   'database-url-file': [urlFile, 'postgres://u@h/d'],
+  'database-password-file': ['/p', '/p'],
+  'database-listen-url': ['postgres://u@h1:1,h2/d', 'postgres://u@h1:1,h2/d'],
   'new-database': ['true', true],
   'root-key-file': ['/k', '/k'],
   'passphrase-file': ['/p', '/p'],
@@ -78,6 +80,8 @@ const bad: Record<string, string[]> = {
   'backup-passphrase-file': [''],
   'database-url': ['mysql://x', 'x', ''],
   'database-url-file': ['', '/none'],
+  'database-password-file': [''],
+  'database-listen-url': ['mysql://x', 'postgres://u@h:0/d', 'postgres://u@h/d?sslmode=no-verify', ''],
   'new-database': ['yes'],
   'root-key-file': [''],
   'passphrase-file': [''],
@@ -228,11 +232,12 @@ describe('the configuration', () => {
 
   it('warns of a password on the command line, however it is written, and of nothing else', () => {
     const warned = (...args: string[]) => warningsOf(args).length;
-    for (const url of ['postgres://u:p@h/d', 'postgres://u@h/d?password=p']) {
+    for (const url of ['postgres://u:p@h/d', 'postgres://u@h/d?password=p', 'postgres://u:p@h1:1,h2:2/d']) {
       assert.deepEqual(
         [warned('--database-url', url), warned('--port', '1', `--database-url=${url}`)],
         [1, 1],
       );
+      assert.equal(warned('--database-listen-url', url), 1);
     }
     for (const args of [
       [],

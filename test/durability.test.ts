@@ -13,8 +13,8 @@ import { type Running, serve } from '../src/serve.ts';
 import { type Location, openStore } from '../src/store/store.ts';
 import { run, setup, start } from './command.ts';
 import { callService, eventually, makeOrganization } from './harness.ts';
-import { startPooler } from './pooler.ts';
 import { type Cluster, freshDatabase, startCluster } from './postgres.ts';
+import { startWire } from './wire.ts';
 
 const folders: string[] = [];
 const folder = () => {
@@ -105,9 +105,9 @@ describe('on a PostgreSQL that does not wait for its disk by itself', () => {
           .replaceAll("set_config('synchronous_commit',", "set_config('application_name'  ,"),
         'latin1',
       );
-    const pooler = await startPooler(url, { change });
-    const unset = await serveOver(pooler.url);
-    pooler.close();
+    const wire = await startWire(url, { change });
+    const unset = await serveOver(wire.url);
+    wire.close();
     assert.equal(unset.code, 1);
     assert.match(unset.stderr, /^strongroom: PostgreSQL does not let synchronous_commit be set[^\n]*\n$/);
     const set = async (value: string) => {

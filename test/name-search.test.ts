@@ -173,6 +173,6 @@ async function sqlite() {
 }
 
 async function postgres() {
-  const engine = await openPostgres(await freshDatabase());
+  const engine = await openPostgres({ url: await freshDatabase() });
   return { engine, close: () => engine.close() };
 }

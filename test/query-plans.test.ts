@@ -201,7 +201,7 @@ async function sqlite() {
 /** The tables are empty, so plans by the table from end to end are switched off: what still shows has no other. */
 async function postgres() {
   const url = await freshDatabase();
-  const engine = await openPostgres(url);
+  const engine = await openPostgres({ url });
   const client = new pg.Client(url);
   await client.connect();
   await client.query('SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off');

@@ -1,15 +1,25 @@
-/** Two replicas over one PostgreSQL, of which one stops hearing the other: what was revoked is refused all the same. */
+/**
+ * Replicas over one PostgreSQL: directly, where one stops hearing the other, and behind a pooler. What was revoked is
+ * refused everywhere all the same.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
 import { readConfig, serveOptions } from '../src/config.ts';
 import { type Running, serve } from '../src/serve.ts';
+import { openStore } from '../src/store/store.ts';
+import { emptyPlace, restoreFrom, take } from './backups.ts';
 import { callService, eventually, type Service, startService } from './harness.ts';
+import { inOneThread } from './one-thread.ts';
 import { type Pooler, startPooler } from './pooler.ts';
+import { freshDatabase } from './postgres.ts';
+import { latenessOf } from './replica-revocations.ts';
+import { startWire, type Wire } from './wire.ts';
 
 describe('a replica that does not hear the others', () => {
   let service: Service;
   let vaultId: string;
-  let pooler: Pooler;
+  let wire: Wire;
   let behind: Running;
   const reports: string[] = [];
 
@@ -17,13 +27,13 @@ describe('a replica that does not hear the others', () => {
     service = await startService({ engine: 'postgres' });
     vaultId = (await make('vaults', { name: 'v' })).id;
     await make('secrets', { vault_id: vaultId, name: 'S', value: 'one' });
-    pooler = await startPooler(service.databaseUrl!, { deaf: true });
-    const flags = ['--data', service.data, '--database-url', pooler.url, '--port', '0'];
+    wire = await startWire(service.databaseUrl!, { deaf: true });
+    const flags = ['--data', service.data, '--database-url', wire.url, '--port', '0'];
     behind = await serve(readConfig(serveOptions, flags, {}), { report: line => reports.push(line) });
   });
   after(async () => {
     await behind.stop();
-    pooler.close();
+    wire.close();
     await service.stop();
   });
 
@@ -41,7 +51,7 @@ describe('a replica that does not hear the others', () => {
   const isReady = async (expected: boolean) =>
     eventually(async () => ((await probe('/readyz')).status === 200) === expected);
 
-  it('behind a pooler by transactions it serves, and nothing from memory; it is not ready, and says why', async () => {
+  it('whose notifications are lost serves, and nothing from memory; it is not ready, and says why', async () => {
     const key = await accessKey();
     for (let reads = 0; reads < 3; reads++) assert.equal((await read(key)).body.secrets[0].value, 'one');
     await revoke(key);
@@ -55,14 +65,14 @@ describe('a replica that does not hear the others', () => {
   });
 
   it('once it hears it is ready; cut off again, what it kept is refused within moments, and stays refused', async () => {
-    pooler.deaf = false;
+    wire.deaf = false;
     await isReady(true);
     assert.ok(reports.includes('ready again'));
     const [before, meanwhile, later] = [await accessKey(), await accessKey(), await accessKey()];
     for (const key of [before, meanwhile, later]) {
       for (let reads = 0; reads < 3; reads++) assert.equal((await read(key)).status, 200);
     }
-    pooler.deaf = true;
+    wire.deaf = true;
     await revoke(before);
     await eventually(async () => (await read(before)).status === 401);
     await isReady(false);
@@ -72,9 +82,101 @@ describe('a replica that does not hear the others', () => {
     const [secret] = (await service.call('GET', `/v1/secrets?vault_id=${vaultId}`)).body.data;
     await service.call('PUT', `/v1/secrets/${secret.id}`, { value: 'two' });
     const living = await accessKey();
-    pooler.deaf = false;
+    wire.deaf = false;
     await isReady(true);
     assert.equal((await read(later)).status, 401, 'what was kept before the gap is not believed after it');
     assert.equal((await read(living)).body.secrets[0].value, 'two');
+  });
+});
+
+describe('replicas behind a pooler by transactions', () => {
+  let service: Service;
+  let vaultId: string;
+  let pooler: Pooler;
+  let behind: Running[];
+
+  const start = (...flags: string[]) =>
+    serve(readConfig(serveOptions, ['--data', service.data, '--port', '0', ...flags], {}), {
+      report: () => {},
+      startPlane: inOneThread,
+    });
+
+  before(async () => {
+    service = await startService({ engine: 'postgres' });
+    vaultId = (await service.call('POST', '/v1/vaults', { name: 'v' })).body.id;
+    await service.call('POST', '/v1/secrets', { vault_id: vaultId, name: 'S', value: 'one' });
+    pooler = await startPooler(service.databaseUrl!);
+    behind = [
+      await start('--database-url', pooler.url),
+      await start('--database-url', pooler.url, '--database-listen-url', service.databaseUrl!),
+    ];
+  });
+  after(async () => {
+    await Promise.all(behind.map(replica => replica.stop()));
+    await pooler.close();
+    await service.stop();
+  });
+
+  const isReady = async (url: string) => (await callService(url, 'GET', '/readyz')).status === 200;
+
+  it('are ready, whether they ask for changes or listen in a direct way', async () => {
+    for (const { url } of behind) await eventually(() => isReady(url));
+  });
+
+  it('refuse what any of them, or one that is connected directly, has revoked', async () => {
+    const [asking, listening] = behind.map(({ url }) => url);
+    for (const urls of [
+      [asking!, listening!, service.url],
+      [listening!, asking!, service.url],
+      [service.url, asking!, listening!],
+    ])
+      await latenessOf({ urls, key: service.key, vaultId }, 4);
+  });
+
+  it('serve nothing from memory while the pooler is silent, and go on when it speaks again', async () => {
+    const { body: key } = await service.call('POST', '/v1/access-keys', { vault_id: vaultId, name: 'k' });
+    const read = (url: string) => callService(url, 'GET', `/api/v1/vaults/${vaultId}`, undefined, key.token);
+    for (const { url } of behind) assert.equal((await read(url)).status, 200);
+    pooler.silent = true;
+    for (const { url } of behind) await eventually(async () => (await read(url)).status === 503);
+    await service.call('DELETE', `/v1/access-keys/${key.id}`);
+    pooler.silent = false;
+    for (const { url } of behind) {
+      await eventually(() => isReady(url));
+      assert.equal((await read(url)).status, 401);
+    }
+  });
+
+  it('have limits of their own on each transaction, and leave the pooler’s connections as they are', async test => {
+    const direct = await openStore({ engine: 'postgres', url: service.databaseUrl! });
+    const pooled = await openStore({ engine: 'postgres', url: pooler.url });
+    test.after(() => Promise.all([direct.close(), pooled.close()]));
+    const sql = "SELECT current_setting('statement_timeout') AS limit";
+    for (const store of [direct, pooled]) {
+      const [rows] = await store.commit([{ statements: [{ sql, parameters: [], returning: true }] }]);
+      assert.deepEqual(rows, [[{ limit: '15s' }]]);
+    }
+    const client = new pg.Client(pooler.url);
+    await client.connect();
+    for (let count = 0; count < 8; count++)
+      assert.deepEqual((await client.query(sql)).rows, [{ limit: '0' }]);
+    await client.end();
+  });
+
+  it('migrate an empty database once, and back up and restore, all through the pooler', async test => {
+    const fresh = await startPooler(await freshDatabase());
+    test.after(() => fresh.close());
+    const location = { engine: 'postgres', url: fresh.url } as const;
+    const opened = await Promise.all(Array.from({ length: 3 }, () => openStore(location)));
+    assert.deepEqual(await opened[0]!.organizations.all(), []);
+    await Promise.all(opened.map(store => store.close()));
+    const place = ['--data', service.data, '--database-url', pooler.url];
+    const file = `${service.data}/pooled.age`;
+    await take(place, file);
+    const [flag, data, , url] = await emptyPlace('postgres', service.data);
+    const target = await startPooler(url!);
+    test.after(() => target.close());
+    const { manifest } = await restoreFrom(file, [flag!, data!, '--database-url', target.url]);
+    assert.ok(manifest);
   });
 });

@@ -148,7 +148,7 @@ const headlines: Readonly<Record<keyof typeof exitCodes, string>> = {
 };
 
 function describeReport(report: VerifyReport): string {
-  const { entries, checkpoints, unsigned, open, findings } = report;
+  const { entries, checkpoints, unsigned, open, continued, findings } = report;
   const counted = `${entries.request} request entries, ${entries.audit} audit entries, ${checkpoints} checkpoints, ${unsigned} entries not yet signed`;
   const lines = [
     `${headlines[outcomeOf(report)]}: ${counted}`,
@@ -156,6 +156,10 @@ function describeReport(report: VerifyReport): string {
     ...(open === 0
       ? []
       : [`  retention removed entries and has not signed the removal yet: verify again later`]),
+    ...continued.map(
+      ({ from, to, at }) =>
+        `  PostgreSQL continued on timeline ${to} (before: ${from}) at ${at}: entries from before that its new primary had not received are lost`,
+    ),
     againstWhat(report),
   ];
   return `${lines.join('\n')}\n`;

@@ -1,16 +1,29 @@
 /** Warnings about a valid command line that could be safer. */
 import { parseArgs } from 'node:util';
+import { addressIn } from '../store/postgres-address.ts';
+
+const urlFlags = ['database-url', 'database-listen-url'] as const;
 
 /** One line each. */
 export function warningsOf(args: readonly string[]): string[] {
-  const { 'database-url': url } = parseArgs({
+  const { values } = parseArgs({
     args: [...args],
-    options: { 'database-url': { type: 'string' } },
+    options: Object.fromEntries(urlFlags.map(name => [name, { type: 'string' as const }])),
     strict: false,
-  }).values;
-  const { password, searchParams } = URL.parse(String(url ?? '')) ?? {};
-  if (!password && !searchParams?.get('password')) return [];
-  return [
-    'the password in --database-url is visible in the process list: use --database-url-file or STRONGROOM_DATABASE_URL',
-  ];
+  });
+  return urlFlags.filter(name => hasPassword(String(values[name] ?? ''))).map(visible);
+}
+
+function hasPassword(url: string): boolean {
+  try {
+    return addressIn(url).password !== null;
+  } catch {
+    return false; // Whoever reads the command line refuses it.
+  }
+}
+
+function visible(name: (typeof urlFlags)[number]): string {
+  const file = name === 'database-url' ? '--database-url-file, ' : '';
+  const variable = `STRONGROOM_${name.toUpperCase().replaceAll('-', '_')}`;
+  return `the password in --${name} is visible in the process list: use ${file}--database-password-file or ${variable}`;
 }

@@ -56,10 +56,17 @@ export const overview = z
   });
 export type Overview = z.output<typeof overview>;
 
+export const replications = ['none', 'asynchronous', 'synchronous'] as const;
+export type Replication = (typeof replications)[number];
+
 export const about = z
   .object({
     version: z.string(),
     engine: z.enum(['sqlite', 'postgres']),
+    replication: z.enum(replications).nullable().meta({
+      description:
+        'How PostgreSQL replicates: with asynchronous replication, a failover can lose changes and log entries that were acknowledged. Null with SQLite.',
+    }),
     root_key_provider: z.string(),
     keyring_term: z.int(),
     keyring_rotated_at: timestamp
@@ -93,7 +100,8 @@ export const about = z
     id: 'About',
     example: {
       version: '0.1.0',
-      engine: 'sqlite',
+      engine: 'postgres',
+      replication: 'synchronous',
       root_key_provider: 'key-file',
       keyring_term: 2,
       keyring_rotated_at: '2026-11-15T09:00:00.000Z',

@@ -18,6 +18,7 @@ import { verifyLogsWith } from './operations/log-verification.ts';
 import { logsWith } from './operations/logs.ts';
 import { type Facts, overviewsWith } from './operations/overview.ts';
 import { rotationWith } from './operations/rotation.ts';
+import { timelineWith } from './operations/timeline.ts';
 import { foundationWith, type ReadingParts } from './reading.ts';
 import { certificatesWith } from './resources/certificates.ts';
 import { keysWith } from './resources/keys.ts';
@@ -104,6 +105,7 @@ export function domainWith(given: DomainParts) {
     housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
     /** At the start alone. */
     accept: acceptanceWith(parts),
+    noteTimeline: timelineWith(parts),
     /** For the operator alone; no surface is handed this. */
     rotation: rotationWith({ ...parts, wrapper }),
   };

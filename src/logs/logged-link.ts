@@ -22,6 +22,16 @@ export interface LoggedLink extends Link {
 /** The action of the entry with which retention says what it removed. */
 export const prunedAction = 'request_logs.pruned';
 
+/** The action of the entry that says that the database went on with another timeline. */
+export const continuedAction = 'log.timeline_continued';
+
+/** Of PostgreSQL, whose standby took over. */
+export interface Continued {
+  readonly from: number;
+  readonly to: number;
+  readonly at: string;
+}
+
 export interface PrunedChain extends Link {
   readonly writer: string;
 }
@@ -52,6 +62,20 @@ export function removalIn({ text }: LoggedLink): readonly PrunedChain[] | null {
   };
   if (action !== prunedAction || !Array.isArray(details?.chains)) return null;
   return details.chains.filter(isPrunedChain);
+}
+
+/** What an entry says of a new timeline; null where it is not of that kind. */
+export function continuedIn(link: LoggedLink): Continued | null {
+  if (!link.text.includes(continuedAction)) return null;
+  const { action, organization_id, details } = (readable(() => JSON.parse(link.text)) ?? {}) as {
+    action?: unknown;
+    organization_id?: unknown;
+    details?: { from?: unknown; to?: unknown };
+  };
+  // Every organization has the entry; the one that is nobody's counts.
+  if (action !== continuedAction || organization_id !== null) return null;
+  const [from, to] = [Number(details?.from), Number(details?.to)];
+  return { from, to, at: new Date(writtenAt(link)).toISOString() };
 }
 
 function isPrunedChain(given: unknown): given is PrunedChain {

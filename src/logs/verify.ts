@@ -9,12 +9,24 @@
  * one, and is then counted as not yet signed; else it is told of. What retention removed is known from its own
  * entries in the audit chain; where one of those is not yet signed, nobody can say without the keyring who removed it, and the
  * report leaves that open.
+ *
+ * Where a standby of PostgreSQL took over, an entry says so. What it had not received is gone, and that is found like any
+ * other gap; the report names the moment, so that the two can be told apart.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Stream } from '../store/logs.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash, isSignedBy, type SignedCheckpoint } from './checkpoints.ts';
-import { type Filed, idsIn, isDated, type LoggedLink, removalIn, writtenAt } from './logged-link.ts';
+import {
+  type Continued,
+  continuedIn,
+  type Filed,
+  idsIn,
+  isDated,
+  type LoggedLink,
+  removalIn,
+  writtenAt,
+} from './logged-link.ts';
 import { type IsSound, rowFindings, type StoredRow } from './row-verification.ts';
 
 export type { Filed, LoggedLink };
@@ -65,6 +77,8 @@ export interface VerifyReport {
   readonly unsigned: number;
   /** How often entries are gone, and nothing but an entry that is not yet signed says that retention removed them. */
   readonly open: number;
+  /** When the database went on with another timeline, by entries that are proven. */
+  readonly continued: readonly Continued[];
   readonly findings: readonly Finding[];
 }
 
@@ -112,6 +126,7 @@ class Verification {
   #oldestUnsigned = Number.POSITIVE_INFINITY;
   #unsigned = 0;
   #open = 0;
+  readonly #continued: Continued[] = [];
 
   constructor({ publicKey, kept, receipts = [], hasMark, now = Date.now }: VerifyOptions) {
     this.#key = createPublicKey(publicKey);
@@ -162,7 +177,9 @@ class Verification {
     // Going on from what is stored keeps one edit from being reported for every later link.
     this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
     for (const id of this.#receipts.size > 0 ? ids : []) this.#receipts.delete(receiptOf(id, hash));
-    if (stream === 'audit' && isBelieved) this.#noteRemoval(link, isSigned || isOurs === true);
+    const isProven = isSigned || isOurs === true;
+    if (stream === 'audit' && isBelieved) this.#noteRemoval(link, isProven);
+    if (stream === 'audit' && isProven) this.#noteContinued(link);
   }
 
   async rows(found: AsyncIterable<Finding>): Promise<void> {
@@ -185,6 +202,7 @@ class Verification {
       kept,
       unsigned: this.#unsigned,
       open: this.#open,
+      continued: this.#continued,
       findings: this.#findings,
     };
   }
@@ -243,6 +261,11 @@ class Verification {
     if (removal === null) return;
     if (!isProven) this.#open++;
     for (const { writer, ...last } of removal) this.#pruned.set(`request ${writer}`, last);
+  }
+
+  #noteContinued(link: LoggedLink): void {
+    const continued = continuedIn(link);
+    if (continued !== null) this.#continued.push(continued);
   }
 
   #find(what: Finding['what'], where: string): void {

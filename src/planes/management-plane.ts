@@ -36,6 +36,8 @@ import type { FromManagement, Handed, LedgerCall, ToManagement } from './message
 const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
 const forgetSessionsEvery = 600_000;
+/** What PostgreSQL’s standby had not received when it took over is told from a cut by when that was. */
+const lookForTimelineEvery = 2_000;
 /** How often it is asked whether a backup is due. */
 const lookForBackups = 1_000;
 
@@ -175,6 +177,7 @@ export class ManagementPlane {
     await writeDurably(inData(config, 'log-public-key.pem'), keyring.logPublicKey, 0o644);
     // What comes from now on is never much newer than the newest checkpoint.
     await checkpointer.begin().catch(onError);
+    await domain.noteTimeline().catch(onError);
     const chores = startChores(strongroom, config, checkpointer, onError);
     const gauges =
       config['metrics-port'] === null
@@ -261,6 +264,7 @@ function startChores(
     })
     .every(houseworkEvery, () => pruneAndSign(retention, checkpointer))
     .every(houseworkEvery, () => domain.housekeeping.step())
+    .every(lookForTimelineEvery, () => domain.noteTimeline())
     .every(forgetSessionsEvery, () => domain.toolSessions.forget());
 }
 

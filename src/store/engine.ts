@@ -10,6 +10,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Compilable, Insertable, Kysely } from 'kysely';
 import type { Sealed } from '../bytes.ts';
 import { invalid } from '../contract/errors.ts';
+import type { Replication } from '../contract/overview.ts';
 import type { Schema } from './schema.ts';
 
 export interface Statement extends StatementOptions {
@@ -107,7 +108,22 @@ export interface Engine {
   hearsChanges(): boolean;
   /** A way to the one that writes, for another thread of this process; where every connection may write there is none. */
   writerPort?(): MessagePort;
+  /** What is known of the server; an embedded database has none. */
+  readonly server?: DatabaseServer;
   close(): Promise<void>;
+}
+
+export interface DatabaseServer {
+  replication(): Promise<Replication>;
+  /** Null where it does not say. */
+  timeline(): Promise<Timeline | null>;
+}
+
+/** Where the history of a database is: a standby that takes over goes on with a new number. */
+export interface Timeline {
+  /** Of the server and its standbys, and of no other. */
+  readonly cluster: string;
+  readonly number: number;
 }
 
 /** Over what can be read, and takes no change. The builder closes nothing that it was never asked to use, so we do. */

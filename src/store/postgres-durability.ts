@@ -1,5 +1,9 @@
-/** What makes a commit of PostgreSQL durable when it is acknowledged, and what can't be mended from here. */
+/**
+ * What makes a commit of PostgreSQL durable when it is acknowledged, and what can't be mended from here; how it is
+ * replicated, and where in its history it is.
+ */
 import type pg from 'pg';
+import type { DatabaseServer } from './engine.ts';
 
 const setting = "pg_catalog.current_setting('synchronous_commit')";
 const weak = ['off', 'local'];
@@ -17,4 +21,22 @@ export async function lossOf(pool: pg.Pool): Promise<string | null> {
   const { waits, syncs } = answers[2]!.rows[0];
   if (weak.includes(waits)) return 'PostgreSQL does not let synchronous_commit be set';
   return syncs === 'on' ? null : 'PostgreSQL runs with fsync off';
+}
+
+const replicationQuery = `SELECT current_setting('synchronous_standby_names') <> '' AS waits,
+  EXISTS (SELECT 1 FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup') AS standby`;
+/** The first eight digits of the name of the file that is written to now. */
+const timelineQuery = `SELECT (SELECT system_identifier FROM pg_control_system())::text AS cluster,
+  ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int AS number`;
+
+export function serverBehind(pool: pg.Pool, fail: (cause: unknown) => never): DatabaseServer {
+  return {
+    async replication() {
+      const { waits, standby } = (await pool.query(replicationQuery).catch(fail)).rows[0];
+      if (waits) return 'synchronous';
+      return standby ? 'asynchronous' : 'none';
+    },
+    /** A service that is like PostgreSQL, and has no such files, may refuse. */
+    timeline: async () => (await pool.query(timelineQuery).catch(() => null))?.rows[0] ?? null,
+  };
 }

@@ -1,7 +1,8 @@
 /**
  * Hears the commits of other replicas. It holds one connection that listens, and hears only while it proves that it
- * does: a sign that this process sends itself, by the way of its own commits, must come back within moments. A
- * connection that went silent, and a pooler that gives our LISTEN to somebody else's connection, are both found so.
+ * does: a sign that this process sends itself, by the way of its own commits, must come back within moments. It hears
+ * until so long after the newest sign that came back was sent, however late a timer is. A connection that went silent, a
+ * pooler that gives our LISTEN to somebody else's connection, a standby and another cluster are all found so.
  * After each gap everything kept is stale, because nobody knows what was missed. Where a new connection gets no answer
  * either, the server is silent, and those who still wait for it are told.
  */
@@ -10,21 +11,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Chores } from '../chores.ts';
 import type { ChangeListener } from './engine.ts';
+import { cut, type PostgresServers } from './postgres-servers.ts';
 
 /** Together less than the second within which a revocation takes effect. */
 const heartbeat = 400;
 const patience = 500;
 /** How long a server may take to answer before it counts as silent: a busy one is slow, and cutting it off makes it slower. */
 const longestSilence = 2_000;
+/** How old the newest proof may be. */
+const proofHolds = 950;
 const signMark = 'sign ';
 
 export interface PostgresListenerParts {
-  readonly settings: pg.ClientConfig;
+  readonly servers: PostgresServers;
   readonly channel: string;
   readonly announce: ChangeListener;
   /** Sends a notification by the way that commits go. */
   readonly notify: (payload: string) => Promise<unknown>;
-  readonly onSilence: () => void;
+  /** Something is wrong: a new connection got no answer (true), or a sign did not come back (false). */
+  readonly suspect: (isSilent: boolean) => void;
 }
 
 export class PostgresListener {
@@ -37,13 +42,16 @@ export class PostgresListener {
   #sign = '';
   #onSign: () => void = () => {};
   #isNotifying = false;
+  #sentAt = 0;
+  /** When the newest sign that came back was sent: all that was committed before has been heard. */
+  #provenAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PostgresListenerParts) {
-    this.#parts = { ...parts, settings: { ...parts.settings, query_timeout: longestSilence } };
+    this.#parts = parts;
   }
 
-  get isListening(): boolean {
-    return this.#isListening;
+  get hears(): boolean {
+    return this.#isListening && performance.now() - this.#provenAt < proofHolds;
   }
 
   async start(): Promise<void> {
@@ -59,32 +67,42 @@ export class PostgresListener {
   async #beat(): Promise<void> {
     if (this.#client === null) await this.#connect();
     if (this.#client === null) return;
-    if (!(await this.#hearsItself())) await this.#disconnect();
-    else if (!this.#isListening && this.#client !== null) {
+    if (!(await this.#hearsItself())) {
+      await this.#disconnect();
+      this.#parts.suspect(false);
+    } else if (!this.#isListening && this.#client !== null) {
       this.#parts.announce('all');
       this.#isListening = true;
     }
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client(this.#parts.settings);
-    client.on('error', () => {
-      if (this.#client === client) this.#forget();
-    });
-    client.on('notification', ({ payload = 'all' }) => this.#onNotification(payload));
+    let client: pg.Client | null = null;
     try {
-      await client.connect();
+      client = await this.#parts.servers.connect({ queryTimeout: longestSilence });
+      if (this.#parts.servers.isPooled) throw new pg.DatabaseError('a pooler is in between', 0, 'error');
+      this.#attend(client);
       await client.query(`LISTEN ${this.#parts.channel}`);
       this.#client = client;
     } catch (error) {
       // A refusal in words, such as too many connections, is an answer all the same.
-      if (!(error instanceof pg.DatabaseError)) this.#parts.onSilence();
-      await hangUp(client);
+      if (!(error instanceof pg.DatabaseError)) this.#parts.suspect(true);
+      if (client !== null) await hangUp(client);
     }
   }
 
+  #attend(client: pg.Client): void {
+    client.on('error', () => {
+      if (this.#client === client) this.#forget();
+    });
+    client.on('notification', ({ payload = 'all' }) => this.#onNotification(payload));
+  }
+
   #onNotification(payload: string): void {
-    if (payload === this.#sign) this.#onSign();
+    if (payload === this.#sign) {
+      this.#provenAt = this.#sentAt;
+      this.#onSign();
+    }
     if (!payload.startsWith(signMark)) this.#parts.announce(payload === 'all' ? 'all' : payload.split(','));
   }
 
@@ -101,6 +119,7 @@ export class PostgresListener {
   async #notify(): Promise<void> {
     this.#isNotifying = true;
     this.#sign = signMark + randomUUID();
+    this.#sentAt = performance.now();
     await this.#parts.notify(this.#sign).catch(() => {});
     this.#isNotifying = false;
   }
@@ -122,9 +141,4 @@ async function hangUp(client: pg.Client): Promise<void> {
   const ended = client.end().catch(() => {});
   await Promise.race([ended, sleep(patience, undefined, { ref: false })]);
   cut(client);
-}
-
-/** Ends the connection at once: whoever waits for it fails now, and not when TCP gives up. */
-export function cut(client: pg.ClientBase): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

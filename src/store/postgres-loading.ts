@@ -2,8 +2,9 @@
 import { readingEngine } from './engine.ts';
 import { type Loader, lastPositions, lastStep } from './loading.ts';
 import { migrate } from './migrations/migrations.ts';
-import { openTransaction } from './postgres.ts';
 import { durably } from './postgres-durability.ts';
+import { type PostgresPlace, PostgresServers } from './postgres-servers.ts';
+import { openTransaction } from './postgres-transaction.ts';
 import { columns } from './stamp-columns.ts';
 import { StoreError } from './store-error.ts';
 import type { TableShape } from './tables.ts';
@@ -13,12 +14,12 @@ const longestStatement = 3_600_000;
 /** Several replicas may be told to restore: one of them does. */
 const restoreLock = 7_231_984_311;
 
-export async function openPostgresLoader(url: string): Promise<Loader> {
-  const { client, db } = await openTransaction(url, '', longestStatement);
+export async function openPostgresLoader(place: PostgresPlace): Promise<Loader> {
+  const servers = new PostgresServers(place);
+  const { client, db } = await openTransaction(servers, '', longestStatement);
   const end = () => client.end();
   try {
     await client.query('SELECT pg_advisory_xact_lock($1)', [restoreLock]);
-    await client.query('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0');
     await client.query(durably);
     const taken = await client.query(
       'SELECT name FROM unnest($1::text[]) AS name WHERE to_regclass(name) IS NOT NULL',
@@ -36,7 +37,8 @@ export async function openPostgresLoader(url: string): Promise<Loader> {
     insert: async ({ name, columns }, rows) => {
       if (rows.length === 0) return;
       const parameters = columns.map((_, at) => rows.map(row => row[at]));
-      await client.query({ name: `load ${name}`, text: insertSql({ name, columns }), values: parameters });
+      const text = insertSql({ name, columns });
+      await client.query({ ...(!servers.isPooled && { name: `load ${name}` }), text, values: parameters });
     },
     complete: async () => {
       await migrate(db, 'postgres', { inTransaction: true });

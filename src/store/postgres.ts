@@ -1,21 +1,19 @@
 /**
- * PostgreSQL: for several replicas over one database. All that is peculiar to it is in this file.
- * A server that is away means UNAVAILABLE within seconds, never a hang, and the pool finds it again by
- * itself. Commits by other replicas are heard by LISTEN; while that connection is deaf, `hearsChanges` says so. Every commit
- * is durable when it is acknowledged, also where the server's default is another; a server that can't is refused.
+ * PostgreSQL: for several replicas over one database. All that is peculiar to it is in the files of this name.
+ * A server that is away means UNAVAILABLE within seconds, never a hang, and the pool finds it, or the one that took its
+ * place, by itself. Commits by other replicas are heard by LISTEN, or by asking for them where a pooler is in between;
+ * while they are not, `hearsChanges` says so. Every commit is durable when it is acknowledged, also where the server's
+ * default is another; a server that can't is refused.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
-import pg from 'pg';
-import { Failure } from '../contract/errors.ts';
+import type pg from 'pg';
+import { Chores } from '../chores.ts';
 import {
   Announcer,
   type Engine,
-  keyringRow,
-  type Peeked,
   type Refusal,
   Refused,
-  readingEngine,
   refuseNul,
   type Statement,
   touchedBy,
@@ -23,9 +21,13 @@ import {
   type UnitRows,
   UnitsRefused,
 } from './engine.ts';
-import { isBehind, migrate } from './migrations/migrations.ts';
-import { durably, lossOf } from './postgres-durability.ts';
-import { cut, PostgresListener } from './postgres-listener.ts';
+import { isBehind } from './migrations/migrations.ts';
+import { durably, lossOf, serverBehind } from './postgres-durability.ts';
+import { PostgresListener } from './postgres-listener.ts';
+import { forgetChanges, PostgresPoller } from './postgres-poller.ts';
+import { codeOf, PostgresPool } from './postgres-pool.ts';
+import { type PostgresPlace, PostgresServers } from './postgres-servers.ts';
+import { guardedPool, migratePostgres } from './postgres-transaction.ts';
 import type { Schema } from './schema.ts';
 import { checkSchema } from './schema-check.ts';
 import { StoreError } from './store-error.ts';
@@ -34,52 +36,25 @@ export const channel = 'strongroom_changes';
 /** A notification holds 8000 bytes at most; past this many ids everything is stale. */
 const mostAnnounced = 150;
 const uniqueViolation = '23505';
-const bigint = 20;
 /** Deadlock and serialization failure: the same submission may succeed at once. */
 const transient = new Set(['40P01', '40001']);
 const attempts = 6;
-const longestGoodbye = 2_000;
+const forgetEvery = 30_000;
 /** Held for the length of a submission of several units: replicas that change rows in different orders take turns. */
 const changesLock = 7_231_984_310;
 
-export async function openPostgres(url: string): Promise<Engine> {
-  const settings: pg.PoolConfig = {
-    connectionString: url,
-    application_name: 'strongroom',
-    connectionTimeoutMillis: connectTimeout(url, 2_000),
-    statement_timeout: 15_000,
-    query_timeout: 16_000,
-    idle_in_transaction_session_timeout: 15_000,
-    keepAlive: true,
-    // Just-in-time compilation costs more than our short queries, and far more without statistics.
-    options: '-c jit=off',
-    types: { getTypeParser },
-  };
-  const pool = new pg.Pool({ ...settings, max: 10 });
-  // A connection that breaks is replaced, and its query fails: there is nobody else to tell. Without a listener
-  // of its own on each, one that breaks in use would end the process.
-  pool.on('error', () => {});
-  const clients = new Set<pg.PoolClient>();
-  pool.on('connect', client => {
-    client.on('error', () => {});
-    clients.add(client);
-  });
-  pool.on('remove', client => clients.delete(client));
-  const cutAll = () => clients.forEach(cut);
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: guardedPool(pool) }) });
-  await prepare(pool, db).catch(async error => {
+export async function openPostgres(place: PostgresPlace): Promise<Engine> {
+  const servers = new PostgresServers(place);
+  const pool = new PostgresPool(servers);
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: guardedPool(pool, pool.fail) }) });
+  await prepare(servers, pool, db).catch(async error => {
     await db.destroy();
     throw error;
   });
   const announcer = new Announcer();
-  const listener = new PostgresListener({
-    settings,
-    channel,
-    announce: touched => announcer.announce(touched),
-    notify: payload => pool.query(notify, [channel, payload]),
-    onSilence: cutAll,
-  });
-  await listener.start();
+  const hearing = hearingOf(place, servers, pool, announcer);
+  await hearing.start();
+  const chores = new Chores(() => {}).every(forgetEvery, () => pool.query(forgetChanges));
   return {
     name: 'postgres',
     isSole: false,
@@ -93,29 +68,45 @@ export async function openPostgres(url: string): Promise<Engine> {
     insertingInto,
     onChange: announcer.add,
     hear: touched => announcer.announce(touched),
-    hearsChanges: () => listener.isListening,
+    hearsChanges: () => hearing.hears,
+    server: serverBehind(pool, pool.fail),
     close: async () => {
-      await listener.stop();
-      const silent = setTimeout(cutAll, longestGoodbye);
-      await db.destroy();
-      clearTimeout(silent);
+      await chores.stop();
+      await hearing.stop();
+      await pool.close(() => db.destroy());
     },
   };
 }
 
-/** `connect_timeout` of the URL, in seconds, as PostgreSQL's own clients read it. */
-function connectTimeout(url: string, otherwise: number): number {
-  const seconds = Number(new URL(url).searchParams.get('connect_timeout'));
-  return seconds > 0 ? seconds * 1000 : otherwise;
+/** By being told, where a connection that listens is told; else by asking. */
+function hearingOf(
+  { listenUrl = null, ...place }: PostgresPlace,
+  servers: PostgresServers,
+  pool: PostgresPool,
+  announcer: Announcer,
+): PostgresListener | PostgresPoller {
+  const announce = announcer.announce.bind(announcer);
+  if (listenUrl === null && servers.isPooled) return new PostgresPoller(pool, announce);
+  return new PostgresListener({
+    servers: listenUrl === null ? servers : new PostgresServers({ ...place, url: listenUrl }),
+    channel,
+    announce,
+    notify: payload => pool.query(notify, [channel, payload]).catch(pool.fail),
+    // Where it listens in another place, what it hears says nothing about the way of the pool.
+    suspect: isSilent => {
+      if (listenUrl === null && isSilent) pool.cutAll();
+      if (listenUrl !== null && !isSilent) void pool.cutIfSilent();
+    },
+  });
 }
 
 /** It is a sign of life, and nothing that anyone wants to find again: no disk waits for it. */
 const notify = "SELECT pg_notify($1, $2), pg_catalog.set_config('synchronous_commit', 'off', true)";
 
-async function prepare(pool: pg.Pool, db: Kysely<Schema>): Promise<void> {
-  const lost = await lossOf(pool).catch(fail);
+async function prepare(servers: PostgresServers, pool: PostgresPool, db: Kysely<Schema>): Promise<void> {
+  const lost = await lossOf(pool).catch(pool.fail);
   if (lost !== null) throw new StoreError(`${lost}: acknowledged writes could be lost`);
-  if (await isBehind(db, 'postgres')) await migrate(db, 'postgres');
+  if (await isBehind(db, 'postgres')) await migratePostgres(servers);
   await checkSchema(db, 'postgres');
 }
 
@@ -130,91 +121,17 @@ const insertingInto: Engine['insertingInto'] = (table, columns, onConflict = '')
   };
 };
 
-/** Changes nothing. */
-export async function peekPostgres(url: string): Promise<Peeked> {
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: connectTimeout(url, 5_000),
-    query_timeout: 5_000,
-  });
-  client.on('error', () => {});
-  await client.connect().catch(fail);
-  try {
-    const table = await client.query("SELECT to_regclass('meta') AS name");
-    if (table.rows[0].name === null) return { isEmpty: true };
-    const { rows } = await client.query('SELECT value FROM meta WHERE key = $1', [keyringRow]);
-    return { isEmpty: false, keyring: rows[0]?.value };
-  } catch (error) {
-    return fail(error);
-  } finally {
-    await client.end();
-  }
-}
-
-/** One moment of the database, for as long as it is open. It changes nothing, and waits for nobody who writes. */
-export async function openPostgresSnapshot(url: string): Promise<Engine> {
-  const { client, db } = await openTransaction(url, 'ISOLATION LEVEL REPEATABLE READ READ ONLY', 60_000);
-  return readingEngine('postgres', db, () => client.end());
-}
-
-export interface PostgresTransaction {
-  readonly client: pg.Client;
-  /** Over this connection alone. */
-  readonly db: Kysely<Schema>;
-}
-
-/** A connection of its own, with a transaction begun on it. Whoever ends it without a commit leaves nothing behind. */
-export async function openTransaction(
-  url: string,
-  mode: string,
-  queryTimeout: number,
-): Promise<PostgresTransaction> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'strongroom',
-    connectionTimeoutMillis: connectTimeout(url, 5_000),
-    query_timeout: queryTimeout,
-    options: '-c jit=off',
-    types: { getTypeParser },
-  });
-  client.on('error', () => {});
-  await client
-    .connect()
-    .then(() => client.query(`BEGIN ${mode}`))
-    .then(() => client.query('SELECT 1')) // The moment is that of the first read.
-    .catch(async error => {
-      await client.end();
-      return fail(error);
-    });
-  const dialect = new PostgresDialect({ pool: poolOfOne(client) });
-  return { client, db: new Kysely<Schema>({ dialect }) };
-}
-
-/** Never another connection: that would see another moment. */
-function poolOfOne(client: pg.Client): pg.Pool {
-  return guardedPool({
-    connect: async () => ({
-      query: (sql: string, parameters: unknown[]) => client.query(sql, parameters),
-      release: () => {},
-    }),
-    end: async () => {},
-  } as unknown as pg.Pool);
-}
-
-const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format: 'text' | 'binary') =>
-  oid === bigint ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser;
-
 function isOneStatement(units: readonly Unit[]): boolean {
   return units.length === 1 && units[0]!.independent === true && touchedBy(units).length === 0;
 }
 
 /** One round trip, and a transaction by itself. */
-async function commitAtOnce(pool: pg.Pool, unit: Unit, attempt = 1): Promise<readonly UnitRows[]> {
+async function commitAtOnce(pool: PostgresPool, unit: Unit, attempt = 1): Promise<readonly UnitRows[]> {
   try {
-    await pool.query(combined(unit.statements));
+    await pool.query(combined(unit.statements, pool.keepsNames));
     return [[]];
   } catch (error) {
-    if (!transient.has(codeOf(error)) || attempt === attempts) return fail(error);
+    if (!transient.has(codeOf(error)) || attempt === attempts) return pool.fail(error);
   }
   await sleep(Math.random() * 50 * attempt);
   return commitAtOnce(pool, unit, attempt + 1);
@@ -222,8 +139,8 @@ async function commitAtOnce(pool: pg.Pool, unit: Unit, attempt = 1): Promise<rea
 
 const combinations = new Map<string, string>();
 
-/** Statements that need nothing of each other, as one that is prepared once on each connection. */
-function combined(statements: readonly Statement[]): pg.QueryConfig {
+/** Statements that need nothing of each other, as one that is prepared once on each connection, where it stays there. */
+function combined(statements: readonly Statement[], isNamed: boolean): pg.QueryConfig {
   let before = 0;
   const parts = statements.map(({ sql, parameters }, index) => {
     const shifted = sql.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`);
@@ -231,19 +148,17 @@ function combined(statements: readonly Statement[]): pg.QueryConfig {
     return `s${index} AS (${shifted})`;
   });
   const text = `WITH ${parts.join(', ')} ${durably}`;
+  const values = statements.flatMap(statement => statement.parameters);
+  if (!isNamed) return { text, values };
   if (!combinations.has(text)) combinations.set(text, `combined ${combinations.size}`);
-  return {
-    name: combinations.get(text)!,
-    text,
-    values: statements.flatMap(statement => statement.parameters),
-  };
+  return { name: combinations.get(text)!, text, values };
 }
 
-async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promise<readonly UnitRows[]> {
-  const client = await pool.connect().catch(fail);
+async function commit(pool: PostgresPool, units: readonly Unit[], attempt = 1): Promise<readonly UnitRows[]> {
+  const client = await pool.connect().catch(pool.fail);
   let broken: Error | undefined;
   try {
-    await client.query(`BEGIN; ${durably}`);
+    await client.query(`${pool.begin}; ${durably}`);
     if (units.length > 1) await client.query('SELECT pg_advisory_xact_lock($1)', [changesLock]);
     const rows = await runUnits(client, units);
     await client.query('COMMIT');
@@ -253,7 +168,7 @@ async function commit(pool: pg.Pool, units: readonly Unit[], attempt = 1): Promi
       broken = rollbackError as Error;
     });
     if (error instanceof UnitsRefused) throw error;
-    if (!transient.has(codeOf(error)) || attempt === attempts) return fail(error);
+    if (!transient.has(codeOf(error)) || attempt === attempts) return pool.fail(error);
   } finally {
     client.release(broken);
   }
@@ -299,41 +214,17 @@ async function runStatement(client: pg.PoolClient, statement: Statement): Promis
   return rows;
 }
 
+/** For those who listen, and for those who ask. */
+const announcing = 'WITH kept AS (INSERT INTO changes (touched) VALUES ($2)) SELECT pg_notify($1, $2)';
+
 async function announce(client: pg.PoolClient, touched: readonly string[]): Promise<void> {
   if (touched.length === 0) return;
   const payload = touched.length > mostAnnounced ? 'all' : touched.join(',');
-  await client.query('SELECT pg_notify($1, $2)', [channel, payload]);
+  await client.query(announcing, [channel, payload]);
 }
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof Refused) return error.refusal;
   if (codeOf(error) === uniqueViolation) return 'taken';
   throw error;
-}
-
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown } | null)?.code ?? '');
-}
-
-/** A statement that PostgreSQL finds wrong is our mistake; everything else means it can't serve us now. */
-function fail(cause: unknown): never {
-  const ours = /^(22|42)/.test(codeOf(cause));
-  throw ours ? cause : new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
-}
-
-/** The builder's reads, with their errors translated where they arise. */
-function guardedPool(pool: pg.Pool): pg.Pool {
-  return {
-    connect: async () => {
-      const client = await pool.connect().catch(fail);
-      return {
-        query: async (sql: string, parameters: readonly unknown[] = []) => {
-          refuseNul(parameters);
-          return client.query(sql, [...parameters]).catch(fail);
-        },
-        release: () => client.release(),
-      };
-    },
-    end: () => pool.end(),
-  } as unknown as pg.Pool;
 }

@@ -410,6 +410,15 @@ export interface LogHourTable {
   failures: number;
 }
 
+/** What was changed lately, for replicas that ask for it (PostgreSQL behind a pooler). */
+export interface ChangeTable {
+  /** The transaction that changed it; filled in by the database, as is the time. */
+  xid: Generated<string>;
+  at: Generated<number>;
+  /** Ids with commas between them, or `all`. */
+  touched: string;
+}
+
 export interface Schema {
   meta: MetaTable;
   organizations: OrganizationTable;
@@ -442,4 +451,5 @@ export interface Schema {
   used_challenges: UsedChallengeTable;
   device_logins: DeviceLoginTable;
   log_hours: LogHourTable;
+  changes: ChangeTable;
 }

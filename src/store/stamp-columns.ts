@@ -63,6 +63,9 @@ const search = because(
 const kept = because(
   'an answer that was made before: its encryption binds it to its vault and to all rows that it was made of, so that in any other place or of any other rows it is not used, and the answer is made anew',
 );
+const change = because(
+  'tells replicas behind a pooler what is stale: made up, it costs them a look; removed, one of them may not hear of a change for the minute after which it takes everything for stale anyway',
+);
 const notice = because('whether an expiry was told: removed, it is told again; made up, it is not told');
 
 const revised = {
@@ -305,6 +308,7 @@ export const columns = {
   expiry_notices: { resource_id: notice, version: notice, expiration_date: notice, days: notice },
   rate_windows: { subject_id: window, window_start: window, count: window },
   used_challenges: { challenge, expires_at: challenge },
+  changes: { xid: change, at: change, touched: change },
   meta: { key: 'sealed', value: 'sealed' }, // The keyring, under the root key; the other rows are marks that something was done.
 } as const satisfies TableColumns;
 

@@ -22,12 +22,14 @@ import { logs } from './logs.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
+import type { PostgresPlace } from './postgres-servers.ts';
 import { requestLogs } from './request-logs.ts';
 import { resources } from './resources.ts';
 import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite.ts';
 import { openSqliteSnapshot } from './sqlite-snapshot.ts';
 import { stampedRows } from './stamped-rows.ts';
 import { type Tables, tables } from './tables.ts';
+import { timelines } from './timelines.ts';
 import { toolSessions } from './tool-sessions.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -36,7 +38,7 @@ type Nouns = ReturnType<typeof nounsOf>;
 
 export interface Store
   extends Nouns,
-    Pick<Engine, 'isSole' | 'commit' | 'onChange' | 'hearsChanges' | 'writerPort'> {
+    Pick<Engine, 'isSole' | 'commit' | 'onChange' | 'hearsChanges' | 'writerPort' | 'server'> {
   readonly engine: Engine['name'];
   /** Stores something small by the way of everything that is stored. Resolves once it is durable. */
   tryWrite(): Promise<void>;
@@ -60,7 +62,7 @@ export type Location =
       /** Where another thread of this process opened it before: the way to its writer. */
       readonly writer?: MessagePort;
     }
-  | { readonly engine: 'postgres'; readonly url: string };
+  | ({ readonly engine: 'postgres' } & PostgresPlace);
 
 /**
  * Another thread of this process over the same data. What is told here is heard there before anything that is said
@@ -82,6 +84,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
     onChange: engine.onChange,
     hearsChanges: engine.hearsChanges,
     ...(engine.writerPort === undefined ? {} : { writerPort: engine.writerPort }),
+    ...(engine.server === undefined ? {} : { server: engine.server }),
     tryWrite: async () => void (await engine.commit([writeCheck(engine)])),
     snapshot: () => openSnapshot(location),
     close: engine.close,
@@ -90,7 +93,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
 
 async function openEngine(location: Location): Promise<Engine> {
   // The driver is loaded by those who need it: it is a tenth of an idle service's memory.
-  if (location.engine === 'postgres') return (await import('./postgres.ts')).openPostgres(location.url);
+  if (location.engine === 'postgres') return (await import('./postgres.ts')).openPostgres(location);
   const { path, serves, writer } = location;
   return writer === undefined ? openSqlite(path, serves) : openSqliteBeside(path, writer);
 }
@@ -112,7 +115,7 @@ function besides(engine: Engine, sibling: Sibling): Engine {
 export async function openSnapshot(location: Location): Promise<Snapshot> {
   const engine = await (location.engine === 'sqlite'
     ? openSqliteSnapshot(location.path)
-    : (await import('./postgres.ts')).openPostgresSnapshot(location.url));
+    : (await import('./postgres-transaction.ts')).openPostgresSnapshot(location));
   return snapshotOf(engine);
 }
 
@@ -130,7 +133,7 @@ export interface Loading extends Omit<Loader, 'engine'> {
 export async function openLoading(location: Location): Promise<Loading> {
   const { engine, ...loader } = await (location.engine === 'sqlite'
     ? (await import('./sqlite-loading.ts')).openSqliteLoader(location.path)
-    : (await import('./postgres-loading.ts')).openPostgresLoader(location.url));
+    : (await import('./postgres-loading.ts')).openPostgresLoader(location));
   return { ...loader, snapshot: snapshotOf(engine) };
 }
 
@@ -152,6 +155,7 @@ function nounsOf(engine: Engine) {
     deviceLogins: deviceLogins(engine),
     keyring: keyring(engine),
     keptAnswers: keptAnswers(engine),
+    timelines: timelines(engine),
     stampedRows: stampedRows(engine),
     conditions: conditions(engine),
   };
@@ -176,5 +180,5 @@ export async function isEmpty(location: Location): Promise<boolean> {
 
 async function peek(location: Location): Promise<Peeked> {
   if (location.engine === 'sqlite') return peekSqlite(location.path);
-  return (await import('./postgres.ts')).peekPostgres(location.url);
+  return (await import('./postgres-transaction.ts')).peekPostgres(location);
 }

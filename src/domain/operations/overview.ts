@@ -202,6 +202,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
       return {
         version: facts.version,
         engine: store.engine,
+        replication: (await store.server?.replication()) ?? null,
         root_key_provider: keyringSync.rootKeyProvider(),
         keyring_term: keyring.term,
         keyring_rotated_at: isoOrNull(keyring.terms.at(-1)!.started),

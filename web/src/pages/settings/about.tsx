@@ -10,6 +10,12 @@ import { Backups } from './backups.tsx';
 
 const engines: Readonly<Record<string, string>> = { sqlite: 'SQLite, embedded', postgres: 'PostgreSQL' };
 
+const replications: Readonly<Record<string, string>> = {
+  none: 'None that PostgreSQL knows of',
+  asynchronous: 'Asynchronous: a failover can lose changes and log entries that were acknowledged',
+  synchronous: 'Synchronous',
+};
+
 export default function About() {
   const { state } = useSession();
   const { data } = useOptional<AboutRecord>('/v1/about');
@@ -23,6 +29,9 @@ export default function About() {
             ...(data
               ? ([
                   ['Engine', engines[data.engine] ?? data.engine],
+                  ...(data.replication === null
+                    ? []
+                    : ([['Replication', replications[data.replication] ?? data.replication]] as const)),
                   ['Deployment', <Mono key="deployment">{data.deployment}</Mono>],
                 ] as const)
               : []),

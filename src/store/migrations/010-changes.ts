@@ -1,0 +1,19 @@
+/**
+ * What was changed lately, for replicas that ask for it because nobody can tell them: the ids whose kept copies are stale, and
+ * on PostgreSQL the transaction that made them so. Unused by the embedded database, whose commits are all heard.
+ */
+import { sql } from 'kysely';
+import type { Step } from './migrations.ts';
+
+export const changes: Step = async (db, types) => {
+  const postgres = types.id === 'uuid';
+  const xid = postgres ? 'xid8 NOT NULL DEFAULT pg_current_xact_id()' : 'integer NOT NULL DEFAULT 0';
+  const now = postgres ? '(extract(epoch FROM clock_timestamp()) * 1000)::bigint' : '0';
+  await sql`CREATE TABLE changes (
+    xid ${sql.raw(xid)},
+    at ${sql.raw(types.time)} NOT NULL DEFAULT ${sql.raw(now)},
+    touched text NOT NULL
+  )`.execute(db);
+  await sql`CREATE INDEX changes_in_order ON changes (xid)`.execute(db);
+  await sql`CREATE INDEX changes_by_age ON changes (at)`.execute(db);
+};

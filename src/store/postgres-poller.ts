@@ -1,0 +1,87 @@
+/**
+ * Hears the commits of other replicas by asking for them, where a pooler is in between and nobody can listen: each change
+ * is kept for a minute in a table, stored with what it tells of. Between two questions nothing is missed and nothing heard twice,
+ * because the database itself says what became visible since: order and clocks play no part. It hears while its newest answer
+ * was asked for less than a second ago, and came from a server that takes writes. After each gap everything kept is stale,
+ * and so it is once a minute, because whoever can write to the database can remove rows of that table.
+ */
+import type { QueryResult } from 'pg';
+import { Chores } from '../chores.ts';
+import type { ChangeListener } from './engine.ts';
+import type { PostgresPool } from './postgres-pool.ts';
+
+const interval = 250;
+/** How old the newest answer may be: less than the second within which a revocation takes effect. */
+const answerHolds = 950;
+const beginEvery = 60_000;
+/** How long a server may take to answer before it is asked whether it is there at all. */
+const longestSilence = 2_000;
+
+const question = `SELECT pg_is_in_recovery() AS standby, pg_current_snapshot()::text AS seen,
+  pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax($1::pg_snapshot) AS "wentBack",
+  ARRAY(SELECT touched FROM changes WHERE xid >= pg_snapshot_xmin($1::pg_snapshot)
+    AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot)) AS touched`;
+const beginning = 'SELECT pg_is_in_recovery() AS standby, pg_current_snapshot()::text AS seen';
+/** Whoever did not hear of them by now begins anew. */
+export const forgetChanges = `DELETE FROM changes WHERE at < extract(epoch FROM clock_timestamp()) * 1000 - 60000`;
+
+interface Heard {
+  readonly standby: boolean;
+  readonly seen: string;
+  readonly wentBack?: boolean;
+  readonly touched?: readonly string[];
+}
+
+export class PostgresPoller {
+  readonly #pool: PostgresPool;
+  readonly #announce: ChangeListener;
+  readonly #chores = new Chores(() => this.#forget());
+  /** What the newest answer had seen; null where the next one begins anew. */
+  #seen: string | null = null;
+  /** When the newest answer was asked for. */
+  #askedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(pool: PostgresPool, announce: ChangeListener) {
+    this.#pool = pool;
+    this.#announce = announce;
+  }
+
+  get hears(): boolean {
+    return performance.now() - this.#askedAt < answerHolds;
+  }
+
+  async start(): Promise<void> {
+    await this.#ask().catch(() => this.#forget());
+    this.#chores.every(interval, () => this.#ask());
+    this.#chores.every(beginEvery, async () => {
+      this.#seen = null;
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#chores.stop();
+  }
+
+  async #ask(): Promise<void> {
+    const askedAt = performance.now();
+    const before = this.#seen;
+    const asked = before === null ? { text: beginning } : { text: question, values: [before] };
+    const limited = { ...asked, query_timeout: longestSilence };
+    const { rows }: QueryResult<Heard> = await this.#pool.query<Heard>(limited).catch(error => {
+      void this.#pool.cutIfSilent();
+      return this.#pool.fail(error);
+    });
+    const { standby, seen, wentBack = false, touched = [] } = rows[0]!;
+    if (standby) throw new Error('the server is a standby');
+    // A server that knows less than the one before it took its place: what it then did may bear numbers that we have seen.
+    if (before === null || wentBack) this.#announce('all');
+    for (const payload of touched) this.#announce(payload === 'all' ? 'all' : payload.split(','));
+    this.#seen = seen;
+    this.#askedAt = askedAt;
+  }
+
+  #forget(): void {
+    this.#seen = null;
+    this.#askedAt = Number.NEGATIVE_INFINITY;
+  }
+}

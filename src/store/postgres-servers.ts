@@ -1,0 +1,224 @@
+/**
+ * The one way to a PostgreSQL server. Of the hosts in the URL it takes the one that takes writes, beginning with the one
+ * that did last; a standby is refused, and a host that does not answer is given two seconds. A connection sends
+ * no parameters but the user, the database and a name, which every pooler lets through: limits are set once it is
+ * known that the session is ours alone. Behind a pooler it isn't, and that is found by the number of the process that
+ * serves us, which a pooler makes up.
+ */
+import pg from 'pg';
+import {
+  addressIn,
+  encryptionsOf,
+  type PostgresAddress,
+  type PostgresEnvironment,
+  type PostgresHost,
+  passwordFor,
+  tlsOf,
+} from './postgres-address.ts';
+
+export interface PostgresPlace {
+  readonly url: string;
+  /** A direct way to the same database, where the other one leads through a pooler. */
+  readonly listenUrl?: string | null;
+  readonly passwordFile?: string | null;
+  readonly environment?: PostgresEnvironment;
+}
+
+export interface SessionSettings {
+  /** How many milliseconds we wait for an answer. */
+  readonly queryTimeout: number;
+  /** What the session is set to, where it is ours alone. */
+  readonly limits?: Readonly<Record<string, string>>;
+}
+
+const bigint = 20;
+const connectTimeout = 2_000;
+/** Just-in-time compilation costs more than our short queries, and far more without statistics. */
+export const noJit = { jit: 'off' };
+
+interface Server extends PostgresHost {
+  readonly encryptions: readonly boolean[];
+  /** Which of them is tried. */
+  encryption: number;
+  failure: Error | null;
+}
+
+export class PostgresServers {
+  readonly #address: PostgresAddress;
+  readonly #passwordFile: string | null;
+  readonly #servers: readonly Server[];
+  #at = 0;
+  #isPooled = false;
+
+  constructor({ url, passwordFile = null, environment }: Omit<PostgresPlace, 'listenUrl'>) {
+    this.#address = addressIn(url, environment);
+    this.#passwordFile = passwordFile;
+    this.#servers = this.#address.hosts.map(host => ({
+      ...host,
+      encryptions: encryptionsOf(this.#address, host),
+      encryption: 0,
+      failure: null,
+    }));
+  }
+
+  /** Whether a pooler was found in between: then nothing that is said to one session holds for the next statement. */
+  get isPooled(): boolean {
+    return this.#isPooled;
+  }
+
+  /** How long one host is given. */
+  get connectTimeout(): number {
+    const seconds = Number(this.#address.parameters.connect_timeout ?? 0);
+    return seconds > 0 ? seconds * 1_000 : connectTimeout;
+  }
+
+  /** A connection of its own. Whoever asked for it ends it. */
+  connect(settings: SessionSettings): Promise<pg.Client> {
+    return this.reaching(async () => new ServerClient(this, settings).connect());
+  }
+
+  /** Tries one server after another, until one takes us or all have failed. */
+  async reaching<T>(attempt: () => Promise<T>): Promise<T> {
+    const tried = new Set<string>();
+    for (;;) {
+      tried.add(this.#tried);
+      try {
+        return await attempt();
+      } catch (error) {
+        if (tried.has(this.#tried)) throw this.#servers.length === 1 ? error : this.#allFailed(error);
+      }
+    }
+  }
+
+  get #tried(): string {
+    return `${this.#at} ${this.server.encryption}`;
+  }
+
+  /** The one to try next. */
+  get server(): Server {
+    return this.#servers[this.#at]!;
+  }
+
+  configFor(server: Server, settings: SessionSettings): pg.ClientConfig {
+    const { user, database, parameters } = this.#address;
+    const isEncrypted = server.encryptions[server.encryption]!;
+    return {
+      host: server.host,
+      port: server.port,
+      user,
+      database,
+      password: () => passwordFor(this.#address, server, this.#passwordFile) as Promise<string>,
+      ssl: isEncrypted ? tlsOf(this.#address) : false,
+      ...(isEncrypted && { sslnegotiation: parameters.sslnegotiation ?? 'postgres' }),
+      enableChannelBinding: parameters.channel_binding !== 'disable',
+      application_name: parameters.application_name ?? 'strongroom',
+      ...(parameters.options !== undefined && { options: parameters.options }),
+      connectionTimeoutMillis: this.connectTimeout,
+      query_timeout: settings.queryTimeout,
+      keepAlive: true,
+      types: { getTypeParser },
+    } as pg.ClientConfig;
+  }
+
+  /** Where several are to choose from, one that is set to take no writes is passed over like a standby. */
+  greeted(server: Server, { pid, standby, readOnly }: Greeting, processId: number): void {
+    if (standby) throw new Error('the server is a standby');
+    if (readOnly && this.#servers.length > 1) throw new Error('the server takes no writes');
+    if (pid !== processId) this.#isPooled = true;
+    server.failure = null;
+  }
+
+  /** From now on another one is tried, or the same in another way. Whoever comes late changes nothing. */
+  failed(server: Server, encryption: number, error: Error): void {
+    server.failure = error;
+    if (server !== this.server || encryption !== server.encryption) return;
+    const isRefused = server.encryptions.length > 1 && isAboutEncryption(error);
+    if (isRefused) server.encryption = 1 - encryption;
+    else this.#at = (this.#at + 1) % this.#servers.length;
+  }
+
+  #allFailed(cause: unknown): Error {
+    const each = this.#servers.map(({ host, port, failure }) => `${host}:${port} ${failure?.message ?? ''}`);
+    return new Error(`no server takes writes (${each.join('; ')})`, { cause });
+  }
+}
+
+interface Greeting {
+  readonly pid: number;
+  readonly standby: boolean;
+  readonly readOnly: boolean;
+}
+
+type Connected = ((error: Error) => void) & ((error: null, client: pg.Client) => void);
+
+/** Connected means: to a server that takes writes, with its limits set. */
+export class ServerClient extends pg.Client {
+  readonly server: Server;
+  readonly #servers: PostgresServers;
+  readonly #settings: SessionSettings;
+  readonly #encryption: number;
+
+  constructor(servers: PostgresServers, settings: SessionSettings) {
+    const { server } = servers;
+    super(servers.configFor(server, settings));
+    this.server = server;
+    this.#servers = servers;
+    this.#settings = settings;
+    this.#encryption = server.encryption;
+    // Without a listener, a connection that breaks would end the process; whoever waits for it is told anyway.
+    this.on('error', () => {});
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: Connected): void;
+  override connect(callback?: Connected): Promise<pg.Client> | undefined {
+    const connected = this.#connect();
+    if (callback === undefined) return connected;
+    connected.then(client => callback(null, client), callback as (error: Error) => void);
+    return undefined;
+  }
+
+  async #connect(): Promise<pg.Client> {
+    try {
+      await super.connect();
+      const { rows } = await this.query({
+        text: greeting(this.#processId, this.#settings.limits ?? {}),
+        query_timeout: this.#servers.connectTimeout,
+      } as pg.QueryConfig);
+      this.#servers.greeted(this.server, rows[0] as Greeting, this.#processId);
+      return this;
+    } catch (error) {
+      cut(this);
+      this.#servers.failed(this.server, this.#encryption, error as Error);
+      throw error;
+    }
+  }
+
+  /** As the other side said it when we connected. */
+  get #processId(): number {
+    return (this as unknown as { processID: number | null }).processID ?? 0;
+  }
+}
+
+/** One round trip: the limits are set by the server itself, if it is the process that we were told of. */
+function greeting(processId: number, limits: Readonly<Record<string, string>>): string {
+  const settings = Object.entries(limits).map(
+    ([name, value]) =>
+      `CASE WHEN pg_backend_pid() = ${processId} THEN set_config('${name}', '${value}', false) END`,
+  );
+  const facts = `pg_backend_pid() AS pid, pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly"`;
+  return `SELECT ${[facts, ...settings].join(', ')}`;
+}
+
+/** What the other side may take without encryption, or only with it. */
+function isAboutEncryption(error: Error & { code?: unknown }): boolean {
+  return error.code === '28000' || /SSL|TLS|certificate|self.signed/i.test(`${error.code} ${error.message}`);
+}
+
+const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format: 'text' | 'binary') =>
+  oid === bigint ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser;
+
+/** Ends the connection at once: whoever waits for it fails now, and not when TCP gives up. */
+export function cut(client: pg.ClientBase): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+}

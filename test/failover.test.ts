@@ -1,0 +1,126 @@
+/**
+ * A PostgreSQL with a standby, and two replicas that know both: they take the one that takes writes. When the standby takes
+ * over, nothing acknowledged is lost, and they find it by themselves. `npm run campaign:failover` is the long form.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import pg from 'pg';
+import type { Continued } from '../src/logs/logged-link.ts';
+import { openStore, peekKeyring } from '../src/store/store.ts';
+import { failOver, lostOf, type Replicated, startLoad, startReplicas } from './failover.ts';
+import { callService, eventually } from './harness.ts';
+import { freshDatabase } from './postgres.ts';
+import { type Pair, startPair } from './standby.ts';
+
+describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
+  let pair: Pair;
+  let replicated: Replicated;
+
+  before(async () => {
+    pair = await startPair();
+    // The standby comes first: it is passed over.
+    const [first, second] = pair.ports;
+    replicated = await startReplicas(
+      pair.url.replace(`:${first},127.0.0.1:${second}`, `:${second},127.0.0.1:${first}`),
+      2,
+    );
+  });
+  after(async () => {
+    await replicated?.stop();
+    await pair?.stop();
+  });
+
+  const one = (port: number, query = '', host = '127.0.0.1') =>
+    peekKeyring({ engine: 'postgres', url: `postgres://postgres:postgres@${host}:${port}/postgres${query}` });
+  const because = (why: RegExp) => (error: Error) => why.test(String((error.cause as Error)?.message));
+
+  it('a standby alone is refused, and so is a server that nobody is at', async () => {
+    await assert.rejects(one(pair.ports[1]), because(/is a standby/));
+    await assert.rejects(one(1), because(/ECONNREFUSED/));
+  });
+
+  it('asynchronous replication is told to the operator and in About, and so is that it is synchronous by now', async () => {
+    const replication = async () => {
+      const { url } = replicated.replicas[0]!;
+      return (await callService(url, 'GET', '/v1/about', undefined, replicated.key)).body.replication;
+    };
+    await eventually(async () =>
+      replicated.reports.some(line =>
+        /^PostgreSQL replicates asynchronously: a failover can lose/.test(line),
+      ),
+    );
+    assert.equal(await replication(), 'asynchronous');
+    await pair.setSynchronous(true);
+    assert.equal(await replication(), 'synchronous');
+  });
+
+  it('encryption is asked for and verified as sslmode says', async () => {
+    const verified = (mode: string) => `?sslmode=${mode}&sslrootcert=${pair.authority}`;
+    const [first] = pair.ports;
+    for (const [query, host] of [
+      ['', '127.0.0.1'],
+      ['?sslmode=disable', '127.0.0.1'],
+      ['?sslmode=require', '127.0.0.1'],
+      [verified('verify-ca'), '127.0.0.1'],
+      [verified('verify-full'), 'localhost'],
+    ] as const)
+      assert.ok(await one(first, query, host), query);
+    await assert.rejects(one(first, verified('verify-full')), because(/altname|does not match/i));
+    await assert.rejects(one(first, '?sslmode=verify-full', 'localhost'), because(/certificate/i));
+  });
+
+  it('the standby takes over under load: nothing acknowledged is lost, and both replicas go on by themselves', async () => {
+    const load = await startLoad(replicated);
+    const late = await failOver(pair, 'crash', load);
+    await load.stop();
+    assert.deepEqual(await lostOf(replicated, load), []);
+    assert.ok(late < 15_000, 'no replica went on by itself');
+    await eventually(async () => (await replicated.verify()).unsigned === 0);
+    const { findings, kept } = await replicated.verify();
+    assert.deepEqual(findings, []);
+    assert.notEqual(kept, null);
+  });
+
+  it('the log says once on which timeline it goes on, and the verifier says it too', async () => {
+    const { key, replicas, verify } = replicated;
+    await eventually(async () => (await verify()).continued.length > 0);
+    const [{ at, ...numbers }] = (await verify()).continued as [Continued];
+    assert.deepEqual(numbers, { from: 1, to: 2 });
+    assert.ok(Date.parse(at) > 0);
+    const path = '/v1/audit-logs?action=log.timeline_continued';
+    const told = await callService(replicas[1]!.url, 'GET', path, undefined, key);
+    assert.equal(told.body.pagination.total, 1);
+  });
+
+  it('the server that was the first is a standby when it is back, and nobody goes to it', async () => {
+    await pair.demote();
+    await assert.rejects(one(pair.ports[0]), because(/is a standby/));
+    for (const { url } of replicated.replicas) {
+      const made = await callService(url, 'POST', '/v1/vaults', { name: `after ${url}` }, replicated.key);
+      assert.equal(made.status, 200, made.text);
+    }
+  });
+});
+
+describe('a PostgreSQL that takes no writes for a while', () => {
+  it('is connected to anew by whoever is refused, and takes them when it does', async test => {
+    const url = await freshDatabase();
+    const store = await openStore({ engine: 'postgres', url });
+    const client = new pg.Client(url);
+    await client.connect();
+    test.after(() => Promise.all([store.close(), client.end()]));
+    const name = new URL(url).pathname.slice(1);
+    const writes = () =>
+      store.tryWrite().then(
+        () => true,
+        () => false,
+      );
+    await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = '${name}' AND pid <> pg_backend_pid()`);
+    await eventually(async () => !(await writes()));
+    // Nobody ends the connections that are there.
+    await client.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+    await eventually(writes);
+  });
+});
