@@ -105,6 +105,14 @@ export const recipientOptions = {
   'backup-passphrase-file': text('FILE', 'encrypt backups with the passphrase in FILE instead'),
 };
 
+/** For whoever writes or reads archives of the audit log. */
+export const archiveOptions = {
+  'audit-archive': text(
+    'DIR',
+    'the folder for archives of the audit log (default: audit-archive in the data folder)',
+  ),
+};
+
 /** Such as 6h; in milliseconds. */
 function durationOf(given: string): number {
   const [, count, unit] = /^([1-9]\d{0,3})([mhd])$/.exec(given) ?? [];
@@ -209,6 +217,14 @@ export const serveOptions = {
     0,
     36_500,
   ),
+  'audit-retention-days': whole(
+    'N',
+    'days to keep audit log entries before they go to archives (default: 0, which keeps them indefinitely)',
+    0,
+    0,
+    36_500,
+  ),
+  ...archiveOptions,
   ...scheduleOptions,
   ...recipientOptions,
 };

@@ -64,6 +64,7 @@ const composition = new Set([
   'listening',
   'socket-file',
   'tls',
+  'doctor',
   'cli',
   'main',
 ]);

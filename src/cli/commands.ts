@@ -34,6 +34,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
   'Run the service': {
     serve: () => import('./serve.ts'),
     setup: () => import('./setup.ts'),
+    doctor: () => import('./doctor.ts'),
     'organization set-plan': () => import('./set-plan.ts'),
     'keyring rotate': async () => ({ command: (await import('./keyring.ts')).rotateCommand }),
     'keyring status': async () => ({ command: (await import('./keyring.ts')).statusCommand }),

@@ -12,6 +12,7 @@ import { conditions } from './conditions.ts';
 import { credentials } from './credentials.ts';
 import { deliveries } from './deliveries.ts';
 import { deviceLogins } from './device-logins.ts';
+import { diagnostics } from './diagnostics.ts';
 import { type Engine, type Peeked, statement, touchedBy, type Unit } from './engine.ts';
 import { identities } from './identities.ts';
 import { keptAnswers } from './kept-answers.ts';
@@ -24,6 +25,7 @@ import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
 import { requestLogs } from './request-logs.ts';
 import { resources } from './resources.ts';
+import { giveBack } from './space.ts';
 import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite.ts';
 import { openSqliteSnapshot } from './sqlite-snapshot.ts';
 import { stampedRows } from './stamped-rows.ts';
@@ -40,6 +42,8 @@ export interface Store
   readonly engine: Engine['name'];
   /** Stores something small by the way of everything that is stored. Resolves once it is durable. */
   tryWrite(): Promise<void>;
+  /** Gives a little of the space that is no longer needed back to the system; true if there is more. */
+  giveBackSpace(): Promise<boolean>;
   /** What is stored right now, whatever is written while it is read. */
   snapshot(): Promise<Snapshot>;
   close(): Promise<void>;
@@ -83,6 +87,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
     hearsChanges: engine.hearsChanges,
     ...(engine.writerPort === undefined ? {} : { writerPort: engine.writerPort }),
     tryWrite: async () => void (await engine.commit([writeCheck(engine)])),
+    giveBackSpace: () => giveBack(engine),
     snapshot: () => openSnapshot(location),
     close: engine.close,
   };
@@ -154,6 +159,7 @@ function nounsOf(engine: Engine) {
     keptAnswers: keptAnswers(engine),
     stampedRows: stampedRows(engine),
     conditions: conditions(engine),
+    diagnostics: diagnostics(engine),
   };
 }
 
