@@ -3,6 +3,8 @@
  * for it. What is freed is used again first; only where much is free does the file become smaller. PostgreSQL looks
  * after its own.
  */
+import { statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
 import type { Engine } from './engine.ts';
 
@@ -32,4 +34,16 @@ export async function giveBack({ name, db, commit }: Engine): Promise<boolean> {
   const statement = { sql: `PRAGMA incremental_vacuum(${step})`, parameters: [], returning: true };
   await commit([{ statements: [statement] }], { patience: 1_000 });
   return true;
+}
+
+/** All at once, and so that `giveBack` works from then on. Nobody else may have the file open: they would wait for it. */
+export function compactSqlite(path: string): { readonly before: number; readonly after: number } {
+  const before = statSync(path).size;
+  const database = new DatabaseSync(path, { timeout: 10_000 });
+  try {
+    database.exec(`${givesBack} VACUUM`);
+  } finally {
+    database.close();
+  }
+  return { before, after: statSync(path).size };
 }

@@ -167,7 +167,7 @@ function hearOutsideChanges(reader: DatabaseSync, announcer: Announcer): NodeJS.
 }
 
 /** One process at a time: the builder's own lock does nothing here. The others wait, and find all done. */
-async function migrateFile(path: string): Promise<void> {
+export async function migrateFile(path: string): Promise<void> {
   const giveUp = Date.now() + longestMigration;
   let lock = lockFolder(`${path}-migration`);
   while (lock === null && Date.now() < giveUp) {

@@ -33,6 +33,8 @@ import { type Tables, tables } from './tables.ts';
 import { toolSessions } from './tool-sessions.ts';
 import { webhooks } from './webhooks.ts';
 
+export { compactSqlite } from './space.ts';
+
 /** What every noun offers. */
 type Nouns = ReturnType<typeof nounsOf>;
 
@@ -137,6 +139,14 @@ export async function openLoading(location: Location): Promise<Loading> {
     ? (await import('./sqlite-loading.ts')).openSqliteLoader(location.path)
     : (await import('./postgres-loading.ts')).openPostgresLoader(location.url));
   return { ...loader, snapshot: snapshotOf(engine) };
+}
+
+/** What this version would make of a database, which stays as it is. An embedded one is copied into the folder. */
+export async function openTrial(location: Location, scratch: string): Promise<Snapshot> {
+  const { trySqlite, tryPostgres } = await import('./migration-trial.ts');
+  return snapshotOf(
+    await (location.engine === 'sqlite' ? trySqlite(location.path, scratch) : tryPostgres(location.url)),
+  );
 }
 
 function nounsOf(engine: Engine) {
