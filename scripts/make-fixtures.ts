@@ -110,7 +110,7 @@ async function fill(service: EmptyService) {
 }
 
 async function make(name: string, engine: EngineName): Promise<void> {
-  const service = await startEmpty(engine, loopbackWebhooks, passwordCosts);
+  const service = await startEmpty(engine, loopbackWebhooks, {}, passwordCosts);
   const place = [
     '--data',
     service.data,

@@ -24,6 +24,7 @@ import {
   whole,
 } from './options.ts';
 import { UsageError } from './report.ts';
+import { BadVariable, type TracingSettings, tracingSettingsIn } from './tracing/settings.ts';
 
 export { type Environment, flag, type Option, type Options, text } from './options.ts';
 export { StartRefused, UsageError } from './report.ts';
@@ -264,6 +265,12 @@ export interface EnvironmentSecrets {
   readonly backupPassphrase: string | null;
 }
 
+/** What is set by variables that other programs know too. */
+export interface EnvironmentSettings {
+  /** Null where no traces are sent. */
+  readonly tracing: TracingSettings | null;
+}
+
 export const mcpOptions = {
   url: serviceUrl,
   names: choice('how tools are named (default: dotted)', ['dotted', 'underscore'] as const),
@@ -286,7 +293,7 @@ export const mcpConfigOptions = {
 };
 
 export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
-export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
+export type ServeConfig = ValuesOf<typeof serveOptions> & Place & EnvironmentSettings;
 
 /** The settings that say where the root key comes from. */
 export type RootKeyPlace = Pick<
@@ -298,7 +305,7 @@ export function readConfig<O extends Options>(
   options: O,
   args: readonly string[],
   environment: Environment,
-): ValuesOf<O> & EnvironmentSecrets {
+): ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings {
   return readConfigOf(options, args, environment, 0).config;
 }
 
@@ -308,7 +315,10 @@ export function readConfigOf<O extends Options>(
   args: readonly string[],
   environment: Environment,
   most: number,
-): { readonly config: ValuesOf<O> & EnvironmentSecrets; readonly positionals: readonly string[] } {
+): {
+  readonly config: ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
+  readonly positionals: readonly string[];
+} {
   const { values: read, positionals } = readCommand(options, args, environment, most);
   const values: Record<string, unknown> = { ...read };
   const { 'database-url': url = null, 'database-url-file': fromFile = null } = values;
@@ -321,8 +331,22 @@ export function readConfigOf<O extends Options>(
     accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
     backupPassphrase: environment.STRONGROOM_BACKUP_PASSPHRASE ?? null,
   };
-  const config = Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
+  const config = Object.freeze({
+    ...values,
+    ...secrets,
+    tracing: tracingIn(options, environment),
+  }) as ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
   return { config, positionals };
+}
+
+/** Only of those who serve: no other command should end because of them. */
+function tracingIn(options: Options, environment: Environment): TracingSettings | null {
+  if (!('port' in options)) return null;
+  try {
+    return tracingSettingsIn(environment);
+  } catch (error) {
+    throw error instanceof BadVariable ? new UsageError(error.message) : error;
+  }
 }
 
 export function databasePath({ data }: Pick<Place, 'data'>): string {

@@ -133,6 +133,7 @@ export function timePassing(): () => number {
 export interface ServiceOptions {
   readonly engine?: EngineName;
   readonly flags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
   readonly plan?: Plan;
   readonly limit?: number;
   readonly timeouts?: ServeParts['timeouts'];
@@ -147,7 +148,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const clock = new Clock();
   const reports: string[] = [];
   const start = (flags = options.flags ?? loopbackWebhooks) => {
-    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], {});
+    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], options.environment ?? {});
     return serve(config, {
       movedClock: clock.shared,
       report: (line, requestId = '') => reports.push(`${requestId} ${line}`.trim()),
