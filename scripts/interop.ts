@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startService } from '../test/harness.ts';
+import { proxies, runBehind } from '../test/interop/proxies.ts';
 
 interface Tool {
   readonly name: string;
@@ -48,7 +49,9 @@ async function pythonWithHvac(): Promise<string | null> {
   return null;
 }
 
-const tools: readonly Tool[] = [
+const versionFlag = { nginx: '-v', caddy: 'version', haproxy: '-v' } as const;
+
+const tools: Tool[] = [
   {
     name: 'hvac',
     debianPackage: 'python3-hvac',
@@ -71,6 +74,15 @@ const tools: readonly Tool[] = [
     },
   },
 ];
+
+for (const proxy of proxies) {
+  tools.push({
+    name: `deploy/proxies behind ${proxy}`,
+    debianPackage: proxy,
+    find: async () => ((await succeeds(proxy, versionFlag[proxy])) ? proxy : null),
+    run: () => runBehind(proxy),
+  });
+}
 
 const service = await startService({ threads: true });
 const make = async (path: string, body: object) => (await service.call('POST', `/v1/${path}`, body)).body;

@@ -18,6 +18,8 @@ const day = 86_400_000;
 
 for (const engine of engines) {
   describe(`archives of the audit log on ${engine}`, () => {
+    /** What the command does is tried on both; the command itself is the same. */
+    const onlyOnSqlite = { skip: engine !== 'sqlite' };
     let service: Service;
     let folder: string;
     let vault: { id: string };
@@ -148,17 +150,21 @@ for (const engine of engines) {
       assert.notEqual(alone?.ok, true);
     });
 
-    it('strongroom audit verify proves archives and database together, or the database alone', async () => {
-      const checkpoint = ['--checkpoint', join(service.data, 'checkpoint.json')];
-      const flags = ['audit', 'verify', ...service.place, ...checkpoint];
-      const both = await run(flags);
-      // Its clock is the machine's own, and the entries are from later years: they are covered by checkpoints.
-      assert.equal(both.code, 0, both.stdout + both.stderr);
-      assert.match(both.stdout, /2 archives with \d+ audit entries/);
-      const one = await run([...flags, '--without-archives']);
-      assert.equal(one.code, 0, one.stdout);
-      assert.match(one.stdout, /2 archives not verified/);
-    });
+    it(
+      'strongroom audit verify proves archives and database together, or the database alone',
+      onlyOnSqlite,
+      async () => {
+        const checkpoint = ['--checkpoint', join(service.data, 'checkpoint.json')];
+        const flags = ['audit', 'verify', ...service.place, ...checkpoint];
+        const both = await run(flags);
+        // Its clock is the machine's own, and the entries are from later years: they are covered by checkpoints.
+        assert.equal(both.code, 0, both.stdout + both.stderr);
+        assert.match(both.stdout, /2 archives with \d+ audit entries/);
+        const one = await run([...flags, '--without-archives']);
+        assert.equal(one.code, 0, one.stdout);
+        assert.match(one.stdout, /2 archives not verified/);
+      },
+    );
 
     it('a missing, changed or reordered archive is found', async () => {
       const [first = '', second = ''] = readdirSync(folder).map(name => join(folder, name));

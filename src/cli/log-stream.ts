@@ -14,7 +14,7 @@ import type { Command } from './command.ts';
 import { checkCollector, isUrl, type Send, sinkTo } from './log-sinks.ts';
 import { note } from './terminal.ts';
 
-const options = {
+export const streamOptions = {
   ...placeOptions,
   to: {
     ...text('FILE|-|URL', 'where the entries go: a file, - for standard output, or a collector’s address'),
@@ -30,40 +30,41 @@ const options = {
   once: flag('end when everything that is stored was copied'),
 };
 
-type StreamConfig = ReturnType<typeof readConfig<typeof options>>;
+type StreamConfig = ReturnType<typeof readConfig<typeof streamOptions>>;
 
 const lookEvery = 1_000;
 
 export const command: Command = {
   usage: 'log stream --to FILE|-|URL [flags]',
   summary: 'copy the request log and the audit log elsewhere as they grow',
-  options,
+  options: streamOptions,
   about:
     'Copies log entries as lines of JSON, beside a running service. Each arrives at least once; after an interruption some arrive again. Needs no root key, and changes nothing.',
   run: async args => {
-    const config = readConfig(options, args, process.env);
-    if (config.to === null) throw new UsageError('--to is required');
-    if (config.position === null && !config.once)
-      throw new UsageError('--position is required, except with --once');
-    await stream(config, sinkTo(config.to, tokenIn(config['token-file'])));
+    const stopping = new AbortController();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+    await streamLogs(readConfig(streamOptions, args, process.env), stopping.signal);
   },
 };
 
-async function stream(config: StreamConfig, send: Send): Promise<void> {
-  const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
+/** Until it is stopped; with `once`, until all that is stored was copied. */
+export async function streamLogs(config: StreamConfig, stopping: AbortSignal): Promise<void> {
+  if (config.to === null) throw new UsageError('--to is required');
+  if (config.position === null && !config.once)
+    throw new UsageError('--position is required, except with --once');
+  const send = sinkTo(config.to, tokenIn(config['token-file']));
   let position = positionIn(config.position);
   const keep = async (reached: Position) => {
     position = reached;
     if (config.position !== null) await writeDurably(config.position, `${JSON.stringify(reached)}\n`);
   };
-  while (!stopping.signal.aborted) {
-    const isDone = await copyOn(config, position, send, keep, stopping.signal).then(
+  while (!stopping.aborted) {
+    const isDone = await copyOn(config, position, send, keep, stopping).then(
       () => true,
       error => retried(config, error),
     );
     if (config.once && isDone) return;
-    await sleep(lookEvery, undefined, { signal: stopping.signal }).catch(() => {});
+    await sleep(lookEvery, undefined, { signal: stopping }).catch(() => {});
   }
 }
 
