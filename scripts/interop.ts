@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startService } from '../test/harness.ts';
 import { throughPgbouncer } from '../test/interop/pgbouncer.ts';
+import { proxies, runBehind } from '../test/interop/proxies.ts';
 
 interface Tool {
   readonly name: string;
@@ -50,7 +51,9 @@ async function pythonWithHvac(): Promise<string | null> {
   return null;
 }
 
-const tools: readonly Tool[] = [
+const versionFlag = { nginx: '-v', caddy: 'version', haproxy: '-v' } as const;
+
+const tools: Tool[] = [
   {
     name: 'hvac',
     debianPackage: 'python3-hvac',
@@ -79,6 +82,15 @@ const tools: readonly Tool[] = [
     run: pgbouncer => throughPgbouncer(pgbouncer, revocations),
   },
 ];
+
+for (const proxy of proxies) {
+  tools.push({
+    name: `deploy/proxies behind ${proxy}`,
+    debianPackage: proxy,
+    find: async () => ((await succeeds(proxy, versionFlag[proxy])) ? proxy : null),
+    run: () => runBehind(proxy),
+  });
+}
 
 const service = await startService({ threads: true });
 const make = async (path: string, body: object) => (await service.call('POST', `/v1/${path}`, body)).body;

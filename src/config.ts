@@ -25,6 +25,7 @@ import {
 } from './options.ts';
 import { UsageError } from './report.ts';
 import { addressIn } from './store/postgres-address.ts';
+import { BadVariable, type TracingSettings, tracingSettingsIn } from './tracing/settings.ts';
 
 export { type Environment, flag, type Option, type Options, text } from './options.ts';
 export { StartRefused, UsageError } from './report.ts';
@@ -112,6 +113,14 @@ export const recipientOptions = {
     },
   } satisfies Option<readonly string[]> as Option<readonly string[]>,
   'backup-passphrase-file': text('FILE', 'encrypt backups with the passphrase in FILE instead'),
+};
+
+/** For whoever writes or reads archives of the audit log. */
+export const archiveOptions = {
+  'audit-archive': text(
+    'DIR',
+    'the folder for archives of the audit log (default: audit-archive in the data folder)',
+  ),
 };
 
 /** Such as 6h; in milliseconds. */
@@ -218,6 +227,14 @@ export const serveOptions = {
     0,
     36_500,
   ),
+  'audit-retention-days': whole(
+    'N',
+    'days to keep audit log entries before they go to archives (default: 0, which keeps them indefinitely)',
+    0,
+    0,
+    36_500,
+  ),
+  ...archiveOptions,
   ...scheduleOptions,
   ...recipientOptions,
 };
@@ -259,6 +276,12 @@ export interface EnvironmentSecrets {
   readonly postgresEnvironment: Environment;
 }
 
+/** What is set by variables that other programs know too. */
+export interface EnvironmentSettings {
+  /** Null where no traces are sent. */
+  readonly tracing: TracingSettings | null;
+}
+
 export const mcpOptions = {
   url: serviceUrl,
   names: choice('how tools are named (default: dotted)', ['dotted', 'underscore'] as const),
@@ -281,7 +304,7 @@ export const mcpConfigOptions = {
 };
 
 export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
-export type ServeConfig = ValuesOf<typeof serveOptions> & Place;
+export type ServeConfig = ValuesOf<typeof serveOptions> & Place & EnvironmentSettings;
 
 /** The settings that say where the root key comes from. */
 export type RootKeyPlace = Pick<
@@ -293,7 +316,7 @@ export function readConfig<O extends Options>(
   options: O,
   args: readonly string[],
   environment: Environment,
-): ValuesOf<O> & EnvironmentSecrets {
+): ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings {
   return readConfigOf(options, args, environment, 0).config;
 }
 
@@ -303,7 +326,10 @@ export function readConfigOf<O extends Options>(
   args: readonly string[],
   environment: Environment,
   most: number,
-): { readonly config: ValuesOf<O> & EnvironmentSecrets; readonly positionals: readonly string[] } {
+): {
+  readonly config: ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
+  readonly positionals: readonly string[];
+} {
   const { values: read, positionals } = readCommand(options, args, environment, most);
   const values: Record<string, unknown> = { ...read };
   const { 'database-url': url = null, 'database-url-file': fromFile = null } = values;
@@ -319,8 +345,22 @@ export function readConfigOf<O extends Options>(
       Object.entries(environment).filter(([name]) => name.startsWith('PG')),
     ),
   };
-  const config = Object.freeze({ ...values, ...secrets }) as ValuesOf<O> & EnvironmentSecrets;
+  const config = Object.freeze({
+    ...values,
+    ...secrets,
+    tracing: tracingIn(options, environment),
+  }) as ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
   return { config, positionals };
+}
+
+/** Only of those who serve: no other command should end because of them. */
+function tracingIn(options: Options, environment: Environment): TracingSettings | null {
+  if (!('port' in options)) return null;
+  try {
+    return tracingSettingsIn(environment);
+  } catch (error) {
+    throw error instanceof BadVariable ? new UsageError(error.message) : error;
+  }
 }
 
 export function databasePath({ data }: Pick<Place, 'data'>): string {

@@ -10,6 +10,8 @@ import { basename, dirname, join } from 'node:path';
 
 const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
+const atItsEnd = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+
 /** Durable when it resolves; otherwise the previous content is still there. */
 export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
   const aside = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
@@ -33,6 +35,23 @@ export async function createDurably(path: string, text: string, mode = 0o600): P
     await unlink(aside).catch(() => {});
   }
   await syncFolder(dirname(path));
+}
+
+/**
+ * Adds lines to the end of a file, which is created where there is none: another process may have renamed it meanwhile.
+ * A line that an interrupted write left unfinished is ended first.
+ */
+export async function appendDurably(path: string, lines: string, mode = 0o600): Promise<void> {
+  const file = await open(path, atItsEnd, mode);
+  try {
+    const { size } = await file.stat();
+    const last = size === 0 ? '\n' : (await file.read(Buffer.alloc(1), 0, 1, size - 1)).buffer.toString();
+    await file.writeFile(last === '\n' ? lines : `\n${lines}`);
+    await file.sync();
+    if (size === 0) await syncFolder(dirname(path));
+  } finally {
+    await file.close();
+  }
 }
 
 /** What is in the file by now stays there. */

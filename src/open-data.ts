@@ -147,6 +147,11 @@ export function checkpointFile(place: Pick<Place, 'data'> & ServePlace): string 
   return place['checkpoint-file'] ?? inData(place, 'checkpoint.json');
 }
 
+/** Where archives of the audit log are kept. */
+export function archiveFolder(place: Pick<Place, 'data'> & Pick<ServeConfig, 'audit-archive'>): string {
+  return place['audit-archive'] ?? inData(place, 'audit-archive');
+}
+
 function behind(report: (line: string) => void): (milliseconds: number) => void {
   return by =>
     report(`the clock is ${Math.ceil(by / 1000)} s behind the log: continuing from the log’s time`);

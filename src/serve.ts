@@ -39,6 +39,7 @@ import { giveBackSpareMemory } from './spare-memory.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import type { Store } from './store/store.ts';
 import type { Tls } from './tls.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 export interface Running {
   readonly url: string;
@@ -132,7 +133,9 @@ async function listen(planes: Planes): Promise<Running> {
   const onError = (error: unknown, requestId?: string) => report(describe(error), requestId);
   const domain = readingDomainWith({ ...opened, other: { tellFailed: management.tellFailed } });
   const routes: string[] = [];
-  const surface = surfaceOf(planes, domain, { draining: () => draining, routes, onError });
+  const tracing = await tracingOf(planes);
+  const around = tracing?.around;
+  const surface = surfaceOf(planes, domain, { draining: () => draining, routes, onError, around });
   const app = buildReadingApp(surface, management.forward);
   const countRefused = requestsByPath(opened.meter);
   const ready = await management.begin({
@@ -173,6 +176,7 @@ async function listen(planes: Planes): Promise<Running> {
       await app.close();
       unbound();
       clearTimeout(cut);
+      await tracing?.stop();
       await metrics?.close();
       await domain.authenticate.noteUses().catch(onError);
       await domain.ledger.drain();
@@ -196,7 +200,7 @@ function replicationTold({ server }: Pick<Store, 'server'>, report: Report): () 
   };
 }
 
-interface Surroundings extends Pick<ReadingSurfaceParts, 'draining' | 'onError'> {
+interface Surroundings extends Pick<ReadingSurfaceParts, 'draining' | 'onError' | 'around'> {
   /** Where routes are noted as they are registered. */
   readonly routes: string[];
 }
@@ -253,6 +257,14 @@ function addressed(url: string, config: ServeConfig, { setupToken }: Ready) {
 
 function addressesOf(config: ServeConfig): AddressSettings {
   return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
+}
+
+/** What sends traces is loaded only where somebody wants them. */
+async function tracingOf({ config, parts, opened }: Planes): Promise<Tracing | null> {
+  if (config.tracing === null) return null;
+  const { startTracing } = await import('./tracing/tracing.ts');
+  const { version } = packageJson;
+  return startTracing({ settings: config.tracing, version, meter: opened.meter, report: parts.report });
 }
 
 async function serveMetrics(

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { placeOptions, readConfig, serveOptions } from '../src/config.ts';
 import { type Checkpoint, parseCheckpoint } from '../src/logs/checkpoints.ts';
-import { pruneStep } from '../src/logs/retention.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { type LogSource, verifyLogs } from '../src/logs/verify.ts';
 import { openStrongroom } from '../src/open.ts';
@@ -145,7 +144,7 @@ for (const engine of engines) {
       const config = readConfig(serveOptions, service.place, {});
       const now = () => service.clock.now() + 91 * day;
       const dying = await openStrongroom(config, false, service.clock.now, { elapsed: timePassing() });
-      await pruneStep({ ...dying, ledger: dying.domain.ledger, aged: now, days: 90 });
+      await dying.domain.retention.prune({ aged: now, days: 90 });
       const logs = await openLogs(readConfig(placeOptions, service.place, {}));
       const source = databaseSource(logs);
       const asKilled: LogSource = {

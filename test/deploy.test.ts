@@ -108,6 +108,7 @@ describe('the chart', () => {
         annotations: { a: 'b' },
       },
       httpRoute: { enabled: true, parentRefs: [{ name: 'gateway' }], hostnames: ['vault.example.com'] },
+      tlsRoute: { enabled: true, parentRefs: [{ name: 'gateway' }], hostnames: ['vault.example.com'] },
       metrics: { enabled: true, serviceMonitor: true },
       networkPolicy: { from: [{ podSelector: {} }], metricsFrom: [{ namespaceSelector: {} }] },
       env: [{ name: 'STRONGROOM_LOG_RETENTION_DAYS', value: '30' }],
@@ -176,7 +177,7 @@ describe('the chart', () => {
       'Service',
       'ServiceAccount',
     ]);
-    for (const kind of ['Ingress', 'HTTPRoute', 'ServiceMonitor'])
+    for (const kind of ['Ingress', 'HTTPRoute', 'TLSRoute', 'ServiceMonitor'])
       assert.ok(kinds(variants.everything!).includes(kind));
   });
 

@@ -1,20 +1,10 @@
 /** Databases that earlier releases left behind: each is opened by this one, and nothing in it is lost. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { readConfig, serveOptions } from '../src/config.ts';
 import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
 import { type Running, serve } from '../src/serve.ts';
@@ -23,35 +13,11 @@ import { columns } from '../src/store/stamp-columns.ts';
 import { type Location, openStore } from '../src/store/store.ts';
 import { run, setup, start, stop } from './command.ts';
 import { type Answer, callService, type EngineName, engines, loopbackWebhooks } from './harness.ts';
+import { copyOf, releases } from './kept-databases.ts';
 import { Browser, fromBase32 } from './people.ts';
 import { dataRoot, freshDatabase } from './postgres.ts';
 import { statementsOf } from './statements.ts';
 import { write } from './storage.ts';
-
-const fixtures = fileURLToPath(new URL('fixtures', import.meta.url));
-const releases = readdirSync(fixtures, { withFileTypes: true })
-  .filter(entry => entry.isDirectory())
-  .map(({ name }) => name);
-
-/** A copy of what a release left, and the flags that name it. */
-async function copyOf(release: string, engine: EngineName) {
-  const data = mkdtempSync(join(dataRoot(), 'strongroom-earlier-'));
-  const from = join(fixtures, release, engine);
-  for (const file of ['root.key', 'checkpoint.json', 'log-public-key.pem', 'strongroom.db'])
-    if (existsSync(join(from, file))) cpSync(join(from, file), join(data, file));
-  chmodSync(join(data, 'root.key'), 0o400);
-  const place = ['--data', data];
-  if (engine === 'postgres') {
-    const url = await freshDatabase();
-    const client = new pg.Client(url);
-    await client.connect();
-    await client.query(readFileSync(join(from, 'dump.sql'), 'utf8'));
-    await client.end();
-    place.push('--database-url', url);
-  }
-  const expected = JSON.parse(readFileSync(join(from, 'expected.json'), 'utf8'));
-  return { data, place, expected, checkpoint: join(from, 'checkpoint.json') };
-}
 
 /**
  * A step that ran at somebody's is data: what it says is fixed, to the letter. What comes after it is a step of its

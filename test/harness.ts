@@ -4,7 +4,6 @@ import { operatorOf } from '../src/cli/operator.ts';
 import { wallClock } from '../src/clock.ts';
 import { readConfig, serveOptions } from '../src/config.ts';
 import type { Plan } from '../src/contract/access.ts';
-import { pruneStep } from '../src/logs/retention.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import { type Running, type ServeParts, serve } from '../src/serve.ts';
 import { atTheLatest } from './ending.ts';
@@ -134,6 +133,7 @@ export function timePassing(): () => number {
 export interface ServiceOptions {
   readonly engine?: EngineName;
   readonly flags?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
   readonly plan?: Plan;
   readonly limit?: number;
   readonly timeouts?: ServeParts['timeouts'];
@@ -148,7 +148,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const clock = new Clock();
   const reports: string[] = [];
   const start = (flags = options.flags ?? loopbackWebhooks) => {
-    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], {});
+    const config = readConfig(serveOptions, [...place, '--port', '0', ...flags], options.environment ?? {});
     return serve(config, {
       movedClock: clock.shared,
       report: (line, requestId = '') => reports.push(`${requestId} ${line}`.trim()),
@@ -195,7 +195,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       await callService(running.url, 'GET', '/v1/request-logs', undefined, first.key);
       const config = readConfig(serveOptions, place, {});
       const strongroom = await openStrongroom(config, false, clock.now, { elapsed: timePassing() });
-      await pruneStep({ ...strongroom, ledger: strongroom.domain.ledger, days });
+      await strongroom.domain.retention.prune({ aged: strongroom.aged, days });
       await strongroom.close();
     },
     restart: async flags => {

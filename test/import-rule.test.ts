@@ -15,6 +15,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   chores: [],
   metrics: [],
+  tracing: ['metrics'],
   keyring: ['contract', 'durable-file', 'bytes'],
   store: ['contract', 'bytes', 'chores', 'durable-file'],
   access: ['contract'],
@@ -64,6 +65,7 @@ const composition = new Set([
   'listening',
   'socket-file',
   'tls',
+  'doctor',
   'cli',
   'main',
 ]);

@@ -116,9 +116,8 @@ describe('authority by construction', () => {
       .filter(file => text.test(readFileSync(`${root}/${file}`, 'utf8')))
       .sort();
 
-  it('the guard alone writes audit entries; but retention, of which the log itself is the subject', () => {
-    const writers = ['src/domain/kernel/guard.ts', 'src/logs/retention.ts'];
-    assert.deepEqual(filesWith(/\bledger\s*\.commit\(/), writers);
+  it('the guard alone writes audit entries', () => {
+    assert.deepEqual(filesWith(/\bledger\s*\.commit\(/), ['src/domain/kernel/guard.ts']);
     assert.deepEqual(filesWith(/\brefusals\.denial\(/), ['src/domain/kernel/guard.ts']);
     assert.deepEqual(
       filesWith(/\bAuditEntry\b/).filter(file => !file.startsWith('src/logs/')),

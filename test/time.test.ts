@@ -7,7 +7,6 @@ import { clockWith } from '../src/clock.ts';
 import { readConfig, StartRefused, serveOptions } from '../src/config.ts';
 import { timeOf } from '../src/contract/id.ts';
 import { type Checkpoint, parseCheckpoint } from '../src/logs/checkpoints.ts';
-import { pruneStep } from '../src/logs/retention.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import type { OpenParts } from '../src/open-data.ts';
 import { engines, type Service, startService } from './harness.ts';
@@ -179,9 +178,7 @@ for (const engine of engines) {
       for (let life = 0; life < 2; life++) {
         await service.restart();
         await read(token);
-        const removed = await opened({}, strongroom =>
-          pruneStep({ ...strongroom, ledger: strongroom.domain.ledger, days: 90 }),
-        );
+        const removed = await opened({}, ({ domain, aged }) => domain.retention.prune({ aged, days: 90 }));
         assert.equal(removed, false);
       }
       assert.equal(await entries(), before + 2);
@@ -222,7 +219,7 @@ for (const engine of engines) {
     async function prune(days: number, aged: number): Promise<number> {
       await service.call('GET', '/v1/request-logs');
       const strongroom = await openStrongroom(readConfig(serveOptions, service.place, {}), false);
-      await pruneStep({ ...strongroom, ledger: strongroom.domain.ledger, aged: () => aged, days });
+      await strongroom.domain.retention.prune({ aged: () => aged, days });
       await strongroom.close();
       return (await service.call('GET', '/v1/request-logs')).body.pagination.total;
     }

@@ -118,7 +118,8 @@ export class BackupSchedule {
   }
 }
 
-async function readStatus(folder: string): Promise<BackupStatus> {
+/** What is said of the backups in a folder; nothing where nothing is. */
+export async function readStatus(folder: string): Promise<BackupStatus> {
   try {
     const { last, failed } = JSON.parse(await readFile(join(folder, statusFile), 'utf8'));
     return { last: last ?? null, failed: failed ?? null };

@@ -2,12 +2,21 @@
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { flag, inData, type Option, type Place, placeOptions, readConfig, UsageError } from '../config.ts';
+import {
+  archiveOptions,
+  flag,
+  inData,
+  type Option,
+  type Place,
+  placeOptions,
+  readConfig,
+  UsageError,
+} from '../config.ts';
 import { parseCheckpoint } from '../logs/checkpoints.ts';
 import { databaseSource, exportLines, fileSource } from '../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
 import { withStrongroom } from '../open.ts';
-import { openLogs } from '../open-data.ts';
+import { archiveFolder, openLogs } from '../open-data.ts';
 import { describe } from '../report.ts';
 import type { Command } from './command.ts';
 
@@ -30,6 +39,8 @@ const verifyOptions = {
     fallback: [],
     parse: (text: string) => text.split(','),
   } as Option<readonly string[]>,
+  ...archiveOptions,
+  'without-archives': flag('leave out what is in archives of the audit log'),
   json: flag('print the report as JSON'),
 };
 
@@ -65,6 +76,7 @@ async function verify(config: VerifyConfig): Promise<number> {
     publicKey: await publicKeyOf(config),
     kept: config.checkpoint === null ? undefined : parseCheckpoint(await readFile(config.checkpoint, 'utf8')),
     receipts: config.receipt,
+    archives: config['without-archives'] ? undefined : archiveFolder(config),
   };
   const once = () => withSource(config, config.file, source => verifyLogs(source, options));
   let report = await once();
@@ -148,10 +160,11 @@ const headlines: Readonly<Record<keyof typeof exitCodes, string>> = {
 };
 
 function describeReport(report: VerifyReport): string {
-  const { entries, checkpoints, unsigned, open, continued, findings } = report;
+  const { entries, checkpoints, archived, unsigned, open, continued, findings } = report;
   const counted = `${entries.request} request entries, ${entries.audit} audit entries, ${checkpoints} checkpoints, ${unsigned} entries not yet signed`;
   const lines = [
     `${headlines[outcomeOf(report)]}: ${counted}`,
+    ...(archived === null ? [] : [archivesLine(archived)]),
     ...findings.map(({ what, where }) => `  ${what}: ${where}`),
     ...(open === 0
       ? []
@@ -163,6 +176,11 @@ function describeReport(report: VerifyReport): string {
     againstWhat(report),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function archivesLine({ number, entries }: NonNullable<VerifyReport['archived']>): string {
+  const files = `${number} ${number === 1 ? 'archive' : 'archives'}`;
+  return entries === null ? `  ${files} not verified` : `  ${files} with ${entries} audit entries`;
 }
 
 function againstWhat({ kept }: VerifyReport): string {

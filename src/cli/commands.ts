@@ -34,6 +34,8 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
   'Run the service': {
     serve: () => import('./serve.ts'),
     setup: () => import('./setup.ts'),
+    doctor: () => import('./doctor.ts'),
+    migrate: () => import('./migrate.ts'),
     'organization set-plan': () => import('./set-plan.ts'),
     'keyring rotate': async () => ({ command: (await import('./keyring.ts')).rotateCommand }),
     'keyring status': async () => ({ command: (await import('./keyring.ts')).statusCommand }),
@@ -42,6 +44,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     backup: () => import('./backup.ts'),
     restore: () => import('./restore.ts'),
     'root-key rotate': () => import('./root-key.ts'),
+    'log stream': () => import('./log-stream.ts'),
     'audit verify': async () => ({ command: (await import('./audit.ts')).verifyCommand }),
     'audit export': async () => ({ command: (await import('./audit.ts')).exportCommand }),
     'audit public-key': async () => ({ command: (await import('./audit.ts')).publicKeyCommand }),

@@ -17,6 +17,7 @@ import { housekeepingWith } from './operations/housekeeping.ts';
 import { verifyLogsWith } from './operations/log-verification.ts';
 import { logsWith } from './operations/logs.ts';
 import { type Facts, overviewsWith } from './operations/overview.ts';
+import { retentionWith } from './operations/retention.ts';
 import { rotationWith } from './operations/rotation.ts';
 import { timelineWith } from './operations/timeline.ts';
 import { foundationWith, type ReadingParts } from './reading.ts';
@@ -102,6 +103,8 @@ export function domainWith(given: DomainParts) {
     stamps,
     logs: logsWith({ ...parts, ledger }),
     verifyLogs: verifyLogsWith({ ...parts, ledger }),
+    /** For the service itself; no surface is handed this. */
+    retention: retentionWith({ ...parts, ledger }),
     housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
     /** At the start alone. */
     accept: acceptanceWith(parts),

@@ -36,9 +36,10 @@ export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestList
     clientErrorHandler: (error: unknown, socket) => lists.answer(error as ConnectionError, socket),
     serverFactory: handler => {
       const route = toRouter(handler as RequestListener);
-      const listen: RequestListener = (request, response) => {
+      const answer: RequestListener = (request, response) => {
         if (!read(request, response)) (isOwn(request.url!) ? route : forward)(request, response);
       };
+      const listen = parts.around?.(answer) ?? answer;
       lists.serveBy(listen);
       return createListener(parts, listen);
     },

@@ -53,6 +53,8 @@ export interface ListenerParts {
   readonly clientCertificates?: boolean;
   readonly connections: Connections;
   readonly timeouts?: Timeouts | undefined;
+  /** What watches every request, where something does. */
+  readonly around?: ((listen: RequestListener) => RequestListener) | undefined;
 }
 
 export const defaultTimeouts: Timeouts = {

@@ -19,8 +19,11 @@ export interface LoggedLink extends Link {
   readonly filed?: Filed;
 }
 
-/** The action of the entry with which retention says what it removed. */
+/** The actions of the entries with which retention says what it removed. */
 export const prunedAction = 'request_logs.pruned';
+export const archivedAction = 'audit_logs.archived';
+/** The action of an entry that repeats, behind what was archived, which revision of a row is the newest. */
+export const carriedAction = 'audit_logs.revision_carried';
 
 /** The action of the entry that says that the database went on with another timeline. */
 export const continuedAction = 'log.timeline_continued';
@@ -34,6 +37,25 @@ export interface Continued {
 
 export interface PrunedChain extends Link {
   readonly writer: string;
+}
+
+/** How an archive is found, and what its bytes must be. */
+export interface ArchiveName {
+  readonly file: string;
+  readonly sha256: string;
+}
+
+/** The newest archive, and where each chain of the audit log stood behind it. */
+export interface Archived extends ArchiveName {
+  readonly number: number;
+  readonly chains: readonly PrunedChain[];
+}
+
+/** The last link that was removed of each chain, by its log. */
+export interface Removal {
+  readonly request: readonly PrunedChain[];
+  readonly audit: readonly PrunedChain[];
+  readonly archived: Archived | null;
 }
 
 /** By its id, which is made when it is written; NaN where that is no id. */
@@ -53,15 +75,20 @@ export function idsIn(stream: Stream, { id, text }: LoggedLink): string[] {
   return readable(() => entriesOf(id, text).map(entry => entry.id)) ?? [];
 }
 
-/** The last link that retention removed of each chain; null where the entry is not of that kind. */
-export function removalIn({ text }: LoggedLink): readonly PrunedChain[] | null {
-  if (!text.includes(prunedAction)) return null;
+/** What an entry says that retention removed; null where it says nothing of that kind. */
+export function removalIn({ text }: Pick<LoggedLink, 'text'>): Removal | null {
+  if (!text.includes(prunedAction) && !text.includes(archivedAction)) return null;
   const { action, details } = (readable(() => JSON.parse(text)) ?? {}) as {
     action?: unknown;
-    details?: { chains?: unknown };
+    details?: Readonly<Record<string, unknown>>;
   };
-  if (action !== prunedAction || !Array.isArray(details?.chains)) return null;
-  return details.chains.filter(isPrunedChain);
+  const chains = chainsIn(details?.chains);
+  if (action === prunedAction && chains !== null) return { request: chains, audit: [], archived: null };
+  if (action !== archivedAction || chains === null) return null;
+  const { number, file, sha256, request_chains } = details!;
+  if (!Number.isSafeInteger(number) || typeof file !== 'string' || typeof sha256 !== 'string') return null;
+  const archived = { number: number as number, file, sha256, chains };
+  return { request: chainsIn(request_chains) ?? [], audit: chains, archived };
 }
 
 /** What an entry says of a new timeline; null where it is not of that kind. */
@@ -78,7 +105,11 @@ export function continuedIn(link: LoggedLink): Continued | null {
   return { from, to, at: new Date(writtenAt(link)).toISOString() };
 }
 
-function isPrunedChain(given: unknown): given is PrunedChain {
+function chainsIn(given: unknown): readonly PrunedChain[] | null {
+  return Array.isArray(given) ? given.filter(isPrunedChain) : null;
+}
+
+export function isPrunedChain(given: unknown): given is PrunedChain {
   const { writer, seq, hash, mark } = (given ?? {}) as Partial<PrunedChain>;
   return Number.isSafeInteger(seq) && [writer, hash, mark].every(text => typeof text === 'string');
 }

@@ -7,7 +7,7 @@
  *
  * Everything is signed within seconds. So what no checkpoint covers may be of the last minute before or after the newest
  * one, and is then counted as not yet signed; else it is told of. What retention removed is known from its own
- * entries in the audit chain; where one of those is not yet signed, nobody can say without the keyring who removed it, and the
+ * entries in the audit chain, and of the audit log itself it is in archives, which are proven where they are at hand; where one of those is not yet signed, nobody can say without the keyring who removed it, and the
  * report leaves that open.
  *
  * Where a standby of PostgreSQL took over, an entry says so. What it had not received is gone, and that is found like any
@@ -15,15 +15,18 @@
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Stream } from '../store/logs.ts';
+import { type ArchiveReport, verifyArchives } from './archive.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash, isSignedBy, type SignedCheckpoint } from './checkpoints.ts';
 import {
+  type Archived,
   type Continued,
   continuedIn,
   type Filed,
   idsIn,
   isDated,
   type LoggedLink,
+  type PrunedChain,
   removalIn,
   writtenAt,
 } from './logged-link.ts';
@@ -45,6 +48,8 @@ export interface VerifyOptions {
   readonly kept?: SignedCheckpoint | undefined;
   /** Receipts that clients hold: each must be found. */
   readonly receipts?: readonly string[];
+  /** The folder with the archives of the audit log; they are not looked at if omitted. */
+  readonly archives?: string | undefined;
   /** Whether a link's keyed mark is valid, if the keyring is available. */
   readonly hasMark?: (hash: string, mark: string) => boolean;
   /** Whether a row's stamp is valid, if the keyring is available. */
@@ -73,6 +78,8 @@ export interface VerifyReport {
   readonly checkpoints: number;
   /** The external checkpoint that the logs were verified against; null if only their own checkpoints were used. */
   readonly kept: { readonly number: number; readonly created_at: string } | null;
+  /** What is in archives: how many there are, and whether they were verified. Null if there are none. */
+  readonly archived: { readonly number: number; readonly entries: number | null } | null;
   /** Entries that no checkpoint covers yet. */
   readonly unsigned: number;
   /** How often entries are gone, and nothing but an entry that is not yet signed says that retention removed them. */
@@ -93,6 +100,7 @@ export async function verifyLogs(source: LogSource, options: VerifyOptions): Pro
   run.checkpointsEnd();
   for (const stream of streams) {
     for await (const link of source.links(stream)) run.link(stream, link);
+    if (stream === 'audit') await run.auditsEnd(options.archives);
   }
   if (source.rows !== undefined) await run.rows(rowFindings(source.rows(), options.isSound));
   return run.report();
@@ -115,6 +123,10 @@ class Verification {
   readonly #signed = new Map<string, SignedChain>();
   readonly #links = new Map<string, Link>();
   readonly #pruned = new Map<string, Link>();
+  /** The first links of chains whose beginning is not here: what they follow is told by an entry behind them. */
+  readonly #starts = new Map<string, LoggedLink>();
+  #archived: Archived | null = null;
+  #archives: ArchiveReport | null = null;
   readonly #receipts: Set<string>;
   readonly #keptBody: string | null = null;
   readonly #kept: Checkpoint | null = null;
@@ -165,8 +177,7 @@ class Verification {
     const ids = idsIn(stream, link);
     this.#counts[stream] += ids.length;
     const chain = `${stream} ${link.writer}`;
-    const before = this.#before(stream, chain, link);
-    const hash = linkHash(stream, link.writer, before, link.id, link.text);
+    const hash = this.#hashOf(stream, chain, link);
     const { hashes, newest } = this.#signed.get(chain) ?? unsigned;
     const isSigned = link.seq <= newest;
     if (hash !== link.hash || isMisfiled(link, isSigned)) this.#find('edited', placeOf(stream, link));
@@ -180,6 +191,18 @@ class Verification {
     const isProven = isSigned || isOurs === true;
     if (stream === 'audit' && isBelieved) this.#noteRemoval(link, isProven);
     if (stream === 'audit' && isProven) this.#noteContinued(link);
+  }
+
+  /** All that was said to be removed is known now. */
+  async auditsEnd(folder: string | undefined): Promise<void> {
+    for (const [chain, link] of this.#starts) {
+      const before = this.#before('audit', this.#pruned.get(chain) ?? chainStart, link);
+      if (linkHash('audit', link.writer, before, link.id, link.text) !== link.hash)
+        this.#find('edited', placeOf('audit', link));
+    }
+    if (this.#archived === null || folder === undefined) return;
+    this.#archives = await verifyArchives(folder, this.#archived, this.#key, this.#receipts);
+    for (const { what, where } of this.#archives.findings) this.#find(what, where);
   }
 
   async rows(found: AsyncIterable<Finding>): Promise<void> {
@@ -200,6 +223,10 @@ class Verification {
       entries: this.#counts,
       checkpoints: this.#checkpoints,
       kept,
+      archived: this.#archived && {
+        number: this.#archived.number,
+        entries: this.#archives?.entries ?? null,
+      },
       unsigned: this.#unsigned,
       open: this.#open,
       continued: this.#continued,
@@ -226,8 +253,18 @@ class Verification {
     return [this.#signedAt - longestUnsigned, this.#signedAt + longestUnsigned];
   }
 
-  #before(stream: Stream, chain: string, { seq, writer }: LoggedLink): Link {
-    const known = this.#links.get(chain) ?? this.#pruned.get(chain) ?? chainStart;
+  /** As the link before gives it. Where that is not known yet, the link's own word counts until the end of the log. */
+  #hashOf(stream: Stream, chain: string, link: LoggedLink): string {
+    const known = this.#links.get(chain);
+    if (stream === 'audit' && known === undefined && link.seq > 1) {
+      this.#starts.set(chain, link);
+      return link.hash;
+    }
+    const before = this.#before(stream, known ?? this.#pruned.get(chain) ?? chainStart, link);
+    return linkHash(stream, link.writer, before, link.id, link.text);
+  }
+
+  #before(stream: Stream, known: Link, { seq, writer }: LoggedLink): Link {
     if (seq === known.seq + 1) return known;
     this.#find('missing', `${stream} links ${known.seq + 1} to ${seq - 1} of writer ${writer}`);
     return { ...known, seq: seq - 1 };
@@ -260,7 +297,17 @@ class Verification {
     const removal = removalIn(link);
     if (removal === null) return;
     if (!isProven) this.#open++;
-    for (const { writer, ...last } of removal) this.#pruned.set(`request ${writer}`, last);
+    this.#notePruned('request', removal.request);
+    this.#notePruned('audit', removal.audit);
+    if ((removal.archived?.number ?? 0) > (this.#archived?.number ?? 0)) this.#archived = removal.archived;
+  }
+
+  /** An archive repeats what was said before it, so the farthest counts. */
+  #notePruned(stream: Stream, chains: readonly PrunedChain[]): void {
+    for (const { writer, ...last } of chains) {
+      const chain = `${stream} ${writer}`;
+      if (last.seq > (this.#pruned.get(chain)?.seq ?? 0)) this.#pruned.set(chain, last);
+    }
   }
 
   #noteContinued(link: LoggedLink): void {

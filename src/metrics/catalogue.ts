@@ -80,6 +80,9 @@ export const catalogue = {
     result: ['hit', 'miss'],
   }),
   strongroom_authentication_failures_total: counter('Credentials that were refused.', {}),
+  strongroom_spans_total: counter('Spans of traces by whether they reached the collector.', {
+    result: ['sent', 'dropped'],
+  }),
   strongroom_open_connections: gauge('Connections of clients.', {}),
   strongroom_event_loop_delay_seconds: gauge('How late the event loop was, since the last scrape.', {
     plane: planes,

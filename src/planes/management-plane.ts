@@ -20,10 +20,9 @@ import { Keyring } from '../keyring/keyring.ts';
 import { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { writeCheckpointFile } from '../logs/checkpoint-file.ts';
 import { Checkpointer } from '../logs/checkpoints.ts';
-import { pruneStep, type RetentionParts } from '../logs/retention.ts';
 import { Meter } from '../metrics/meter.ts';
 import { type Strongroom, strongroomOver } from '../open.ts';
-import { checkpointFile, locationOf, type Opened, rootKeySource } from '../open-data.ts';
+import { archiveFolder, checkpointFile, locationOf, type Opened, rootKeySource } from '../open-data.ts';
 import { describe, UsageError } from '../report.ts';
 import { backupFacts, backupScheduleOf } from '../scheduled-backups.ts';
 import { signOnOf } from '../sign-on.ts';
@@ -255,22 +254,24 @@ function startChores(
   checkpointer: Checkpointer,
   onError: OnError,
 ): Chores {
-  const { domain } = strongroom;
-  const retention = { ...strongroom, ledger: domain.ledger, days: config['log-retention-days'] };
+  const { domain, store, aged } = strongroom;
+  const { retention } = domain;
+  const requests = { aged, days: config['log-retention-days'] };
+  const audits = { aged, days: config['audit-retention-days'] };
+  /** Until a removal is signed, nobody without the keyring can tell who removed the entries. */
+  const signed = async (more: boolean) => {
+    await checkpointer.sign();
+    return more;
+  };
   return new Chores(onError)
     .every(noteUsesEvery, async () => {
       await domain.authenticate.noteUses();
       await domain.ledger.writeHourCounts();
     })
-    .every(houseworkEvery, () => pruneAndSign(retention, checkpointer))
+    .every(houseworkEvery, () => retention.prune(requests).then(signed))
+    .every(houseworkEvery, () => retention.archive(audits, archiveFolder(config)).then(signed))
+    .every(houseworkEvery, () => store.giveBackSpace())
     .every(houseworkEvery, () => domain.housekeeping.step())
     .every(lookForTimelineEvery, () => domain.noteTimeline())
     .every(forgetSessionsEvery, () => domain.toolSessions.forget());
-}
-
-/** Until the removal is signed, nobody without the keyring can tell who removed the entries. */
-async function pruneAndSign(retention: RetentionParts, checkpointer: Checkpointer): Promise<boolean> {
-  const more = await pruneStep(retention);
-  await checkpointer.sign();
-  return more;
 }

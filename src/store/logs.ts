@@ -1,5 +1,6 @@
 /** The audit log, the heads of both logs' chains, how long each organization's logs are, and signed checkpoints. */
-import type { Insertable, Selectable } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
+import { revisedTables } from './audited.ts';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
 import { countOf, offsetOf, type Page, type PageOf } from './page.ts';
 import type { AuditLogTable, CheckpointTable, LogCountTable, LogHeadTable } from './schema.ts';
@@ -106,6 +107,75 @@ export function logs({ db, lists, insertingInto }: Engine) {
         .orderBy('position')
         .limit(limit)
         .execute(),
+
+    auditsOfWriter: (writer: string, after: number, limit: number): Promise<PlacedAuditRow[]> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('position', '>', after)
+        .where('writer', '=', writer)
+        .orderBy('position')
+        .limit(limit)
+        .execute(),
+
+    /** The oldest entries, as they came; the newest of all is never among them, so that positions go on from it. */
+    oldestAudits: (limit: number): Promise<PlacedAuditRow[]> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('position', '<', eb =>
+          eb.selectFrom('audit_logs').select(({ fn }) => fn.max('position').as('last')),
+        )
+        .orderBy('position')
+        .limit(limit)
+        .execute(),
+
+    /** Of these entries, those that say which revision of a row is the newest, where the row is still there. */
+    async provingAudits(first: number, last: number): Promise<PlacedAuditRow[]> {
+      const rows = sql.join(
+        revisedTables.map(table => sql`SELECT 1 FROM ${sql.table(table)} WHERE id = a.subject_id`),
+        sql` UNION ALL `,
+      );
+      const { rows: found } = await sql<PlacedAuditRow>`SELECT a.* FROM audit_logs a
+        WHERE a.position BETWEEN ${first} AND ${last} AND a.subject_revision IS NOT NULL AND EXISTS (${rows})
+        AND NOT EXISTS (SELECT 1 FROM audit_logs b WHERE b.subject_id = a.subject_id
+          AND b.subject_revision IS NOT NULL AND b.subject_revision >= a.subject_revision
+          AND (b.subject_revision > a.subject_revision OR b.position > a.position))
+        ORDER BY a.position`.execute(db);
+      return found;
+    },
+
+    removeAudits: (positions: readonly [first: number, last: number], expect: number): Statement =>
+      statement(
+        db
+          .deleteFrom('audit_logs')
+          .where('position', '>=', positions[0])
+          .where('position', '<=', positions[1]),
+        { expect },
+      ),
+
+    /** The newest entry of this kind that is no organization's. */
+    newestOwn: (action: string): Promise<PlacedAuditRow | undefined> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('organization_id', 'is', null)
+        .where('action', '=', action)
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+
+    /** The link of the same chain before this one, where it is still here. */
+    auditBefore: ({ writer, seq, position }: PlacedAuditRow): Promise<PlacedAuditRow | undefined> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('position', '<', position)
+        .where('writer', '=', writer)
+        .where('seq', '=', seq - 1)
+        .orderBy('position', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
 
     heads: (): Promise<LogHeadRow[]> => db.selectFrom('log_heads').selectAll().execute(),
 

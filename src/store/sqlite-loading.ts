@@ -10,6 +10,7 @@ import { readingEngine } from './engine.ts';
 import { type Loader, lastPositions, lastStep } from './loading.ts';
 import { migrate } from './migrations/migrations.ts';
 import type { Schema } from './schema.ts';
+import { givesBack } from './space.ts';
 import { adapt, TransactionalDdlDialect } from './sqlite.ts';
 import { StoreError } from './store-error.ts';
 import type { TableShape } from './tables.ts';
@@ -28,7 +29,7 @@ const unjournaled = { inTransaction: true };
 export async function openSqliteLoader(path: string): Promise<Loader> {
   if (existsSync(path) || existsSync(`${path}-wal`)) throw new StoreError(`${path} exists already`);
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: false });
-  database.exec(whileLoading);
+  database.exec(givesBack + whileLoading);
   const db = new Kysely<Schema>({
     dialect: new TransactionalDdlDialect({ database: { ...adapt(database), close: () => {} } }),
   });
@@ -69,7 +70,7 @@ function insertSql({ name, columns }: TableShape): string {
   return `INSERT INTO ${name} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
 }
 
-/** The audit log's positions need none: its entries stay. */
+/** The audit log's positions need none: its newest entry stays. */
 function setLastPosition(database: DatabaseSync): void {
   database.exec(`DELETE FROM sqlite_sequence WHERE name = 'events'`);
   database.exec(

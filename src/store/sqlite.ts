@@ -27,6 +27,7 @@ import { isBehind, migrate } from './migrations/migrations.ts';
 import { rowsText } from './row-text.ts';
 import type { Schema } from './schema.ts';
 import { checkSchema } from './schema-check.ts';
+import { givesBack } from './space.ts';
 import { readerDialect } from './sqlite-reader.ts';
 import { pragmas, Submissions, unavailable, Writer } from './sqlite-submissions.ts';
 import { StoreError } from './store-error.ts';
@@ -166,7 +167,7 @@ function hearOutsideChanges(reader: DatabaseSync, announcer: Announcer): NodeJS.
 }
 
 /** One process at a time: the builder's own lock does nothing here. The others wait, and find all done. */
-async function migrateFile(path: string): Promise<void> {
+export async function migrateFile(path: string): Promise<void> {
   const giveUp = Date.now() + longestMigration;
   let lock = lockFolder(`${path}-migration`);
   while (lock === null && Date.now() < giveUp) {
@@ -183,7 +184,7 @@ async function migrateFile(path: string): Promise<void> {
 
 async function migrateLocked(path: string): Promise<void> {
   const connection = new DatabaseSync(path, { timeout: 10_000 });
-  connection.exec(pragmas);
+  connection.exec(givesBack + pragmas);
   const db = new Kysely<Schema>({ dialect: new TransactionalDdlDialect({ database: adapt(connection) }) });
   try {
     await migrate(db, 'sqlite');

@@ -12,6 +12,7 @@ import { conditions } from './conditions.ts';
 import { credentials } from './credentials.ts';
 import { deliveries } from './deliveries.ts';
 import { deviceLogins } from './device-logins.ts';
+import { diagnostics } from './diagnostics.ts';
 import { type Engine, type Peeked, statement, touchedBy, type Unit } from './engine.ts';
 import { identities } from './identities.ts';
 import { keptAnswers } from './kept-answers.ts';
@@ -25,6 +26,7 @@ import { overview } from './overview.ts';
 import type { PostgresPlace } from './postgres-servers.ts';
 import { requestLogs } from './request-logs.ts';
 import { resources } from './resources.ts';
+import { giveBack } from './space.ts';
 import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite.ts';
 import { openSqliteSnapshot } from './sqlite-snapshot.ts';
 import { stampedRows } from './stamped-rows.ts';
@@ -32,6 +34,8 @@ import { type Tables, tables } from './tables.ts';
 import { timelines } from './timelines.ts';
 import { toolSessions } from './tool-sessions.ts';
 import { webhooks } from './webhooks.ts';
+
+export { compactSqlite } from './space.ts';
 
 /** What every noun offers. */
 type Nouns = ReturnType<typeof nounsOf>;
@@ -42,6 +46,8 @@ export interface Store
   readonly engine: Engine['name'];
   /** Stores something small by the way of everything that is stored. Resolves once it is durable. */
   tryWrite(): Promise<void>;
+  /** Gives a little of the space that is no longer needed back to the system; true if there is more. */
+  giveBackSpace(): Promise<boolean>;
   /** What is stored right now, whatever is written while it is read. */
   snapshot(): Promise<Snapshot>;
   close(): Promise<void>;
@@ -86,6 +92,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
     ...(engine.writerPort === undefined ? {} : { writerPort: engine.writerPort }),
     ...(engine.server === undefined ? {} : { server: engine.server }),
     tryWrite: async () => void (await engine.commit([writeCheck(engine)])),
+    giveBackSpace: () => giveBack(engine),
     snapshot: () => openSnapshot(location),
     close: engine.close,
   };
@@ -137,6 +144,14 @@ export async function openLoading(location: Location): Promise<Loading> {
   return { ...loader, snapshot: snapshotOf(engine) };
 }
 
+/** What this version would make of a database, which stays as it is. An embedded one is copied into the folder. */
+export async function openTrial(location: Location, scratch: string): Promise<Snapshot> {
+  const { trySqlite, tryPostgres } = await import('./migration-trial.ts');
+  return snapshotOf(
+    await (location.engine === 'sqlite' ? trySqlite(location.path, scratch) : tryPostgres(location)),
+  );
+}
+
 function nounsOf(engine: Engine) {
   return {
     organizations: organizations(engine),
@@ -158,6 +173,7 @@ function nounsOf(engine: Engine) {
     timelines: timelines(engine),
     stampedRows: stampedRows(engine),
     conditions: conditions(engine),
+    diagnostics: diagnostics(engine),
   };
 }
 

@@ -11,9 +11,18 @@ import { type Action, holds, reaches } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { AuditEntry } from '../../logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
+import { carriedAction } from '../../logs/logged-link.ts';
 import type { Statement } from '../../store/engine.ts';
 import { type Actor, entriesOf, entryOf } from './audit-entries.ts';
-import type { Allowed, Claimed, DeploymentChange, GuardedChange, Revealed, Subject } from './subjects.ts';
+import type {
+  Allowed,
+  Claimed,
+  DeploymentChange,
+  GuardedChange,
+  OwnChange,
+  Revealed,
+  Subject,
+} from './subjects.ts';
 
 /** Whether a caller may still act: see `domain/authority.ts`. */
 export interface Authority {
@@ -65,6 +74,8 @@ export interface Guard {
   used(key: Actor, verb: string, change: GuardedChange): Promise<string>;
   /** What the operator does to the deployment as a whole: written down once for each whom they act for. */
   operate(operators: readonly [Caller, ...Caller[]], verb: string, change: DeploymentChange): Promise<void>;
+  /** What the service does to its own logs by their age: nobody asks for it, and it is no organization's. */
+  maintain(verb: string, change: OwnChange): Promise<'done' | 'refused'>;
   /** A failed authentication. Names the account that was claimed, if it exists. */
   unproven(origin: Origin, verb: string, claimed: Claimed | null, reason?: string): Promise<void>;
   /** `open` runs once the entry is durable. */
@@ -104,6 +115,15 @@ const renewals = 5;
 /** In entries, and in milliseconds. */
 const stretch = 500;
 const longestStretch = 1_000;
+
+/** The service, where it looks after its logs. */
+const itself: Actor = {
+  kind: 'service',
+  id: 'retention',
+  name: 'retention',
+  organizationId: '',
+  origin: { address: '', userAgent: '', requestId: '' },
+};
 
 export interface GuardParts {
   readonly ledger: Ledger;
@@ -212,6 +232,20 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     operate: async (operators, verb, { subject, details, ...change }) => {
       const entries = operators.map(operator => entryOf(operator, verb, 'allowed', subject, null, details));
       await commit(operators[0], { verb, subject, entries: () => entries, ...change });
+    },
+
+    maintain: async (verb, { details, statements, carried = [] }) => {
+      const entries = [
+        ...carried.map(one => entryOf(itself, carriedAction, 'allowed', one, one.revision, {})),
+        entryOf(itself, verb, 'allowed', null, null, details),
+      ];
+      try {
+        await ledger.commit(entries, { statements, touches: [] });
+        return 'done';
+      } catch (error) {
+        if (error instanceof ChangeRefused) return 'refused'; // Another replica was first.
+        throw error;
+      }
     },
 
     unproven: async (origin, verb, claimed, reason) => {

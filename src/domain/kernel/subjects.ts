@@ -51,6 +51,14 @@ export interface DeploymentChange {
   readonly touches: readonly string[];
 }
 
+/** What the service does to its own logs. */
+export interface OwnChange {
+  readonly details: Readonly<Record<string, unknown>>;
+  readonly statements: readonly Statement[];
+  /** Rows whose newest revision is said again, because the entry that said it goes. */
+  readonly carried?: readonly (Subject & { readonly revision: number })[];
+}
+
 /** Whom somebody claimed to be. */
 export interface Claimed {
   readonly organizationId: string;

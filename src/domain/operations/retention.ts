@@ -1,0 +1,181 @@
+/**
+ * Retention: log entries past their age go, oldest first, a few at a time. What was removed is itself an entry in the
+ * audit log, with the last link of each chain that was shortened, so that the verifier can tell retention from
+ * tampering. It belongs to the process that serves: only that one can file what it has not filed yet, and what is not
+ * filed is not counted.
+ *
+ * Request entries are dropped. Audit entries go to an archive, which is durable before they leave the database. What they
+ * prove of a row that is still there, its newest revision, is said again by an entry of its own. Only what was written
+ * with the keyring is archived: an entry that somebody put there, or changed, stops it.
+ */
+import { firstIdAt, timeOf } from '../../contract/id.ts';
+import { iso } from '../../contract/text.ts';
+import { dropArchive, writeArchive } from '../../logs/archive.ts';
+import { type BlockPart, countsOf, partsIn } from '../../logs/blocks.ts';
+import { chainStart, isMarked, type Link, linkHash } from '../../logs/chain.ts';
+import type { Ledger } from '../../logs/ledger.ts';
+import {
+  type Archived,
+  archivedAction,
+  type PrunedChain,
+  prunedAction,
+  removalIn,
+} from '../../logs/logged-link.ts';
+import type { PlacedAuditRow } from '../../store/logs.ts';
+import type { RequestBlockRow } from '../../store/request-logs.ts';
+import type { Parts } from '../kernel/parts.ts';
+
+export interface Kept {
+  /** Removal is permanent, so a clock that jumps ahead must not cause it. */
+  readonly aged: () => number;
+  /** 0 keeps everything. */
+  readonly days: number;
+}
+
+export interface Retention {
+  /** Removes a few request entries; true if more may be left. */
+  prune(kept: Kept): Promise<boolean>;
+  /** Moves a few audit entries to an archive in the folder; true if more may be left. */
+  archive(kept: Kept, folder: string): Promise<boolean>;
+}
+
+/** In blocks. */
+const step = 50;
+/** In entries: those of one archive. */
+const archiveStep = 1_000;
+const day = 86_400_000;
+
+/** Where the chains stood behind the newest archive. */
+interface Standing {
+  readonly archived: Archived | null;
+  readonly audit: Map<string, Link>;
+  readonly request: Map<string, Link>;
+}
+
+export function retentionWith(parts: Parts & { readonly ledger: Ledger }): Retention {
+  const { store, ledger, guard, keyring, now } = parts;
+
+  /** What the newest archive says; it is believed where it was written with the keyring. */
+  async function standing(): Promise<Standing> {
+    const newest = await store.logs.newestOwn(archivedAction);
+    if (newest === undefined) return { archived: null, audit: new Map(), request: new Map() };
+    const { archived, audit, request } = removalIn({ text: newest.entry }) ?? never(newest);
+    const said = { archived, audit: linksOf(audit), request: linksOf(request) };
+    const before = (await store.logs.auditBefore(newest)) ?? said.audit.get(newest.writer) ?? chainStart;
+    checkLink(newest, before);
+    return said;
+  }
+
+  function checkLink(row: PlacedAuditRow, before: Link): void {
+    const hash = linkHash('audit', row.writer, before, row.id, row.entry);
+    if (row.seq !== before.seq + 1 || hash !== row.hash || !isMarked(keyring, hash, row.mark)) never(row);
+  }
+
+  /** Moves the standing behind these entries. */
+  function advance(rows: readonly PlacedAuditRow[], { audit, request }: Standing): void {
+    for (const row of rows) {
+      checkLink(row, audit.get(row.writer) ?? chainStart);
+      audit.set(row.writer, linkOf(row));
+      for (const { writer, ...link } of removalIn({ text: row.entry })?.request ?? [])
+        request.set(writer, link);
+    }
+  }
+
+  /** One archive a day where there are few, so that there are not more files than entries. */
+  async function due({ aged, days }: Kept): Promise<PlacedAuditRow[]> {
+    const rows = await store.logs.oldestAudits(archiveStep);
+    const limit = aged() - days * day;
+    const young = rows.findIndex(({ id }) => id >= firstIdAt(limit));
+    const old = young < 0 ? rows : rows.slice(0, young);
+    const isDue = old.length === archiveStep || (old.length > 0 && timeOf(old[0]!.id) < limit - day);
+    return isDue ? old : [];
+  }
+
+  return {
+    async prune({ aged, days }) {
+      if (days === 0) return false;
+      await ledger.settle();
+      const blocks = await store.requestLogs.oldest(firstIdAt(aged() - days * day), step);
+      if (blocks.length === 0) return false;
+      const held = blocks.flatMap(({ text }) => partsIn(text));
+      const counts = countsOf('request', held).map(row => ({ ...row, total: -row.total }));
+      const statements = store.requestLogs.remove(
+        blocks.map(({ id }) => id),
+        counts.map(row => row.organization_id),
+      );
+      if (counts.length > 0) statements.push(store.logs.count(counts));
+      await guard.maintain(prunedAction, { details: removedOf(blocks, held), statements });
+      return blocks.length === step;
+    },
+
+    async archive(kept, folder) {
+      if (kept.days === 0) return false;
+      const rows = await due(kept);
+      if (rows.length === 0) return false;
+      const stood = await standing();
+      const before = chainsOf(stood.audit, new Set(rows.map(({ writer }) => writer)));
+      advance(rows, stood);
+      const number = (stood.archived?.number ?? 0) + 1;
+      const name = await writeArchive(
+        folder,
+        {
+          number,
+          createdAt: iso(now()),
+          deployment: keyring.deployment,
+          previous: stood.archived && { file: stood.archived.file, sha256: stood.archived.sha256 },
+          before,
+          links: rows.map(row => ({ ...linkOf(row), id: row.id, writer: row.writer, text: row.entry })),
+        },
+        bytes => keyring.signCheckpoint(bytes),
+      );
+      const ends = [rows[0]!.position, rows.at(-1)!.position] as const;
+      const counts = countsOf('audit', rows.map(asOne)).map(row => ({ ...row, total: -row.total }));
+      const statements = [store.logs.removeAudits(ends, rows.length)];
+      if (counts.length > 0) statements.push(store.logs.count(counts));
+      const carried = (await store.logs.provingAudits(...ends)).map(carriedOf);
+      const details = {
+        number,
+        ...name,
+        removed: rows.length,
+        chains: chainsOf(stood.audit),
+        request_chains: chainsOf(stood.request),
+      };
+      if ((await guard.maintain(archivedAction, { details, statements, carried })) === 'refused')
+        await dropArchive(folder, name);
+      return rows.length === archiveStep;
+    },
+  };
+}
+
+function removedOf(blocks: readonly RequestBlockRow[], parts: readonly BlockPart[]) {
+  const removed = parts.reduce((sum, { entries, requests }) => sum + (requests ?? entries), 0);
+  return { removed, chains: chainsOf(new Map(blocks.map(block => [block.writer, linkOf(block)]))) };
+}
+
+function chainsOf(links: ReadonlyMap<string, Link>, among?: ReadonlySet<string>): PrunedChain[] {
+  return [...links].flatMap(([writer, link]) => (among?.has(writer) === false ? [] : { writer, ...link }));
+}
+
+function linksOf(chains: readonly PrunedChain[]): Map<string, Link> {
+  return new Map(chains.map(({ writer, ...link }) => [writer, link]));
+}
+
+function linkOf({ seq, hash, mark }: Link): Link {
+  return { seq, hash, mark };
+}
+
+function asOne({ organization_id }: PlacedAuditRow) {
+  return { organization_id, entries: 1, requests: null };
+}
+
+/** What was checked with its link is believed. */
+function carriedOf({ entry, subject_revision }: PlacedAuditRow) {
+  const { subject } = JSON.parse(entry) as { subject: { type: string; id: string; name: string } };
+  return { ...subject, revision: subject_revision! };
+}
+
+function never({ writer, seq }: PlacedAuditRow): never {
+  throw new Error(
+    `nothing is archived: the audit entry ${seq} of writer ${writer} is not what was written; run strongroom audit verify`,
+  );
+}

@@ -1,0 +1,51 @@
+/** The trace that a request belongs to (W3C Trace Context): the caller's, where a sound header names it, or a new one. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Sampler } from './settings.ts';
+
+export interface TraceContext {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Null where the trace begins here. */
+  readonly parentId: string | null;
+  readonly state: string | null;
+}
+
+interface Parent {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly isSampled: boolean;
+}
+
+const shape = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+const nothing = /^0+$/;
+const longestState = 512;
+/** Of the random part of a trace id, by which every service of a trace decides alike. */
+const range = 2 ** 56;
+
+/** Null where the request is not traced. */
+export function contextOf(
+  headers: IncomingHttpHeaders,
+  { followsParent, ratio }: Sampler,
+): TraceContext | null {
+  const parent = parentIn(headers.traceparent);
+  if (parent !== null && followsParent && !parent.isSampled) return null;
+  const traceId = parent?.traceId ?? randomBytes(16).toString('hex');
+  const isDecided = parent !== null && followsParent;
+  if (!isDecided && Number.parseInt(traceId.slice(-14), 16) >= ratio * range) return null;
+  const spanId = randomBytes(8).toString('hex');
+  return { traceId, spanId, parentId: parent?.spanId ?? null, state: parent && stateIn(headers.tracestate) };
+}
+
+function parentIn(header: string | string[] | undefined): Parent | null {
+  const [, version, traceId, spanId, flags, rest] = shape.exec(String(header ?? '')) ?? [];
+  if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return null;
+  if (nothing.test(traceId!) || nothing.test(spanId!)) return null;
+  return { traceId: traceId!, spanId: spanId!, isSampled: (Number.parseInt(flags!, 16) & 1) === 1 };
+}
+
+/** Passed on as it is; one that is too long says nothing. */
+function stateIn(header: string | string[] | undefined): string | null {
+  const state = String(header ?? '');
+  return state === '' || state.length > longestState || !/^[\x20-\x7e]+$/.test(state) ? null : state;
+}
