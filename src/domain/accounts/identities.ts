@@ -89,14 +89,17 @@ export function identitiesWith(parts: SignInParts): Identities {
   }
 
   /** The person as they are from now on: bound, and a member where they were invited. */
-  function admitted({ issuer, subject }: Identity, { member, account }: Person): [Person, RelatedWrites] {
+  function admitted(
+    { issuer, subject }: Identity,
+    { member, account, groups }: Person,
+  ): [Person, RelatedWrites] {
     const columns: Partial<AccountRow> = { oidc_issuer: issuer, oidc_subject: subject };
     if (member.state === 'active') {
       const after = stamps.account.revise(account, columns, now());
       const subjects = [accountSubject(after, member.email, 'account.identity_bound')];
       const statements = [store.accounts.updateAccount(after)];
       return [
-        { member, account: after },
+        { member, account: after, groups },
         { subjects, statements, touches: [member.id] },
       ];
     }
@@ -104,7 +107,7 @@ export function identitiesWith(parts: SignInParts): Identities {
     const opened = { ...columns, invitation: null, invitation_expires: null };
     const after = stamps.account.revise(account, opened, now());
     return [
-      { member: active, account: after },
+      { member: active, account: after, groups },
       {
         subjects: [
           { ...memberSubject(active), verb: 'member.joined' },

@@ -4,7 +4,7 @@
  * nobody here.
  */
 import type { Caller } from '../../access/caller.ts';
-import type { Action } from '../../access/policy.ts';
+import { type Action, allows } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { RevealedSecret } from '../../contract/resources.ts';
@@ -76,8 +76,9 @@ export function namedSecretsWith(
     const { caller } = permit;
     const row = isId(vaultId) ? await find(vaultId, 'secret', name) : undefined;
     // Another's is none, here too where none is no failure.
-    if (row?.organization_id !== caller.organizationId || !guard.sees(caller, vaultId)) return null;
-    return stamps.resource.believe(guard.found(permit, row, row.vault_id));
+    if (row?.organization_id !== caller.organizationId || !allows(caller, 'secrets:read', vaultId))
+      return null;
+    return stamps.resource.believe(await guard.found(permit, row, row.vault_id));
   }
 
   async function active<A extends Action>(permit: Permit<A>, place: Place): Promise<Allowed<ResourceRow, A>> {
@@ -139,7 +140,7 @@ export function namedSecretsWith(
     async vaultNamed(caller: Caller, name: string): Promise<string> {
       const permit = await guard.admit(caller, 'vaults:read');
       const row = await store.resources.vaultByName(caller.organizationId, name);
-      return stamps.resource.believe(guard.found(permit, row, row?.id)).id;
+      return stamps.resource.believe(await guard.found(permit, row, row?.id)).id;
     },
 
     /** Whether the caller is given the vault, and may see that it is there. */
