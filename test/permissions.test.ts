@@ -195,19 +195,14 @@ describe('who may do what', () => {
         const cells = roleTable.get(need)!;
         return cells[none] === 'yes' || (cells[column] === 'yes' && cells[inVault] === 'yes');
       };
+      const inVaults = (operation: Operation) =>
+        isEnough(operation, has) && lineOf(operation).narrowed === 'its vaults';
       await atOnce(everyOperation(), async operation => {
-        const { narrowed } = lineOf(operation);
-        const allowed = isEnough(operation, has);
-        const place = isEnded(operation)
-          ? { ...given, world: { ...given.world, vaultId: spare.pop()! } }
-          : given;
-        const answer = await attemptIn(call, operation, place);
-        const name = `${nameOf(operation)} (${narrowed}): ${answer.text}`;
-        assert.equal(answer.status, allowed ? statusWhere(narrowed, operation) : 403, name);
-        if (answer.status === 200 && Array.isArray(answer.body.data))
-          checkSeen(answer, narrowed, given.vaultIds);
-        if (allowed && narrowed === 'its vaults') await checkElsewhere(call, operation);
-        await checkForeign(call, operation, allowed && narrowed === 'its vaults' ? 404 : answer.status);
+        const vaultId = isEnded(operation) ? spare.pop()! : given.world.vaultId;
+        const answer = await attemptIn(call, operation, { ...given, world: { ...given.world, vaultId } });
+        checkAnswer(operation, answer, isEnough(operation, has), given.vaultIds);
+        if (inVaults(operation)) await checkElsewhere(call, operation);
+        await checkForeign(call, operation, inVaults(operation) ? 404 : answer.status);
       });
       await checkLists(call, has);
     });
@@ -215,6 +210,18 @@ describe('who may do what', () => {
 
   const none = grantedRoleNames.length;
   const inVault = none + 1;
+
+  function checkAnswer(
+    operation: Operation,
+    answer: Answer,
+    allowed: boolean,
+    vaultIds: readonly string[],
+  ): void {
+    const { narrowed } = lineOf(operation);
+    const name = `${nameOf(operation)} (${narrowed}): ${answer.text}`;
+    assert.equal(answer.status, allowed ? statusWhere(narrowed, operation) : 403, name);
+    if (answer.status === 200 && Array.isArray(answer.body.data)) checkSeen(answer, narrowed, vaultIds);
+  }
 
   function isEnough(operation: Operation, has: (need: string) => boolean): boolean {
     const { needs, any } = lineOf(operation);
@@ -298,15 +305,10 @@ describe('who may do what', () => {
   it('a key narrowed to vaults sees them, and of the rest as little as of what does not exist', async () => {
     const shared = await narrowedHome();
     await atOnce(everyOperation(), async operation => {
-      const { narrowed } = lineOf(operation);
       // What is done to a vault itself is done to one that nobody else looks at.
       const { call, given } = isEnded(operation) ? await narrowedHome() : shared;
-      const answer = await attemptIn(call, operation, given);
-      const name = `${nameOf(operation)} (${narrowed}): ${answer.text}`;
-      assert.equal(answer.status, statusWhere(narrowed, operation), name);
-      if (answer.status === 200 && Array.isArray(answer.body.data))
-        checkSeen(answer, narrowed, [given.world.vaultId]);
-      if (narrowed === 'its vaults') await checkElsewhere(call, operation);
+      checkAnswer(operation, await attemptIn(call, operation, given), true, [given.world.vaultId]);
+      if (lineOf(operation).narrowed === 'its vaults') await checkElsewhere(call, operation);
     });
   });
 

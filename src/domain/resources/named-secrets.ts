@@ -4,7 +4,7 @@
  * nobody here.
  */
 import type { Caller } from '../../access/caller.ts';
-import { type Action, allows } from '../../access/policy.ts';
+import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { RevealedSecret } from '../../contract/resources.ts';
@@ -73,12 +73,10 @@ export function namedSecretsWith(
     { vaultId, name }: Place,
     find: typeof store.resources.byName,
   ): Promise<Allowed<ResourceRow, A> | null> {
-    const { caller } = permit;
     const row = isId(vaultId) ? await find(vaultId, 'secret', name) : undefined;
     // Another's is none, here too where none is no failure.
-    if (row?.organization_id !== caller.organizationId || !allows(caller, 'secrets:read', vaultId))
-      return null;
-    return stamps.resource.believe(await guard.found(permit, row, row.vault_id));
+    const found = await guard.found(permit, row, row?.vault_id).catch(noneIfNotFound);
+    return found && stamps.resource.believe(found);
   }
 
   async function active<A extends Action>(permit: Permit<A>, place: Place): Promise<Allowed<ResourceRow, A>> {
@@ -227,6 +225,11 @@ export function namedSecretsWith(
       if (row !== null && isMeant(row.version)) await records.restore(permit, 'secret', row.id);
     },
   };
+}
+
+function noneIfNotFound(error: unknown): null {
+  if (error instanceof Failure && error.code === 'NOT_FOUND') return null;
+  throw error;
 }
 
 function checkVersion(expected: number | undefined, version: number): void {
