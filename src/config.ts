@@ -174,6 +174,10 @@ export const serveOptions = {
     'the client id at the issuer; the client secret is STRONGROOM_OIDC_CLIENT_SECRET',
   ),
   'oidc-name': text('NAME', 'the issuer’s name on the sign-in button (default: Single sign-on)'),
+  'oidc-groups-claim': text(
+    'NAME',
+    'the claim in which the issuer lists a person’s groups; fills groups with single_sign_on by their names',
+  ),
   'public-url': urls(
     'the addresses at which clients reach the service; the tool endpoint refuses other Host headers',
   ),
