@@ -242,6 +242,14 @@ export const setPlanOptions = {
   'enterprise-limit': setupOptions['enterprise-limit'],
 };
 
+export const ownerResetOptions = {
+  ...placeOptions,
+  organization: text('NAME', 'the name of the organization, where there are several'),
+  email: text('ADDRESS', 'the owner’s email address'),
+  url: { ...serviceUrl, help: 'the address of the dashboard, for the link (default: http://localhost:8420)' },
+  json: flag('print one JSON object'),
+};
+
 /** Secrets have no flags, because other users can see command lines. */
 export interface EnvironmentSecrets {
   readonly passphrase: string | null;
