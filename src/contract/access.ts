@@ -5,7 +5,7 @@ import { grantedRoleNames, planNames, scopeNames } from './names.ts';
 import { exampleKeyId, exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { count, exampleId, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
 
-export { type Plan, planNames, roleNames, scopeNames } from './names.ts';
+export { type Plan, planNames, scopeNames } from './names.ts';
 
 export const role = oneOf(grantedRoleNames).meta({ id: 'GrantedRole' });
 const expiry = moment.nullable().optional();

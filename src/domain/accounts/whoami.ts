@@ -3,6 +3,7 @@ import { type Caller, memberBehind } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isoOrNull } from '../../contract/text.ts';
 import type { Whoami } from '../../contract/whoami.ts';
+import { rolesListed } from '../credentials/member-rights.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { People } from './people.ts';
 
@@ -25,9 +26,7 @@ export function whoamiWith({ store, stamps, guard, people }: Parts & { readonly 
       organization: { id, name },
       member: await memberOf(caller),
       role: caller.role,
-      grants: [...(caller.within ?? caller).vaultRoles].flatMap(([vault_id, roles]) =>
-        roles.map(role => ({ vault_id, role })),
-      ),
+      grants: rolesListed((caller.within ?? caller).vaultRoles),
       scopes: caller.scopes && [...caller.scopes],
       vault_ids: caller.vaultIds && [...caller.vaultIds],
       expiration_date: isoOrNull(caller.until),

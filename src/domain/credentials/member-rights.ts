@@ -40,6 +40,10 @@ export function vaultRolesOf(rows: readonly Pick<MemberRow, 'grants'>[]): VaultR
   return new Map(inOrder.map(([id, roles]) => [id, [...roles].sort()]));
 }
 
+export function rolesListed(vaultRoles: VaultRoles): VaultGrant[] {
+  return [...vaultRoles].flatMap(([vault_id, roles]) => roles.map(role => ({ vault_id, role })));
+}
+
 export function rightsOf({ member, groups }: Pick<Holder, 'member' | 'groups'>): Grant {
   return { ...grantOfRole(member.role as Role), vaultRoles: vaultRolesOf([member, ...groups]) };
 }

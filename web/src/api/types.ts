@@ -16,7 +16,14 @@ export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../
 export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
 export type { AuditLog, LogVerification, RequestLog } from '../../../src/contract/logs.ts';
 export type { Group, InvitedMember, Member, VaultGrant } from '../../../src/contract/members.ts';
-export { eventKinds, type RoleName as Role, roleNames as roles } from '../../../src/contract/names.ts';
+export {
+  eventKinds,
+  type GrantedRole,
+  grantedRoleNames as grantedRoles,
+  type RoleName as Role,
+  roleNames as roles,
+  vaultPermissions,
+} from '../../../src/contract/names.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
 export type {
   BulkAnswer,
