@@ -89,7 +89,7 @@ const visits: readonly Visit[] = [
   ['the vaults of a member', () => '/settings/members', press('Vaults of grace@example.com')],
   ['groups', () => '/settings/groups'],
   ['a group, to be changed', () => '/settings/groups', press('Edit payments')],
-  ['the people of a vault', made => `/vaults/${made.vaultId}/people`],
+  ['the people of a vault', inside('people')],
   ['the organization', () => '/settings/organization'],
   ['security', () => '/settings/security'],
   ['one-time codes', () => '/settings/security', press('Turn on one-time codes')],
