@@ -192,6 +192,10 @@ export const serveOptions = {
     'the client id at the issuer; the client secret is STRONGROOM_OIDC_CLIENT_SECRET',
   ),
   'oidc-name': text('NAME', 'the issuer’s name on the sign-in button (default: Single sign-on)'),
+  'oidc-groups-claim': text(
+    'NAME',
+    'the claim in which the issuer lists a person’s groups; fills groups with single_sign_on by their names',
+  ),
   'public-url': urls(
     'the addresses at which clients reach the service; the tool endpoint refuses other Host headers',
   ),
@@ -262,6 +266,14 @@ export const setPlanOptions = {
   organization: text('NAME', 'the name of the organization'),
   plan: planOption,
   'enterprise-limit': setupOptions['enterprise-limit'],
+};
+
+export const ownerResetOptions = {
+  ...placeOptions,
+  organization: text('NAME', 'the name of the organization, where there are several'),
+  email: text('ADDRESS', 'the owner’s email address'),
+  url: { ...serviceUrl, help: 'the address of the dashboard, for the link (default: http://localhost:8420)' },
+  json: flag('print one JSON object'),
 };
 
 /** Secrets have no flags, because other users can see command lines. */

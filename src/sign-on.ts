@@ -9,6 +9,7 @@ export function signOnOf(
   { keyring, now, newId }: Pick<Strongroom, 'keyring' | 'now' | 'newId'>,
 ): SingleSignOn | null {
   const { 'oidc-issuer': issuer, 'oidc-client-id': clientId, 'oidc-name': name } = config;
+  const groupsClaim = config['oidc-groups-claim'];
   if (issuer === null && clientId === null) return null;
   if (issuer === null || clientId === null)
     throw new UsageError('--oidc-issuer and --oidc-client-id go together');
@@ -17,6 +18,7 @@ export function signOnOf(
     clientId,
     clientSecret: config.oidcClientSecret,
     name: name ?? 'Single sign-on',
+    groupsClaim,
   };
   return singleSignOnWith(settings, keyring, now, newId);
 }

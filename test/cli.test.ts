@@ -62,6 +62,7 @@ describe('the command', () => {
       'serve',
       'setup',
       'organization set-plan',
+      'owner reset',
       'keyring rotate',
       'keyring status',
       'root-key rotate',

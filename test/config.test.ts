@@ -45,6 +45,7 @@ const good: Record<string, [given: string, read: unknown]> = {
   'oidc-issuer': ['http://localhost:8080/realm', 'http://localhost:8080/realm'],
   'oidc-client-id': ['strongroom', 'strongroom'],
   'oidc-name': ['Acme ID', 'Acme ID'],
+  'oidc-groups-claim': ['groups', 'groups'],
   'public-url': [
     'https://vault.example.com, http://10.0.0.1:8420',
     ['https://vault.example.com', 'http://10.0.0.1:8420'],
@@ -110,6 +111,7 @@ const bad: Record<string, string[]> = {
   ],
   'oidc-client-id': [''],
   'oidc-name': [''],
+  'oidc-groups-claim': [''],
   'public-url': [
     'vault.example.com',
     'ftp://vault.example.com',

@@ -35,7 +35,7 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     kernel: [],
     resources: ['kernel'],
     credentials: ['kernel', 'resources'],
-    accounts: ['kernel', 'credentials'],
+    accounts: ['kernel', 'resources', 'credentials'],
     reads: ['kernel', 'resources', 'credentials'],
     webhooks: ['kernel', 'resources'],
     identities: ['kernel', 'resources', 'credentials'],

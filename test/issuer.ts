@@ -11,6 +11,7 @@ export const signOnCookie = '__Host-strongroom-sso';
 export interface Claims {
   readonly email?: string;
   readonly email_verified?: boolean;
+  readonly groups?: readonly string[] | string;
 }
 
 export interface Issuer {
@@ -34,7 +35,7 @@ export async function startIssuer(url: string, redirectUri: string): Promise<Iss
       accountId: id,
       claims: async () => ({ sub: id, ...(people.get(id) ?? { email: id, email_verified: true }) }),
     }),
-    claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified', 'groups'] },
     pkce: { required: () => true },
     cookies: { keys: ['only for tests'] },
     ttl: { AccessToken: 60, AuthorizationCode: 60, IdToken: 60, Interaction: 60, Session: 60, Grant: 60 },

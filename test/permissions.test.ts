@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
-import { roles } from '../src/access/policy.ts';
 import { mintToken } from '../src/access/token.ts';
 import { scopeNames } from '../src/contract/access.ts';
+import { grantedRoleNames, vaultPermissions } from '../src/contract/names.ts';
 import { atOnce } from './at-once.ts';
 import {
   type Call,
@@ -24,6 +24,13 @@ import {
 import { forged } from './forged.ts';
 import { type Answer, loopbackWebhooks, type Service, startService } from './harness.ts';
 import { Browser, cookieName, password } from './people.ts';
+
+/** A vault with something in it, whoever may use it, and what was made there for operations and is there still. */
+interface Home {
+  readonly call: Call;
+  readonly world: World;
+  readonly made: Map<string, string>;
+}
 
 interface Line {
   readonly needs: readonly string[];
@@ -63,8 +70,8 @@ const nowhere = '01999999-9999-7999-8999-999999999999';
 describe('who may do what', () => {
   let service: Service;
   let document: Document;
-  let own: { call: Call; world: World };
-  let other: { call: Call; world: World };
+  let own: Home;
+  let other: Home;
 
   before(async () => {
     service = await startService({ flags: [...loopbackWebhooks, ...awayIssuer] });
@@ -72,13 +79,14 @@ describe('who may do what', () => {
     const { key } = await service.organization('Other');
     own = await home(service.call);
     other = await home((method, path, body) => service.call(method, path, body, key));
+    await person(); // An owner who stays.
   });
   after(() => service.stop());
 
-  async function home(call: Call) {
+  async function home(call: Call): Promise<Home> {
     const world = await makeWorld(call);
     await readVault(service, call, world);
-    return { call, world };
+    return { call, world, made: new Map() };
   }
 
   function calling(key: string | null, headers: Record<string, string> = {}): Call {
@@ -91,10 +99,15 @@ describe('who may do what', () => {
     return { id: made.id, call: calling(made.token) };
   }
 
-  /** The operation, done by a caller to something that was made for it in a home. */
-  async function attempt(call: Call, operation: Operation, place: { call: Call; world: World }) {
-    const path = await realPath(making(place.call), document, operation, place.world);
-    return call(operation.method, path, bodyFor(operation, place.world));
+  /** The operation, done by a caller to something that was made for it in a home; what nobody used up is used again. */
+  async function attempt(call: Call, operation: Operation, place: Home) {
+    const name = nameOf(operation);
+    const path =
+      place.made.get(name) ?? (await realPath(making(place.call), document, operation, place.world));
+    place.made.delete(name);
+    const answer = await call(operation.method, path, bodyFor(operation, place.world));
+    if (answer.status !== 200 || !/^DELETE|restore$/.test(name)) place.made.set(name, path);
+    return answer;
   }
 
   const everyOperation = () => document.operations().filter(({ path }) => path !== '/v1/health');
@@ -150,7 +163,7 @@ describe('who may do what', () => {
       revoked: calling(revoked.body.token),
     };
     const seen = new Set<string>();
-    for (const operation of everyOperation()) {
+    await atOnce(everyOperation(), async operation => {
       for (const [kind, call] of Object.entries(bad)) {
         for (const id of [own.world.vaultId, other.world.vaultId, nowhere]) {
           service.clock.pass(2_000); // More than 60 failures a minute would be limited.
@@ -160,30 +173,99 @@ describe('who may do what', () => {
           if (!operation.path.includes('{id}')) break;
         }
       }
-    }
+    });
     assert.equal(seen.size, 1);
   });
 
-  for (const [column, role] of roles.entries()) {
+  for (const [column, role] of grantedRoleNames.entries()) {
     it(`the role ${role} may do what the page says, to what is its own`, async () => {
       const { call } = await mint({ role });
       const has = (need: string) => roleTable.get(need)![column] === 'yes';
-      for (const operation of everyOperation()) {
-        const { needs, any } = lineOf(operation);
-        const allowed = any ? needs.some(has) : needs.every(has);
+      await atOnce(everyOperation(), async operation => {
+        const allowed = isEnough(operation, has);
         const answer = await attempt(call, operation, own);
         assert.equal(answer.status, allowed ? 200 : 403, `${nameOf(operation)}: ${answer.text}`);
         await checkForeign(call, operation, allowed ? 404 : 403);
-      }
+      });
+    });
+
+    it(`a member who is ${role} in a vault has there what the page says, and nothing elsewhere`, async () => {
+      const { given, spare, call } = await memberOfVault(role);
+      const has = (need: string) => {
+        const cells = roleTable.get(need)!;
+        return cells[none] === 'yes' || (cells[column] === 'yes' && cells[inVault] === 'yes');
+      };
+      const inVaults = (operation: Operation) =>
+        isEnough(operation, has) && lineOf(operation).narrowed === 'its vaults';
+      await atOnce(everyOperation(), async operation => {
+        const vaultId = isEnded(operation) ? spare.pop()! : given.world.vaultId;
+        const answer = await attemptIn(call, operation, { ...given, world: { ...given.world, vaultId } });
+        checkAnswer(operation, answer, isEnough(operation, has), given.vaultIds);
+        if (inVaults(operation)) await checkElsewhere(call, operation);
+        await checkForeign(call, operation, inVaults(operation) ? 404 : answer.status);
+      });
+      await checkLists(call, has);
     });
   }
+
+  const none = grantedRoleNames.length;
+  const inVault = none + 1;
+
+  function checkAnswer(
+    operation: Operation,
+    answer: Answer,
+    allowed: boolean,
+    vaultIds: readonly string[],
+  ): void {
+    const { narrowed } = lineOf(operation);
+    const name = `${nameOf(operation)} (${narrowed}): ${answer.text}`;
+    assert.equal(answer.status, allowed ? statusWhere(narrowed, operation) : 403, name);
+    if (answer.status === 200 && Array.isArray(answer.body.data)) checkSeen(answer, narrowed, vaultIds);
+  }
+
+  function isEnough(operation: Operation, has: (need: string) => boolean): boolean {
+    const { needs, any } = lineOf(operation);
+    return any ? needs.some(has) : needs.every(has);
+  }
+
+  /**
+   * Whoever has a role in a few vaults alone: by a grant of their own, through a group, or by an API key of theirs from
+   * when they were an owner.
+   */
+  async function memberOfVault(role: string) {
+    const { world, ...rest } = await home(own.call);
+    const spare = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const vault = await own.call('POST', '/v1/vaults', { name: unique('spare') });
+        return vault.body.id as string;
+      }),
+    );
+    const vaultIds = [world.vaultId, ...spare];
+    const grants = vaultIds.map(vault_id => ({ vault_id, role }));
+    const { browser, id } = await person();
+    const { body: key } = await browser.post('/v1/api-keys', { name: unique('key'), role: 'owner' });
+    const byGroup = role === 'admin' || role === 'auditor';
+    const put = await own.call('PUT', `/v1/members/${id}`, { role: 'none', grants: byGroup ? [] : grants });
+    assert.equal(put.status, 200, put.text);
+    if (byGroup) await own.call('POST', '/v1/groups', { name: unique('group'), grants, member_ids: [id] });
+    const signedIn: Call = (method, path, body) => browser.call(method, path, body);
+    return {
+      given: { ...rest, world, vaultIds },
+      spare,
+      call: role === 'editor' || role === 'auditor' ? calling(key.token) : signedIn,
+    };
+  }
+
+  it('what the page says of single vaults is what a role gives there', () => {
+    const listed = [...roleTable].flatMap(([name, cells]) => (cells[inVault] === 'yes' ? name : []));
+    assert.deepEqual(listed, Object.keys(vaultPermissions));
+  });
 
   /** Another organization's id and one of nothing: the same answer, byte for byte. */
   async function checkForeign(call: Call, operation: Operation, expected: number): Promise<void> {
     if (!operation.path.includes('{id}')) return checkForeignBody(call, operation, expected);
-    const path = await realPath(making(other.call), document, operation, other.world);
     const body = bodyFor(operation, own.world);
-    const theirs = await call(operation.method, path, body);
+    const theirs = await attempt((method, path) => call(method, path, body), operation, other);
     const nobodys = await call(operation.method, operation.path.replace('{id}', nowhere), body);
     assert.equal(theirs.status, expected, `${nameOf(operation)} of another: ${theirs.text}`);
     assertSame(theirs, nobodys, nameOf(operation));
@@ -223,30 +305,31 @@ describe('who may do what', () => {
   it('a key narrowed to vaults sees them, and of the rest as little as of what does not exist', async () => {
     const shared = await narrowedHome();
     await atOnce(everyOperation(), async operation => {
-      const { narrowed } = lineOf(operation);
       // What is done to a vault itself is done to one that nobody else looks at.
-      const { call, given } = isOfVault(operation) ? await narrowedHome() : shared;
-      const answer = await attemptIn(call, operation, given);
-      const name = `${nameOf(operation)} (${narrowed}): ${answer.text}`;
-      assert.equal(answer.status, statusWhere(narrowed, operation), name);
-      if (answer.status === 200 && Array.isArray(answer.body.data)) checkSeen(answer, narrowed, given.world);
-      if (narrowed === 'its vaults') await checkElsewhere(call, operation);
+      const { call, given } = isEnded(operation) ? await narrowedHome() : shared;
+      checkAnswer(operation, await attemptIn(call, operation, given), true, [given.world.vaultId]);
+      if (lineOf(operation).narrowed === 'its vaults') await checkElsewhere(call, operation);
     });
   });
 
   it('a key narrowed to vaults lists nothing of another vault, also when it asks for that by its id', async () => {
-    const { call } = await narrowedHome();
+    await checkLists((await narrowedHome()).call, () => true);
+  });
+
+  async function checkLists(call: Call, has: (need: string) => boolean): Promise<void> {
     const lists = everyOperation().filter(({ method, value }) => {
       const names = (value.parameters ?? []).map(({ name }: { name: string }) => name);
       return method === 'GET' && names.includes('vault_id') && names.includes('page');
     });
     assert.ok(lists.length >= 5, `${lists.length} lists`);
-    for (const operation of lists.filter(one => lineOf(one).narrowed !== 'refused')) {
+    for (const operation of lists.filter(one => isEnough(one, has))) {
       const answer = await call('GET', `${operation.path}?vault_id=${own.world.vaultId}`);
       assert.deepEqual([answer.status, answer.body.data], [200, []], `${nameOf(operation)}: ${answer.text}`);
       assert.equal(answer.body.pagination.total, 0, nameOf(operation));
+      const nobodys = await call('GET', `${operation.path}?vault_id=${nowhere}`);
+      assertSame(answer, nobodys, nameOf(operation));
     }
-  });
+  }
 
   /** A vault with something in it, and a key that is given this vault alone. */
   async function narrowedHome() {
@@ -256,13 +339,18 @@ describe('who may do what', () => {
   }
 
   const isOfVault = ({ path }: Operation) => /^\/v1\/(vaults|resources)\/\{id\}/.test(path);
+  /** Done to a vault itself, which is deleted by it or before it. */
+  const isEnded = (operation: Operation) =>
+    isOfVault(operation) && (operation.method === 'DELETE' || operation.path.endsWith('/restore'));
 
   /** Vaults are what the key is given; everything else is made in them. */
-  async function attemptIn(call: Call, operation: Operation, given: { call: Call; world: World }) {
+  async function attemptIn(call: Call, operation: Operation, given: Home) {
     if (!isOfVault(operation)) return attempt(call, operation, given);
     const path = operation.path.replace('{id}', given.world.vaultId);
     if (path.endsWith('/restore')) await given.call('DELETE', `/v1/vaults/${given.world.vaultId}`);
-    return call(operation.method, path, bodyFor(operation, given.world));
+    // The name of a vault is for those to give who may know of all of them.
+    const { name: _, ...body } = bodyFor(operation, given.world) ?? {};
+    return call(operation.method, path, operation.method === 'PUT' ? body : undefined);
   }
 
   async function checkElsewhere(call: Call, operation: Operation): Promise<void> {
@@ -283,12 +371,12 @@ describe('who may do what', () => {
     return narrowed === 'sees none' && (path.includes('{id}') || method === 'POST') ? 404 : 200;
   }
 
-  function checkSeen({ body }: Answer, narrowed: string, { vaultId }: World): void {
+  function checkSeen({ body }: Answer, narrowed: string, vaultIds: readonly string[]): void {
     if (narrowed === 'sees none')
       assert.deepEqual(body, { data: [], pagination: { total: 0, page: 1, limit: 20 } });
     for (const item of body.data) {
       if ('current' in item) continue; // A version of something that was looked up by its id.
-      assert.equal(item.vault_id ?? item.id, vaultId);
+      assert.ok(vaultIds.includes(item.vault_id ?? item.id));
     }
   }
 
@@ -310,7 +398,7 @@ describe('who may do what', () => {
   });
 
   /** Somebody who joined, and is signed in. */
-  async function person(): Promise<Browser> {
+  async function person(): Promise<{ browser: Browser; id: string }> {
     const { body } = await own.call('POST', '/v1/members', {
       email: `${unique('p')}@example.org`,
       role: 'owner',
@@ -318,7 +406,7 @@ describe('who may do what', () => {
     const browser = new Browser(service.url);
     const joined = await browser.post('/auth/invitation/accept', { token: body.token, password });
     assert.equal(joined.status, 200, joined.text);
-    return browser;
+    return { browser, id: body.id };
   }
 
   const authOperations = () => [...document.operations('/auth/'), ...document.operations('/api/v1/login')];
@@ -337,7 +425,7 @@ describe('who may do what', () => {
   });
 
   it('without a session of their own nobody does what takes one: the same 401 on every route', async () => {
-    const gone = await person();
+    const { browser: gone } = await person();
     const over = gone.cookie!;
     assert.equal((await gone.post('/auth/sign-out')).status, 200);
     const cookies: Record<string, string | null> = {
@@ -365,7 +453,7 @@ describe('who may do what', () => {
   });
 
   it('another page can’t use the session of a browser, on any route that changes something', async () => {
-    const browser = await person();
+    const { browser } = await person();
     const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
     for (const operation of authOperations().filter(({ method }) => method !== 'GET')) {
       const path = operation.path.replace('{id}', nowhere);
@@ -376,7 +464,7 @@ describe('who may do what', () => {
   });
 
   it('what is another’s under /auth is like what does not exist', async () => {
-    const [one, another] = [await person(), await person()];
+    const [{ browser: one }, { browser: another }] = [await person(), await person()];
     const { body } = await another.get('/auth/sessions');
     for (const operation of sessionOperations().filter(({ path }) => path.includes('{id}'))) {
       const theirs = await one.call(operation.method, operation.path.replace('{id}', body.data[0].id));
@@ -423,7 +511,9 @@ function modest(route: string, body: Json): Json {
   if (route === 'POST /v1/access-keys' || route === 'POST /v1/identities')
     return { ...body, names_only: true };
   if (route === 'POST /v1/api-keys') return { ...body, role: 'owner', scopes: ['api-keys:write'] };
-  if (route === 'POST /v1/members') return { ...body, role: 'auditor' };
+  const asViewer = () => body.grants.map((grant: Json) => ({ ...grant, role: 'viewer' }));
+  if (route === 'POST /v1/members') return { ...body, role: 'auditor', grants: asViewer() };
+  if (route === 'POST /v1/groups') return { ...body, grants: asViewer() };
   return body;
 }
 

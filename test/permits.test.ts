@@ -8,7 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { readConfig, serveOptions } from '../src/config.ts';
-import type { Guard, Permit } from '../src/domain/kernel/guard.ts';
+import { Failure } from '../src/contract/errors.ts';
+import { type Guard, guardWith, type Permit } from '../src/domain/kernel/guard.ts';
 import type { Records } from '../src/domain/resources/records.ts';
 import { revealedOf, subjectOf } from '../src/domain/resources/subject.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
@@ -108,6 +109,20 @@ describe('authority by construction', () => {
     await once('rotation', webhooks.rotateSecret(caller, webhook));
     await once('removal', webhooks.remove(caller, webhook, false));
     assert.equal((await members.list(caller, { page: 1, limit: 1 })).data.length, 0);
+  });
+
+  it('what is another organization’s, or lies where the permit is not good, is not found, however it was looked up', async () => {
+    const guard = guardWith({ ledger: null as never, authority: null as never, now: () => 0 });
+    const all = trustedCaller('operator', 'o', 'o', 'one', '');
+    const some = { ...all, role: 'none', vaultRoles: new Map([['v1', ['owner']]]) } as Caller;
+    const isMissing = (error: unknown) => error instanceof Failure && error.code === 'NOT_FOUND';
+    const find = async (caller: Caller, organization_id: string, vaultId: string) =>
+      guard.found(await guard.admit(caller, 'secrets:write'), { organization_id }, vaultId);
+    for (const caller of [all, some]) {
+      assert.deepEqual(await find(caller, 'one', 'v1'), { organization_id: 'one' });
+      await assert.rejects(find(caller, 'another', 'v1'), isMissing);
+    }
+    await assert.rejects(find(some, 'one', 'v2'), isMissing);
   });
 
   const root = fileURLToPath(new URL('..', import.meta.url));

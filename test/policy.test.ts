@@ -14,22 +14,39 @@ import {
   type Action,
   actions,
   type Grant,
+  allows as granted,
+  grantOfRole,
   holds,
   mayGrant,
   type Role,
-  reaches,
+  resourceReads,
   roleAllows,
   roles,
-  type Target,
+  vaultsAllowing,
 } from '../src/access/policy.ts';
+import { grantedRoleNames, vaultPermissions } from '../src/contract/names.ts';
 
 const vaults = ['v1', 'v2', 'v3'];
-const grant: fc.Arbitrary<Grant> = fc.record({
+interface Target {
+  readonly organizationId: string;
+  readonly vaultId?: string | undefined;
+}
+const vaultRoles = fc
+  .array(fc.tuple(fc.constantFrom(...vaults), fc.subarray([...grantedRoleNames], { minLength: 1 })), {
+    maxLength: 3,
+  })
+  .map(pairs => new Map(pairs));
+const plainGrant = fc.record({
   role: fc.constantFrom(...roles),
+  vaultRoles,
   scopes: fc.option(fc.subarray([...actions])),
   vaultIds: fc.option(fc.subarray(vaults)),
   until: fc.constantFrom(null, 1, 2),
+  within: fc.constant(null),
 });
+const grant: fc.Arbitrary<Grant> = fc
+  .tuple(plainGrant, fc.option(plainGrant))
+  .map(([own, within]) => ({ ...own, within }));
 const action = fc.constantFrom(...actions);
 const target = fc.record({
   organizationId: fc.constantFrom('o1', 'o2'),
@@ -45,9 +62,9 @@ const callerWith = (given: Grant): Caller => ({
   origin,
   proof: unstored,
 });
-/** As the guard decides: the permission, and then the place. */
-const allows = (caller: Caller, action: Action, target: Target) =>
-  holds(caller, action) && reaches(caller, target);
+/** As the guard decides. */
+const allows = (caller: Caller, action: Action, { organizationId, vaultId }: Target) =>
+  caller.organizationId === organizationId && granted(caller, action, vaultId);
 const everywhere = [...vaults, 'v4', undefined].map(vaultId => ({ organizationId: 'o1', vaultId }));
 
 describe('policy', () => {
@@ -109,6 +126,62 @@ describe('policy', () => {
     );
   });
 
+  it('a role in a vault adds to that in the organization, and gives nothing that belongs to no vault', () => {
+    fc.assert(
+      fc.property(grant, vaultRoles, action, target, (given, more, action, target) => {
+        const before = allows(callerWith({ ...given, vaultRoles: new Map() }), action, target);
+        const after = allows(callerWith({ ...given, vaultRoles: more }), action, target);
+        assert.ok(after || !before, 'nothing is taken away');
+        if (before || !after) return;
+        assert.ok(target.vaultId !== undefined && Object.hasOwn(vaultPermissions, action));
+        assert.ok(more.get(target.vaultId)!.some(role => roleAllows(role, action)));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('what is within another never has more than that one', () => {
+    fc.assert(
+      fc.property(grant, grant, action, target, (given, within, action, target) => {
+        const inner = callerWith({ ...given, within });
+        if (!allows(inner, action, target)) return;
+        assert.ok(allows(callerWith({ ...given, within: null }), action, target));
+        assert.ok(allows(callerWith(within), action, target));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('where something is allowed is said in one list, which agrees with every single answer', () => {
+    fc.assert(
+      fc.property(grant, fc.subarray([...actions], { minLength: 1, maxLength: 4 }), (given, wanted) => {
+        const list = vaultsAllowing(given, ...wanted);
+        for (const vaultId of [...vaults, 'v4', undefined]) {
+          const isListed = list === null || (vaultId !== undefined && list.includes(vaultId));
+          assert.equal(
+            isListed,
+            wanted.every(action => granted(given, action, vaultId)),
+            `${vaultId}`,
+          );
+        }
+        assert.equal(holds(given, wanted[0]!), vaultsAllowing(given, wanted[0]!)?.length !== 0);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('whoever may read one type may read all of them, so that no list of all types shows more than it should', () => {
+    for (const role of roles)
+      assert.equal(new Set(resourceReads.map(action => roleAllows(role, action))).size, 1, role);
+  });
+
+  it('a member with the role none may know who they are, and nothing else', () => {
+    assert.deepEqual(
+      actions.filter(one => roleAllows('none', one)),
+      ['organization:read'],
+    );
+  });
+
   it('nobody grants more than they have: every action of what is granted is the maker’s, wherever it is aimed', () => {
     let granted = 0;
     fc.assert(
@@ -137,12 +210,10 @@ describe('policy', () => {
   });
 
   it('an owner may grant everything; an admin can grant no reveal, not even through an owner', () => {
-    const all = (role: Role): Grant => ({ role, scopes: null, vaultIds: null, until: null });
+    const all = grantOfRole;
     for (const role of roles) assert.ok(mayGrant(all('owner'), all(role)));
     assert.ok(!mayGrant(all('admin'), all('owner')) && !mayGrant(all('admin'), all('editor')));
-    assert.ok(
-      mayGrant(all('admin'), { role: 'owner', scopes: ['secrets:read'], vaultIds: null, until: null }),
-    );
+    assert.ok(mayGrant(all('admin'), { ...all('owner'), scopes: ['secrets:read'] }));
     assert.ok(!mayGrant({ ...all('owner'), vaultIds: ['v1'] }, all('viewer')));
     for (const until of [null, 3])
       assert.ok(!mayGrant({ ...all('owner'), until: 2 }, { ...all('viewer'), until }));
@@ -163,19 +234,14 @@ describe('policy', () => {
       'toString',
       '',
     ]) {
-      const caller = callerWith({ role: name as Role, scopes: null, vaultIds: null, until: null });
+      const caller = callerWith(grantOfRole(name as Role));
       for (const action of actions) {
         assert.ok(!allows(caller, action, { organizationId: 'o1' }), `${name} ${action}`);
-        assert.ok(
-          !holds(
-            { role: 'owner', scopes: [action.toUpperCase() as Action], vaultIds: null, until: null },
-            action,
-          ),
-        );
+        assert.ok(!holds({ ...grantOfRole('owner'), scopes: [action.toUpperCase() as Action] }, action));
       }
     }
     for (const name of ['Secrets:read', 'secrets:READ', 'secrets:*', '*', 'secrets:read ', 'constructor']) {
-      assert.ok(!holds({ role: 'owner', scopes: null, vaultIds: null, until: null }, name as Action));
+      assert.ok(!holds(grantOfRole('owner'), name as Action));
     }
   });
 });

@@ -27,6 +27,7 @@ for (const engine of engines) {
     before(async () => {
       issuerUrl = `http://127.0.0.1:${await freePort()}`;
       const flags = ['--oidc-issuer', issuerUrl, '--oidc-client-id', clientId, '--oidc-name', 'Acme ID'];
+      flags.push('--oidc-groups-claim', 'groups');
       service = await startEmpty(engine, flags, { STRONGROOM_OIDC_CLIENT_SECRET: clientSecret });
       issuer = await startIssuer(issuerUrl, `${service.url}/auth/oidc/callback`);
       owner = await setUp(service);
@@ -72,6 +73,44 @@ for (const engine of engines) {
       const { body } = await browser.get('/auth/state');
       assert.equal(body.signed_in.member.email, 'owner@example.org');
       assert.equal(body.signed_in.single_sign_on, true);
+    });
+
+    it('is in the groups that the issuer lists, by their names, until it lists them no more', async () => {
+      const vault = (await owner.post('/v1/vaults', { name: 'of a group' })).body;
+      const grants = [{ vault_id: vault.id, role: 'editor' }];
+      const make = async (name: string, more = {}) =>
+        (await owner.post('/v1/groups', { name, grants, single_sign_on: true, ...more })).body;
+      const { id } = await invite(service, owner, 'grouped@example.org', 'none');
+      const group = await make('payments');
+      const other = await make('by hand', { single_sign_on: false });
+      const tell = (groups: readonly string[] | string) =>
+        issuer.people.set('grouped', { email: 'grouped@example.org', email_verified: true, groups });
+      const groupIds = async () => (await owner.get(`/v1/members/${id}`)).body.group_ids;
+
+      tell(['payments', 'by hand', 'no such group']);
+      const { browser } = await signIn('grouped');
+      assert.deepEqual(await groupIds(), [group.id]);
+      assert.equal((await browser.get(`/v1/vaults/${vault.id}`)).status, 200);
+      const filled = (await owner.get(`/v1/groups/${group.id}`)).body;
+      assert.deepEqual([filled.member_ids, filled.signed_on_member_ids], [[], [id]]);
+      tell('payments');
+      await signIn('grouped');
+      assert.deepEqual(await groupIds(), [group.id]);
+
+      tell([]);
+      await signIn('grouped');
+      assert.deepEqual(await groupIds(), []);
+      assert.equal((await browser.get(`/v1/vaults/${vault.id}`)).status, 403, 'in the session before, too');
+      await owner.call('PUT', `/v1/groups/${other.id}`, { member_ids: [id] });
+      await signIn('grouped');
+      assert.deepEqual(await groupIds(), [other.id], 'whom somebody put there stays');
+
+      tell(['payments']);
+      await signIn('grouped');
+      await owner.call('PUT', `/v1/groups/${group.id}`, { single_sign_on: false });
+      assert.deepEqual(await groupIds(), [other.id], 'the issuer is not asked any more');
+      const { body } = await owner.get(`/v1/audit-logs?subject_id=${group.id}`);
+      assert.ok(body.data.some((one: { actor: { id: string } }) => one.actor.id === id));
     });
 
     it('an invited member is asked before they join, and the invitation is used up', async () => {

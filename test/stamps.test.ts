@@ -20,6 +20,7 @@ type Vouch = (row: Row) => Row;
 const tables: Readonly<Record<string, keyof typeof columns>> = {
   organization: 'organizations',
   member: 'members',
+  memberGroup: 'member_groups',
   account: 'accounts',
   passkey: 'passkeys',
   session: 'sessions',

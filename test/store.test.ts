@@ -90,6 +90,7 @@ const memberRow = (organizationId: string, email: string): MemberRow => ({
   email_key: email.toLowerCase(),
   role: 'viewer',
   state: 'active',
+  grants: '[]',
 });
 
 const link = () => ({ id: newId(), writer: newId(), seq: 1, hash: 'A'.repeat(43), mark: 'B'.repeat(43) });
@@ -312,10 +313,10 @@ for (const engine of engines) {
       );
       assert.equal((await store.organizations.member(organization.id, member.id))?.email, member.email);
       assert.equal(await store.organizations.member(newId(), member.id), undefined);
-      const found = await store.organizations.memberPage(organization.id, page, 'bob');
+      const found = await store.organizations.memberPage(organization.id, page, { q: 'bob' });
       assert.deepEqual([found.total, found.rows.length], [1, 1]);
       for (const q of ['%', '_', '\\', 'bobx', 'b%b']) {
-        const none = await store.organizations.memberPage(organization.id, page, q);
+        const none = await store.organizations.memberPage(organization.id, page, { q });
         assert.equal(none.total, q === '_' ? 1 : 0, q);
       }
       await store.commit(one(store.organizations.updateMember({ ...member, role: 'owner', revision: 2 })));

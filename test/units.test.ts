@@ -134,6 +134,32 @@ for (const engine of engines) {
       });
     }
 
+    for (const way of ['was removed', 'was demoted', 'was reset'] as const) {
+      it(`an API key of one who ${way} changes, mints and reveals nothing by any route`, async () => {
+        const { id, browser } = await person('owner');
+        const made = await browser.post('/v1/api-keys', { name: unique('key'), role: 'owner' });
+        const caller = await other.domain.authenticate.apiKey(made.body.token, origin);
+        await withdrawals[way]!(id, browser);
+        await assertAllRefused(caller);
+      });
+    }
+
+    it('one who was taken out of a group, or whose group lost its role, does nothing more by it', async () => {
+      const { id, as } = await person('none');
+      const grants = (role: string) => [{ vault_id: world.vaultId, role }];
+      const group = await ok('POST', '/v1/groups', { name: unique('group'), grants: grants('editor') });
+      const losses = [{ member_ids: [] }, { grants: grants('viewer') }, { grants: [] }];
+      for (const loss of losses) {
+        await ok('PUT', `/v1/groups/${group.id}`, { member_ids: [id], grants: grants('editor') });
+        const { caller } = await other.domain.accounts.sessions.again(as.session.id, origin);
+        const write = () =>
+          other.domain.secrets.create(caller, { vault_id: world.vaultId, name: unique('S'), value: 'x' });
+        await write();
+        await ok('PUT', `/v1/groups/${group.id}`, loss);
+        await assert.rejects(write, isRefused, JSON.stringify(loss));
+      }
+    });
+
     it('nor anything about how they prove themselves: a reset account keeps no passkey, password or code', async () => {
       for (const way of ['was removed', 'was reset', 'was signed out'] as const) {
         const { id, browser, as } = await person('editor');

@@ -17,7 +17,7 @@ export interface Origin extends Sender {
 
 /** A stored row that says who a caller is, at the revision that was verified. */
 export interface ProvenBy {
-  readonly table: 'credentials' | 'sessions' | 'members' | 'accounts';
+  readonly table: 'credentials' | 'sessions' | 'members' | 'member_groups' | 'accounts';
   readonly id: string;
   readonly revision: number;
 }
@@ -57,12 +57,19 @@ export function trustedCaller(
     name,
     organizationId,
     role: 'owner',
+    vaultRoles: new Map(),
     scopes: null,
     vaultIds: null,
     until: null,
+    within: null,
     proof: unstored,
     origin: { address: '', requestId, userAgent },
   };
+}
+
+/** The member in whose name a caller acts, signed in or by an API key of theirs; null for an API key of nobody’s. */
+export function memberBehind({ proof }: Caller): string | null {
+  return proof.rows.find(({ table }) => table === 'members')?.id ?? null;
 }
 
 export const resourceKinds = ['secret', 'key', 'certificate'] as const;

@@ -1,13 +1,23 @@
 /**
- * Who may do what, by the one list of permissions. Pure: no look-up, no clock. Nobody gives or gains what they could
- * not read themselves: what a credential or a webhook would show is a list of actions, and its maker must hold them all.
+ * Who may do what, by the one list of permissions. Pure: no look-up, no clock. A role in a single vault adds to that in
+ * the organization and never takes away from it; scopes, a list of vaults, and what the maker of an API key has take
+ * away. Nobody gives or gains what they could not read themselves: what a credential or a webhook would show is a list
+ * of actions, and its maker must hold them all.
  */
-import { type Permission, permissions, roleNames, scopeNames } from '../contract/names.ts';
+import {
+  type grantedRoleNames,
+  type Permission,
+  permissions,
+  roleNames,
+  scopeNames,
+  vaultPermissions,
+} from '../contract/names.ts';
 import type { EventKind } from '../contract/webhooks.ts';
-import { type Caller, type ResourceKind, resourceKinds } from './caller.ts';
+import { type ResourceKind, resourceKinds } from './caller.ts';
 
 export const roles = roleNames;
 export type Role = (typeof roles)[number];
+export type GrantedRole = (typeof grantedRoleNames)[number];
 
 /** Every action has the name of the permission that it takes. */
 export const actions = scopeNames;
@@ -17,36 +27,70 @@ const resourceTypes = ['vault', ...resourceKinds] as const;
 export const resourceReads = resourceTypes.map(type => `${type}s:read` as const);
 export const resourceWrites = resourceTypes.map(type => `${type}s:write` as const);
 
-/** The target of an action. No vault means the organization as a whole. */
-export interface Target {
-  /** Null for what is the deployment's own, which nobody is given. */
-  readonly organizationId: string | null;
-  readonly vaultId?: string | undefined;
-}
+/** Roles in single vaults, by the vault's id: each adds to the others, and to the role in the organization. */
+export type VaultRoles = ReadonlyMap<string, readonly GrantedRole[]>;
+export const noVaultRoles: VaultRoles = new Map();
 
 /** What a credential or a member is granted. `null` means no restriction. */
 export interface Grant {
   readonly role: Role;
+  readonly vaultRoles: VaultRoles;
   readonly scopes: readonly Action[] | null;
   readonly vaultIds: readonly string[] | null;
   /** When it ends; null for never. */
   readonly until: number | null;
+  /** What it has is never more than this one has. */
+  readonly within: Grant | null;
+}
+
+/** A role in the whole organization, and nothing else. */
+export function grantOfRole(role: Role, until: number | null = null): Grant {
+  return { role, vaultRoles: noVaultRoles, scopes: null, vaultIds: null, until, within: null };
 }
 
 export function roleAllows(role: Role, action: Action): boolean {
   return Object.hasOwn(permissions, action) && (permissions[action] as readonly Role[]).includes(role);
 }
 
-/** Whether a grant includes the action in any vault. */
-export function holds(grant: Grant, action: Action): boolean {
-  return roleAllows(grant.role, action) && (grant.scopes === null || grant.scopes.includes(action));
+/** Whether a role gives the action where it is given in a single vault. */
+function roleAllowsInVault(role: Role, action: Action): boolean {
+  return Object.hasOwn(vaultPermissions, action) && roleAllows(role, action);
 }
 
-/** Whether a caller is given what lies there, whatever they may do with it. */
-export function reaches(caller: Caller, target: Target): boolean {
-  if (caller.organizationId !== target.organizationId) return false;
-  if (caller.vaultIds === null) return true;
-  return target.vaultId !== undefined && caller.vaultIds.includes(target.vaultId);
+/** Whether a grant includes the action in a vault; without one, in the organization as a whole. */
+export function allows(grant: Grant, action: Action, vaultId?: string): boolean {
+  const { role, vaultRoles, scopes, vaultIds, within } = grant;
+  if (scopes !== null && !scopes.includes(action)) return false;
+  if (vaultIds !== null && (vaultId === undefined || !vaultIds.includes(vaultId))) return false;
+  const inVault = vaultId === undefined ? undefined : vaultRoles.get(vaultId);
+  if (!roleAllows(role, action) && !inVault?.some(one => roleAllowsInVault(one, action))) return false;
+  return within === null || allows(within, action, vaultId);
+}
+
+/** The vaults in which a grant includes all of these actions; null for every vault and the organization itself. */
+export function vaultsAllowing(grant: Grant, ...wanted: readonly Action[]): readonly string[] | null {
+  return wanted.map(action => vaultsOf(grant, action)).reduce(common, null);
+}
+
+function vaultsOf(grant: Grant, action: Action): readonly string[] | null {
+  const { role, vaultRoles, scopes, vaultIds, within } = grant;
+  if (scopes !== null && !scopes.includes(action)) return [];
+  const outer = within === null ? null : vaultsOf(within, action);
+  if (roleAllows(role, action)) return common(vaultIds, outer);
+  const given = [...vaultRoles].flatMap(([id, own]) =>
+    own.some(one => roleAllowsInVault(one, action)) ? id : [],
+  );
+  return common(common(given, vaultIds), outer);
+}
+
+/** Whether a grant includes the action anywhere. */
+export function holds(grant: Grant, action: Action): boolean {
+  return vaultsOf(grant, action)?.length !== 0;
+}
+
+/** What it takes to know that something is there, of which an action is asked. */
+export function seeing(action: Action): Action {
+  return action.replace(/:.*/, ':read') as Action;
 }
 
 /**
@@ -54,8 +98,19 @@ export function reaches(caller: Caller, target: Target): boolean {
  * its creator.
  */
 export function mayGrant(maker: Grant, wanted: Grant): boolean {
-  if (!within(maker.vaultIds, wanted.vaultIds) || outlives(maker, wanted.until)) return false;
-  return actions.every(action => !holds(wanted, action) || holds(maker, action));
+  if (outlives(maker, wanted.until)) return false;
+  return actions.every(action => includes(vaultsOf(maker, action), vaultsOf(wanted, action)));
+}
+
+/**
+ * Whether a credential that is never more than its maker can be called by this role: they have all of it, or, where they
+ * are given single vaults, have all that it gives in a vault in one of them.
+ */
+export function mayOffer(maker: Grant, role: Role): boolean {
+  const isHeld = (action: Action) => !roleAllows(role, action) || holds(maker, action);
+  return actions.every(
+    action => isHeld(action) || (maker.role === 'none' && !Object.hasOwn(vaultPermissions, action)),
+  );
 }
 
 /** What reading the value itself takes; a certificate has none that its record doesn't show. */
@@ -90,11 +145,18 @@ export function shownByEvents(kinds: readonly EventKind[]): readonly Action[] {
 }
 
 /** Whether something would outlive the grant of its creator. */
-export function outlives({ until }: Grant, wanted: number | null): boolean {
+export function outlives({ until }: Pick<Grant, 'until'>, wanted: number | null): boolean {
   return until !== null && (wanted === null || wanted > until);
 }
 
-function within(outer: readonly string[] | null, inner: readonly string[] | null): boolean {
+type Vaults = readonly string[] | null;
+
+function includes(outer: Vaults, inner: Vaults): boolean {
   if (outer === null) return true;
   return inner?.every(item => outer.includes(item)) ?? false;
+}
+
+function common(one: Vaults, another: Vaults): Vaults {
+  if (one === null) return another;
+  return another === null ? one : one.filter(item => another.includes(item));
 }

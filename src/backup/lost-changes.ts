@@ -21,6 +21,8 @@ export const revocations = [
 const withdrawals: ReadonlySet<string> = new Set([
   'member.updated',
   'member.invited',
+  'group.updated',
+  'group.deleted',
   'passkey.removed',
   'session.ended',
 ]);

@@ -37,6 +37,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     doctor: () => import('./doctor.ts'),
     migrate: () => import('./migrate.ts'),
     'organization set-plan': () => import('./set-plan.ts'),
+    'owner reset': () => import('./owner-reset.ts'),
     'keyring rotate': async () => ({ command: (await import('./keyring.ts')).rotateCommand }),
     'keyring status': async () => ({ command: (await import('./keyring.ts')).statusCommand }),
     'backup verify': async () => ({ command: (await import('./backup.ts')).verifyCommand }),

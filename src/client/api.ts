@@ -7,8 +7,8 @@ export type AccessKey = { id: Id; name: string; expiration_date: Timestamp | nul
 export type AccessKeyCreate = { vault_id: Id; name: Name; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; cidrs?: readonly (string)[] | null; expiration_date?: string | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null };
 export type AccessKeyList = { data: readonly (AccessKey)[]; pagination: Pagination };
 export type AccessKeyUpdate = { name?: Name; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; cidrs?: readonly (string)[] | null; expiration_date?: string | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null };
-export type ApiKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; role: Role; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; /** The member who is signed in by it from a command line; it ends with them. Null for any other. */ member_id: Id | null };
-export type ApiKeyCreate = { name: Name; role: Role; scopes?: readonly ("vaults:read" | "vaults:write" | "secrets:read" | "secrets:write" | "secrets:reveal" | "keys:read" | "keys:write" | "keys:reveal" | "certificates:read" | "certificates:write" | "access-keys:read" | "access-keys:write" | "public-tokens:read" | "public-tokens:write" | "identities:read" | "identities:write" | "webhooks:read" | "webhooks:write" | "api-keys:read" | "api-keys:write" | "members:read" | "members:write" | "logs:read" | "organization:read" | "organization:write")[] | null; vault_ids?: readonly (Id)[] | null; expiration_date?: string | null };
+export type ApiKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; role: GrantedRole; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; /** The member whose it is: who created it, or whose API key did, or who is signed in by it from a command line. It never has more permissions than they have, and ends with them. Null if the operator created it. */ member_id: Id | null };
+export type ApiKeyCreate = { name: Name; role: GrantedRole; scopes?: readonly ("vaults:read" | "vaults:write" | "secrets:read" | "secrets:write" | "secrets:reveal" | "keys:read" | "keys:write" | "keys:reveal" | "certificates:read" | "certificates:write" | "access-keys:read" | "access-keys:write" | "public-tokens:read" | "public-tokens:write" | "logs:read" | "identities:read" | "identities:write" | "webhooks:read" | "webhooks:write" | "api-keys:read" | "api-keys:write" | "members:read" | "members:write" | "organization:read" | "organization:write")[] | null; vault_ids?: readonly (Id)[] | null; expiration_date?: string | null };
 export type ApiKeyList = { data: readonly (ApiKey)[]; pagination: Pagination };
 export type ApiKeyUpdate = { name?: Name; expiration_date?: string | null };
 export type AuditLog = { id: Id; created_at: Timestamp; actor: { kind: string; id: string; name: string }; action: string; outcome: "allowed" | "denied"; subject: { type: string; id: Id | null; name: string } | null; revision: number | null; vault_id: Id | null; ip_address: string; user_agent: string; request_id: string; details: { readonly [name: string]: unknown }; /** How many refusals, identical except for the time, the entry stands for; otherwise 1. */ count: number; receipt: string };
@@ -19,7 +19,7 @@ export type CertificateCreate = { vault_id: Id; name: Name; /** The certificate 
 export type CertificateList = { data: readonly (Certificate)[]; pagination: Pagination };
 export type CertificateUpdate = { name?: Name; tags?: Tags; key_id?: Id | null };
 export type CreatedAccessKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; vault_id: Id; kinds: readonly (string)[] | null; names: readonly (string)[] | null; names_only: boolean; cidrs: readonly (string)[] | null; max_uses: number | null; uses: number; rate_limit: number | null; /** The identity that logged in to get it; it ends with any change to that. Null for any other. */ identity_id: Id | null; /** The credential itself, returned only when it is created. */ token: string };
-export type CreatedApiKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; role: Role; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; /** The member who is signed in by it from a command line; it ends with them. Null for any other. */ member_id: Id | null; /** The credential itself, returned only when it is created. */ token: string };
+export type CreatedApiKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; role: GrantedRole; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; /** The member whose it is: who created it, or whose API key did, or who is signed in by it from a command line. It never has more permissions than they have, and ends with them. Null if the operator created it. */ member_id: Id | null; /** The credential itself, returned only when it is created. */ token: string };
 export type CreatedPublicToken = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; key_id: Id; vault_id: Id; /** The credential itself, returned only when it is created. */ token: string };
 export type CreatedSecretId = { id: Id; identity_id: Id; name: string; expiration_date: Timestamp | null; max_uses: number | null; uses: number; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; /** The secret id itself, returned only when it is created. */ token: string };
 /** The record was deleted or moved to the trash. */
@@ -27,6 +27,12 @@ export type Deletion = { id: Id; deleted: true };
 export type DeliveryAttempt = { at: Timestamp; /** Null if there was no response. */ status: number | null; duration_ms: number; /** The first 4 KiB of the response. */ answer: string; error: string | null };
 export type Description = string;
 export type ExpiredResource = { id: Id; message: "Resource expired" };
+export type GrantedRole = "owner" | "admin" | "editor" | "viewer" | "auditor";
+/** Members who have the same roles in the same vaults. */
+export type Group = { id: Id; name: string; grants: readonly (VaultGrant)[]; member_ids: readonly (Id)[]; single_sign_on: boolean; /** The members of whom the issuer said so when they last signed in by it. */ signed_on_member_ids: readonly (Id)[]; created_at: Timestamp; updated_at: Timestamp };
+export type GroupCreate = { name: Name; grants?: readonly (VaultGrant)[]; member_ids?: readonly (Id)[]; /** Whether members are also in it while the issuer of single sign-on lists the group’s name in its claim. */ single_sign_on?: boolean };
+export type GroupList = { data: readonly (Group)[]; pagination: Pagination };
+export type GroupUpdate = { name?: Name; grants?: readonly (VaultGrant)[]; member_ids?: readonly (Id)[]; /** Whether members are also in it while the issuer of single sign-on lists the group’s name in its claim. */ single_sign_on?: boolean };
 export type Health = { status: "ok" | "sealed" | "degraded"; version: string };
 /** A UUID, version 7. */
 export type Id = string;
@@ -35,7 +41,7 @@ export type Identity = { id: Id; name: string; /** How the machine proves who it
 export type IdentityCreate = { name: Name; /** How the machine proves who it is: `jwt` by a token of an issuer, `secret_id` by a secret id of its own, `certificate` by a TLS client certificate. */ method: "jwt" | "secret_id" | "certificate"; /** Exactly as the `iss` of its tokens. Null if `jwks` is given and they name none. */ issuer?: string | null; jwks?: { keys: readonly ({ readonly [name: string]: unknown })[] } | null; /** Must be among the audiences of the token. Required for `jwt`. */ audience?: string | null; subjects?: readonly (string)[] | null; /** All must hold: the claim, or one of its elements, matches one of the patterns. A name that begins with `/` is a JSON pointer, such as `/kubernetes.io/namespace`. */ claims?: { readonly [name: string]: readonly (string)[] }; /** Each token is good for one login. It must have a `jti`. */ single_use?: boolean; /** The authorities that issue the client certificates. Required for `certificate`. */ ca_pem?: string | null; /** The vaults that it may read. The first is opened where a login names none. */ vault_ids: readonly (Id)[]; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; cidrs?: readonly (string)[] | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null; /** How long an access key lives, in seconds. 900 by default. */ lifetime?: number; /** When the identity ends. */ expiration_date?: string | null };
 export type IdentityList = { data: readonly (Identity)[]; pagination: Pagination };
 export type IdentityUpdate = { name?: Name; /** Exactly as the `iss` of its tokens. Null if `jwks` is given and they name none. */ issuer?: string | null; jwks?: { keys: readonly ({ readonly [name: string]: unknown })[] } | null; /** Must be among the audiences of the token. Required for `jwt`. */ audience?: string | null; subjects?: readonly (string)[] | null; /** All must hold: the claim, or one of its elements, matches one of the patterns. A name that begins with `/` is a JSON pointer, such as `/kubernetes.io/namespace`. */ claims?: { readonly [name: string]: readonly (string)[] }; /** Each token is good for one login. It must have a `jti`. */ single_use?: boolean; /** The authorities that issue the client certificates. Required for `certificate`. */ ca_pem?: string | null; /** The vaults that it may read. The first is opened where a login names none. */ vault_ids?: readonly (Id)[]; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; cidrs?: readonly (string)[] | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null; /** How long an access key lives, in seconds. 900 by default. */ lifetime?: number; /** When the identity ends. */ expiration_date?: string | null };
-export type InvitedMember = { id: Id; name: string; email: string; role: Role; state: "invited" | "active"; created_at: Timestamp; updated_at: Timestamp; /** The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN. */ token: string };
+export type InvitedMember = { id: Id; name: string; email: string; role: Role; grants: readonly (VaultGrant)[]; /** The groups that the member is in. */ group_ids: readonly (Id)[]; state: "invited" | "active"; created_at: Timestamp; updated_at: Timestamp; /** The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN. */ token: string };
 /** A key without its private key material. */
 export type Key = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; /** Whether the PEM contains a private or a public key. */ type: "private" | "public"; vault_id: Id; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; curve: string | null; activation_date: Timestamp | null; expiration_date: Timestamp | null; exportable: boolean; version: number; /** The public key, as SPKI. */ public_pem: string };
 export type KeyCreate = { vault_id: Id; name: Name; generate?: KeySpecification; /** PKCS#8, PKCS#1, SEC1 or SPKI. */ pem?: string; /** The passphrase of the PEM, if it has one. */ passphrase?: string; activation_date?: string | null; expiration_date?: string | null; tags?: Tags; /** If false, the private key can never be revealed. */ exportable?: boolean };
@@ -45,10 +51,10 @@ export type KeyRotation = { generate?: KeySpecification; /** PKCS#8, PKCS#1, SEC
 export type KeySpecification = { key_type: "RSA"; key_size?: 2048 | 3072 | 4096 } | { key_type: "EC"; curve: "P-256" | "P-384" | "P-521" | "secp256k1" } | { key_type: "OKP"; curve: "Ed25519" | "X25519" } | { key_type: "ML-DSA"; key_size: 44 | 65 | 87 } | { key_type: "ML-KEM"; key_size: 512 | 768 | 1024 };
 export type KeyUpdate = { name?: Name; activation_date?: string | null; expiration_date?: string | null; tags?: Tags };
 export type LogVerification = { /** Null until the first verification has finished. */ checked_at: Timestamp | null; running: boolean; ok: boolean | null; /** The number of entries of this organization. */ entries: { request: number; audit: number }; checkpoints: number; /** What is wrong; run `strongroom audit verify` for details. */ findings: readonly ({ what: string; count: number })[] };
-export type Member = { id: Id; name: string; email: string; role: Role; state: "invited" | "active"; created_at: Timestamp; updated_at: Timestamp };
-export type MemberCreate = { email: string; role: Role };
+export type Member = { id: Id; name: string; email: string; role: Role; grants: readonly (VaultGrant)[]; /** The groups that the member is in. */ group_ids: readonly (Id)[]; state: "invited" | "active"; created_at: Timestamp; updated_at: Timestamp };
+export type MemberCreate = { email: string; role: Role; grants?: readonly (VaultGrant)[] };
 export type MemberList = { data: readonly (Member)[]; pagination: Pagination };
-export type MemberUpdate = { role?: Role };
+export type MemberUpdate = { role?: Role; grants?: readonly (VaultGrant)[] };
 /** Unique among the resources of one type in a vault; a deleted resource frees its name. */
 export type Name = string;
 /** What an access key restricted to names sees. */
@@ -77,7 +83,7 @@ export type ResourceUpdate = {  };
 export type RevealedKey = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; /** Whether the PEM contains a private or a public key. */ type: "private" | "public"; vault_id: Id; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; curve: string | null; activation_date: Timestamp | null; expiration_date: Timestamp | null; exportable: boolean; version: number; /** The public key, as SPKI. */ public_pem: string; pem: string };
 /** A secret with its value, or with the value of the requested version. */
 export type RevealedSecret = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "secret"; vault_id: Id; content_type: string; enabled: boolean; activation_date: Timestamp | null; expiration_date: Timestamp | null; version: number; value: string };
-export type Role = "owner" | "admin" | "editor" | "viewer" | "auditor";
+export type Role = "owner" | "admin" | "editor" | "viewer" | "auditor" | "none";
 /** A secret without its value. */
 export type Secret = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "secret"; vault_id: Id; content_type: string; enabled: boolean; activation_date: Timestamp | null; expiration_date: Timestamp | null; version: number };
 export type SecretCreate = { vault_id: Id; name: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value: string; content_type?: string; tags?: Tags; enabled?: boolean; activation_date?: string | null; expiration_date?: string | null };
@@ -102,6 +108,8 @@ export type Tags = { readonly [name: string]: string };
 export type Timestamp = string;
 export type Vault = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "vault"; description: string };
 export type VaultCreate = { name: Name; description?: Description; tags?: Tags };
+/** A role in a single vault, in addition to that in the organization. */
+export type VaultGrant = { vault_id: Id; role: GrantedRole };
 export type VaultList = { data: readonly (Vault)[]; pagination: Pagination };
 /** The vault with its active secrets. */
 export type VaultRead = { id: Id; name: string; secrets: readonly (VaultReadSecret)[]; /** With `include=keys`. */ keys?: readonly (VaultReadKey | ExpiredResource)[]; /** With `include=certificates`. */ certificates?: readonly (VaultReadCertificate | ExpiredResource)[] };
@@ -122,7 +130,7 @@ export type WebhookList = { data: readonly (Webhook)[]; pagination: Pagination }
 export type WebhookUpdate = { url?: string; events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.near_expiry" | "resource.expired" | "access_key.created" | "access_key.revoked" | "webhook.disabled")[]; /** Only events in these vaults are sent; null for all vaults. */ vault_ids?: readonly (Id)[] | null; name?: Name; enabled?: boolean };
 /** A webhook with its signing secret, which is shown once. */
 export type WebhookWithSecret = { id: Id; /** Defaults to the host of the URL. */ name: string; url: string; events: readonly (string)[]; vault_ids: readonly (Id)[] | null; enabled: boolean; /** Why the service disabled the webhook; null if it did not. */ disabled_reason: "gone" | "failing" | null; created_at: Timestamp; updated_at: Timestamp; /** The signing secret, returned only when it is created. */ secret: string };
-export type Whoami = { /** What the caller proved to be. */ kind: "api-key" | "member"; id: Id; name: string; organization: { id: Id; name: string }; /** Who is signed in; null for an API key that is nobody’s own. */ member: { id: Id; email: string } | null; role: "owner" | "admin" | "editor" | "viewer" | "auditor"; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; expiration_date: Timestamp | null };
+export type Whoami = { /** What the caller proved to be. */ kind: "api-key" | "member"; id: Id; name: string; organization: { id: Id; name: string }; /** Who is signed in, or whose the API key is; null for one that is nobody’s. */ member: { id: Id; email: string } | null; role: "owner" | "admin" | "editor" | "viewer" | "auditor" | "none"; /** The roles that the member is given in single vaults, by name or through their groups. */ grants: readonly ({ vault_id: Id; role: "owner" | "admin" | "editor" | "viewer" | "auditor" })[]; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; expiration_date: Timestamp | null };
 
 export interface Operations {
   /** Get the health and version of the service. Requires no API key. */
@@ -226,7 +234,7 @@ export interface Operations {
   /** Delete an API key. Requires the permission `api-keys:write`. */
   deleteApiKey: { asked: { id: string }; answered: Deletion };
   /** List members, newest first. Requires the permission `members:read`. */
-  listMembers: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string } }; answered: MemberList };
+  listMembers: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id } }; answered: MemberList };
   /** Create a member. Requires the permission `members:write`. */
   createMember: { asked: { body: MemberCreate }; answered: InvitedMember };
   /** Get a member. Requires the permission `members:read`. */
@@ -235,6 +243,16 @@ export interface Operations {
   updateMember: { asked: { id: string; body: MemberUpdate }; answered: Member };
   /** Delete a member. Requires the permission `members:write`. */
   deleteMember: { asked: { id: string }; answered: Deletion };
+  /** List groups, newest first. Requires the permission `members:read`. */
+  listGroups: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id } }; answered: GroupList };
+  /** Create a group of members. Requires the permission `members:write`. */
+  createGroup: { asked: { body: GroupCreate }; answered: Group };
+  /** Get a group of members. Requires the permission `members:read`. */
+  getGroup: { asked: { id: string }; answered: Group };
+  /** Update a group of members; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `members:write`. */
+  updateGroup: { asked: { id: string; body: GroupUpdate }; answered: Group };
+  /** Delete a group of members. Requires the permission `members:write`. */
+  deleteGroup: { asked: { id: string }; answered: Deletion };
   /** Create a new invitation; the member is signed out and needs it to sign in again. Requires the permission `members:write`. */
   renewInvitation: { asked: { id: string }; answered: InvitedMember };
   /** Get who is calling: organization, member, role and expiry. Requires the permission `organization:read`. */
@@ -359,6 +377,11 @@ export const operations = {
   getMember: 'GET /v1/members/{id}',
   updateMember: 'PUT /v1/members/{id}',
   deleteMember: 'DELETE /v1/members/{id}',
+  listGroups: 'GET /v1/groups',
+  createGroup: 'POST /v1/groups',
+  getGroup: 'GET /v1/groups/{id}',
+  updateGroup: 'PUT /v1/groups/{id}',
+  deleteGroup: 'DELETE /v1/groups/{id}',
   renewInvitation: 'POST /v1/members/{id}/invitation',
   whoAmI: 'GET /v1/whoami',
   getOrganization: 'GET /v1/organization',

@@ -1,13 +1,13 @@
-/** Credentials, members and organizations, as they are sent and answered. */
+/** Credentials and organizations, as they are sent and answered. */
 import { z } from 'zod';
 import { recordTimes, searchQuery } from './common.ts';
-import { planNames, roleNames, scopeNames } from './names.ts';
+import { grantedRoleNames, planNames, scopeNames } from './names.ts';
 import { exampleKeyId, exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { count, exampleId, flag, id, line, moment, name, oneOf, timestamp } from './text.ts';
 
-export { type Plan, planNames, roleNames, scopeNames } from './names.ts';
+export { type Plan, planNames, scopeNames } from './names.ts';
 
-const role = oneOf(roleNames).meta({ id: 'Role' });
+export const role = oneOf(grantedRoleNames).meta({ id: 'GrantedRole' });
 const expiry = moment.nullable().optional();
 
 export function listOfAtMost<T extends z.ZodType>(most: number, item: T) {
@@ -75,7 +75,7 @@ export const apiKey = z
     vault_ids: z.array(id).nullable(),
     member_id: id.nullable().meta({
       description:
-        'The member who is signed in by it from a command line; it ends with them. Null for any other.',
+        'The member whose it is: who created it, or whose API key did, or who is signed in by it from a command line. It never has more permissions than they have, and ends with them. Null if the operator created it.',
     }),
   })
   .meta({ id: 'ApiKey', example: exampleApiKey });
@@ -192,51 +192,6 @@ export const createdPublicToken = publicToken.extend({ token }).meta({
 });
 export type CreatedPublicToken = z.output<typeof createdPublicToken>;
 export const publicTokenQuery = searchQuery.extend({ vault_id: id.optional(), key_id: id.optional() });
-
-// Members
-
-const email = line(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
-  error: 'must be an email address',
-});
-
-export const memberCreate = z
-  .strictObject({ email, role })
-  .meta({ id: 'MemberCreate', example: { email: 'ada@example.com', role: 'editor' } });
-export const memberUpdate = z
-  .strictObject({ role: role.optional() })
-  .meta({ id: 'MemberUpdate', example: { role: 'viewer' } });
-export type MemberCreate = z.output<typeof memberCreate>;
-export type MemberUpdate = z.output<typeof memberUpdate>;
-
-const exampleMember = {
-  id: exampleId,
-  name: 'ada@example.com',
-  email: 'ada@example.com',
-  role: 'editor',
-  state: 'invited',
-  ...exampleTimes,
-};
-
-export const member = z
-  .object({
-    id,
-    name: z.string(),
-    email: z.string(),
-    role,
-    state: z.enum(['invited', 'active']),
-    ...recordTimes,
-  })
-  .meta({ id: 'Member', example: exampleMember });
-export type Member = z.output<typeof member>;
-export const invitedMember = member
-  .extend({
-    token: z.string().meta({
-      description:
-        'The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN.',
-    }),
-  })
-  .meta({ id: 'InvitedMember', example: { ...exampleMember, token: 'sr_invite_…' } });
-export type InvitedMember = z.output<typeof invitedMember>;
 
 // The organization
 

@@ -1,6 +1,7 @@
 /** Signing in, on the wire: setup, passwords, passkeys, one-time codes, sessions, invitations. */
 import { z } from 'zod';
-import { planNames, roleNames, scopeNames } from './access.ts';
+import { planNames, scopeNames } from './access.ts';
+import { grantedRoleNames, roleNames } from './names.ts';
 import { exactLine, exampleId, id, line, name, timestamp } from './text.ts';
 
 const shortestPassword = 12;
@@ -158,7 +159,10 @@ export const recoveryCodes = z.object({ recovery_codes: z.array(z.string()) }).m
 export const signedIn = z.object({
   member: z.object({ id, email: z.string(), role: z.enum(roleNames) }),
   organization: z.object({ id, name: z.string(), plan: z.enum(planNames) }),
-  permissions: z.array(z.enum(scopeNames)),
+  permissions: z.array(z.enum(scopeNames)).meta({ description: 'What the role in the organization gives.' }),
+  grants: z.array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) })).meta({
+    description: 'Roles in single vaults, by name or through groups.',
+  }),
   second_factor: z.boolean(),
   has_password: z.boolean(),
   passkeys: z.int(),

@@ -1,7 +1,7 @@
 /** Signing a command line in by a person at a browser, on the wire: the device authorization of RFC 8628. */
 import { z } from 'zod';
 import { apiKey, createdApiKey } from './access.ts';
-import { roleNames } from './names.ts';
+import { grantedRoleNames } from './names.ts';
 import { count, line, oneOf, timestamp } from './text.ts';
 
 /** In seconds: a working day, and a month. */
@@ -73,7 +73,7 @@ export const deviceRequest = z
     ip_address: z.string(),
     created_at: timestamp,
     expires_at: timestamp,
-    roles: z.array(z.enum(roleNames)).meta({ description: 'What the person can give.' }),
+    roles: z.array(z.enum(grantedRoleNames)).meta({ description: 'What the person can give.' }),
   })
   .meta({
     id: 'DeviceRequest',
@@ -91,7 +91,7 @@ export type DeviceRequest = z.output<typeof deviceRequest>;
 export const approvalBody = z
   .strictObject({
     user_code: userCode,
-    role: oneOf(roleNames),
+    role: oneOf(grantedRoleNames),
     expires_in: count(60, longestLife)
       .optional()
       .meta({ description: `In seconds; ${defaultLife} if omitted.` }),

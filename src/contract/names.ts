@@ -3,21 +3,29 @@
  * without taking the schemas along.
  */
 
-export const roleNames = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
+/** What a member can be in a single vault, and an API key in the organization. */
+export const grantedRoleNames = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
+export type GrantedRole = (typeof grantedRoleNames)[number];
+
+/** `none`: a member who has what they are given in single vaults, and nothing else. */
+export const roleNames = [...grantedRoleNames, 'none'] as const;
 export type RoleName = (typeof roleNames)[number];
 
 export const planNames = ['free', 'pro', 'enterprise'] as const;
 export type Plan = (typeof planNames)[number];
 
-const everyone = roleNames;
+const everyone = grantedRoleNames;
+const anyMember = roleNames;
 const managers = ['owner', 'admin'] as const;
 const overseers = [...managers, 'auditor'] as const;
 const writers = [...managers, 'editor'] as const;
 /** Managing is not reading: an admin runs the service without seeing a value. */
 const readersOfValues = ['owner', 'editor'] as const;
 
-/** The one list of permissions, with the roles that hold each. A scope has the name of what it allows. */
-export const permissions = {
+type RolesByName = Readonly<Record<string, readonly RoleName[]>>;
+
+/** What a role gives wherever it is given: in the whole organization, or in a single vault. */
+export const vaultPermissions = {
   'vaults:read': everyone,
   'vaults:write': writers,
   'secrets:read': everyone,
@@ -32,6 +40,11 @@ export const permissions = {
   'access-keys:write': writers,
   'public-tokens:read': everyone,
   'public-tokens:write': writers,
+  'logs:read': overseers,
+} as const satisfies RolesByName;
+
+/** What only the role in the organization gives: these belong to no vault. */
+const organizationPermissions = {
   'identities:read': everyone,
   'identities:write': writers,
   'webhooks:read': overseers,
@@ -40,10 +53,12 @@ export const permissions = {
   'api-keys:write': managers,
   'members:read': overseers,
   'members:write': managers,
-  'logs:read': overseers,
-  'organization:read': everyone,
+  'organization:read': anyMember,
   'organization:write': managers,
-} as const satisfies Record<string, readonly RoleName[]>;
+} as const satisfies RolesByName;
+
+/** The one list of permissions, with the roles that hold each. A scope has the name of what it allows. */
+export const permissions = { ...vaultPermissions, ...organizationPermissions };
 export type Permission = keyof typeof permissions;
 
 /** The scopes that an API key may be narrowed to. */

@@ -5,11 +5,13 @@
  * same as before (a key that was renamed, a code that was used elsewhere) goes on, everything else is over.
  */
 import type { Caller, Proof } from '../access/caller.ts';
+import type { Grant } from '../access/policy.ts';
 import type { DashboardSessionRow } from '../store/accounts.ts';
 import type { Store } from '../store/store.ts';
 import { isSignedIn, proofOf } from './accounts/dashboard-sessions.ts';
 import { type People, callerOf as personCaller } from './accounts/people.ts';
-import { credentialOf, isUsable, callerOf as keyCaller } from './credentials/authentication.ts';
+import { callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
+import { credentialOf, isUsable } from './credentials/authentication.ts';
 import type { Authority } from './kernel/guard.ts';
 import type { Stamps } from './kernel/stamps.ts';
 
@@ -26,8 +28,8 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
     if (found === undefined) return null;
     const row = stamps.credential.believe(found);
     const credential = credentialOf(row);
-    const { login } = credential.narrowing;
-    const holder = login && (await people.fresh(login.member_id));
+    const maker = await makerOf({ store, stamps }, credential);
+    const holder = maker === null ? null : await people.fresh(maker);
     return isUsable(row, now()) ? keyCaller(credential, origin, holder) : null;
   }
 
@@ -46,7 +48,12 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
   }
 
   return {
-    conditions: ({ proof }) => (proof.rows.length === 0 ? [] : [store.conditions.unchanged(proof.rows)]),
+    conditions: ({ proof }) => {
+      const groups = proof.rows.filter(({ table }) => table === 'member_groups');
+      const others = proof.rows.filter(({ table }) => table !== 'member_groups');
+      const together = [...(others.length === 0 ? [] : [others]), ...groups.map(group => [group])];
+      return together.map(rows => store.conditions.unchanged(rows));
+    },
 
     isOver: ({ proof }) => proof.until !== null && now() >= proof.until,
 
@@ -59,6 +66,10 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
 }
 
 /** The same for callers that may do the same. */
-function grantText({ organizationId, role, scopes, vaultIds, until }: Caller): string {
-  return JSON.stringify([organizationId, role, scopes, vaultIds, until]);
+function grantText(caller: Caller): string {
+  return JSON.stringify([caller.organizationId, partsOf(caller)]);
+}
+
+function partsOf({ role, vaultRoles, scopes, vaultIds, until, within }: Grant): unknown[] {
+  return [role, [...vaultRoles], scopes, vaultIds, until, within && partsOf(within)];
 }

@@ -3,6 +3,7 @@
 import { egressInto } from '../access/egress.ts';
 import { passwordPool } from '../material/password-pool.ts';
 import { accountsWith } from './accounts/accounts.ts';
+import { groupsWith } from './accounts/groups.ts';
 import { membersWith } from './accounts/members.ts';
 import { organizationsWith } from './accounts/organizations.ts';
 import { type PasswordCosts, passwordCosts } from './accounts/passwords.ts';
@@ -57,6 +58,7 @@ export function domainWith(given: DomainParts) {
   const keys = keysWith(parts, records);
   const certificates = certificatesWith(parts, records);
   const organizations = organizationsWith(parts);
+  const groups = groupsWith(parts, records);
   const passwords = passwordPool(parts.meter.gauge('strongroom_jobs_waiting', { pool: 'passwords' }));
   const webhooks = webhooksWith(parts, records, egressInto(privateWebhooks));
   const identities = identitiesWith(parts, records, egressInto(privateIssuers));
@@ -69,7 +71,8 @@ export function domainWith(given: DomainParts) {
     withdrawn: guard.withdrawn,
     organizations,
     overviews: overviewsWith({ ...parts, organizations, ledger, facts }),
-    members: membersWith(parts),
+    groups,
+    members: membersWith(parts, records, groups),
     accounts: accountsWith({
       ...parts,
       people,

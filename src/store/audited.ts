@@ -14,6 +14,7 @@ export interface Audited {
 export const revisedTables = [
   'organizations',
   'members',
+  'member_groups',
   'accounts',
   'passkeys',
   'sessions',

@@ -35,8 +35,16 @@ export function organizations({ db, lists }: Engine) {
     member: (organizationId: string, id: string): Promise<(MemberRow & Audited) | undefined> =>
       members(organizationId).where('id', '=', id).executeTakeFirst(),
 
-    async memberPage(organizationId: string, page: Page, q?: string): Promise<PageOf<MemberRow & Audited>> {
+    memberByEmail: (organizationId: string, emailKey: string): Promise<(MemberRow & Audited) | undefined> =>
+      members(organizationId).where('email_key', '=', emailKey).executeTakeFirst(),
+
+    async memberPage(
+      organizationId: string,
+      page: Page,
+      { q, vaultId }: { q?: string | undefined; vaultId?: string | undefined } = {},
+    ): Promise<PageOf<MemberRow & Audited>> {
       let found = members(organizationId, lists);
+      if (vaultId !== undefined) found = found.where('grants', 'like', `%${vaultId}%`);
       if (q !== undefined) found = found.where(sql<boolean>`email_key LIKE ${containing(q)} ESCAPE '\\'`);
       return pageOf(found, page);
     },

@@ -44,6 +44,18 @@ export function overview({ lists: db }: Engine) {
     sql<number>`CAST(sum(failures) AS bigint)`.as('failures'),
   ] as const;
 
+  async function livingVaults(organizationId: string, ids: readonly string[]): Promise<string[]> {
+    const rows = await db
+      .selectFrom('resources')
+      .select('id')
+      .where('organization_id', '=', organizationId)
+      .where('id', 'in', [...ids])
+      .where('type', '=', 'vault')
+      .where('deleted_at', 'is', null)
+      .execute();
+    return rows.map(({ id }) => id);
+  }
+
   return {
     /** Adds to the counters of an hour; no row stands in the list twice. */
     countHours: (rows: readonly LogHourRow[]): Statement =>
@@ -160,14 +172,17 @@ export function overview({ lists: db }: Engine) {
       organizationId: string,
       vaultIds: readonly string[] | null,
     ): Promise<Map<string, number>> {
+      const among = vaultIds === null ? [organizationId] : await livingVaults(organizationId, vaultIds);
+      if (among.length === 0) return new Map();
       const rows = await db
         .selectFrom('counts')
         .where('organization_id', '=', organizationId)
-        .where('vault_id', 'in', vaultIds === null ? [organizationId] : [...vaultIds])
+        .where('vault_id', 'in', [...among])
         .select(['type', sql<number>`CAST(sum(living) AS bigint)`.as('living')])
         .groupBy('type')
         .execute();
-      return new Map(rows.map(({ type, living }) => [type, Number(living)]));
+      const counts = new Map(rows.map(({ type, living }) => [type, Number(living)]));
+      return vaultIds === null ? counts : counts.set('vault', among.length);
     },
 
     /** How many webhooks there are, how many of the enabled ones are failing, and how many are disabled. */

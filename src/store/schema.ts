@@ -37,6 +37,24 @@ export interface MemberTable extends Stamped {
   email_key: string;
   role: string;
   state: 'invited' | 'active';
+  /** Roles in single vaults, as a list of `vault_id` and `role`. */
+  grants: string;
+}
+
+/** Members who have the same roles in the same vaults. */
+export interface MemberGroupTable extends Stamped {
+  id: string;
+  organization_id: string;
+  name: string;
+  name_search: string;
+  /** As a member's. */
+  grants: string;
+  /** Those whom somebody put here. */
+  member_ids: string;
+  /** Whether the issuer of single sign-on says who else is in it, by the group's name. */
+  single_sign_on: Flag;
+  /** Those of whom it said so when they last signed in. */
+  signed_on_ids: string;
 }
 
 export interface ResourceTable extends Stamped {
@@ -423,6 +441,7 @@ export interface Schema {
   meta: MetaTable;
   organizations: OrganizationTable;
   members: MemberTable;
+  member_groups: MemberGroupTable;
   resources: ResourceTable;
   versions: VersionTable;
   kept_answers: KeptAnswerTable;

@@ -86,6 +86,18 @@ export const columns = {
     role: 'stamped',
     state: 'stamped',
     ...revised,
+    grants: { since: 12, before: () => '[]' },
+  },
+  member_groups: {
+    id: 'stamped',
+    organization_id: 'stamped',
+    name: 'stamped',
+    grants: 'stamped',
+    member_ids: 'stamped',
+    single_sign_on: 'stamped',
+    signed_on_ids: 'stamped',
+    ...revised,
+    name_search: 'compared',
   },
   accounts: {
     id: 'stamped',

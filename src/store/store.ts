@@ -20,6 +20,7 @@ import { keyring } from './keyring.ts';
 import { limits } from './limits.ts';
 import type { Loader } from './loading.ts';
 import { logs } from './logs.ts';
+import { memberGroups } from './member-groups.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
@@ -158,6 +159,7 @@ function nounsOf(engine: Engine) {
     resources: resources(engine),
     credentials: credentials(engine),
     identities: identities(engine),
+    memberGroups: memberGroups(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),

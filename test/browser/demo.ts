@@ -95,7 +95,9 @@ export async function furnish(page: Page): Promise<Demo> {
     scopes: ['secrets:read', 'secrets:write'],
   });
   await make('members', { email: 'ada@example.com', role: 'admin' });
-  await make('members', { email: 'grace@example.com', role: 'auditor' });
+  const grants = [{ vault_id: vaultId, role: 'editor' }];
+  const member = await make('members', { email: 'grace@example.com', role: 'none', grants });
+  await make('groups', { name: 'payments', grants, member_ids: [member.id], single_sign_on: true });
   await make('access-keys', {
     vault_id: vaultId,
     name: 'reporting job',

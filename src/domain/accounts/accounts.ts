@@ -6,6 +6,7 @@ import type { SignedIn } from '../../contract/auth.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { PasswordPool } from '../../material/password-pool.ts';
 import type { Authenticator } from '../credentials/authentication.ts';
+import { rightsOf, rolesListed } from '../credentials/member-rights.ts';
 import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { challengesWith } from './challenges.ts';
@@ -51,7 +52,8 @@ export function accountsWith(parts: AccountsParts, random = randomBytes) {
   const proofs = proofsWith(signInParts);
   const loginKeys = loginKeysWith(parts);
 
-  async function describe({ person: { member, account } }: SignedInAs): Promise<SignedIn> {
+  async function describe({ person }: SignedInAs): Promise<SignedIn> {
+    const { member, account } = person;
     const row = await store.organizations.byId(member.organization_id);
     if (row === undefined) throw new Failure('UNAUTHORIZED');
     const { id, name, plan } = stamps.organization.believe(row);
@@ -61,6 +63,7 @@ export function accountsWith(parts: AccountsParts, random = randomBytes) {
       member: { id: member.id, email: member.email, role },
       organization: { id, name, plan: plan as Plan },
       permissions: actions.filter(action => roleAllows(role, action)),
+      grants: rolesListed(rightsOf(person).vaultRoles),
       second_factor: account.totp !== null,
       has_password: account.password !== null,
       passkeys: passkeys.length,

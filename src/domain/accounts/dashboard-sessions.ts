@@ -13,6 +13,7 @@ import { equalBytes } from '../../keyring/keyring.ts';
 import { logText } from '../../logs/entries.ts';
 import type { DashboardSessionRow } from '../../store/accounts.ts';
 import type { Statement } from '../../store/engine.ts';
+import { rightsProvenBy } from '../credentials/member-rights.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
@@ -227,11 +228,12 @@ function endOf({ created_at }: DashboardSessionRow): number {
 }
 
 /** What the authority of whoever is signed in rests on. That they used it just now, the request itself shows. */
-export function proofOf(session: DashboardSessionRow, { member, account }: Person): Proof {
+export function proofOf(session: DashboardSessionRow, person: Person): Proof {
+  const { account } = person;
   return {
     rows: [
       { table: 'sessions', id: session.id, revision: session.revision },
-      { table: 'members', id: member.id, revision: member.revision },
+      ...rightsProvenBy(person),
       { table: 'accounts', id: account.id, revision: account.revision },
     ],
     until: endOf(session),

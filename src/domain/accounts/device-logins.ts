@@ -7,7 +7,7 @@
  */
 import { randomInt } from 'node:crypto';
 import type { Origin } from '../../access/caller.ts';
-import { mayGrant, type Role, roles } from '../../access/policy.ts';
+import { type GrantedRole, mayOffer } from '../../access/policy.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import {
   type ApprovalBody,
@@ -18,11 +18,12 @@ import {
   defaultLife,
 } from '../../contract/device-login.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
+import { grantedRoleNames } from '../../contract/names.ts';
 import { iso } from '../../contract/text.ts';
 import { equalBytes } from '../../keyring/keyring.ts';
 import type { DeviceLoginRow } from '../../store/device-logins.ts';
 import type { Login } from '../credentials/authentication.ts';
-import { checkGrant } from '../credentials/credential-records.ts';
+import { tooMuch } from '../credentials/credential-records.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -50,7 +51,7 @@ interface Asked {
 }
 
 interface Approval extends Login {
-  readonly role: Role;
+  readonly role: GrantedRole;
   readonly until: number;
 }
 
@@ -180,19 +181,17 @@ export function deviceLoginsWith(
 
     find: async (as, userCode) => {
       const { request, created_at, expires_at } = await waiting(as, userCode);
-      const own = (role: Role) =>
-        mayGrant(as.caller, { role, scopes: null, vaultIds: null, until: as.caller.until });
       return {
         ...(JSON.parse(request) as Asked),
         created_at: iso(created_at),
         expires_at: iso(expires_at),
-        roles: roles.filter(own),
+        roles: grantedRoleNames.filter(role => mayOffer(as.caller, role)),
       };
     },
 
     approve: async (as, { user_code, role, expires_in = defaultLife }) => {
       const until = now() + expires_in * second;
-      checkGrant(as.caller, { role, scopes: null, vaultIds: null, until });
+      if (!mayOffer(as.caller, role)) throw tooMuch();
       // A session is what a thief would hold: nothing that it gives lasts longer by that alone.
       if (until > as.caller.proof.until!) await proofs.require(as);
       const { member, account } = as.person;

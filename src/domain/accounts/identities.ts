@@ -10,8 +10,11 @@ import type { Choice } from '../../contract/auth.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { AccountRow } from '../../store/accounts.ts';
 import type { Statement } from '../../store/engine.ts';
+import type { MemberGroupRow } from '../../store/member-groups.ts';
+import { signedOnIdsIn } from '../credentials/member-rights.ts';
 import { retryingStale, StaleChange } from '../kernel/guard.ts';
 import type { RelatedWrites } from './dashboard-sessions.ts';
+import { groupChange } from './groups.ts';
 import { accountSubject, memberSubject, type Person } from './people.ts';
 import type { SignInParts } from './sign-in.ts';
 
@@ -20,6 +23,8 @@ export interface Identity {
   readonly subject: string;
   readonly email: string | null;
   readonly emailVerified: boolean;
+  /** The names of the groups that the issuer says they are in. */
+  readonly groups: readonly string[];
 }
 
 /** What the browser keeps while its person chooses. It is good once. */
@@ -33,6 +38,8 @@ export interface Identities {
   /** The token of a new session, or null where the person has to choose. */
   enter(identity: Identity, origin: Origin): Promise<string | null>;
   choices(identity: Identity, origin: Origin): Promise<Choice[]>;
+  /** As much of an identity as it takes to choose by it: the browser keeps that, and has little room. */
+  brief(identity: Identity): Promise<Identity>;
   choose(kept: KeptIdentity, memberId: string, origin: Origin): Promise<string>;
   /** Writes down that what came back from the issuer, or from the browser, proves nothing. */
   unanswered(origin: Origin, reason: string): Promise<void>;
@@ -89,14 +96,17 @@ export function identitiesWith(parts: SignInParts): Identities {
   }
 
   /** The person as they are from now on: bound, and a member where they were invited. */
-  function admitted({ issuer, subject }: Identity, { member, account }: Person): [Person, RelatedWrites] {
+  function admitted(
+    { issuer, subject }: Identity,
+    { member, account, groups }: Person,
+  ): [Person, RelatedWrites] {
     const columns: Partial<AccountRow> = { oidc_issuer: issuer, oidc_subject: subject };
     if (member.state === 'active') {
       const after = stamps.account.revise(account, columns, now());
       const subjects = [accountSubject(after, member.email, 'account.identity_bound')];
       const statements = [store.accounts.updateAccount(after)];
       return [
-        { member, account: after },
+        { member, account: after, groups },
         { subjects, statements, touches: [member.id] },
       ];
     }
@@ -104,7 +114,7 @@ export function identitiesWith(parts: SignInParts): Identities {
     const opened = { ...columns, invitation: null, invitation_expires: null };
     const after = stamps.account.revise(account, opened, now());
     return [
-      { member: active, account: after },
+      { member: active, account: after, groups },
       {
         subjects: [
           { ...memberSubject(active), verb: 'member.joined' },
@@ -116,15 +126,40 @@ export function identitiesWith(parts: SignInParts): Identities {
     ];
   }
 
-  function start(
+  /** Groups that the issuer fills are entered and left as it says now, in the same step as the session begins. */
+  async function regrouped({ groups }: Identity, { member }: Person): Promise<Required<RelatedWrites>> {
+    const changed = (await signedOnGroups(member.organization_id)).flatMap(group => {
+      const before = signedOnIdsIn(group);
+      if (before.includes(member.id) === groups.includes(group.name)) return [];
+      const others = before.filter(id => id !== member.id);
+      const ids = groups.includes(group.name) ? [...others, member.id] : others;
+      return stamps.memberGroup.revise(group, { signed_on_ids: JSON.stringify(ids) }, now());
+    });
+    return {
+      subjects: changed.map(group => ({ ...groupChange<never>(group), verb: 'group.updated' })),
+      statements: changed.map(store.memberGroups.update),
+      touches: changed.length === 0 ? [] : [member.id, ...changed.map(({ id }) => id)],
+    };
+  }
+
+  async function signedOnGroups(organizationId: string): Promise<MemberGroupRow[]> {
+    const rows = await store.memberGroups.all(organizationId);
+    return rows.map(stamps.memberGroup.believe).filter(({ single_sign_on }) => single_sign_on === 1);
+  }
+
+  async function start(
     identity: Identity,
     found: Person,
     origin: Origin,
     once: readonly Statement[] = [],
   ): Promise<string> {
     const [person, related] = isBound(found) ? [found, {} as RelatedWrites] : admitted(identity, found);
-    const statements = [...once, ...(related.statements ?? [])];
-    return sessions.start(person, 'oidc', origin, { ...related, statements });
+    const grouped = await regrouped(identity, found);
+    return sessions.start(person, 'oidc', origin, {
+      subjects: [...(related.subjects ?? []), ...grouped.subjects],
+      statements: [...once, ...(related.statements ?? []), ...grouped.statements],
+      touches: [...(related.touches ?? []), ...grouped.touches],
+    });
   }
 
   async function present({ member }: Person): Promise<Choice> {
@@ -152,6 +187,13 @@ export function identitiesWith(parts: SignInParts): Identities {
       const { open, closed } = await find(identity);
       if (open.length === 0) return refuse(origin, closed, 'no member has this email address');
       return Promise.all(open.map(present));
+    },
+
+    brief: async identity => {
+      const { open } = await find(identity);
+      const found = await Promise.all(open.map(({ member }) => signedOnGroups(member.organization_id)));
+      const names = new Set(found.flat().map(({ name }) => name));
+      return { ...identity, groups: identity.groups.filter(name => names.has(name)) };
     },
 
     choose: (kept, memberId, origin) =>

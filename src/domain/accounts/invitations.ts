@@ -18,6 +18,8 @@ export interface NewMember {
   readonly organizationId: string;
   readonly email: string;
   readonly role: string;
+  /** Roles in single vaults, as they are stored. */
+  readonly grants?: string;
 }
 
 export function newMember({ stamps, now }: Parts, wanted: NewMember): MemberRow {
@@ -29,6 +31,7 @@ export function newMember({ stamps, now }: Parts, wanted: NewMember): MemberRow 
     email_key: emailKey(wanted.email),
     role: wanted.role,
     state: 'invited',
+    grants: wanted.grants ?? '[]',
     created_at: time,
     updated_at: time,
     revision: 1,

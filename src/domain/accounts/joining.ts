@@ -109,7 +109,7 @@ export function joiningWith(parts: SignInParts): Joining {
     });
     const active = stamps.member.stamp({ ...member, state: 'active' });
     const account = newAccount(parts, active, id, { password: proof.password });
-    return { member: active, account };
+    return { member: active, account, groups: [] };
   }
 
   const setupPurpose = (email: string) => `set-up of ${emailKey(email)}`;
@@ -195,10 +195,15 @@ export function joiningWith(parts: SignInParts): Joining {
 }
 
 /** The person as they are once they have joined; the invitation is used up. */
-function opened({ stamps, now }: Parts, { member, account }: Person, password: Digest | null): Person {
+function opened(
+  { stamps, now }: Parts,
+  { member, account, groups }: Person,
+  password: Digest | null,
+): Person {
   const changes = { password, invitation: null, invitation_expires: null, epoch: account.epoch + 1 };
   return {
     member: stamps.member.revise(member, { state: 'active' }, now()),
     account: stamps.account.revise(account, changes, now()),
+    groups,
   };
 }

@@ -1,20 +1,20 @@
 /**
  * API keys by which a member is signed in at a command line. One is an API key like any other, listed and revoked where
  * those are; but it is its member’s own: they see and end it whatever their role, and it ends when they are removed or
- * reset, when they change how they prove who they are, and when their role no longer includes what it was given.
+ * reset, and when they change how they prove who they are.
  */
 import type { Origin } from '../../access/caller.ts';
 import { unstored } from '../../access/caller.ts';
-import type { Role } from '../../access/policy.ts';
+import type { GrantedRole } from '../../access/policy.ts';
 import { mintToken } from '../../access/token.ts';
 import type { ApiKey, CreatedApiKey } from '../../contract/access.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { Statement } from '../../store/engine.ts';
+import { isOf } from '../credentials/api-key-callers.ts';
 import {
   type Authenticator,
   credentialKinds,
-  isOf,
   isUsable,
   type Login,
   type Narrowing,
@@ -30,7 +30,7 @@ export interface NewLoginKey {
   readonly id: string;
   readonly name: string;
   readonly login: Login;
-  readonly role: Role;
+  readonly role: GrantedRole;
   readonly until: number;
 }
 
@@ -62,8 +62,7 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
   }
 
   function works(row: CredentialRow, person: Person): boolean {
-    const given = { role: row.role as Role, scopes: null, vaultIds: null, until: row.expiration_date };
-    return isUsable(row, now()) && isOf(loginIn(row)!, person, given);
+    return isUsable(row, now()) && isOf(loginIn(row)!, person);
   }
 
   function revoked(before: CredentialRow) {
@@ -87,10 +86,9 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
 
   return {
     create: async (wanted, origin, related) => {
-      const { login, role, until } = wanted;
+      const { login } = wanted;
       const person = await people.fresh(login.member_id);
-      if (person === undefined || !isOf(login, person, { role, scopes: null, vaultIds: null, until }))
-        return null;
+      if (person === undefined || !isOf(login, person)) return null;
       const { caller, token, row } = newKey(person, wanted, origin);
       const living = await all(person);
       const old = [

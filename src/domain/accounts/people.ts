@@ -1,21 +1,20 @@
 /**
- * A person: a member together with how they prove who they are. Both rows are believed together and kept together;
- * whatever changes either touches the member's id, so a role or a removal takes effect at once.
+ * A person: a member together with how they prove who they are, and the groups that they are in. The rows are believed
+ * together and kept together; whatever changes one of them touches the member's id, so a role, a group or a removal takes
+ * effect at once.
  */
 import type { Caller, Origin, Proof } from '../../access/caller.ts';
-import type { Role } from '../../access/policy.ts';
 import type { AccountRow } from '../../store/accounts.ts';
+import type { MemberGroupRow } from '../../store/member-groups.ts';
 import type { MemberRow } from '../../store/organizations.ts';
 import type { Store } from '../../store/store.ts';
+import { type Holder, isIn, rightsOf } from '../credentials/member-rights.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { emailKey, sameAddress } from './email.ts';
 
-export interface Person {
-  readonly member: MemberRow;
-  readonly account: AccountRow;
-}
+export type Person = Holder;
 
 export interface People {
   /** From memory where that can be trusted. */
@@ -38,7 +37,8 @@ export function peopleWith(store: Store, stamps: Stamps): People {
   async function withAccount(member: MemberRow): Promise<Person | undefined> {
     const account = await store.accounts.accountOf(member.id);
     if (account === undefined) return undefined;
-    return { member, account: stamps.account.believe(account) };
+    const groups = await groupsOf({ store, stamps }, member);
+    return { member, account: stamps.account.believe(account), groups };
   }
 
   async function fresh(memberId: string): Promise<Person | undefined> {
@@ -71,16 +71,23 @@ export function peopleWith(store: Store, stamps: Stamps): People {
   };
 }
 
-export function callerOf({ member }: Pick<Person, 'member'>, origin: Origin, proof: Proof): Caller {
+/** The groups that a member is in, from the store. */
+export async function groupsOf(
+  { store, stamps }: { readonly store: Store; readonly stamps: Stamps },
+  { id, organization_id }: Pick<MemberRow, 'id' | 'organization_id'>,
+): Promise<MemberGroupRow[]> {
+  const rows = await store.memberGroups.naming(organization_id, id);
+  return rows.map(stamps.memberGroup.believe).filter(group => isIn(group, id));
+}
+
+export function callerOf(person: Person, origin: Origin, proof: Proof): Caller {
+  const { member } = person;
   return {
+    ...rightsOf(person),
     kind: 'member',
     id: member.id,
     name: member.email,
     organizationId: member.organization_id,
-    role: member.role as Role,
-    scopes: null,
-    vaultIds: null,
-    until: null,
     origin,
     proof,
   };

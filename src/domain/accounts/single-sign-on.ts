@@ -17,6 +17,8 @@ export interface SingleSignOnSettings {
   readonly clientId: string;
   readonly clientSecret: string | null;
   readonly name: string;
+  /** The claim that lists the groups that somebody is in; null where groups are not asked for. */
+  readonly groupsClaim: string | null;
 }
 
 export interface SingleSignOn {
@@ -49,6 +51,7 @@ const timeout = 10;
 /** Who proves themselves by the issuer has signed in there within this many seconds. */
 const freshFor = 300;
 const longestSubject = 255;
+const mostGroups = 5_000;
 
 export function singleSignOnWith(
   settings: SingleSignOnSettings,
@@ -122,7 +125,7 @@ export function singleSignOnWith(
         .catch(cause => {
           throw refused('the issuer’s response is not valid', cause);
         });
-      return { identity: await identityOf(library, configuration, tokens), proves };
+      return { identity: await identityOf(library, configuration, tokens, settings.groupsClaim), proves };
     },
 
     keep: identity => seal(answered, { identity, id: newId(), expires: now() + lifetime }),
@@ -131,32 +134,41 @@ export function singleSignOnWith(
   };
 }
 
-async function identityOf(library: Library, configuration: Configuration, tokens: Tokens): Promise<Identity> {
-  const { iss, sub, ...claims } = tokens.claims()!;
-  if (sub === '' || sub.length > longestSubject) throw refused('the issuer names no subject');
-  const { email, email_verified } = { ...claims, ...(await userInfo(library, configuration, tokens)) };
-  return {
-    issuer: iss,
-    subject: sub,
-    email: typeof email === 'string' ? email : null,
-    emailVerified: email_verified === true,
-  };
-}
+type Claims = Readonly<Record<string, unknown>>;
 
-/** Many issuers tell the address there, and not in the token. */
-async function userInfo(
+async function identityOf(
   library: Library,
   configuration: Configuration,
   tokens: Tokens,
-): Promise<{ email?: unknown; email_verified?: unknown }> {
-  const claims = tokens.claims()!;
-  if (claims.email !== undefined) return {};
-  const { email, email_verified } = await library
-    .fetchUserInfo(configuration, tokens.access_token, claims.sub)
-    .catch(cause => {
-      throw refused('the issuer does not provide the email address', cause);
-    });
-  return { email, email_verified };
+  groupsClaim: string | null,
+): Promise<Identity> {
+  const { iss, sub, ...inToken } = tokens.claims()!;
+  if (sub === '' || sub.length > longestSubject) throw refused('the issuer names no subject');
+  const isWhole = inToken.email !== undefined && (groupsClaim === null || inToken[groupsClaim] !== undefined);
+  const told = isWhole ? {} : await userInfo(library, configuration, tokens);
+  const address: Claims = inToken.email === undefined ? told : inToken;
+  const groups = groupsClaim === null ? [] : (inToken[groupsClaim] ?? (told as Claims)[groupsClaim]);
+  return {
+    issuer: iss,
+    subject: sub,
+    email: typeof address.email === 'string' ? address.email : null,
+    emailVerified: address.email_verified === true,
+    groups: groupNamesIn(groups),
+  };
+}
+
+/** Many issuers tell the address and the groups there, and not in the token. Without it somebody is in no group. */
+async function userInfo(library: Library, configuration: Configuration, tokens: Tokens): Promise<Claims> {
+  const { sub, email } = tokens.claims()!;
+  return library.fetchUserInfo(configuration, tokens.access_token, sub).catch(cause => {
+    if (email !== undefined) return {};
+    throw refused('the issuer does not provide the email address', cause);
+  });
+}
+
+function groupNamesIn(claim: unknown): string[] {
+  const names = (Array.isArray(claim) ? claim : [claim]).filter(name => typeof name === 'string');
+  return names.slice(0, mostGroups).map(name => name.normalize('NFC'));
 }
 
 /** The answer is the same each time; why is for the operator. */

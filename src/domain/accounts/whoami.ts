@@ -1,16 +1,16 @@
 /** Who is calling: the organization, the member if there is one, and what they were given. */
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, memberBehind } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isoOrNull } from '../../contract/text.ts';
 import type { Whoami } from '../../contract/whoami.ts';
+import { rolesListed } from '../credentials/member-rights.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { People } from './people.ts';
 
 export function whoamiWith({ store, stamps, guard, people }: Parts & { readonly people: People }) {
-  /** A member’s authority rests on their row, whether they are here by a session or by a command line’s key. */
-  async function memberOf({ proof }: Caller): Promise<Whoami['member']> {
-    const row = proof.rows.find(({ table }) => table === 'members');
-    const person = row && (await people.byMember(row.id));
+  async function memberOf(caller: Caller): Promise<Whoami['member']> {
+    const id = memberBehind(caller);
+    const person = id === null ? undefined : await people.byMember(id);
     return person === undefined ? null : { id: person.member.id, email: person.member.email };
   }
 
@@ -26,6 +26,7 @@ export function whoamiWith({ store, stamps, guard, people }: Parts & { readonly 
       organization: { id, name },
       member: await memberOf(caller),
       role: caller.role,
+      grants: rolesListed((caller.within ?? caller).vaultRoles),
       scopes: caller.scopes && [...caller.scopes],
       vault_ids: caller.vaultIds && [...caller.vaultIds],
       expiration_date: isoOrNull(caller.until),

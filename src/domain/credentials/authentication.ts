@@ -4,20 +4,20 @@
  * dropped the moment that a change to them is heard of; while changes can't be heard, nothing is kept.
  */
 import { addressSet } from '../../access/address.ts';
-import type { Caller, Origin, Proof, ProvenBy, Reader, ResourceKind, Sender } from '../../access/caller.ts';
-import { type Action, type Grant, mayGrant, type Role } from '../../access/policy.ts';
+import type { Caller, Origin, Reader, ResourceKind, Sender } from '../../access/caller.ts';
+import type { Action } from '../../access/policy.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import { memoryDigest } from '../../keyring/memory.ts';
-import type { AccountRow } from '../../store/accounts.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import type { MemberRow } from '../../store/organizations.ts';
 import type { Store } from '../../store/store.ts';
 import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
+import { callerOf, makerOf } from './api-key-callers.ts';
+import type { Holder } from './member-rights.ts';
 
 export const credentialKinds = {
   api: 'api-key',
@@ -41,17 +41,13 @@ export interface Narrowing {
   readonly parent?: string;
   /** Of an API key by which a member is signed in: it ends with them, and with the epoch that it was given in. */
   readonly login?: Login;
+  /** Of any other API key: the member who created it, or whose API key did. Null where that was the operator’s. */
+  readonly maker?: string | null;
 }
 
 export interface Login {
   readonly member_id: string;
   readonly epoch: number;
-}
-
-/** The member whose sign-in an API key is, and how they prove who they are. */
-export interface Holder {
-  readonly member: MemberRow;
-  readonly account: AccountRow;
 }
 
 /** A believed record, with what can be worked out once. */
@@ -126,6 +122,8 @@ export function authenticatorWith({
   // Tokens that were proven before are known again by a mark of theirs; it stands as long as the record is kept.
   const markOf = memoryDigest();
   const proven = new Map<string, Credential>();
+  // Whose an API key is never changes.
+  const makers = new WeakMap<Credential, string | null>();
   const memories = new WeakMap<object, { readonly token: string; readonly credential: Credential }>();
   // What an unknown id is compared with, so that it takes as long as a known one.
   const nobody = keyring.tokenDigest(mintToken('api', '00000000-0000-7000-8000-000000000000'));
@@ -220,8 +218,9 @@ export function authenticatorWith({
 
     apiKey: async (token, origin) => {
       const credential = await prove('api', token, origin);
-      const { login } = credential.narrowing;
-      const holder = login && (await people.byMember(login.member_id));
+      const maker = makers.get(credential) ?? (await makerOf({ store, stamps }, credential));
+      makers.set(credential, maker);
+      const holder = maker === null ? null : await people.byMember(maker);
       return callerOf(credential, origin, holder) ?? refuse(origin, credential);
     },
 
@@ -263,49 +262,6 @@ function isGiven({ identity_revision }: CredentialRow, identity: IdentityRow | u
 
 function ownerIn({ row }: Credential): Owner {
   return { id: row.id, organizationId: row.organization_id, vaultId: row.vault_id };
-}
-
-/** Null where it is the sign-in of a member who could no longer give it, or no longer proves who they are as then. */
-export function callerOf(
-  { row, narrowing }: Credential,
-  origin: Origin,
-  holder: Holder | undefined,
-): Caller | null {
-  const { login } = narrowing;
-  const proof: ProvenBy[] = [{ table: 'credentials', id: row.id, revision: row.revision }];
-  const caller = keyCaller({ row, narrowing }, origin, { rows: proof, until: row.expiration_date });
-  if (login === undefined) return caller;
-  if (holder === undefined || !isOf(login, holder, caller)) return null;
-  const { member, account } = holder;
-  proof.push({ table: 'members', id: member.id, revision: member.revision });
-  proof.push({ table: 'accounts', id: account.id, revision: account.revision });
-  return caller;
-}
-
-/** Whether a member's sign-in is still good for what it was given. */
-export function isOf(login: Login, { member, account }: Holder, given: Grant): boolean {
-  const own = { role: member.role as Role, scopes: null, vaultIds: null, until: null };
-  const isSame = member.id === login.member_id && account.epoch === login.epoch;
-  return isSame && member.state === 'active' && mayGrant(own, given);
-}
-
-function keyCaller(
-  { row, narrowing }: Pick<Credential, 'row' | 'narrowing'>,
-  origin: Origin,
-  proof: Proof,
-): Caller {
-  return {
-    kind: 'api-key',
-    id: row.id,
-    name: row.name,
-    organizationId: row.organization_id,
-    role: row.role as Role,
-    scopes: narrowing.scopes ?? null,
-    vaultIds: narrowing.vault_ids ?? null,
-    until: row.expiration_date,
-    origin,
-    proof,
-  };
 }
 
 function viewOf({ kinds = null, names = null, names_only = false }: Narrowing): string {

@@ -10,7 +10,7 @@ import type { CredentialFilter, CredentialRow } from '../../store/credentials.ts
 import type { Statement } from '../../store/engine.ts';
 import { listOf } from '../kernel/collection.ts';
 import { type EventKind, eventOf } from '../kernel/events.ts';
-import { type Permit, retryingStale } from '../kernel/guard.ts';
+import { type Permit, retryingStale, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import { credentialKinds } from './authentication.ts';
@@ -43,7 +43,7 @@ export function credentialChangesWith({ store, keyring, stamps, guard, now, newI
   async function find<A extends Action>(permit: Permit<A>, kind: Kind, id: string) {
     const { organizationId } = permit.caller;
     const row = await store.credentials.living(organizationId, credentialKinds[kind], id);
-    return stamps.credential.believe(guard.found(permit, row, row?.vault_id));
+    return stamps.credential.believe(await guard.found(permit, row, row?.vault_id));
   }
 
   async function get<T>(caller: Caller, kind: Kind, id: string, present: (row: CredentialRow) => T) {
@@ -51,8 +51,7 @@ export function credentialChangesWith({ store, keyring, stamps, guard, now, newI
   }
 
   async function list<T>(caller: Caller, kind: Kind, query: VaultQuery, present: (row: CredentialRow) => T) {
-    await mayRead(caller, kind);
-    const filter = filterOf(caller, kind, query);
+    const filter = filterOf(await mayRead(caller, kind), kind, query);
     if (filter === null) return listOf<T>([], 0, query);
     const page = { page: query.page, limit: query.limit, asOf: query.as_of };
     const { rows, total } = await store.credentials.page(filter, page);
@@ -63,13 +62,12 @@ export function credentialChangesWith({ store, keyring, stamps, guard, now, newI
     );
   }
 
-  function filterOf(caller: Caller, kind: Kind, query: VaultQuery): CredentialFilter | null {
-    const asked = query.vault_id === undefined ? caller.vaultIds : [query.vault_id];
-    const vaultIds = asked?.filter(id => guard.sees(caller, id));
+  function filterOf(permit: Permit, kind: Kind, query: VaultQuery): CredentialFilter | null {
+    const vaultIds = vaultsAsked(permit, query.vault_id);
     const isOfVault = kind === 'vault' || kind === 'pub';
-    if (vaultIds?.length === 0 || (!isOfVault && caller.vaultIds !== null)) return null;
+    if (vaultIds?.length === 0 || (!isOfVault && permit.vaults !== null)) return null;
     return {
-      organizationId: caller.organizationId,
+      organizationId: permit.caller.organizationId,
       kind: credentialKinds[kind],
       vaultIds: isOfVault ? vaultIds : undefined,
       keyId: query.key_id,

@@ -1,12 +1,13 @@
 /** A credential's row, as it is made, changed and shown. */
 import { isCidr } from '../../access/address.ts';
 import type { Caller } from '../../access/caller.ts';
-import { type Grant, mayGrant, outlives, type Role } from '../../access/policy.ts';
+import { type Grant, type GrantedRole, mayGrant, outlives } from '../../access/policy.ts';
 import type { AccessKey, AccessKeyUpdate, ApiKey, PublicToken } from '../../contract/access.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import { searched } from '../kernel/row-check.ts';
+import { grantIn } from './api-key-callers.ts';
 import type { Narrowing } from './authentication.ts';
 
 function named(name: string): Pick<CredentialRow, 'name' | 'name_search'> {
@@ -29,7 +30,7 @@ export interface NewCredential {
   readonly name: string;
   readonly vaultId?: string;
   readonly keyId?: string;
-  readonly role?: Role;
+  readonly role?: GrantedRole;
   readonly narrowing?: Narrowing;
   readonly expirationDate?: number | null | undefined;
   readonly maxUses?: number | null | undefined;
@@ -85,14 +86,13 @@ export function checkGivenLife(before: CredentialRow, until: number | null | und
     throw invalid('expiration_date', 'can’t be later: the access key was given to an identity');
 }
 
-function tooMuch(): Failure {
+export function tooMuch(): Failure {
   return new Failure('FORBIDDEN', { message: 'A credential can’t have more permissions than its creator' });
 }
 
 /** What a key is given, and for how long where that is to change. */
-export function grantOf({ role, narrowing }: CredentialRow, until: number | null): Grant {
-  const { scopes = null, vault_ids = null } = JSON.parse(narrowing) as Narrowing;
-  return { role: role as Role, scopes, vaultIds: vault_ids, until };
+export function grantOf(row: CredentialRow, until: number | null): Grant {
+  return { ...grantIn(row, JSON.parse(row.narrowing) as Narrowing), until };
 }
 
 /** What a body leaves out stays; what it sets to null narrows nothing any more. */
@@ -116,13 +116,13 @@ export function presentCommon(row: CredentialRow) {
 }
 
 export function presentApiKey(row: CredentialRow): ApiKey {
-  const { scopes = null, vault_ids = null, login } = JSON.parse(row.narrowing) as Narrowing;
+  const { scopes = null, vault_ids = null, login, maker = null } = JSON.parse(row.narrowing) as Narrowing;
   return {
     ...presentCommon(row),
-    role: row.role as Role,
+    role: row.role as GrantedRole,
     scopes: scopes && [...scopes],
     vault_ids: vault_ids && [...vault_ids],
-    member_id: login?.member_id ?? null,
+    member_id: login?.member_id ?? maker,
   };
 }
 

@@ -3,8 +3,8 @@
  * at once. Nobody mints more than they have: what a credential shows its maker may read, and it ends with the key
  * that made it. A change to what it shows, or to how long, is a mint.
  */
-import { type Caller, resourceKinds } from '../../access/caller.ts';
-import { shownByAccessKey, shownByPublicHalf } from '../../access/policy.ts';
+import { type Caller, memberBehind, resourceKinds } from '../../access/caller.ts';
+import { grantOfRole, shownByAccessKey, shownByPublicHalf } from '../../access/policy.ts';
 import type {
   AccessKey,
   AccessKeyCreate,
@@ -66,8 +66,12 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
   const { mayWrite, get, list, mint, revise, revoke } = credentialChangesWith(parts);
 
   /** An access key gives away what it shows, so its maker must be allowed to read all of that. */
-  function checkShown(caller: Caller, { kinds, names_only = false }: Narrowing): Promise<void> {
-    return guard.mayShow(caller, shownByAccessKey(kinds ?? resourceKinds, names_only));
+  function checkShown(
+    caller: Caller,
+    vaultId: string,
+    { kinds, names_only = false }: Narrowing,
+  ): Promise<void> {
+    return guard.mayShow(caller, shownByAccessKey(kinds ?? resourceKinds, names_only), [vaultId]);
   }
 
   const apiKeys: ApiKeys = {
@@ -78,10 +82,10 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
     async create(caller, { name, role, scopes = null, vault_ids = null, expiration_date }) {
       const permit = await mayWrite(caller, 'api');
       const until = expiration_date === undefined ? caller.until : expiration_date;
-      checkGrant(caller, { role, scopes, vaultIds: vault_ids, until });
+      checkGrant(caller, { ...grantOfRole(role, until), scopes, vaultIds: vault_ids });
       const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
       for (const id of vault_ids ?? []) await records.find(permit, 'vault', id).catch(notFoundAs(missing));
-      const narrowing = { scopes, vault_ids };
+      const narrowing = { scopes, vault_ids, maker: memberBehind(caller) };
       const { row, token } = await mint(permit, 'api', {
         name,
         role,
@@ -110,8 +114,8 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
     async create(caller, { vault_id, name, expiration_date, max_uses, ...body }) {
       const permit = await mayWrite(caller, 'vault');
       const narrowing = narrowed({}, body);
-      await checkShown(caller, narrowing);
       await records.reopenVault(permit, vault_id);
+      await checkShown(caller, vault_id, narrowing);
       const { row, token } = await mint(permit, 'vault', {
         name,
         vaultId: vault_id,
@@ -127,7 +131,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
         const own = JSON.parse(before.narrowing) as Narrowing;
         if (own.parent !== undefined) throw belongsToAnother();
         const narrowing = narrowed(own, body);
-        await checkShown(caller, narrowing);
+        await checkShown(caller, before.vault_id!, narrowing);
         checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);
         return {
@@ -149,9 +153,9 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
 
     async create(caller, { key_id, name, expiration_date }) {
       const permit = await mayWrite(caller, 'pub');
-      await guard.mayShow(caller, shownByPublicHalf);
       const missing = new Failure('NOT_FOUND', { field: 'key_id', reason: 'is not the id of a key' });
       const key = await records.find(permit, 'key', key_id).catch(notFoundAs(missing));
+      await guard.mayShow(caller, shownByPublicHalf, [key.vault_id]);
       const { row, token } = await mint(permit, 'pub', {
         name: name ?? key.name,
         keyId: key_id,
@@ -163,7 +167,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
 
     async update(caller, id, { name, expiration_date }) {
       const row = await revise(caller, 'pub', id, async before => {
-        await guard.mayShow(caller, shownByPublicHalf);
+        await guard.mayShow(caller, shownByPublicHalf, [before.vault_id!]);
         checkLife(caller, expiration_date);
         return rename(before, name, expiration_date);
       });

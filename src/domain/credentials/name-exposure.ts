@@ -4,7 +4,7 @@
  * the value, as making the key did. A name that no such key sees anew is anybody's to give who may write.
  */
 import { type Reader, type ResourceKind, readerSeesKind, readerSeesName } from '../../access/caller.ts';
-import { holds, readsValue } from '../../access/policy.ts';
+import { allows, readsValue } from '../../access/policy.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { CheckName } from '../resources/records.ts';
@@ -40,8 +40,8 @@ export function checkNameWith({ store, stamps, guard, now }: Parts): CheckName {
     if (before.type === 'vault' || name === undefined || name === before.name) return;
     const kind = before.type as ResourceKind;
     const needed = readsValue[kind];
-    if (holds(caller, needed)) return;
-    if (await isSeenAnew(kind, before, name)) await guard.mayShow(caller, [needed]);
+    if (allows(caller, needed, before.vault_id)) return;
+    if (await isSeenAnew(kind, before, name)) await guard.mayShow(caller, [needed], [before.vault_id]);
   };
 }
 

@@ -28,6 +28,7 @@ import { notFoundAs } from '../resources/subject.ts';
 import {
   changedTrust,
   checkTrust,
+  type Granted,
   grantedIn,
   noTrust,
   presentIdentity,
@@ -51,12 +52,12 @@ export function identitiesWith(
 ): Identities {
   async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<IdentityRow, A>> {
     const row = await store.identities.byId(permit.caller.organizationId, id);
-    return stamps.identity.believe(guard.found(permit, row));
+    return stamps.identity.believe(await guard.found(permit, row));
   }
 
   function checkShown(caller: Caller, { narrowing }: Pick<IdentityRow, 'narrowing'>): Promise<void> {
-    const { kinds, names_only = false } = JSON.parse(narrowing) as Narrowing;
-    return guard.mayShow(caller, shownByAccessKey(kinds ?? resourceKinds, names_only));
+    const { kinds, names_only = false, vault_ids } = JSON.parse(narrowing) as Granted;
+    return guard.mayShow(caller, shownByAccessKey(kinds ?? resourceKinds, names_only), vault_ids);
   }
 
   async function checkVaults(permit: Writing, ids: readonly string[]): Promise<void> {
@@ -84,8 +85,8 @@ export function identitiesWith(
     checkShown,
 
     async list(caller, query) {
-      await guard.admit(caller, 'identities:read');
-      if (caller.vaultIds !== null) return listOf<Identity>([], 0, query);
+      const { vaults } = await guard.admit(caller, 'identities:read');
+      if (vaults !== null) return listOf<Identity>([], 0, query);
       const page = { page: query.page, limit: query.limit, asOf: query.as_of };
       const { rows, total } = await store.identities.page(caller.organizationId, page, query.q);
       return listOf(

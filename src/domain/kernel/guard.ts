@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller, Origin } from '../../access/caller.ts';
-import { type Action, holds, reaches } from '../../access/policy.ts';
+import { type Action, allows, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { AuditEntry } from '../../logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
@@ -44,25 +44,29 @@ export interface Permit<A extends Action = Action> {
   readonly [issued]: true;
   readonly caller: Caller;
   readonly action: A;
+  /** Where: in these vaults; null for all of them, and for the organization as a whole. */
+  readonly vaults: readonly string[] | null;
 }
 declare const issued: unique symbol;
 
 export interface Guard {
-  /** Refuses whoever may not do this at all. Says nothing yet about a particular target. */
-  admit<A extends Action>(caller: Caller, action: A): Promise<Permit<A>>;
+  /** Refuses whoever may do this nowhere. Where others are named, the permit is good where all of them are held. */
+  admit<A extends Action>(caller: Caller, action: A, ...others: readonly Action[]): Promise<Permit<A>>;
   /**
    * What was looked up for whoever has this permit, in the vault that it lies in; without a vault it is the whole
-   * organization's. What they are not given, and what is another organization's, is not found.
+   * organization's. What they may not see, and what is another organization's, is not found; what they may see and do
+   * nothing of the kind with is refused.
    */
   found<A extends Action, Row extends Owned>(
     permit: Permit<A>,
     row: Row | undefined,
     vaultId?: string | null,
-  ): Allowed<Row, A>;
-  /** Refuses whoever would give, or gain, what they could not read themselves: what is shown takes these permissions. */
-  mayShow(caller: Caller, shown: readonly Action[]): Promise<void>;
-  /** Whether the vault is among those that the caller is given. */
-  sees(caller: Caller, vaultId: string): boolean;
+  ): Promise<Allowed<Row, A>>;
+  /**
+   * Refuses whoever would give, or gain, what they could not read themselves: what is shown takes these permissions,
+   * in each of these vaults, or in the organization as a whole.
+   */
+  mayShow(caller: Caller, shown: readonly Action[], vaultIds?: readonly string[]): Promise<void>;
   change<A extends ChangeAction>(
     permit: Permit<A>,
     verb: string,
@@ -138,9 +142,8 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
   }
 
   /** What is done in a vault that the caller is not given, or to the whole organization by whoever is given some. */
-  async function checkReach({ caller, action }: Permit, subject: Subject): Promise<void> {
-    const target = { organizationId: caller.organizationId, vaultId: subject.vaultId };
-    if (!reaches(caller, target)) await deny(caller, action, subject);
+  async function checkReach(permit: Permit, subject: Subject): Promise<void> {
+    if (!isGood(permit, subject.vaultId)) await deny(permit.caller, permit.action, subject);
   }
 
   async function noteWithdrawn(caller: Caller, verb: string, subject: Subject | null): Promise<void> {
@@ -196,26 +199,30 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
   }
 
   return {
-    admit: async (caller, action) => {
-      if (!holds(caller, action)) await deny(caller, action, null);
-      return { caller, action } as Permit<typeof action>;
+    admit: async (caller, action, ...others) => {
+      const vaults = vaultsAllowing(caller, action, ...others);
+      if (vaults?.length === 0)
+        await deny(caller, [action, ...others].find(one => !holds(caller, one)) ?? action, null);
+      return { caller, action, vaults } as Permit<typeof action>;
     },
 
-    found: ({ caller }, row, vaultId) => {
-      if (row === undefined) throw new Failure('NOT_FOUND');
-      const target = { organizationId: row.organization_id, vaultId: vaultId ?? undefined };
-      if (!reaches(caller, target)) throw new Failure('NOT_FOUND');
-      return row as Allowed<typeof row, never>;
+    found: async (permit, row, vaultId) => {
+      const { caller, action } = permit;
+      if (row === undefined || row.organization_id !== caller.organizationId) throw new Failure('NOT_FOUND');
+      const place = vaultId ?? undefined;
+      if (isGood(permit, place)) return row as Allowed<typeof row, never>;
+      if (!allows(caller, seeing(action), place)) throw new Failure('NOT_FOUND');
+      return deny(caller, action, null);
     },
 
-    mayShow: async (caller, shown) => {
-      const missing = shown.find(action => !holds(caller, action));
+    mayShow: async (caller, shown, vaultIds) => {
+      const isHeld = (action: Action) =>
+        vaultIds?.every(id => allows(caller, action, id)) ?? allows(caller, action);
+      const missing = shown.find(action => !isHeld(action));
       if (missing === undefined) return;
       const message = `Nobody gives what they could not read themselves: that takes the permission ${missing}`;
       await deny(caller, missing, null, { message });
     },
-
-    sees: (caller, vaultId) => reaches(caller, { organizationId: caller.organizationId, vaultId }),
 
     change: async (permit, verb, change) => {
       for (const subject of change.subjects) await checkReach(permit, subject);
@@ -266,6 +273,17 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
 
     withdrawn: (caller, verb) => noteWithdrawn(caller, verb, null),
   };
+}
+
+/** The vaults that a list shows: of the one that is asked for, or of all, those that the permit is good in. */
+export function vaultsAsked({ vaults }: Permit, asked: string | undefined): readonly string[] | undefined {
+  if (asked === undefined) return vaults ?? undefined;
+  return vaults === null || vaults.includes(asked) ? [asked] : [];
+}
+
+/** Whether a permit is good in a vault; without one, for the organization as a whole. */
+function isGood({ vaults }: Permit, vaultId: string | undefined): boolean {
+  return vaults === null || (vaultId !== undefined && vaults.includes(vaultId));
 }
 
 /** Somebody else changed the same record between our read and our write: read again, and try again. */

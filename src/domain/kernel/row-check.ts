@@ -14,6 +14,7 @@ export function rowCheckWith(stamps: Stamps): IsSound {
   const checks: Readonly<Record<StampedTable, Check>> = {
     organizations: stamps.organization.vouched,
     members: stamps.member.vouched,
+    member_groups: stamps.memberGroup.vouched,
     accounts: stamps.account.vouched,
     passkeys: stamps.passkey.vouched,
     sessions: stamps.session.vouched,

@@ -11,6 +11,7 @@ import type { Audited } from '../../store/audited.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { DeviceLoginRow } from '../../store/device-logins.ts';
 import type { IdentityRow } from '../../store/identities.ts';
+import type { MemberGroupRow } from '../../store/member-groups.ts';
 import type { MemberRow, OrganizationRow } from '../../store/organizations.ts';
 import type { EventRow } from '../../store/outbox.ts';
 import type { ResourceRow, VersionRow } from '../../store/resources.ts';
@@ -55,6 +56,7 @@ export interface Stamps {
   readonly identity: Stamper<IdentityRow>;
   readonly organization: Stamper<OrganizationRow>;
   readonly member: Stamper<MemberRow>;
+  readonly memberGroup: Stamper<MemberGroupRow>;
   readonly account: Stamper<AccountRow>;
   readonly passkey: Stamper<PasskeyRow>;
   readonly session: Stamper<DashboardSessionRow>;
@@ -112,6 +114,7 @@ export function stampsWith(keyring: Keyring): Stamps {
     identity: stamper('identity', 'identities'),
     organization: stamper('organization', 'organizations'),
     member: stamper('member', 'members'),
+    memberGroup: stamper('member-group', 'member_groups'),
     account: stamper('account', 'accounts'),
     passkey: stamper('passkey', 'passkeys'),
     session: stamper('session', 'sessions'),

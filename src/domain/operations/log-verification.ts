@@ -70,13 +70,13 @@ export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): Veri
   }
 
   const verify = async (caller: Caller): Promise<LogVerification> => {
-    await guard.admit(caller, 'logs:read');
+    const { vaults } = await guard.admit(caller, 'logs:read');
     if (last === null || now() - last.at > fresh)
       await Promise.race([start(), sleep(patience, undefined, { ref: false })]);
     await ledger.settle().catch(() => {});
     // How many entries there are of all vaults is not for those who are given some.
     const total = (stream: 'request' | 'audit') =>
-      caller.vaultIds === null ? store.logs.total(caller.organizationId, stream) : 0;
+      vaults === null ? store.logs.total(caller.organizationId, stream) : 0;
     const entries = { request: await total('request'), audit: await total('audit') };
     return { ...present(last), running: running !== null, entries };
   };

@@ -38,10 +38,10 @@ export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Le
   /** What can't be filed now, because nothing can be written, is found later; the rest is shown all the same. */
   const settled = () => ledger.settle().catch(() => {});
 
-  function filterOf({ caller }: Reading, query: RequestQuery): RequestFilter {
+  function filterOf({ caller, vaults }: Reading, query: RequestQuery): RequestFilter {
     return {
       organizationId: caller.organizationId,
-      vaultIds: caller.vaultIds ?? undefined,
+      vaultIds: vaults ?? undefined,
       vaultId: query.vault_id,
       accessKeyId: query.access_key_id,
       status: query.status,
@@ -98,19 +98,19 @@ export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Le
 
     async audits(caller, query) {
       const permit = await guard.admit(caller, 'logs:read');
-      if (caller.vaultIds !== null) return listOf<AuditLog>([], 0, query);
+      if (permit.vaults !== null) return listOf<AuditLog>([], 0, query);
       const { rows, total } = await store.logs.auditPage(auditFilterOf(permit, query), query);
       return listOf(rows.map(presentAudit), total, query);
     },
 
     async audit(caller, id) {
       const permit = await guard.admit(caller, 'logs:read');
-      return presentAudit(guard.found(permit, await store.logs.audit(caller.organizationId, id)));
+      return presentAudit(await guard.found(permit, await store.logs.audit(caller.organizationId, id)));
     },
 
     async exportAudits(caller, query) {
       const permit = await guard.admit(caller, 'logs:read');
-      const filter = caller.vaultIds === null ? auditFilterOf(permit, query) : null;
+      const filter = permit.vaults === null ? auditFilterOf(permit, query) : null;
       return guard.during(permit, 'audit-logs.exported', auditStretches(filter));
     },
   };

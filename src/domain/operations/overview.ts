@@ -4,11 +4,11 @@
  * first. Each part is there for those who may see it, and empty for others.
  */
 
-import type { Caller } from '../../access/caller.ts';
-import { type Action, holds } from '../../access/policy.ts';
+import { type Caller, resourceKinds } from '../../access/caller.ts';
+import { type Action, allows, type Grant, holds, vaultsAllowing } from '../../access/policy.ts';
+import { type ResourceType, resourceTypes } from '../../contract/names.ts';
 import type { About, Overview } from '../../contract/overview.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
-import type { ResourceType } from '../../contract/resources.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import { parentMark } from '../../keyring/envelope.ts';
 import { hourLength } from '../../logs/hourly-counts.ts';
@@ -39,6 +39,7 @@ export interface Facts {
 interface NamedRow {
   readonly name: string;
   readonly organization_id: string;
+  readonly vault_id: string | null;
 }
 
 export interface Overviews {
@@ -66,7 +67,9 @@ export function overviewsWith(parts: OverviewParts): Overviews {
     const rows = await Promise.all(busy.map(({ subject }) => (isSeen ? find(subject) : undefined)));
     return busy.map(({ subject, successes, failures }, index) => {
       const row = rows[index];
-      const name = row?.organization_id === caller.organizationId ? row.name : '';
+      const isTheirs =
+        row?.organization_id === caller.organizationId && allows(caller, action, row.vault_id ?? undefined);
+      const name = isTheirs ? row.name : '';
       return { id: subject, name, reads: Number(successes) + Number(failures) };
     });
   }
@@ -82,12 +85,13 @@ export function overviewsWith(parts: OverviewParts): Overviews {
   }
 
   async function readsOf(caller: Caller) {
-    if (!holds(caller, 'logs:read') || caller.vaultIds?.length === 0) return noLog;
+    const given = vaultsAllowing(caller, 'logs:read');
+    if (given?.length === 0) return noLog;
     await ledger.writeHourCounts();
     const { organizationId } = caller;
     const from = Math.floor(now() / hourLength) * hourLength - (hours - 1) * hourLength;
-    const whole = caller.vaultIds === null;
-    const subjects = caller.vaultIds ?? undefined;
+    const whole = given === null;
+    const subjects = given ?? undefined;
     const vaults = { organizationId, from, kind: 'vault', subjects };
     const byHour = await store.overview.byHour(whole ? { organizationId, from, kind: 'all' } : vaults);
     const of = (kind: string) => ({ organizationId, from, kind });
@@ -115,17 +119,9 @@ export function overviewsWith(parts: OverviewParts): Overviews {
   }
 
   async function expiringFor(caller: Caller): Promise<Overview['expiring']> {
-    const { organizationId, vaultIds } = caller;
+    const { organizationId } = caller;
     const period = { from: now(), to: now() + ahead };
-    const types = allowed(caller, {
-      secret: 'secrets:read',
-      key: 'keys:read',
-      certificate: 'certificates:read',
-    });
-    const resources =
-      types.length === 0 || vaultIds?.length === 0
-        ? []
-        : await store.overview.expiringResources(organizationId, types, vaultIds, period, mostExpiring);
+    const resources = await expiringResources(caller, period);
     const kinds = credentialsFor(caller);
     const credentials =
       kinds.length === 0
@@ -138,6 +134,16 @@ export function overviewsWith(parts: OverviewParts): Overviews {
       .sort((a, b) => a.expiration_date! - b.expiration_date!)
       .slice(0, mostExpiring)
       .map(row => ({ ...brief(row), expires_at: iso(row.expiration_date!) }));
+  }
+
+  async function expiringResources(
+    { organizationId, ...grant }: Caller,
+    period: { from: number; to: number },
+  ) {
+    const found = readableTypes(grant, resourceKinds).map(({ types, vaults }) =>
+      store.overview.expiringResources(organizationId, types, vaults, period, mostExpiring),
+    );
+    return (await Promise.all(found)).flat();
   }
 
   async function unusedFor90Days(caller: Caller): Promise<Overview['unused_keys']> {
@@ -157,23 +163,22 @@ export function overviewsWith(parts: OverviewParts): Overviews {
 
   /** How many there are is told to those who may see which. */
   async function countsFor(caller: Caller): Promise<Overview['counts']> {
-    const { organizationId, vaultIds } = caller;
-    const counts =
-      vaultIds?.length === 0 ? new Map() : await store.overview.livingCounts(organizationId, vaultIds);
-    if (vaultIds !== null) counts.set('vault', vaultIds.length);
-    const of = (type: ResourceType): number =>
-      holds(caller, actionOn(type, 'read')) ? (counts.get(type) ?? 0) : 0;
-    return { vaults: of('vault'), secrets: of('secret'), keys: of('key'), certificates: of('certificate') };
+    const found = readableTypes(caller, resourceTypes).map(async ({ types, vaults }) => {
+      const counts = await store.overview.livingCounts(caller.organizationId, vaults);
+      return types.map(type => [`${type}s`, counts.get(type) ?? 0] as const);
+    });
+    const none = { vaults: 0, secrets: 0, keys: 0, certificates: 0 };
+    return { ...none, ...Object.fromEntries((await Promise.all(found)).flat()) };
   }
 
   /** Vaults that an organization-wide figure counts are all vaults. */
   async function vaultsBehind(caller: Caller): Promise<number> {
-    if (caller.vaultIds !== null || !holds(caller, 'vaults:read')) return 0;
+    if (!allows(caller, 'vaults:read')) return 0;
     return store.keyring.vaultsBehind(caller.organizationId, parentMark(keyring.term));
   }
 
   async function webhooksFor(caller: Caller): Promise<Overview['webhooks']> {
-    const seen = caller.vaultIds === null && holds(caller, 'webhooks:read');
+    const seen = allows(caller, 'webhooks:read');
     return seen ? store.overview.webhookHealth(caller.organizationId) : noWebhooks;
   }
 
@@ -218,15 +223,24 @@ export function overviewsWith(parts: OverviewParts): Overviews {
 
 /** Credentials belong to no vault in general, so who is given some vaults sees none of them here. */
 function credentialsFor(caller: Caller): string[] {
-  if (caller.vaultIds !== null) return [];
-  return allowed(caller, {
+  const needs = {
     [credentialKinds.api]: 'api-keys:read',
     [credentialKinds.vault]: 'access-keys:read',
-  });
+  } as const;
+  return Object.entries(needs).flatMap(([kind, action]) => (allows(caller, action) ? kind : []));
 }
 
-function allowed(caller: Caller, needs: Readonly<Record<string, Action>>): string[] {
-  return Object.keys(needs).filter(name => holds(caller, needs[name]!));
+/** The types that they may read, those together that they may read in the same vaults. */
+function readableTypes<T extends ResourceType>(grant: Grant, types: readonly T[]) {
+  const found = new Map<string, { readonly vaults: readonly string[] | null; readonly types: T[] }>();
+  for (const type of types) {
+    const vaults = vaultsAllowing(grant, actionOn(type, 'read'));
+    if (vaults?.length === 0) continue;
+    const alike = found.get(String(vaults)) ?? { vaults, types: [] };
+    alike.types.push(type);
+    found.set(String(vaults), alike);
+  }
+  return [...found.values()];
 }
 
 /** Hours in which nothing happened are part of the picture. */

@@ -28,7 +28,7 @@ export function rewrappersWith({ store, keyring, stamps, guard, keyringSync }: P
       const stored = await store.resources.byId(operator.organizationId, id);
       if (stored === undefined) return;
       const permit = await guard.admit(operator, 'vaults:write');
-      const before = stamps.resource.believe(guard.found(permit, stored, stored.vault_id));
+      const before = stamps.resource.believe(await guard.found(permit, stored, stored.vault_id));
       const keyringCurrent = await keyringSync.requireCurrent();
       const place = { organization: before.organization_id, vault: id };
       const vault_key = keyring.rewrapVaultKey(place, before.vault_key!);
@@ -45,7 +45,7 @@ export function rewrappersWith({ store, keyring, stamps, guard, keyringSync }: P
       const stored = await store.webhooks.byId(operator.organizationId, id);
       if (stored === undefined) return;
       const permit = await guard.admit(operator, 'webhooks:write');
-      const before = stamps.webhook.believe(guard.found(permit, stored));
+      const before = stamps.webhook.believe(await guard.found(permit, stored));
       if (isMoved(before.secret, before.previous_secret)) return;
       const keyringCurrent = await keyringSync.requireCurrent();
       const { secret_version: version } = before;

@@ -63,7 +63,7 @@ export function certificatesWith(
 ): Certificates {
   /** The key that a certificate names, which must lie in the same vault. */
   async function keyIn(permit: Writing, vaultId: string, keyId: string): Promise<SigningKey> {
-    await guard.mayShow(permit.caller, shownByPublicHalf); // Whether it fits tells which key it is.
+    await guard.mayShow(permit.caller, shownByPublicHalf, [vaultId]); // Whether it fits tells which key it is.
     const key = await records.find(permit, 'key', keyId).catch(notFoundAs(noSuchKey()));
     if (key.vault_id !== vaultId) throw noSuchKey();
     return key;
@@ -173,8 +173,8 @@ export function certificatesWith(
 
     async requestFor(caller, keyId, subject, sans) {
       const permit = await guard.admit(caller, 'certificates:write');
-      await guard.mayShow(caller, shownByPublicHalf);
       const key = await records.find(permit, 'key', keyId);
+      await guard.mayShow(caller, shownByPublicHalf, [key.vault_id]);
       checkNames(subject, sans);
       const privatePem = await signingKey(permit, key, 'key.signed_request');
       return { pem: await workers.signingRequest({ privatePem, subject, sans }) };

@@ -3,17 +3,17 @@
  * what is to be done with what it finds. What a caller is not given, and what is another organization's, is not found.
  * Every row is believed before anyone sees it.
  */
-import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { MixedQuery, ResourceType } from '../../contract/resources.ts';
 import type { ResourceFilter, ResourcePage, ResourceRow } from '../../store/resources.ts';
-import type { Permit } from '../kernel/guard.ts';
+import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { OpenedLabels } from './opened-labels.ts';
 import { type Labels, noLabels, type OpenVault, type Sealing } from './sealing.ts';
+import { notFoundAs } from './subject.ts';
 
 export interface Labelled {
   readonly row: ResourceRow;
@@ -51,11 +51,10 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
 
   /** The vault that a body names, if the caller is given it. */
   async function openVault(permit: Permit, vaultId: string): Promise<OpenVault> {
-    const { caller } = permit;
-    const vault = guard.sees(caller, vaultId) ? await vaultIn(caller.organizationId, vaultId) : undefined;
-    if (vault === undefined) {
-      throw new Failure('NOT_FOUND', { field: 'vault_id', reason: 'is not the id of a vault' });
-    }
+    const missing = new Failure('NOT_FOUND', { field: 'vault_id', reason: 'is not the id of a vault' });
+    const vault = await vaultIn(permit.caller.organizationId, vaultId);
+    if (vault === undefined) throw missing;
+    await guard.found(permit, vault.row, vaultId).catch(notFoundAs(missing));
     return vault;
   }
 
@@ -76,7 +75,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     const isOther = row !== undefined && type !== null && row.type !== type;
     const isElsewhere = row !== undefined && deleted !== null && (row.deleted_at !== null) !== deleted;
     if (isOther || isElsewhere) throw new Failure('NOT_FOUND');
-    return stamps.resource.believe(guard.found(permit, row, row?.vault_id));
+    return stamps.resource.believe(await guard.found(permit, row, row?.vault_id));
   }
 
   async function labelled(row: ResourceRow): Promise<Labelled> {
@@ -89,7 +88,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     type: ResourceType | null,
     query: MixedQuery,
   ): Promise<{ items: Labelled[]; total: number }> {
-    const filter = filterOf(permit.caller, type, query);
+    const filter = filterOf(permit, type, query);
     if (filter === null) return { items: [], total: 0 };
     const page = await store.resources.page(filter, {
       page: query.page,
@@ -123,9 +122,9 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
   }
 
   /** Null where the caller is given none of the vaults asked for. */
-  function filterOf(caller: Caller, type: ResourceType | null, query: MixedQuery): ResourceFilter | null {
-    const asked = query.vault_id === undefined ? caller.vaultIds : [query.vault_id];
-    const vaultIds = asked?.filter(id => guard.sees(caller, id));
+  function filterOf(permit: Permit, type: ResourceType | null, query: MixedQuery): ResourceFilter | null {
+    const { caller } = permit;
+    const vaultIds = vaultsAsked(permit, query.vault_id);
     if (vaultIds?.length === 0) return null;
     const [name, ...value] = query.tag?.split('=') ?? [];
     return {

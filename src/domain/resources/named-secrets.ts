@@ -73,11 +73,10 @@ export function namedSecretsWith(
     { vaultId, name }: Place,
     find: typeof store.resources.byName,
   ): Promise<Allowed<ResourceRow, A> | null> {
-    const { caller } = permit;
     const row = isId(vaultId) ? await find(vaultId, 'secret', name) : undefined;
     // Another's is none, here too where none is no failure.
-    if (row?.organization_id !== caller.organizationId || !guard.sees(caller, vaultId)) return null;
-    return stamps.resource.believe(guard.found(permit, row, row.vault_id));
+    const found = await guard.found(permit, row, row?.vault_id).catch(noneIfNotFound);
+    return found && stamps.resource.believe(found);
   }
 
   async function active<A extends Action>(permit: Permit<A>, place: Place): Promise<Allowed<ResourceRow, A>> {
@@ -139,7 +138,7 @@ export function namedSecretsWith(
     async vaultNamed(caller: Caller, name: string): Promise<string> {
       const permit = await guard.admit(caller, 'vaults:read');
       const row = await store.resources.vaultByName(caller.organizationId, name);
-      return stamps.resource.believe(guard.found(permit, row, row?.id)).id;
+      return stamps.resource.believe(await guard.found(permit, row, row?.id)).id;
     },
 
     /** Whether the caller is given the vault, and may see that it is there. */
@@ -226,6 +225,11 @@ export function namedSecretsWith(
       if (row !== null && isMeant(row.version)) await records.restore(permit, 'secret', row.id);
     },
   };
+}
+
+function noneIfNotFound(error: unknown): null {
+  if (error instanceof Failure && error.code === 'NOT_FOUND') return null;
+  throw error;
 }
 
 function checkVersion(expected: number | undefined, version: number): void {

@@ -75,7 +75,7 @@ export function recordsWith(parts: Parts, checkName: CheckName) {
     });
     const event = eventOf('resource.created', resourceSubject(row), row.updated_at, newId);
     await guard.change(permit, 'vault.created', {
-      subjects: [{ ...subjectOf(row), vaultId: caller.vaultIds === null ? row.id : undefined }],
+      subjects: [subjectOf(row)],
       statements: [
         keyringCurrent,
         store.resources.insert(row),

@@ -32,9 +32,7 @@ export function resourcesWith({ guard }: Parts, records: Records, typed: TypedCo
   /** The mixed list shows all types, so it asks for the right to see each that it shows. */
   async function admitReads(caller: Caller, type?: ResourceType): Promise<Permit> {
     const [first, ...others] = type === undefined ? resourceReads : [actionOn(type, 'read')];
-    const permit = await guard.admit(caller, first!);
-    for (const action of others) await guard.admit(caller, action);
-    return permit;
+    return guard.admit(caller, first!, ...others);
   }
 
   /** Which type an id is of shows once it is found; until then, whoever may change none is refused. */

@@ -1,4 +1,5 @@
 /** Vaults, each with its own encryption key. */
+import { Failure } from '../../contract/errors.ts';
 import type { ResourceQuery, Vault, VaultCreate, VaultUpdate } from '../../contract/resources.ts';
 import { iso } from '../../contract/text.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
@@ -28,7 +29,12 @@ export function vaultsWith({ guard }: Parts, records: Records): Vaults {
 
     async update(caller, id, body) {
       const permit = await guard.admit(caller, 'vaults:write');
-      return presentVault(await records.revise(permit, 'vault', id, () => body));
+      const revised = await records.revise(permit, 'vault', id, ({ name }) => {
+        // Whether a name is free tells of vaults that they may not know of.
+        if (permit.vaults !== null && body.name !== undefined && body.name !== name) throw notTheirs();
+        return body;
+      });
+      return presentVault(revised);
     },
 
     async remove(caller, id, purge) {
@@ -36,6 +42,10 @@ export function vaultsWith({ guard }: Parts, records: Records): Vaults {
       await records.remove(permit, 'vault', id, purge);
     },
   };
+}
+
+function notTheirs(): Failure {
+  return new Failure('FORBIDDEN', { message: 'Renaming a vault takes a role in the organization' });
 }
 
 function presentVault({ row, labels }: Labelled): Vault {

@@ -32,8 +32,8 @@ export function webhookDeliveriesWith(
 
   return {
     async list(caller, query) {
-      await guard.admit(caller, 'webhooks:read');
-      if (caller.vaultIds !== null) return listOf<Delivery>([], 0, query);
+      const { vaults } = await guard.admit(caller, 'webhooks:read');
+      if (vaults !== null) return listOf<Delivery>([], 0, query);
       const { page, limit, as_of, webhook_id, event, state } = query;
       const filter = { organizationId: caller.organizationId, webhookId: webhook_id, event, state };
       const { rows, total } = await store.deliveries.page(filter, { page, limit, asOf: as_of });

@@ -104,7 +104,7 @@ export function webhookTargetsWith(
         if (stored === undefined || stored.enabled === 0) return;
         const service = trustedCaller('service', 'service', 'Strongroom', stored.organization_id, newId());
         const permit = await guard.admit(service, 'webhooks:write');
-        const before = stamps.webhook.believe(guard.found(permit, stored));
+        const before = stamps.webhook.believe(await guard.found(permit, stored));
         const row = stamps.webhook.revise(before, { enabled: 0, disabled_reason: reason }, now());
         const event = eventOf('webhook.disabled', { ...webhookSubject(row), reason }, now(), newId);
         await guard.change(permit, 'webhook.disabled', {

@@ -58,7 +58,7 @@ export function webhooksWith(
 ): Webhooks {
   async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<WebhookRow, A>> {
     const row = await store.webhooks.byId(permit.caller.organizationId, id);
-    return stamps.webhook.believe(guard.found(permit, row));
+    return stamps.webhook.believe(await guard.found(permit, row));
   }
 
   function checkUrl(url: string): void {
@@ -121,8 +121,8 @@ export function webhooksWith(
     find,
 
     async list(caller, query) {
-      await guard.admit(caller, 'webhooks:read');
-      if (caller.vaultIds !== null) return listOf<Webhook>([], 0, query);
+      const { vaults } = await guard.admit(caller, 'webhooks:read');
+      if (vaults !== null) return listOf<Webhook>([], 0, query);
       const page = { page: query.page, limit: query.limit, asOf: query.as_of };
       const { rows, total } = await store.webhooks.page(caller.organizationId, page, query.q);
       return listOf(

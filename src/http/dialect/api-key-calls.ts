@@ -3,6 +3,7 @@
  * its name and by its id; `secret/` is the vault of an API key that is restricted to a single one.
  */
 import type { Caller } from '../../access/caller.ts';
+import { vaultsAllowing } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { Place } from '../../domain/resources/named-secrets.ts';
@@ -35,7 +36,8 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
 
   /** A vault that is called by its id is looked up with what is asked of it. */
   async function vaultOf(caller: Caller, mount: string): Promise<string> {
-    if (mount === ownMount && caller.vaultIds?.length === 1) return caller.vaultIds[0]!;
+    const given = mount === ownMount ? vaultsAllowing(caller, 'secrets:read') : null;
+    if (given?.length === 1) return given[0]!;
     return isId(mount) ? mount : namedSecrets.vaultNamed(caller, mount);
   }
 

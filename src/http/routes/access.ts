@@ -1,6 +1,7 @@
-/** Credentials, members and the organization. */
+/** Credentials, members, groups and the organization. */
 import * as access from '../../contract/access.ts';
 import { searchQuery } from '../../contract/common.ts';
+import * as people from '../../contract/members.ts';
 import { whoami } from '../../contract/whoami.ts';
 import type { Domain } from '../../domain/domain.ts';
 import { readOnlyMembers } from '../read-only.ts';
@@ -12,6 +13,7 @@ export function accessRoutes({
   publicTokens,
   apiKeys,
   members,
+  groups,
   organizations,
   accounts,
 }: Domain): Route<Permissions>[] {
@@ -58,13 +60,27 @@ export function accessRoutes({
       name: 'members',
       one: 'a member',
       schemas: {
-        item: access.member,
-        created: access.invitedMember,
-        query: searchQuery,
-        create: access.memberCreate,
-        update: access.memberUpdate,
+        item: people.member,
+        created: people.invitedMember,
+        query: people.grantQuery,
+        create: people.memberCreate,
+        update: people.memberUpdate,
       },
       service: members,
+    }),
+    ...collectionRoutes({
+      name: 'groups',
+      one: 'a group of members',
+      schemas: {
+        item: people.group,
+        created: people.group,
+        query: people.grantQuery,
+        create: people.groupCreate,
+        update: people.groupUpdate,
+      },
+      reads: { all: ['members:read'] },
+      writes: { all: ['members:write'] },
+      service: groups,
     }),
     route({
       method: 'POST',
@@ -73,7 +89,7 @@ export function accessRoutes({
       tag: 'members',
       summary: 'Create a new invitation; the member is signed out and needs it to sign in again',
       needs: { all: ['members:write'] },
-      answer: access.invitedMember,
+      answer: people.invitedMember,
       handle: ({ caller, id }) => members.invite(caller, id),
     }),
     route({

@@ -76,7 +76,7 @@ function issuerRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
           }
           const token = await identities.enter(identity, origin);
           if (token !== null) return reply.header('set-cookie', cookies(token)).redirect('/');
-          const kept = keptCookie(singleSignOn.keep(identity));
+          const kept = keptCookie(singleSignOn.keep(await identities.brief(identity)));
           return reply.header('set-cookie', kept).redirect('/sign-in/choose');
         } catch (error) {
           return toSignIn(error, origin, reply);

@@ -12,6 +12,7 @@ import { deviceLogins } from './007-device-logins.ts';
 import { lists } from './008-lists.ts';
 import { identities } from './009-identities.ts';
 import { changes } from './010-changes.ts';
+import { rightsByVault } from './012-rights-by-vault.ts';
 
 export type EngineName = Engine['name'];
 
@@ -40,6 +41,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '008-lists': lists,
   '009-identities': identities,
   '010-changes': changes,
+  '012-rights-by-vault': rightsByVault,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

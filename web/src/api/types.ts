@@ -5,8 +5,6 @@ export type {
   CreatedAccessKey,
   CreatedApiKey,
   CreatedPublicToken,
-  InvitedMember,
-  Member,
   Organization,
   Plan,
   PublicToken,
@@ -17,7 +15,15 @@ export type { DeviceRequest } from '../../../src/contract/device-login.ts';
 export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../src/contract/identities.ts';
 export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
 export type { AuditLog, LogVerification, RequestLog } from '../../../src/contract/logs.ts';
-export { eventKinds, type RoleName as Role, roleNames as roles } from '../../../src/contract/names.ts';
+export type { Group, InvitedMember, Member, VaultGrant } from '../../../src/contract/members.ts';
+export {
+  eventKinds,
+  type GrantedRole,
+  grantedRoleNames as grantedRoles,
+  type RoleName as Role,
+  roleNames as roles,
+  vaultPermissions,
+} from '../../../src/contract/names.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
 export type {
   BulkAnswer,

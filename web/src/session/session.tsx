@@ -1,8 +1,9 @@
 /** Who is signed in and what they can do. Pages ask here what to show; the service decides what is allowed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext } from 'react';
+import { useParams } from 'wouter';
 import { get } from '../api/client.ts';
-import type { AuthState, SignedIn } from '../api/types.ts';
+import { type AuthState, type SignedIn, vaultPermissions } from '../api/types.ts';
 
 export function useAuthState() {
   return useQuery({
@@ -49,7 +50,21 @@ export function useSession(): Session {
   return session;
 }
 
-export function useMay(): (action: string) => boolean {
+/** In a vault by its id, or in the organization as a whole. */
+type Where = string | 'organization';
+
+/**
+ * Whether the person may do something: in the vault of the page, or somewhere, where the page is not a vault's. What is
+ * done to the organization as a whole says so.
+ */
+export function useMay(): (action: string, where?: Where) => boolean {
   const { signedIn } = useSession();
-  return action => (signedIn.permissions as readonly string[]).includes(action);
+  const { vault } = useParams<{ vault?: string }>();
+  return (action, where = vault) => {
+    if ((signedIn.permissions as readonly string[]).includes(action)) return true;
+    if (where === 'organization' || !Object.hasOwn(vaultPermissions, action)) return false;
+    const gives: readonly string[] = vaultPermissions[action as keyof typeof vaultPermissions];
+    const isThere = (id: string) => where === undefined || id === where;
+    return signedIn.grants.some(({ vault_id, role }) => isThere(vault_id) && gives.includes(role));
+  };
 }

@@ -81,7 +81,8 @@ function Decide({
   onDecided: (how: 'allowed' | 'refused') => void;
 }) {
   const { member, organization } = useSession().signedIn;
-  const form = useForm({ role: member.role as string, expires_in: '43200' });
+  const own = request.roles.find(role => role === member.role) ?? request.roles[0];
+  const form = useForm({ role: own as string, expires_in: '43200' });
   const allow = form.submit(async ({ role, expires_in }) => {
     await post('/auth/device/approve', { user_code: code, role, expires_in: Number(expires_in) });
     onDecided('allowed');

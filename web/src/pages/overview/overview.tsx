@@ -15,7 +15,7 @@ export default function Overview() {
   const may = useMay();
   const { organization } = useSession().signedIn;
   const overview = useOptional<Facts>('/v1/overview', true, 15_000);
-  const actions = may('vaults:write') && (
+  const actions = may('vaults:write', 'organization') && (
     <ButtonLink href="/vaults?new=vault" look="primary">
       New vault
     </ButtonLink>

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
-import { type CreatedApiKey, roles } from '../../api/types.ts';
+import { type CreatedApiKey, grantedRoles, roles } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -19,6 +19,7 @@ interface Values {
 }
 
 export const roleChoices = roles.map(role => [role, roleTexts(role)] as const);
+const keyRoleChoices = grantedRoles.map(role => [role, roleTexts(role)] as const);
 
 function roleTexts(role: (typeof roles)[number]): string {
   const texts = {
@@ -27,6 +28,7 @@ function roleTexts(role: (typeof roles)[number]): string {
     editor: 'editor – creates, edits and reveals resources in vaults',
     viewer: 'viewer – sees resources, can’t reveal values',
     auditor: 'auditor – sees everything including logs, changes nothing',
+    none: 'none – only the vaults that they are given',
   };
   return texts[role];
 }
@@ -68,7 +70,7 @@ export function ApiKeyForm({ onClose }: { onClose: () => void }) {
         form={form}
         name="role"
         label="Role"
-        choices={roleChoices}
+        choices={keyRoleChoices}
         hint="You can’t grant more than you have yourself."
       />
       <DateField form={form} name="expiration_date" label="Expires" optional />

@@ -6,12 +6,14 @@ import { type InvitedMember, type Member, roles } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay, useSession } from '../../session/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Collection } from '../../ui/collection.tsx';
 import { actionsColumn } from '../../ui/columns.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { AccessForm } from './access-form.tsx';
 import { InviteForm, LinkOnce } from './invite-form.tsx';
 
 const columns: readonly Column<Member>[] = [
@@ -22,6 +24,12 @@ const columns: readonly Column<Member>[] = [
   },
   { id: 'role', header: 'Role', cell: member => <RoleChoice member={member} /> },
   {
+    id: 'vaults',
+    header: 'Single vaults',
+    from: 'lg',
+    cell: ({ grants, group_ids }) => accessText(grants.length, group_ids.length),
+  },
+  {
     id: 'state',
     header: 'State',
     from: 'sm',
@@ -30,6 +38,12 @@ const columns: readonly Column<Member>[] = [
   { id: 'since', header: 'Since', from: 'md', cell: ({ created_at }) => <Ago at={created_at} /> },
   actionsColumn(member => <Actions member={member} />),
 ];
+
+function accessText(vaults: number, groups: number): string {
+  const counted = (count: number, one: string) => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
+  const parts = [vaults > 0 && counted(vaults, 'vault'), groups > 0 && counted(groups, 'group')];
+  return parts.filter(Boolean).join(', ') || '–';
+}
 
 export default function Members() {
   return (
@@ -80,6 +94,7 @@ function Actions({ member }: { member: Member }) {
   const refresh = useRefresh();
   const { signedIn } = useSession();
   const [token, setToken] = useState('');
+  const [editing, setEditing] = useState(false);
   async function inviteAgain() {
     const { token: fresh } = await post<InvitedMember>(`/v1/members/${member.id}/invitation`);
     setToken(fresh);
@@ -92,7 +107,16 @@ function Actions({ member }: { member: Member }) {
   }
   if (!may('members:write') || member.id === signedIn.member.id) return null;
   return (
-    <span className="flex justify-end gap-1">
+    <span className="flex flex-wrap justify-end gap-1">
+      <Button
+        look="quiet"
+        size="small"
+        aria-label={`Vaults of ${member.email}`}
+        onClick={() => setEditing(true)}
+      >
+        Vaults
+      </Button>
+      {editing && <AccessForm member={member} onClose={() => setEditing(false)} />}
       <ConfirmButton
         look="quiet"
         size="small"
@@ -109,7 +133,7 @@ function Actions({ member }: { member: Member }) {
         label="Remove"
         name={`Remove ${member.email}`}
         title={`Remove ${member.email}?`}
-        text="They are signed out everywhere immediately. Everything they created stays."
+        text="They are signed out everywhere, and their API keys stop working, immediately. Everything else that they created stays."
         action="Remove"
         onConfirm={discard}
       />

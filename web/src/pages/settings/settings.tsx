@@ -1,4 +1,4 @@
-/** Settings: API keys, members, the organization, the person's own security, and facts about this service. */
+/** Settings: API keys, members and their groups, the organization, the person's own security, and facts about this service. */
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import { useMay } from '../../session/session.tsx';
@@ -24,6 +24,12 @@ const places: readonly Place[] = [
     label: 'Members',
     needs: 'members:read',
     page: lazy(() => import('./members.tsx')),
+  },
+  {
+    href: '/settings/groups',
+    label: 'Groups',
+    needs: 'members:read',
+    page: lazy(() => import('./groups.tsx')),
   },
   {
     href: '/settings/organization',

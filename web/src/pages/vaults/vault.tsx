@@ -13,6 +13,7 @@ import { TabLinks } from '../../ui/tabs.tsx';
 import { note } from '../../ui/toast.tsx';
 import Certificates from './certificates.tsx';
 import Keys from './keys.tsx';
+import People from './people.tsx';
 import Secrets from './secrets.tsx';
 import Trash from './trash.tsx';
 import VaultAccess from './vault-access.tsx';
@@ -39,11 +40,13 @@ export default function Vault() {
 
 function VaultPage({ vault }: { vault: VaultRecord }) {
   const base = `/vaults/${vault.id}`;
+  const may = useMay();
   const tabs = [
     { href: `${base}/secrets`, label: 'Secrets' },
     { href: `${base}/keys`, label: 'Keys' },
     { href: `${base}/certificates`, label: 'Certificates' },
     { href: `${base}/access`, label: 'Access keys' },
+    ...(may('members:read') ? [{ href: `${base}/people`, label: 'People' }] : []),
     { href: `${base}/trash`, label: 'Trash' },
   ];
   return (
@@ -70,6 +73,9 @@ function VaultPage({ vault }: { vault: VaultRecord }) {
         </Route>
         <Route path="/vaults/:vault/access">
           <VaultAccess />
+        </Route>
+        <Route path="/vaults/:vault/people">
+          <People />
         </Route>
         <Route path="/vaults/:vault/trash">
           <Trash />

@@ -38,7 +38,7 @@ const columns: readonly Column<Vault>[] = [
 export default function Vaults() {
   const address = useAddress();
   const may = useMay();
-  const create = may('vaults:write') && (
+  const create = may('vaults:write', 'organization') && (
     <Button look="primary" onClick={() => address.set({ new: 'vault' })}>
       <Plus className="size-4" aria-hidden /> New vault
     </Button>
@@ -63,7 +63,7 @@ export default function Vaults() {
           filtered: 'No vaults match the search',
         }}
       />
-      {address.get('new') === 'vault' && may('vaults:write') && (
+      {address.get('new') === 'vault' && may('vaults:write', 'organization') && (
         <VaultForm onClose={() => address.set({ new: '' })} />
       )}
     </Page>

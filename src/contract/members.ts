@@ -1,0 +1,141 @@
+/** Members and groups of members, and the roles that they are given, as they are sent and answered. */
+import { z } from 'zod';
+import { role } from './access.ts';
+import { recordTimes, searchQuery } from './common.ts';
+import { roleNames } from './names.ts';
+import { exampleTimes, exampleVaultId } from './resource-fields.ts';
+import { exampleId, flag, id, line, name, oneOf } from './text.ts';
+
+const memberRole = oneOf(roleNames).meta({ id: 'Role' });
+
+const email = line(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
+  error: 'must be an email address',
+});
+
+const mostGrants = 500;
+const mostInGroup = 1_000;
+
+const vaultGrant = z.strictObject({ vault_id: id, role }).meta({
+  id: 'VaultGrant',
+  description: 'A role in a single vault, in addition to that in the organization.',
+  example: { vault_id: exampleVaultId, role: 'editor' },
+});
+const grants = z
+  .array(vaultGrant, { error: 'must be an array' })
+  .max(mostGrants, { error: `must contain at most ${mostGrants} entries` })
+  .refine(all => new Set(all.map(one => one?.vault_id)).size === all.length, {
+    error: 'must name each vault once',
+  });
+export type VaultGrant = z.output<typeof vaultGrant>;
+
+export const memberCreate = z.strictObject({ email, role: memberRole, grants: grants.optional() }).meta({
+  id: 'MemberCreate',
+  example: {
+    email: 'ada@example.com',
+    role: 'none',
+    grants: [{ vault_id: exampleVaultId, role: 'editor' }],
+  },
+});
+export const memberUpdate = z
+  .strictObject({ role: memberRole.optional(), grants: grants.optional() })
+  .meta({ id: 'MemberUpdate', example: { role: 'viewer' } });
+export type MemberCreate = z.output<typeof memberCreate>;
+export type MemberUpdate = z.output<typeof memberUpdate>;
+
+const exampleMember = {
+  id: exampleId,
+  name: 'ada@example.com',
+  email: 'ada@example.com',
+  role: 'none',
+  grants: [{ vault_id: exampleVaultId, role: 'editor' }],
+  group_ids: [],
+  state: 'invited',
+  ...exampleTimes,
+};
+
+export const member = z
+  .object({
+    id,
+    name: z.string(),
+    email: z.string(),
+    role: memberRole,
+    grants: z.array(vaultGrant),
+    group_ids: z.array(id).meta({ description: 'The groups that the member is in.' }),
+    state: z.enum(['invited', 'active']),
+    ...recordTimes,
+  })
+  .meta({ id: 'Member', example: exampleMember });
+export type Member = z.output<typeof member>;
+export const invitedMember = member
+  .extend({
+    token: z.string().meta({
+      description:
+        'The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN.',
+    }),
+  })
+  .meta({ id: 'InvitedMember', example: { ...exampleMember, token: 'sr_invite_…' } });
+export type InvitedMember = z.output<typeof invitedMember>;
+
+/** `vault_id`: only those who are given a role in this vault by name. */
+export const grantQuery = searchQuery.extend({ vault_id: id.optional() });
+export type GrantQuery = z.output<typeof grantQuery>;
+
+// Groups
+
+const memberIds = z
+  .array(id, { error: 'must be an array' })
+  .max(mostInGroup, { error: `must contain at most ${mostInGroup} entries` })
+  .refine(all => new Set(all).size === all.length, { error: 'must name each member once' });
+const singleSignOn = flag.optional().meta({
+  description:
+    'Whether members are also in it while the issuer of single sign-on lists the group’s name in its claim.',
+});
+
+export const groupCreate = z
+  .strictObject({
+    name,
+    grants: grants.optional(),
+    member_ids: memberIds.optional(),
+    single_sign_on: singleSignOn,
+  })
+  .meta({
+    id: 'GroupCreate',
+    example: { name: 'payments', grants: [{ vault_id: exampleVaultId, role: 'editor' }] },
+  });
+export const groupUpdate = z
+  .strictObject({
+    name: name.optional(),
+    grants: grants.optional(),
+    member_ids: memberIds.optional(),
+    single_sign_on: singleSignOn,
+  })
+  .meta({ id: 'GroupUpdate', example: { name: 'payments and billing' } });
+export type GroupCreate = z.output<typeof groupCreate>;
+export type GroupUpdate = z.output<typeof groupUpdate>;
+
+export const group = z
+  .object({
+    id,
+    name: z.string(),
+    grants: z.array(vaultGrant),
+    member_ids: z.array(id),
+    single_sign_on: z.boolean(),
+    signed_on_member_ids: z.array(id).meta({
+      description: 'The members of whom the issuer said so when they last signed in by it.',
+    }),
+    ...recordTimes,
+  })
+  .meta({
+    id: 'Group',
+    description: 'Members who have the same roles in the same vaults.',
+    example: {
+      id: exampleId,
+      name: 'payments',
+      grants: [{ vault_id: exampleVaultId, role: 'editor' }],
+      member_ids: ['0199a3c4-2222-7abc-8def-0123456789ab'],
+      single_sign_on: false,
+      signed_on_member_ids: [],
+      ...exampleTimes,
+    },
+  });
+export type Group = z.output<typeof group>;

@@ -1,0 +1,25 @@
+/** Roles in single vaults, as members and groups are given them: which vaults they name, and how they are stored. */
+import { Failure } from '../../contract/errors.ts';
+import type { VaultGrant } from '../../contract/members.ts';
+import type { Permit } from '../kernel/guard.ts';
+import type { Records } from '../resources/records.ts';
+import { notFoundAs } from '../resources/subject.ts';
+
+/** In the order of the vaults, so that the same is stored alike. */
+export function grantsText(grants: readonly VaultGrant[]): string {
+  const inOrder = grants.toSorted((one, another) => (one.vault_id < another.vault_id ? -1 : 1));
+  return JSON.stringify(inOrder.map(({ vault_id, role }) => ({ vault_id, role })));
+}
+
+/** Refuses vaults that are not there; those that were named before may have been deleted since. */
+export async function checkVaults(
+  records: Records,
+  permit: Permit,
+  grants: readonly VaultGrant[] = [],
+  before: readonly VaultGrant[] = [],
+): Promise<void> {
+  const known = new Set(before.map(({ vault_id }) => vault_id));
+  const missing = new Failure('NOT_FOUND', { field: 'grants', reason: 'must name vaults by their ids' });
+  for (const { vault_id } of grants)
+    if (!known.has(vault_id)) await records.find(permit, 'vault', vault_id).catch(notFoundAs(missing));
+}

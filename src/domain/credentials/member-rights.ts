@@ -1,0 +1,68 @@
+/**
+ * What a member has: their role in the organization, and the roles that they and their groups are given in single
+ * vaults. A credential of theirs never has more, so whatever rests on it rests on the same rows.
+ */
+import type { ProvenBy } from '../../access/caller.ts';
+import {
+  type Grant,
+  type GrantedRole,
+  grantOfRole,
+  type Role,
+  type VaultRoles,
+} from '../../access/policy.ts';
+import type { AccountRow } from '../../store/accounts.ts';
+import type { MemberGroupRow } from '../../store/member-groups.ts';
+import type { MemberRow } from '../../store/organizations.ts';
+
+/** A member, how they prove who they are, and the groups that they are in. */
+export interface Holder {
+  readonly member: MemberRow;
+  readonly account: AccountRow;
+  readonly groups: readonly MemberGroupRow[];
+}
+
+/** A role in a single vault. */
+export interface VaultGrant {
+  readonly vault_id: string;
+  readonly role: GrantedRole;
+}
+
+export function vaultGrantsIn({ grants }: Pick<MemberRow, 'grants'>): VaultGrant[] {
+  return JSON.parse(grants) as VaultGrant[];
+}
+
+/** The same whichever way they are put together, so that it can be compared. */
+export function vaultRolesOf(rows: readonly Pick<MemberRow, 'grants'>[]): VaultRoles {
+  const found = new Map<string, Set<GrantedRole>>();
+  for (const { vault_id, role } of rows.flatMap(vaultGrantsIn))
+    found.set(vault_id, (found.get(vault_id) ?? new Set()).add(role));
+  const inOrder = [...found].sort(([one], [another]) => (one < another ? -1 : 1));
+  return new Map(inOrder.map(([id, roles]) => [id, [...roles].sort()]));
+}
+
+export function rolesListed(vaultRoles: VaultRoles): VaultGrant[] {
+  return [...vaultRoles].flatMap(([vault_id, roles]) => roles.map(role => ({ vault_id, role })));
+}
+
+export function rightsOf({ member, groups }: Pick<Holder, 'member' | 'groups'>): Grant {
+  return { ...grantOfRole(member.role as Role), vaultRoles: vaultRolesOf([member, ...groups]) };
+}
+
+export function rightsProvenBy({ member, groups }: Pick<Holder, 'member' | 'groups'>): ProvenBy[] {
+  return [
+    { table: 'members', id: member.id, revision: member.revision },
+    ...groups.map(({ id, revision }) => ({ table: 'member_groups' as const, id, revision })),
+  ];
+}
+
+export function memberIdsIn({ member_ids }: Pick<MemberGroupRow, 'member_ids'>): string[] {
+  return JSON.parse(member_ids) as string[];
+}
+
+export function signedOnIdsIn({ signed_on_ids }: Pick<MemberGroupRow, 'signed_on_ids'>): string[] {
+  return JSON.parse(signed_on_ids) as string[];
+}
+
+export function isIn(group: MemberGroupRow, memberId: string): boolean {
+  return memberIdsIn(group).includes(memberId) || signedOnIdsIn(group).includes(memberId);
+}

@@ -1,0 +1,67 @@
+/** Who has access to this vault: members and groups with a role in it, besides those with a role in the organization. */
+import { Link, useParams } from 'wouter';
+import type { Group, Member, VaultGrant } from '../../api/types.ts';
+import { useList } from '../../api/use.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Loading, Section, Wrong } from '../../ui/page.tsx';
+
+interface Given {
+  readonly id: string;
+  readonly name: string;
+  readonly grants: readonly VaultGrant[];
+}
+
+const most = 100;
+
+export default function People() {
+  const { vault = '' } = useParams<{ vault: string }>();
+  const members = useList<Member>('members', { vault_id: vault, limit: most });
+  const groups = useList<Group>('groups', { vault_id: vault, limit: most });
+  return (
+    <Section
+      title="People"
+      intro={
+        <>
+          Members with a role in the organization have access to every vault. These have a role in this one,
+          as set under{' '}
+          <Link href="/settings/members" className="underline">
+            Members
+          </Link>{' '}
+          and{' '}
+          <Link href="/settings/groups" className="underline">
+            Groups
+          </Link>
+          .
+        </>
+      }
+    >
+      <Holders kind="Member" list={members} vault={vault} />
+      <Holders kind="Group" list={groups} vault={vault} />
+    </Section>
+  );
+}
+
+interface HoldersProps {
+  readonly kind: 'Member' | 'Group';
+  readonly list: ReturnType<typeof useList<Given>>;
+  readonly vault: string;
+}
+
+function Holders({ kind, list, vault }: HoldersProps) {
+  if (list.isPending) return <Loading />;
+  if (!list.data) return <Wrong error={list.error} retry={() => void list.refetch()} />;
+  const { data } = list.data;
+  if (data.length === 0)
+    return <p className="text-muted">No {kind.toLowerCase()} has a role in this vault.</p>;
+  return (
+    <ul aria-label={`${kind}s`} className="surface divide-y">
+      {data.map(({ id, name, grants }) => (
+        <li key={id} className="flex flex-wrap items-center gap-2 px-4 py-2.5">
+          <span className="min-w-0 flex-1 font-medium break-all">{name}</span>
+          <span className="text-[13px] text-muted">{kind}</span>
+          <Badge tone="accent">{grants.find(one => one.vault_id === vault)?.role}</Badge>
+        </li>
+      ))}
+    </ul>
+  );
+}
