@@ -6,7 +6,8 @@ import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
 import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
-import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
+import { readingDomainWith, type UsingDomain } from './domain/reading.ts';
+import { brokerInto } from './egress/broker-client.ts';
 import { lateAnswers } from './http/client-errors.ts';
 import type { ReadingSurfaceParts } from './http/parts.ts';
 import { buildReadingApp } from './http/reading-app.ts';
@@ -127,7 +128,8 @@ async function listen(planes: Planes): Promise<Running> {
   const { report } = planes.parts;
   let draining = false;
   const onError = (error: unknown, requestId?: string) => report(describe(error), requestId);
-  const domain = readingDomainWith({ ...opened, other: { tellFailed: management.tellFailed } });
+  const broker = brokerInto(config['allow-private-webhooks']);
+  const domain = readingDomainWith({ ...opened, broker, other: { tellFailed: management.tellFailed } });
   const routes: string[] = [];
   const surface = surfaceOf(planes, domain, { draining: () => draining, routes, onError });
   const app = buildReadingApp(surface, management.forward);
@@ -167,6 +169,7 @@ async function listen(planes: Planes): Promise<Running> {
       unbound();
       clearTimeout(cut);
       await metrics?.close();
+      await broker.close();
       await domain.authenticate.noteUses().catch(onError);
       await domain.ledger.drain();
       await management.stop(); // It has the last word in the log: the checkpoint that signs all of it.
@@ -183,7 +186,7 @@ interface Surroundings extends Pick<ReadingSurfaceParts, 'draining' | 'onError'>
 
 function surfaceOf(
   { config, tls, parts, management, opened }: Planes,
-  domain: ReadingDomain,
+  domain: UsingDomain,
   { routes, ...surroundings }: Surroundings,
 ): ReadingSurfaceParts {
   const isReady = readinessOf(opened.store, parts.report);
@@ -237,7 +240,7 @@ function addressesOf(config: ServeConfig): AddressSettings {
 
 async function serveMetrics(
   { config, management, managementMeter, opened }: Planes,
-  { ledger }: ReadingDomain,
+  { ledger }: UsingDomain,
   { server }: FastifyInstance,
 ): Promise<MetricsListener | null> {
   const port = config['metrics-port'];

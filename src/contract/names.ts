@@ -34,6 +34,10 @@ export const permissions = {
   'public-tokens:write': writers,
   'identities:read': everyone,
   'identities:write': writers,
+  'use-rules:read': everyone,
+  'use-rules:write': readersOfValues,
+  'approvals:read': [...overseers, 'editor'],
+  'approvals:write': readersOfValues,
   'webhooks:read': overseers,
   'webhooks:write': managers,
   'api-keys:read': overseers,
@@ -63,6 +67,7 @@ export const eventKinds = [
   'resource.expired',
   'access_key.created',
   'access_key.revoked',
+  'approval.requested',
   'webhook.disabled',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];

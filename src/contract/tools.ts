@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { keyTypes } from './resources.ts';
 import { isSafeText, line } from './text.ts';
+import { approvalNotice, useAnswer, useFields, verdict } from './uses.ts';
 
 const text = (most: number, what: string) =>
   z
@@ -46,6 +47,7 @@ const connections = { vault: vaultConnection, credentials: credentialsConnection
 const resourceId = (what: string) => text(64, what).meta({ description: what, format: 'uuid' });
 const name = (what: string) => line(1, 255).meta({ description: what, type: 'string', minLength: 1 });
 
+export const useSecret = z.strictObject({ ...useFields, ...connections });
 export const listSecrets = z.strictObject({
   namesOnly: flag('true (the default): ids and names only. false: values too, in plain text.'),
   ...connections,
@@ -111,6 +113,7 @@ const certificate = z.object({
   tags,
 });
 
+export const secretUse = z.union([useAnswer, verdict]);
 export const secretList = z.object({ vault, secrets: z.array(secret) });
 export const oneSecret = secret;
 export const keyList = z.object({ vault, keys: z.array(z.union([key, nameOnly, expired])) });
@@ -130,6 +133,7 @@ export const vaultDescription = z.object({
       .array(z.string())
       .meta({ description: 'Patterns of the names it can see; * matches any number of characters.' }),
     names_only: z.boolean().meta({ description: 'Whether it can see names but no values.' }),
+    may_use: z.boolean().meta({ description: 'Whether it can use secrets by their use rules.' }),
     cidrs: z.array(z.string()).nullable(),
     rate_limit: z.int().nullable().meta({ description: 'Requests per minute; null if unlimited.' }),
     max_uses: z.int().nullable(),
@@ -138,4 +142,8 @@ export const vaultDescription = z.object({
 });
 
 /** In place of an answer, with `isError`. */
-export const refusal = z.object({ status: z.int(), message: z.string() });
+export const refusal = z.object({
+  status: z.int(),
+  message: z.string(),
+  approval: approvalNotice.optional().meta({ description: 'The page on which a person approves the call.' }),
+});

@@ -29,7 +29,7 @@ export interface ProtocolAnswer {
 }
 
 const instructions =
-  'Strongroom keeps secrets, keys and certificates in vaults. The tools read one vault; nothing can be changed with them. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log.';
+  'Strongroom keeps secrets, keys and certificates in vaults. The tools work in one vault. Prefer to use a secret, which makes a call with it and never shows it, to reading its value. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log.';
 
 export function protocolServer(version: string, naming: Naming, run: Run): Server {
   const capabilities = { tools: { listChanged: false } };
@@ -87,7 +87,9 @@ function listing(naming: Naming) {
       type: 'object' as const,
       anyOf: [each.output, refusal].map(schema => plain(z.toJSONSchema(schema))),
     },
-    annotations: { title: each.title, readOnlyHint: true, openWorldHint: false, idempotentHint: true },
+    annotations: each.readOnly
+      ? { title: each.title, readOnlyHint: true, openWorldHint: false, idempotentHint: true }
+      : { title: each.title, readOnlyHint: false, destructiveHint: true, openWorldHint: true },
   }));
 }
 

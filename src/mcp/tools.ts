@@ -1,13 +1,14 @@
 /**
  * The registry: every tool that there is, once, for all forms of the endpoint and for stdio. A tool says by which
- * credential it is called and what it reads; reading, refusing and recording are the vault's. No tool changes
- * anything, and none reaches beyond the vault.
+ * credential it is called and what it reads, or what it has the service do; reading, using, refusing and recording are
+ * the vault's. What is for use comes first, and what shows values last.
  */
 import type { z } from 'zod';
 import type { ResourceKind } from '../access/caller.ts';
 import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import * as contract from '../contract/tools.ts';
+import type { UseCall } from '../contract/uses.ts';
 import type { Fields, ItemSelection, KindSelection, Selection } from '../domain/reads/vault-request.ts';
 
 /** What an access key's call reads. */
@@ -16,6 +17,9 @@ export interface ToolRead {
   /** Takes from the answer what the arguments ask for, where that is less than all of it. */
   readonly filter?: (answer: unknown) => unknown;
 }
+
+/** What an access key's call has done. */
+export type ToolUse = { readonly use: UseCall };
 
 /** A public token that came among the arguments, and the key that they name. */
 export interface PublicTokenCall {
@@ -29,13 +33,15 @@ export interface Tool {
   readonly description: string;
   readonly input: z.ZodType;
   readonly output: z.ZodType;
-  /** What a call with an access key reads. Throws where an argument is wrong. */
-  readonly readByAccessKey: (sent: unknown) => ToolRead;
+  /** Whether it changes nothing, here or elsewhere. */
+  readonly readOnly: boolean;
+  /** What a call with an access key reads, or has done. Throws where an argument is wrong. */
+  readonly byAccessKey: (sent: unknown) => ToolRead | ToolUse;
   /** The public token that a call is made with; null where it needs an access key. Throws like the other. */
   readonly publicTokenIn: (sent: Readonly<Record<string, unknown>>) => PublicTokenCall | null;
 }
 
-type Described = Omit<Tool, 'input' | 'readByAccessKey' | 'publicTokenIn'>;
+type Described = Omit<Tool, 'input' | 'readOnly' | 'byAccessKey' | 'publicTokenIn'>;
 
 interface AccessKeyTool<Input extends z.ZodType> extends Described {
   readonly input: Input;
@@ -51,7 +57,22 @@ interface PublicTokenTool<Input extends z.ZodType> extends AccessKeyTool<Input> 
 function byAccessKey<Input extends z.ZodType>({ reads, ...tool }: AccessKeyTool<Input>): Tool {
   return {
     ...tool,
-    readByAccessKey: sent => reads(check(tool.input, sent)),
+    readOnly: true,
+    byAccessKey: sent => reads(check(tool.input, sent)),
+    publicTokenIn: () => null,
+  };
+}
+
+interface UsingTool<Input extends z.ZodType> extends Described {
+  readonly input: Input;
+  readonly does: (given: z.output<Input>) => ToolUse;
+}
+
+function having<Input extends z.ZodType>({ does, ...tool }: UsingTool<Input>): Tool {
+  return {
+    ...tool,
+    readOnly: false,
+    byAccessKey: sent => does(check(tool.input, sent)),
     publicTokenIn: () => null,
   };
 }
@@ -76,6 +97,15 @@ const one = (kind: ResourceKind, nameOrId: string, fields: Fields): ItemSelectio
 });
 
 export const tools: readonly Tool[] = [
+  having({
+    name: 'secrets.use',
+    title: 'Use a secret',
+    description:
+      'Makes an HTTP call with a secret that you never see, where a use rule of the secret allows it. Prefer it to reading a value. If a person has to approve the call, the result has the page: ask the user to open it, then call again with the same arguments.',
+    input: contract.useSecret,
+    output: contract.secretUse,
+    does: ({ vault: _, credentials: __, ...use }) => ({ use }),
+  }),
   byAccessKey({
     name: 'secrets.list',
     title: 'List secrets',

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { MessagePort } from 'node:worker_threads';
 import { publicBytes, type Sealed } from '../bytes.ts';
 import { accounts } from './accounts.ts';
+import { approvals } from './approvals.ts';
 import { conditions } from './conditions.ts';
 import { credentials } from './credentials.ts';
 import { deliveries } from './deliveries.ts';
@@ -29,6 +30,7 @@ import { openSqliteSnapshot } from './sqlite-snapshot.ts';
 import { stampedRows } from './stamped-rows.ts';
 import { type Tables, tables } from './tables.ts';
 import { toolSessions } from './tool-sessions.ts';
+import { rulesForUse } from './use-rules.ts';
 import { webhooks } from './webhooks.ts';
 
 /** What every noun offers. */
@@ -140,6 +142,8 @@ function nounsOf(engine: Engine) {
     resources: resources(engine),
     credentials: credentials(engine),
     identities: identities(engine),
+    useRules: rulesForUse(engine),
+    approvals: approvals(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),
