@@ -127,7 +127,7 @@ for (const engine of engines) {
     });
 
     it('a rule is refused that could not be kept', async () => {
-      const bad: [string, object][] = [
+      const bad: [string, Record<string, unknown>][] = [
         ['hosts', { hosts: ['127.0.0.1'] }],
         ['hosts', { hosts: ['*.example.com'] }],
         ['hosts', { hosts: ['EXAMPLE.com'] }],
