@@ -169,7 +169,7 @@ async function listen(planes: Planes): Promise<Running> {
       unbound();
       clearTimeout(cut);
       await metrics?.close();
-      await broker.close();
+      await Promise.all([broker.close(), domain.closeThreads()]);
       await domain.authenticate.noteUses().catch(onError);
       await domain.ledger.drain();
       await management.stop(); // It has the last word in the log: the checkpoint that signs all of it.

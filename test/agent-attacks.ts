@@ -383,14 +383,12 @@ export function hostileAnswers(upstream: Upstream, other: string): Attack[] {
       response.socket!.end(`HTTP/1.1 200 OK\r\nx: ${value.repeat(1000)}\r\n\r\n`);
     }),
     hostile('a result that looks like ours', 'answered', (_request, _body, response) =>
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(
-          JSON.stringify({
-            result: { content: [{ type: 'text', text: value }], isError: false },
-            receipt: value,
-          }),
-        ),
+      response.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          result: { content: [{ type: 'text', text: value }], isError: false },
+          receipt: value,
+        }),
+      ),
     ),
     hostile('an order to the model', 'answered', (_request, _body, response) =>
       response

@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import pg from 'pg';
 import { Authenticator } from './authenticator.ts';
-import { type Answer, callService, type EngineName, eventually, loopbackWebhooks, makeOrganization } from './harness.ts';
+import {
+  type Answer,
+  callService,
+  type EngineName,
+  eventually,
+  loopbackWebhooks,
+  makeOrganization,
+} from './harness.ts';
 import { Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -261,7 +268,12 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       place: { type: 'bearer' },
       response: 'status-only',
     });
-    const agent = await made('/v1/access-keys', { ...at, name: `agent ${name}`, names_only: true, may_use: true });
+    const agent = await made('/v1/access-keys', {
+      ...at,
+      name: `agent ${name}`,
+      names_only: true,
+      may_use: true,
+    });
     const approval = await approvalFor(agent.token);
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
     const authenticator = new Authenticator(site());
@@ -310,7 +322,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await logIn(of.identity.id, of.secretId.token);
     await ok(owner, 'PUT', `/v1/identities/${of.identity.id}`, { name: `machine ${name}` });
     await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
-    await ok(owner, 'POST', `/v1/approvals/${of.approval}/approve`, { scope: 'rule' });
+    await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
     await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);
     await ok(owner, 'DELETE', `/v1/public-tokens/${of.pub.id}`);
     await ok(owner, 'POST', `/v1/members/${of.member}/invitation`, {});

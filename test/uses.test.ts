@@ -281,7 +281,7 @@ for (const engine of engines) {
       });
       const ask = async (path: string, more = {}) => (await world.use(call(path, more))).body.approval;
       const approve = (id: string, scope?: string) =>
-        person.post(`/v1/approvals/${id}/approve`, scope ? { scope } : {});
+        person.post(`/auth/approvals/${id}/approve`, scope ? { scope } : {});
 
       it('nothing leaves before a person approved exactly this call, and then it leaves once', async () => {
         const { upstream } = world;
@@ -347,7 +347,7 @@ for (const engine of engines) {
       it('it is given by a person who may, and never by a key; once, and not after a refusal', async () => {
         const { service, agent } = world;
         const { id } = await ask('who');
-        const path = `/v1/approvals/${id}`;
+        const path = `/auth/approvals/${id}`;
         for (const key of [service.key, agent, null]) {
           const { status } = await service.call('POST', `${path}/approve`, {}, key);
           assert.ok(status === 401 || status === 403, `${status}`);
@@ -356,7 +356,7 @@ for (const engine of engines) {
         assert.equal((await approve(id)).status, 400);
         const refused = await world.use(call('who'));
         assert.equal(refused.body.message, 'Forbidden: a person refused this call');
-        assert.equal((await person.post(`/v1/approvals/${demanding}/approve`)).status, 404);
+        assert.equal((await person.post(`/auth/approvals/${demanding}/approve`)).status, 404);
       });
 
       it('all calls under a rule can be approved for an hour', async () => {

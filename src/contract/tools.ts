@@ -5,7 +5,18 @@
 import { z } from 'zod';
 import { keyTypes } from './resources.ts';
 import { isSafeText, line } from './text.ts';
-import { approvalNotice, useAnswer, useFields, verdict } from './uses.ts';
+import {
+  approvalNotice,
+  decryptFields,
+  decryption,
+  signature,
+  signFields,
+  useAnswer,
+  useFields,
+  verdict,
+  verification,
+  verifyFields,
+} from './uses.ts';
 
 const text = (most: number, what: string) =>
   z
@@ -48,6 +59,9 @@ const resourceId = (what: string) => text(64, what).meta({ description: what, fo
 const name = (what: string) => line(1, 255).meta({ description: what, type: 'string', minLength: 1 });
 
 export const useSecret = z.strictObject({ ...useFields, ...connections });
+export const signWithKey = z.strictObject({ ...signFields, ...connections });
+export const verifyWithKey = z.strictObject({ ...verifyFields, ...connections });
+export const decryptWithKey = z.strictObject({ ...decryptFields, ...connections });
 export const listSecrets = z.strictObject({
   namesOnly: flag('true (the default): ids and names only. false: values too, in plain text.'),
   ...connections,
@@ -113,6 +127,7 @@ const certificate = z.object({
   tags,
 });
 
+export { decryption, signature, verification };
 export const secretUse = z.union([useAnswer, verdict]);
 export const secretList = z.object({ vault, secrets: z.array(secret) });
 export const oneSecret = secret;

@@ -259,4 +259,4 @@ const presetFields = z.object({
   place,
   request_headers: z.array(z.string()),
 });
-export const usePresetList = z.object({ data: z.array(presetFields) }).meta({ id: 'UsePresetList' });
+export const usePresetList = z.object({ presets: z.array(presetFields) }).meta({ id: 'UsePresetList' });

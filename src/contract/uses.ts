@@ -234,7 +234,10 @@ export const approval = z
   });
 export type Approval = z.output<typeof approval>;
 
-export const approvalQuery = pageQuery.extend({ state: oneOf(['pending', 'all']).optional() });
+export const approvalQuery = pageQuery.extend({
+  state: oneOf(['pending', 'all']).optional(),
+  vault_id: id.optional(),
+});
 export type ApprovalQuery = z.output<typeof approvalQuery>;
 export const approve = z
   .strictObject({ scope: oneOf(approvalScopes).optional() })

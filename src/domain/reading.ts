@@ -27,6 +27,7 @@ import { vaultAnswersWith } from './reads/vault-answers.ts';
 import { type VaultReads, vaultReadsWith } from './reads/vault-read.ts';
 import { type Visibility, visibilityWith } from './reads/visibility.ts';
 import { type Records, recordsWith } from './resources/records.ts';
+import { type KeyUses, keyUsesWith } from './uses/key-uses.ts';
 import { type VaultUses, vaultUsesWith } from './uses/vault-uses.ts';
 
 export interface ReadingParts {
@@ -73,20 +74,17 @@ export interface Foundation extends ReadingDomain {
 /** The same, with what makes calls. */
 export interface UsingDomain extends ReadingDomain {
   readonly vaultUses: VaultUses;
+  readonly keyUses: KeyUses;
+  /** Ends the threads on which keys are used. */
+  readonly closeThreads: () => Promise<void>;
 }
 
 export function readingDomainWith(given: ReadingParts & Using): UsingDomain {
   const { parts, records, people: _, visibility, ...reading } = foundationWith(given);
   const { ledger, authenticate } = reading;
-  const vaultUses = vaultUsesWith({
-    ...parts,
-    ledger,
-    authenticate,
-    visibility,
-    records,
-    broker: given.broker,
-  });
-  return { ...reading, vaultUses };
+  const using = { ...parts, ledger, authenticate, visibility, records };
+  const vaultUses = vaultUsesWith({ ...using, broker: given.broker });
+  return { ...reading, vaultUses, keyUses: keyUsesWith(using), closeThreads: parts.workers.close };
 }
 
 export function foundationWith(given: ReadingParts): Foundation {

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { check } from '../contract/check.ts';
 import { Failure, invalid, statusOf } from '../contract/errors.ts';
-import { useCall } from '../contract/uses.ts';
+import { decryptCall, signCall, useCall, verifyCall } from '../contract/uses.ts';
 import type { RequestFacts } from '../domain/reads/vault-request.ts';
 import { approvalIn } from '../domain/uses/approval-requests.ts';
 import type { UseResult } from '../domain/uses/using.ts';
@@ -25,13 +25,28 @@ const largestBody = 256 * 1024;
 type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
 
 export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
-  const { vaultUses, vaultReads, authenticate } = parts.domain;
+  const { vaultUses, keyUses, vaultReads, authenticate } = parts.domain;
   const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
   const addresses = ownAddresses(parts.addresses);
   const count = requestsOf(parts.meter, 'vault_read');
 
   const operations: Readonly<Record<string, Run>> = {
     use: (facts, sent) => vaultUses.use({ ...facts, call: understood(useCall, sent) }),
+    'keys/sign': (facts, sent) => {
+      const call = understood(signCall, sent);
+      return keyUses.use({ ...facts, asked: call instanceof Failure ? call : { operation: 'sign', call } });
+    },
+    'keys/verify': (facts, sent) => {
+      const call = understood(verifyCall, sent);
+      return keyUses.use({ ...facts, asked: call instanceof Failure ? call : { operation: 'verify', call } });
+    },
+    'keys/decrypt': (facts, sent) => {
+      const call = understood(decryptCall, sent);
+      return keyUses.use({
+        ...facts,
+        asked: call instanceof Failure ? call : { operation: 'decrypt', call },
+      });
+    },
   };
 
   function factsOf(request: IncomingMessage, operation: string): RequestFacts {

@@ -17,6 +17,7 @@ import type {
   VaultRequest,
 } from '../domain/reads/vault-request.ts';
 import { approvalIn } from '../domain/uses/approval-requests.ts';
+import type { KeyUses } from '../domain/uses/key-uses.ts';
 import type { UseResult } from '../domain/uses/using.ts';
 import type { VaultUses } from '../domain/uses/vault-uses.ts';
 import type { OwnAddresses } from './addresses.ts';
@@ -45,6 +46,7 @@ export interface CallResult {
 export interface ToolCallParts {
   readonly vaultReads: VaultReads;
   readonly vaultUses: VaultUses;
+  readonly keyUses: KeyUses;
   readonly addresses: OwnAddresses;
   readonly onError: (error: unknown, requestId: string) => void;
 }
@@ -58,7 +60,13 @@ export interface ToolCalls {
 const route = '/mcp';
 const asToolResult: AnswerEncoding = { name: 'tool', encode: resultOf };
 
-export function toolCallsWith({ vaultReads, vaultUses, addresses, onError }: ToolCallParts): ToolCalls {
+export function toolCallsWith({
+  vaultReads,
+  vaultUses,
+  keyUses,
+  addresses,
+  onError,
+}: ToolCallParts): ToolCalls {
   async function callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult> {
     const given = isRecord(sent) ? sent : {};
     const facts = { ...factsOf(context), tool: tool.name };
@@ -83,7 +91,8 @@ export function toolCallsWith({ vaultReads, vaultUses, addresses, onError }: Too
 
   /** What a tool has the service do; a failure to understand it is told to a good credential alone. */
   function had(facts: RequestFacts, asked: ToolRead | ToolUse | Failure): Promise<UseResult<object>> {
-    return vaultUses.use({ ...facts, call: asked instanceof Failure ? asked : (asked as ToolUse).use });
+    if ('key' in asked) return keyUses.use({ ...facts, asked: asked.key });
+    return vaultUses.use({ ...facts, call: 'use' in asked ? asked.use : unread(asked) });
   }
 
   function resultOfUse(result: UseResult<object>, context: CallContext): CallResult {
@@ -188,7 +197,7 @@ function refusalOf(status: number, message: string, approval?: ApprovalNotice): 
 }
 
 /** What is used is not read. */
-function unread(asked: ToolUse | Failure): Failure {
+function unread(asked: ToolRead | ToolUse | Failure): Failure {
   return asked instanceof Failure ? asked : new Failure('FORBIDDEN');
 }
 

@@ -10,6 +10,7 @@ import { invalid } from '../contract/errors.ts';
 import * as contract from '../contract/tools.ts';
 import type { UseCall } from '../contract/uses.ts';
 import type { Fields, ItemSelection, KindSelection, Selection } from '../domain/reads/vault-request.ts';
+import type { KeyCall } from '../domain/uses/key-uses.ts';
 
 /** What an access key's call reads. */
 export interface ToolRead {
@@ -19,7 +20,7 @@ export interface ToolRead {
 }
 
 /** What an access key's call has done. */
-export type ToolUse = { readonly use: UseCall };
+export type ToolUse = { readonly use: UseCall } | { readonly key: KeyCall };
 
 /** A public token that came among the arguments, and the key that they name. */
 export interface PublicTokenCall {
@@ -105,6 +106,31 @@ export const tools: readonly Tool[] = [
     input: contract.useSecret,
     output: contract.secretUse,
     does: ({ vault: _, credentials: __, ...use }) => ({ use }),
+  }),
+  having({
+    name: 'keys.sign',
+    title: 'Sign with a key',
+    description:
+      'Signs bytes, or the claims of a JSON Web Token, with a key that never leaves the vault, where a use rule of the key allows it.',
+    input: contract.signWithKey,
+    output: contract.signature,
+    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'sign', call } }),
+  }),
+  having({
+    name: 'keys.verify',
+    title: 'Verify a signature',
+    description: 'Verifies a signature with a key of the vault.',
+    input: contract.verifyWithKey,
+    output: contract.verification,
+    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'verify', call } }),
+  }),
+  having({
+    name: 'keys.decrypt',
+    title: 'Decrypt with a key',
+    description: 'Decrypts a short text with an RSA key that never leaves the vault.',
+    input: contract.decryptWithKey,
+    output: contract.decryption,
+    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'decrypt', call } }),
   }),
   byAccessKey({
     name: 'secrets.list',

@@ -70,12 +70,11 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
   return {
     async list(caller, query) {
       const permit = await guard.admit(caller, 'approvals:read');
+      const asked = query.vault_id === undefined ? caller.vaultIds : [query.vault_id];
+      const vaultIds = asked?.filter(id => guard.sees(caller, id));
+      if (vaultIds?.length === 0) return listOf<Approval>([], 0, query);
       const waitingAt = query.state === 'all' ? undefined : now();
-      const filter = {
-        organizationId: caller.organizationId,
-        vaultIds: caller.vaultIds ?? undefined,
-        waitingAt,
-      };
+      const filter = { organizationId: caller.organizationId, vaultIds, waitingAt };
       const page = { page: query.page, limit: query.limit, asOf: query.as_of };
       const { rows, total } = await store.approvals.page(filter, page);
       const items: Approval[] = [];

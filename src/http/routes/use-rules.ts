@@ -5,7 +5,7 @@ import * as rules from '../../contract/use-rules.ts';
 import * as uses from '../../contract/uses.ts';
 import type { Domain } from '../../domain/domain.ts';
 import { collectionRoutes } from './collection.ts';
-import { type Permissions, type Route, route } from './route.ts';
+import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
 
 export function ruleRoutes({ useRules, approvals }: Domain): Route<Permissions>[] {
   return [
@@ -19,6 +19,8 @@ export function ruleRoutes({ useRules, approvals }: Domain): Route<Permissions>[
         create: rules.useRuleCreate,
         update: rules.useRuleUpdate,
       },
+      // Whoever says where a value goes could have it sent to themselves.
+      gives: { all: ['use-rules:write', 'secrets:reveal'] },
       service: useRules,
     }),
     route({
@@ -40,14 +42,13 @@ export function ruleRoutes({ useRules, approvals }: Domain): Route<Permissions>[
       summary: 'List use rules for well-known services, to begin with',
       needs: { all: ['use-rules:read'] },
       answer: rules.usePresetList,
-      handle: async () => ({ data: structuredClone(usePresets) as never }),
+      handle: async () => ({ presets: structuredClone(usePresets) as never }),
     }),
     ...approvalRoutes(approvals),
   ];
 }
 
 function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
-  const deciding = { tag: 'approvals', needs: { all: ['approvals:write'] }, answer: uses.approval } as const;
   return [
     route({
       method: 'GET',
@@ -70,24 +71,30 @@ function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
       answer: uses.approval,
       handle: ({ caller, id }) => approvals.get(caller, id),
     }),
+  ];
+}
+
+/** Decided by a person, in their session: a key of any kind is no way in here. */
+export function decisionRoutes({ approvals }: Domain): Route<AuthNeed>[] {
+  const deciding = { tag: 'auth', needs: 'session', answer: uses.approval } as const;
+  return [
     route({
       ...deciding,
       method: 'POST',
-      path: '/v1/approvals/{id}/approve',
+      path: '/auth/approvals/{id}/approve',
       operationId: 'approveCall',
-      summary:
-        'Approve this call once, or every call under its rule for an hour; for people who are signed in',
+      summary: 'Approve a call once, or every call under its rule for an hour; requires `approvals:write`',
       body: uses.approve,
       bodyOptional: true,
-      handle: ({ caller, id, body }) => approvals.approve(caller, id, body.scope ?? 'call'),
+      handle: ({ as, id, body }) => approvals.approve(as.caller, id, body.scope ?? 'call'),
     }),
     route({
       ...deciding,
       method: 'POST',
-      path: '/v1/approvals/{id}/refuse',
+      path: '/auth/approvals/{id}/refuse',
       operationId: 'refuseCall',
-      summary: 'Refuse a call; for people who are signed in',
-      handle: ({ caller, id }) => approvals.refuse(caller, id),
+      summary: 'Refuse a call; requires `approvals:write`',
+      handle: ({ as, id }) => approvals.refuse(as.caller, id),
     }),
   ];
 }

@@ -43,10 +43,8 @@ export function ApprovalRequest({ of: approval, isMeant }: { of: Approval; isMea
         ]}
       />
       {body !== null && (
-        <Scrollable label="Body">
-          <pre className="max-h-72 rounded-lg bg-sunken p-3 font-mono text-[13px] break-all whitespace-pre-wrap">
-            {body}
-          </pre>
+        <Scrollable label="Body" className="max-h-72 overflow-auto rounded-lg bg-sunken p-3">
+          <pre className="font-mono text-[13px] break-all whitespace-pre-wrap">{body}</pre>
         </Scrollable>
       )}
       <Decision of={approval} />
@@ -61,7 +59,7 @@ function Decision({ of: { id, rule } }: { of: Approval }) {
   if (!may('approvals:write')) return <p className="text-muted">You don’t have permission to decide.</p>;
   const decide = (path: string, body: object | undefined, done: string) =>
     form.submit(async () => {
-      await post(`/v1/approvals/${id}/${path}`, body);
+      await post(`/auth/approvals/${id}/${path}`, body);
       note(done);
       await refresh('approvals');
     });
