@@ -293,6 +293,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       identity,
       secretId,
       rule,
+      agent,
       approval,
       member,
       guest,
@@ -321,6 +322,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/webhooks/${of.webhook.id}`, { name: `changed ${name}` });
     await logIn(of.identity.id, of.secretId.token);
     await ok(owner, 'PUT', `/v1/identities/${of.identity.id}`, { name: `machine ${name}` });
+    await ok(owner, 'PUT', `/v1/access-keys/${of.agent.id}`, { name: `changed agent ${name}` });
     await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
     await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
     await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);

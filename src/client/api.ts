@@ -13,7 +13,6 @@ export type ApiKeyList = { data: readonly (ApiKey)[]; pagination: Pagination };
 export type ApiKeyUpdate = { name?: Name; expiration_date?: string | null };
 export type Approval = { id: Id; vault_id: Id; rule_id: Id; rule: string; access_key_id: Id; access_key: string; state: "pending" | "approved" | "refused" | "used" | "expired"; /** `call`: this call, once. `rule`: every call of this access key under this rule, until it expires. */ scope: "call" | "rule"; /** SHA-256 over the canonical request, in base64url. */ fingerprint: string; request: { tool: string; /** The name of the secret or key. */ secret: string; method: string; url: string; headers: { readonly [name: string]: string }; body: string | null; body_base64: string | null; /** Where the value goes. */ place: string }; decided_by: string | null; expires_at: Timestamp; created_at: Timestamp; updated_at: Timestamp };
 export type ApprovalList = { data: readonly (Approval)[]; pagination: Pagination };
-export type Approve = { scope?: "call" | "rule" };
 export type AuditLog = { id: Id; created_at: Timestamp; actor: { kind: string; id: string; name: string }; action: string; outcome: "allowed" | "denied"; subject: { type: string; id: Id | null; name: string } | null; revision: number | null; vault_id: Id | null; ip_address: string; user_agent: string; request_id: string; details: { readonly [name: string]: unknown }; /** How many refusals, identical except for the time, the entry stands for; otherwise 1. */ count: number; receipt: string };
 export type AuditLogList = { data: readonly (AuditLog)[]; pagination: Pagination };
 export type BulkAnswer = { results: readonly ({ index: number; status: number; secret?: Secret; error?: { code: string; message: string; details: { field: string; reason: string } } })[] };
@@ -106,7 +105,7 @@ export type Timestamp = string;
 export type UseCheck = { secret_id: Id; /** The use rule; otherwise the first that allows the call. */ rule?: Id; /** GET by default. */ method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"; /** Absolute, in its normal form, without credentials. */ url: string; headers?: { readonly [name: string]: string }; body?: string; body_base64?: string };
 /** Where the value goes: `bearer`, a `header` with an optional `prefix`, `basic` as the password of `username` (null if the value is both), a `query` parameter, a field of a `json` body by its pointer, or a `form` field. */
 export type UsePlace = { type: "bearer" } | { type: "header"; name: string; prefix?: string } | { type: "basic"; username: string | null } | { type: "query"; name: string } | { type: "json"; pointer: string } | { type: "form"; field: string };
-export type UsePresetList = { data: readonly ({ id: string; title: string; hosts: readonly (string)[]; methods: readonly ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE")[]; paths: readonly (string)[]; place: UsePlace; request_headers: readonly (string)[] })[] };
+export type UsePresetList = { presets: readonly ({ id: string; title: string; hosts: readonly (string)[]; methods: readonly ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE")[]; paths: readonly (string)[]; place: UsePlace; request_headers: readonly (string)[] })[] };
 export type UseRule = { id: Id; vault_id: Id; secret_id: Id | null; key_id: Id | null; name: string; hosts: readonly (string)[] | null; methods: readonly ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE")[] | null; paths: readonly (string)[] | null; place: UsePlace | null; request_headers: readonly (string)[] | null; response_headers: readonly (string)[] | null; max_request: number | null; max_response: number | null; binary: boolean | null; response: "full" | "status-only" | "store" | null; store: { secret_id: Id; pointer: string } | null; timeout: number | null; operations: readonly ("sign" | "verify" | "decrypt")[] | null; algorithms: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA" | "RSA-OAEP" | "RSA-OAEP-256")[] | null; jwt: { typ?: string; issuer: string; audiences: readonly (string)[]; longest_lifetime: number } | null; approval: "never" | "writes" | "always"; rate_limit: number | null; created_by: string; created_at: Timestamp; updated_at: Timestamp };
 /** A rule of a secret has `hosts`, `methods`, `paths` and `place`; a rule of a key has `operations` and `algorithms`. */
 export type UseRuleCreate = { secret_id?: Id; key_id?: Id; name: Name; hosts?: readonly (string)[] | null; methods?: readonly ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE")[] | null; paths?: readonly (string)[] | null; place?: UsePlace | null; /** Which headers the agent may set. `accept` and `content-type` by default. */ request_headers?: readonly (string)[] | null; /** Which headers come back. `content-type` by default; a name may end with `*`. */ response_headers?: readonly (string)[] | null; /** Bytes of the body. 65,536 by default. */ max_request?: number | null; /** Bytes of the body, decoded; a longer answer is withheld. 262,144 by default. */ max_response?: number | null; /** Whether answers that are not text come back. Default false. */ binary?: boolean | null; /** `full` returns the answer, `status-only` its status alone, `store` puts a field of it into a secret. */ response?: "full" | "status-only" | "store" | null; store?: { secret_id: Id; pointer: string } | null; /** Seconds for the whole call. 30 by default. */ timeout?: number | null; operations?: readonly ("sign" | "verify" | "decrypt")[] | null; algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA" | "RSA-OAEP" | "RSA-OAEP-256")[] | null; jwt?: { typ?: string; issuer: string; audiences: readonly (string)[]; longest_lifetime: number } | null; /** Whether a person approves each call: `never`, `writes` (all but GET and HEAD, and every signature), or `always` (the default). */ approval?: "never" | "writes" | "always"; /** Calls per minute under this rule, by all access keys. 60 by default; null for no limit. */ rate_limit?: number | null };
@@ -278,11 +277,11 @@ export interface Operations {
   deleteSecretId: { asked: { id: string }; answered: Deletion };
   /** List use rules, newest first. Requires the permission `use-rules:read`. */
   listUseRules: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; secret_id?: Id; key_id?: Id; vault_id?: Id } }; answered: UseRuleList };
-  /** Create a use rule. Requires the permission `use-rules:write`. */
+  /** Create a use rule. Requires the permission `use-rules:write` and `secrets:reveal`. */
   createUseRule: { asked: { body: UseRuleCreate }; answered: UseRule };
   /** Get a use rule. Requires the permission `use-rules:read`. */
   getUseRule: { asked: { id: string }; answered: UseRule };
-  /** Update a use rule; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `use-rules:write`. */
+  /** Update a use rule; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `use-rules:write` and `secrets:reveal`. */
   updateUseRule: { asked: { id: string; body: UseRuleUpdate }; answered: UseRule };
   /** Delete a use rule. Requires the permission `use-rules:write`. */
   deleteUseRule: { asked: { id: string }; answered: Deletion };
@@ -291,13 +290,9 @@ export interface Operations {
   /** List use rules for well-known services, to begin with. Requires the permission `use-rules:read`. */
   listUsePresets: { asked: {  }; answered: UsePresetList };
   /** List calls that wait for an approval, newest first; with `state=all` also those that do not. Requires the permission `approvals:read`. */
-  listApprovals: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; state?: "pending" | "all" } }; answered: ApprovalList };
+  listApprovals: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; state?: "pending" | "all"; vault_id?: Id } }; answered: ApprovalList };
   /** Get one call that waits for an approval, as it would be made. Requires the permission `approvals:read`. */
   getApproval: { asked: { id: string }; answered: Approval };
-  /** Approve this call once, or every call under its rule for an hour; for people who are signed in. Requires the permission `approvals:write`. */
-  approveCall: { asked: { id: string; body?: Approve }; answered: Approval };
-  /** Refuse a call; for people who are signed in. Requires the permission `approvals:write`. */
-  refuseCall: { asked: { id: string }; answered: Approval };
   /** List webhooks, newest first. Requires the permission `webhooks:read`. */
   listWebhooks: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string } }; answered: WebhookList };
   /** Create a webhook. Requires the permission `webhooks:write`. */
@@ -417,8 +412,6 @@ export const operations = {
   listUsePresets: 'GET /v1/use-rules/presets',
   listApprovals: 'GET /v1/approvals',
   getApproval: 'GET /v1/approvals/{id}',
-  approveCall: 'POST /v1/approvals/{id}/approve',
-  refuseCall: 'POST /v1/approvals/{id}/refuse',
   listWebhooks: 'GET /v1/webhooks',
   createWebhook: 'POST /v1/webhooks',
   getWebhook: 'GET /v1/webhooks/{id}',

@@ -63,12 +63,12 @@ export const signWithKey = z.strictObject({ ...signFields, ...connections });
 export const verifyWithKey = z.strictObject({ ...verifyFields, ...connections });
 export const decryptWithKey = z.strictObject({ ...decryptFields, ...connections });
 export const listSecrets = z.strictObject({
-  namesOnly: flag('true (the default): ids and names only. false: values too, in plain text.'),
+  namesOnly: flag('Default true. false: values too, in plain text.'),
   ...connections,
 });
 export const getSecret = z.strictObject({
   name: name('The exact name of the secret.'),
-  includeValue: flag('true returns the value in plain text. Default false.'),
+  includeValue: flag('true: the value too, in plain text.'),
   ...connections,
 });
 export const searchSecrets = z.strictObject({
@@ -78,10 +78,10 @@ export const searchSecrets = z.strictObject({
 });
 export const getKey = z.strictObject({
   id: resourceId('The id of the key, a UUID.').optional(),
-  preferPublic: flag('true returns only the public key. Prefer it whenever that is enough.'),
+  preferPublic: flag('true: the public key alone.'),
   code: text(
     512,
-    'A public token of this key. It needs no vault connection and returns only the public key.',
+    'A public token of the key, in place of an access key.',
   ).optional(),
   ...connections,
 });

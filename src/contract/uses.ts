@@ -16,7 +16,7 @@ const bytes = (most: number) =>
 /** One schema for the tool and the endpoint. */
 export const useFields = {
   secret: line(1, 255).meta({ description: 'The exact name of the secret.', type: 'string' }),
-  rule: id.optional().meta({ description: 'The use rule; otherwise the first that allows the call.' }),
+  rule: id.optional().meta({ description: 'A use rule’s id; otherwise the first that allows it.' }),
   method: oneOf(useMethods).optional().meta({ description: 'GET by default.' }),
   url: exactLine(1, 4096).meta({ description: 'Absolute, in its normal form, without credentials.' }),
   headers: z
@@ -31,7 +31,7 @@ export const useFields = {
     .optional(),
   dry_run: flag
     .optional()
-    .meta({ description: 'true: says whether the call would be allowed, and sends nothing.' }),
+    .meta({ description: 'true only says whether the call would be allowed, and why not.' }),
 };
 export const useCall = z.strictObject(useFields).meta({
   id: 'UseCall',
@@ -114,8 +114,8 @@ export type UseAnswer = z.output<typeof useAnswer>;
 
 // Operations with keys that never leave
 
-const key = line(1, 255).meta({ description: 'The exact name of the key, or its id.', type: 'string' });
-const rule = useFields.rule;
+const key = line(1, 255).meta({ description: 'Its exact name, or its id.', type: 'string' });
+const rule = id.optional();
 const algorithm = oneOf(signingAlgorithms);
 export const signFields = {
   key,
@@ -245,4 +245,5 @@ export const approve = z
 
 /** In place of an answer, where somebody has to approve the call first. */
 export const approvalNotice = z.object({ id, url: z.string(), expires_at: timestamp });
+export const approvalRequired = z.object({ message: z.string(), approval: approvalNotice });
 export type ApprovalNotice = z.output<typeof approvalNotice>;

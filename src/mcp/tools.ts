@@ -36,13 +36,15 @@ export interface Tool {
   readonly output: z.ZodType;
   /** Whether it changes nothing, here or elsewhere. */
   readonly readOnly: boolean;
+  /** Whether it acts on what is outside of the vault. */
+  readonly reachesOut: boolean;
   /** What a call with an access key reads, or has done. Throws where an argument is wrong. */
   readonly byAccessKey: (sent: unknown) => ToolRead | ToolUse;
   /** The public token that a call is made with; null where it needs an access key. Throws like the other. */
   readonly publicTokenIn: (sent: Readonly<Record<string, unknown>>) => PublicTokenCall | null;
 }
 
-type Described = Omit<Tool, 'input' | 'readOnly' | 'byAccessKey' | 'publicTokenIn'>;
+type Described = Omit<Tool, 'input' | 'readOnly' | 'reachesOut' | 'byAccessKey' | 'publicTokenIn'>;
 
 interface AccessKeyTool<Input extends z.ZodType> extends Described {
   readonly input: Input;
@@ -59,6 +61,7 @@ function byAccessKey<Input extends z.ZodType>({ reads, ...tool }: AccessKeyTool<
   return {
     ...tool,
     readOnly: true,
+    reachesOut: false,
     byAccessKey: sent => reads(check(tool.input, sent)),
     publicTokenIn: () => null,
   };
@@ -73,6 +76,7 @@ function having<Input extends z.ZodType>({ does, ...tool }: UsingTool<Input>): T
   return {
     ...tool,
     readOnly: false,
+    reachesOut: tool.name === 'secrets.use',
     byAccessKey: sent => does(check(tool.input, sent)),
     publicTokenIn: () => null,
   };
@@ -133,30 +137,19 @@ export const tools: readonly Tool[] = [
     does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'decrypt', call } }),
   }),
   byAccessKey({
-    name: 'secrets.list',
-    title: 'List secrets',
+    name: 'vault.describe',
+    title: 'Describe the vault',
     description:
-      'Lists the active secrets of the vault. Returns ids and names; values only with namesOnly: false. To use a single secret, prefer secrets.get.',
-    input: contract.listSecrets,
-    output: contract.secretList,
-    reads: ({ namesOnly = true }) => ({ selection: every('secret', namesOnly ? 'names' : 'value') }),
-  }),
-  byAccessKey({
-    name: 'secrets.get',
-    title: 'Get a secret',
-    description:
-      'Gets one secret by its exact name: id, name, content type and tags. Includes the value only with includeValue: true; ask for it only when you are about to use it, and don’t repeat it.',
-    input: contract.getSecret,
-    output: contract.oneSecret,
-    reads: ({ name, includeValue = false }) => ({
-      selection: one('secret', name, includeValue ? 'value' : 'metadata'),
-    }),
+      'Describes the vault and what the access key may do in it. Call it first when something is refused.',
+    input: contract.onlyConnections,
+    output: contract.vaultDescription,
+    reads: () => ({ selection: { of: 'access-key' } }),
   }),
   byAccessKey({
     name: 'secrets.search',
     title: 'Search secrets',
     description:
-      'Finds active secrets by part of their name, by a tag, or by both. Never returns values; get those one by one with secrets.get.',
+      'Finds active secrets by part of their name, by a tag, or by both. Never returns values.',
     input: contract.searchSecrets,
     output: contract.secretList,
     reads: ({ name, tag }) => {
@@ -166,32 +159,27 @@ export const tools: readonly Tool[] = [
     },
   }),
   byAccessKey({
+    name: 'secrets.list',
+    title: 'List secrets',
+    description:
+      'Lists the active secrets of the vault: ids and names; values only with namesOnly: false. To use one, prefer secrets.use.',
+    input: contract.listSecrets,
+    output: contract.secretList,
+    reads: ({ namesOnly = true }) => ({ selection: every('secret', namesOnly ? 'names' : 'value') }),
+  }),
+  byAccessKey({
     name: 'keys.list',
     title: 'List keys',
     description:
-      'Lists the vault’s cryptographic keys with type, size and dates, but never the keys themselves. An expired key is shown as a stub.',
+      'Lists the vault’s keys with type, size and dates, never the keys themselves. An expired one is a stub.',
     input: contract.onlyConnections,
     output: contract.keyList,
     reads: () => ({ selection: every('key', 'metadata') }),
   }),
-  byAccessKeyOrPublicToken({
-    name: 'keys.get',
-    title: 'Get a key',
-    description:
-      'Gets one cryptographic key by its id, with its PEM. That may be a private key: if the public key is enough, set preferPublic: true.',
-    input: contract.getKey,
-    output: contract.oneKey,
-    reads: ({ id, preferPublic = false }) => {
-      if (id === undefined) throw invalid('id', 'is required');
-      return { selection: one('key', id, preferPublic ? 'public-half' : 'value') };
-    },
-    tokenArgument: 'code',
-    publicToken: ({ code, id = null }) => ({ token: code!, keyId: id }),
-  }),
   byAccessKey({
     name: 'certificates.list',
     title: 'List certificates',
-    description: 'Lists the vault’s certificates with their expiry. An expired one is shown as a stub.',
+    description: 'Lists the vault’s certificates with their expiry. An expired one is a stub.',
     input: contract.onlyConnections,
     output: contract.certificateList,
     reads: () => ({ selection: every('certificate', 'metadata') }),
@@ -204,14 +192,30 @@ export const tools: readonly Tool[] = [
     output: contract.oneCertificate,
     reads: ({ id }) => ({ selection: one('certificate', id, 'value') }),
   }),
-  byAccessKey({
-    name: 'vault.describe',
-    title: 'Describe the vault',
+  byAccessKeyOrPublicToken({
+    name: 'keys.get',
+    title: 'Get a key',
     description:
-      'Describes the vault and what the access key may see in it: resource types, names, limits, expiry. Call it first when a read is refused.',
-    input: contract.onlyConnections,
-    output: contract.vaultDescription,
-    reads: () => ({ selection: { of: 'access-key' } }),
+      'Gets one key by its id, with its PEM, which may be a private key. If the public key is enough, set preferPublic: true.',
+    input: contract.getKey,
+    output: contract.oneKey,
+    reads: ({ id, preferPublic = false }) => {
+      if (id === undefined) throw invalid('id', 'is required');
+      return { selection: one('key', id, preferPublic ? 'public-half' : 'value') };
+    },
+    tokenArgument: 'code',
+    publicToken: ({ code, id = null }) => ({ token: code!, keyId: id }),
+  }),
+  byAccessKey({
+    name: 'secrets.get',
+    title: 'Get a secret',
+    description:
+      'Gets one secret by its exact name: id, content type and tags; its value only with includeValue: true. Prefer secrets.use, which needs no value, and don’t repeat one.',
+    input: contract.getSecret,
+    output: contract.oneSecret,
+    reads: ({ name, includeValue = false }) => ({
+      selection: one('secret', name, includeValue ? 'value' : 'metadata'),
+    }),
   }),
 ];
 
