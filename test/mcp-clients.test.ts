@@ -97,7 +97,10 @@ describe('clients that others wrote', () => {
       assert.equal((await call(tool)).isError ?? false, false, tool);
     assert.equal((await call('secrets.search', { tag: 'team' })).isError ?? false, false);
     assert.match(String((await call('keys.get', { id: world.keyId })).structuredContent.pem), /PRIVATE KEY/);
-    assert.match(String((await call('certificates.get', { id: world.certificateId })).structuredContent.pem), /CERTIFICATE/);
+    assert.match(
+      String((await call('certificates.get', { id: world.certificateId })).structuredContent.pem),
+      /CERTIFICATE/,
+    );
     const refused = await call('secrets.get', { name: 'NOT_THERE' });
     assert.equal(refused.isError, true);
     assert.deepEqual(refused.structuredContent, { status: 404, message: 'Resource not found' });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { egressInto } from '../src/access/egress.ts';
 import { brokerWith } from '../src/egress/brokered-call.ts';
 import { callService, engines } from './harness.ts';
-import { bareCall, bareSession, modernCall } from './mcp-world.ts';
+import { bareCall, bareSession, envelope, modernCall, post } from './mcp-world.ts';
 import { Browser, password } from './people.ts';
 import { startReceiver } from './receiver.ts';
 import { secretName, startUpstream, startUsesWorld, type UsesWorld, value } from './uses-world.ts';
@@ -379,6 +379,54 @@ for (const engine of engines) {
         assert.equal(isError, true);
         assert.equal(structuredContent.status, 403);
         assert.match(content[1].text, new RegExp(`^Ask the user to open ${structuredContent.approval.url}`));
+      });
+
+      it('clients that can send their user to a page are asked to, by the words of their revision', async () => {
+        const { service, agent } = world;
+        const capabilities = { elicitation: { url: {} } };
+        const params = {
+          name: 'secrets.use',
+          arguments: { secret: secretName, ...call('elicited') },
+          _meta: { ...envelope, 'io.modelcontextprotocol/clientCapabilities': capabilities },
+        };
+        const headers = {
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': 'secrets.use',
+        };
+        const send = (more: object) =>
+          post(
+            service.url,
+            { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { ...params, ...more } },
+            { key: agent, headers },
+          );
+        const { result } = (await send({})).body;
+        assert.equal(result.resultType, 'input_required');
+        const { method, params: asked } = result.inputRequests.approval;
+        assert.deepEqual([method, asked.mode], ['elicitation/create', 'url']);
+        const opened = { inputResponses: { approval: { action: 'accept' } }, requestState: result.requestState };
+        assert.equal((await send(opened)).body.result.resultType, 'input_required', 'nobody approved it yet');
+        const declined = { inputResponses: { approval: { action: 'decline' } } };
+        assert.equal((await send(declined)).body.result.isError, true);
+        await approve(result.requestState);
+        assert.equal((await send(opened)).body.result.structuredContent.body, 'done');
+
+        const clientInfo = { name: 'test', version: '1' };
+        const hello = { protocolVersion: '2025-11-25', capabilities, clientInfo };
+        const opening = await post(
+          service.url,
+          { jsonrpc: '2.0', id: 0, method: 'initialize', params: hello },
+          { key: agent },
+        );
+        const session = opening.headers.get('mcp-session-id')!;
+        const { _meta, ...plain } = params;
+        const { body } = await post(
+          service.url,
+          { jsonrpc: '2.0', id: 1, method: 'tools/call', params: plain },
+          { key: agent, session },
+        );
+        assert.equal(body.error.code, -32042);
+        assert.match(body.error.data.elicitations[0].url, /\/approvals\/[0-9a-f-]{36}$/);
       });
 
       it('only those that wait for one tell webhooks so', async () => {

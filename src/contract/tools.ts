@@ -79,10 +79,7 @@ export const searchSecrets = z.strictObject({
 export const getKey = z.strictObject({
   id: resourceId('The id of the key, a UUID.').optional(),
   preferPublic: flag('true: the public key alone.'),
-  code: text(
-    512,
-    'A public token of the key, in place of an access key.',
-  ).optional(),
+  code: text(512, 'A public token of the key, in place of an access key.').optional(),
   ...connections,
 });
 export const getCertificate = z.strictObject({

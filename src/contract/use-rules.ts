@@ -259,4 +259,9 @@ const presetFields = z.object({
   place,
   request_headers: z.array(z.string()),
 });
-export const usePresetList = z.object({ presets: z.array(presetFields) }).meta({ id: 'UsePresetList' });
+export const usePresetList = z.object({ presets: z.array(presetFields) }).meta({
+  id: 'UsePresetList',
+  example: {
+    presets: [{ id: 'github', title: 'GitHub', ...exampleCall, request_headers: ['accept', 'content-type'] }],
+  },
+});

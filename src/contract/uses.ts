@@ -139,34 +139,74 @@ export const signCall = z
   .meta({ id: 'SignCall', example: { key: 'signing', alg: 'ES256', message: 'aGVsbG8' } });
 export const verifyCall = z
   .strictObject(verifyFields)
-  .meta({ id: 'VerifyCall', example: { key: 'signing', alg: 'ES256', message: 'aGVsbG8', signature: '…' } });
+  .meta({
+    id: 'VerifyCall',
+    example: { key: 'signing', alg: 'ES256', message: 'aGVsbG8', signature: 'MEUCIQ' },
+  });
 export const decryptCall = z
   .strictObject(decryptFields)
-  .meta({ id: 'DecryptCall', example: { key: 'unwrapping', alg: 'RSA-OAEP-256', ciphertext: '…' } });
+  .meta({ id: 'DecryptCall', example: { key: 'unwrapping', alg: 'RSA-OAEP-256', ciphertext: 'aGVsbG8' } });
 export type SignCall = z.output<typeof signCall>;
 export type VerifyCall = z.output<typeof verifyCall>;
 export type DecryptCall = z.output<typeof decryptCall>;
 
 const reference = { rule: id, request_id: z.string(), receipt: z.string() };
-export const signature = z.object({
-  kid: id,
-  alg: z.enum(useAlgorithms),
-  signature: z.string().nullable().meta({ description: 'Base64url, in the form of JOSE.' }),
-  token: z.string().nullable().meta({ description: 'The JSON Web Token, where claims were given.' }),
-  ...reference,
-});
-export const verification = z.object({
-  kid: id,
-  alg: z.enum(useAlgorithms),
-  valid: z.boolean(),
-  ...reference,
-});
-export const decryption = z.object({
-  kid: id,
-  alg: z.enum(useAlgorithms),
-  plaintext: z.string(),
-  ...reference,
-});
+export const signature = z
+  .object({
+    kid: id,
+    alg: z.enum(useAlgorithms),
+    signature: z.string().nullable().meta({ description: 'Base64url, in the form of JOSE.' }),
+    token: z.string().nullable().meta({ description: 'The JSON Web Token, where claims were given.' }),
+    ...reference,
+  })
+  .meta({
+    id: 'KeySignature',
+    example: {
+      kid: exampleId,
+      alg: 'ES256',
+      signature: 'MEUCIQ',
+      token: null,
+      rule: exampleId,
+      request_id: exampleId,
+      receipt: exampleId,
+    },
+  });
+export const verification = z
+  .object({
+    kid: id,
+    alg: z.enum(useAlgorithms),
+    valid: z.boolean(),
+    ...reference,
+  })
+  .meta({
+    id: 'KeyVerification',
+    example: {
+      kid: exampleId,
+      alg: 'ES256',
+      valid: true,
+      rule: exampleId,
+      request_id: exampleId,
+      receipt: exampleId,
+    },
+  });
+export const decryption = z
+  .object({
+    kid: id,
+    alg: z.enum(useAlgorithms),
+    plaintext: z.string(),
+    ...reference,
+  })
+  .meta({
+    id: 'KeyDecryption',
+    example: {
+      kid: exampleId,
+      alg: 'RSA-OAEP-256',
+      plaintext: 'aGVsbG8',
+      rule: exampleId,
+      request_id: exampleId,
+      receipt: exampleId,
+    },
+  });
 
 // Approvals
 
@@ -245,5 +285,17 @@ export const approve = z
 
 /** In place of an answer, where somebody has to approve the call first. */
 export const approvalNotice = z.object({ id, url: z.string(), expires_at: timestamp });
-export const approvalRequired = z.object({ message: z.string(), approval: approvalNotice });
+export const approvalRequired = z
+  .object({ message: z.string(), approval: approvalNotice })
+  .meta({
+    id: 'ApprovalRequired',
+    example: {
+      message: 'Forbidden: a person has to approve this call first',
+      approval: {
+        id: exampleId,
+        url: 'https://vault.example.com/approvals/0199a3c4',
+        expires_at: '2026-11-15T09:40:00.000Z',
+      },
+    },
+  });
 export type ApprovalNotice = z.output<typeof approvalNotice>;

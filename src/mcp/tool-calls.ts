@@ -41,6 +41,8 @@ export interface CallResult {
   /** A result of `tools/call`, as JSON. */
   readonly body: Buffer;
   readonly receipt: string;
+  /** Where a person has to approve the call first. */
+  readonly approval?: ApprovalNotice;
 }
 
 export interface ToolCallParts {
@@ -127,7 +129,8 @@ export function toolCallsWith({
     if (failure === sessionFailure) throw failure;
     if (status >= 500) onError(failure.cause ?? failure, origin.requestId);
     const { approval } = approvalIn(failure, addresses.dashboardOf(request));
-    return { body: refusalOf(status, sentenceOf(failure), approval), receipt };
+    const body = refusalOf(status, sentenceOf(failure), approval);
+    return approval === undefined ? { body, receipt } : { body, receipt, approval };
   }
 
   async function refuse(failure: Failure, context: CallContext): Promise<void> {

@@ -148,8 +148,7 @@ export const tools: readonly Tool[] = [
   byAccessKey({
     name: 'secrets.search',
     title: 'Search secrets',
-    description:
-      'Finds active secrets by part of their name, by a tag, or by both. Never returns values.',
+    description: 'Finds active secrets by part of their name, by a tag, or by both. Never returns values.',
     input: contract.searchSecrets,
     output: contract.secretList,
     reads: ({ name, tag }) => {
