@@ -7,7 +7,8 @@ import { Chores } from './chores.ts';
 import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import type { Replication } from './contract/overview.ts';
-import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
+import { readingDomainWith, type UsingDomain } from './domain/reading.ts';
+import { brokerInto } from './egress/broker-client.ts';
 import { lateAnswers } from './http/client-errors.ts';
 import type { ReadingSurfaceParts } from './http/parts.ts';
 import { buildReadingApp } from './http/reading-app.ts';
@@ -131,7 +132,8 @@ async function listen(planes: Planes): Promise<Running> {
   const { report } = planes.parts;
   let draining = false;
   const onError = (error: unknown, requestId?: string) => report(describe(error), requestId);
-  const domain = readingDomainWith({ ...opened, other: { tellFailed: management.tellFailed } });
+  const broker = brokerInto(config['allow-private-webhooks']);
+  const domain = readingDomainWith({ ...opened, broker, other: { tellFailed: management.tellFailed } });
   const routes: string[] = [];
   const tracing = await tracingOf(planes);
   const around = tracing?.around;
@@ -178,6 +180,7 @@ async function listen(planes: Planes): Promise<Running> {
       clearTimeout(cut);
       await tracing?.stop();
       await metrics?.close();
+      await Promise.all([broker.close(), domain.closeThreads()]);
       await domain.authenticate.noteUses().catch(onError);
       await domain.ledger.drain();
       await management.stop(); // It has the last word in the log: the checkpoint that signs all of it.
@@ -207,7 +210,7 @@ interface Surroundings extends Pick<ReadingSurfaceParts, 'draining' | 'onError' 
 
 function surfaceOf(
   { config, tls, parts, management, opened }: Planes,
-  domain: ReadingDomain,
+  domain: UsingDomain,
   { routes, ...surroundings }: Surroundings,
 ): ReadingSurfaceParts {
   const isReady = readinessOf(opened.store, parts.report);
@@ -269,7 +272,7 @@ async function tracingOf({ config, parts, opened }: Planes): Promise<Tracing | n
 
 async function serveMetrics(
   { config, management, managementMeter, opened }: Planes,
-  { ledger }: ReadingDomain,
+  { ledger }: UsingDomain,
   { server }: FastifyInstance,
 ): Promise<MetricsListener | null> {
   const port = config['metrics-port'];

@@ -98,6 +98,7 @@ export interface World {
   readonly vaultId: string;
   readonly identityId: string;
   readonly keyId: string;
+  readonly secretId: string;
 }
 
 export async function makeWorld(call: Call): Promise<World> {
@@ -106,6 +107,11 @@ export async function makeWorld(call: Call): Promise<World> {
     vault_id: vault.body.id,
     name: unique('key'),
     generate: { key_type: 'EC', curve: 'P-256' },
+  });
+  const secret = await call('POST', '/v1/secrets', {
+    vault_id: vault.body.id,
+    name: unique('secret'),
+    value: 'used',
   });
   const hook = { url: 'https://hooks.invalid/strongroom', events: ['resource.expired'] };
   const webhook = await call('POST', '/v1/webhooks', hook);
@@ -116,14 +122,40 @@ export async function makeWorld(call: Call): Promise<World> {
     vault_ids: [vault.body.id],
     names_only: true,
   });
-  return { vaultId: vault.body.id, keyId: key.body.id, identityId: identity.body.id };
+  return {
+    vaultId: vault.body.id,
+    keyId: key.body.id,
+    identityId: identity.body.id,
+    secretId: secret.body.id,
+  };
 }
 
 /** Reads the vault once, so that there is something in the request log. */
-export async function readVault(service: Service, call: Call, { vaultId }: World): Promise<void> {
+export async function readVault(service: Service, call: Call, world: World): Promise<void> {
+  const { vaultId } = world;
   const { body } = await call('POST', '/v1/access-keys', { vault_id: vaultId, name: unique('reader') });
   const read = await service.call('GET', `/api/v1/vaults/${vaultId}`, undefined, body.token);
   assert.equal(read.status, 200, read.text);
+  await askForUse(service, call, world);
+}
+
+/** Asks for a call that somebody has to approve first, so that an approval waits. */
+async function askForUse(service: Service, call: Call, { vaultId, secretId }: World): Promise<void> {
+  const secret = await call('GET', `/v1/secrets/${secretId}`);
+  await call('POST', '/v1/use-rules', {
+    secret_id: secretId,
+    name: unique('rule'),
+    hosts: ['example.com'],
+    methods: ['GET'],
+    paths: ['/'],
+    place: { type: 'bearer' },
+    response: 'status-only',
+  });
+  const agent = { vault_id: vaultId, name: unique('agent'), names_only: true, may_use: true };
+  const { token } = (await call('POST', '/v1/access-keys', agent)).body;
+  const asked = { secret: secret.body.name, url: 'https://example.com/' };
+  const waiting = await service.call('POST', `/api/v1/vaults/${vaultId}/use`, asked, token);
+  assert.ok(waiting.body.approval, waiting.text);
 }
 
 /** A path whose id names something that the operation can be done to. */
@@ -149,7 +181,12 @@ async function aDelivery(call: Call): Promise<string> {
 }
 
 async function newestOf(call: Call, collection: string, { vaultId }: World): Promise<string> {
-  const narrowed = collection === '/v1/request-logs' ? `?vault_id=${vaultId}` : '';
+  const narrowed =
+    collection === '/v1/request-logs'
+      ? `?vault_id=${vaultId}`
+      : collection === '/v1/approvals'
+        ? `?state=all&vault_id=${vaultId}`
+        : '';
   return (await call('GET', `${collection}${narrowed}`)).body.data[0].id;
 }
 
@@ -172,6 +209,7 @@ function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'vault_id') return world.vaultId;
   if (name === 'key_id') return world.keyId;
   if (name === 'identity_id') return world.identityId;
+  if (name === 'secret_id') return world.secretId;
   if (name === 'url') return nobodysUrl;
   if (name === 'vault_ids') return [world.vaultId];
   if (name === 'name') return unique(String(value));

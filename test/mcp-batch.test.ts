@@ -49,7 +49,7 @@ for (const engine of engines) {
       assert.deepEqual(ids, ['a', 2, 3, 'ping', 5, 6]);
       const [first, listed, second, ping, unknown, missing] = answer.body;
       assert.equal(first.result.structuredContent.name, 'DATABASE_URL');
-      assert.equal(listed.result.tools.length, 8);
+      assert.equal(listed.result.tools.length, 12);
       assert.equal(second.result.structuredContent.value, 'token-value');
       assert.deepEqual(ping.result, {});
       assert.equal(unknown.error.code, -32602);

@@ -93,7 +93,7 @@ describe('strongroom mcp, at the end of its input', () => {
     const [, example = ''] = /^(printf .*\| strongroom mcp)$/m.exec(guide) ?? [];
     const command = `strongroom() { '${process.execPath}' '${strongroom}' "$@"; }\n${example}`;
     const [answer] = answersIn({ code: 0, stdout: await shell(command, env()), stderr: '' });
-    assert.equal(answer?.result?.tools?.length, 8);
+    assert.equal(answer?.result?.tools?.length, 12);
   });
 
   it('ends with no input at all', async () => {

@@ -28,6 +28,7 @@ const collections = {
   Resource: 'Resources',
   Secret: 'Secrets',
   SecretId: 'SecretIds',
+  UseRule: 'UseRules',
   Vault: 'Vaults',
   Webhook: 'Webhooks',
 };
@@ -42,18 +43,22 @@ const operationIds = [
   ]),
   'acceptInvitation',
   'addPasskey',
+  'approveCall',
   'approveDeviceLogin',
   'beginDeviceLogin',
   'beginOneTimeCodes',
   'changePassword',
+  'checkUse',
   'confirmOneTimeCodes',
   'createSigningRequest',
+  'decryptWithKey',
   'denyDeviceLogin',
   'endDeviceLogin',
   'endSession',
   'exportAuditLogs',
   'exportRequestLogs',
   'getAbout',
+  'getApproval',
   'getAuditLog',
   'getAuthState',
   'getDeviceRequest',
@@ -68,6 +73,7 @@ const operationIds = [
   'getSetUpPasskeyOptions',
   'getSignInPasskeyOptions',
   'getWebhookDelivery',
+  'listApprovals',
   'listAuditLogs',
   'listDeviceLogins',
   'listKeyVersions',
@@ -75,12 +81,14 @@ const operationIds = [
   'listRequestLogs',
   'listSecretVersions',
   'listSessions',
+  'listUsePresets',
   'listWebhookDeliveries',
   'logIn',
   'pollDeviceLogin',
   'proveIdentity',
   'readVault',
   'redeliverEvent',
+  'refuseCall',
   'removeOneTimeCodes',
   'removePasskey',
   'renewInvitation',
@@ -95,9 +103,12 @@ const operationIds = [
   'signInWithPasskey',
   'signInWithPassword',
   'signOut',
+  'signWithKey',
   'testWebhook',
   'updateOrganization',
+  'useSecret',
   'verifyLogs',
+  'verifyWithKey',
   'whoAmI',
   'writeSecrets',
 ];
@@ -286,6 +297,7 @@ function subjectOf(kind: EventKind): EventSubject {
     const reason = kind === 'webhook.disabled' ? ({ reason: 'gone' } as const) : {};
     return { ...about, type: 'webhook', vaultId: null, ...reason };
   }
+  if (kind.startsWith('approval')) return { ...about, type: 'approval' };
   if (kind.startsWith('access_key')) return { ...about, type: 'access_key' };
   const expires = /expir/.test(kind) ? { expirationDate: 0 } : {};
   return { ...about, type: 'secret', version: 1, ...expires };

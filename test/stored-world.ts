@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import pg from 'pg';
 import { Authenticator } from './authenticator.ts';
-import { type Answer, type EngineName, eventually, loopbackWebhooks, makeOrganization } from './harness.ts';
+import {
+  type Answer,
+  callService,
+  type EngineName,
+  eventually,
+  loopbackWebhooks,
+  makeOrganization,
+} from './harness.ts';
 import { Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -252,6 +259,22 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     });
     const secretId = await made('/v1/secret-ids', { identity_id: identity.id, name, max_uses: 9 });
     await logIn(identity.id, secretId.token);
+    const rule = await made('/v1/use-rules', {
+      secret_id: secret.id,
+      name: `rule ${name}`,
+      hosts: ['example.com'],
+      methods: ['GET'],
+      paths: ['/'],
+      place: { type: 'bearer' },
+      response: 'status-only',
+    });
+    const agent = await made('/v1/access-keys', {
+      ...at,
+      name: `agent ${name}`,
+      names_only: true,
+      may_use: true,
+    });
+    const approval = await approvalFor(agent.token);
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
     const authenticator = new Authenticator(site());
     const person = await byPasskey(`key-${name}@example.org`, authenticator);
@@ -269,6 +292,9 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       webhook,
       identity,
       secretId,
+      rule,
+      agent,
+      approval,
       member,
       guest,
       authenticator,
@@ -296,6 +322,9 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/webhooks/${of.webhook.id}`, { name: `changed ${name}` });
     await logIn(of.identity.id, of.secretId.token);
     await ok(owner, 'PUT', `/v1/identities/${of.identity.id}`, { name: `machine ${name}` });
+    await ok(owner, 'PUT', `/v1/access-keys/${of.agent.id}`, { name: `changed agent ${name}` });
+    await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
+    await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
     await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);
     await ok(owner, 'DELETE', `/v1/public-tokens/${of.pub.id}`);
     await ok(owner, 'POST', `/v1/members/${of.member}/invitation`, {});
@@ -324,6 +353,13 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     callTool: () => callTool(session, vault.id, access.token),
     earlier,
   };
+
+  /** The approval that a call of this access key waits for. */
+  async function approvalFor(token: string): Promise<string> {
+    const call = { secret: 'S', url: 'https://example.com/' };
+    const answer = await callService(service.url, 'POST', '/api/v1/vaults/self/use', call, token);
+    return answer.body.approval.id;
+  }
 
   async function read(vaultId: string, token: string): Promise<void> {
     const headers = { authorization: `Bearer ${token}` };

@@ -75,6 +75,7 @@ export const sealedColumns = {
   'kept_answers.sealed': true,
   'webhooks.secret': true,
   'webhooks.previous_secret': true,
+  'approvals.request': true,
   'accounts.totp': true,
   'accounts.totp_pending': true,
 } as const satisfies Record<Taking<Sealed>, true>;

@@ -86,6 +86,8 @@ export interface Reader {
   /** Patterns in which `*` matches any number of characters, and everything else matches literally. */
   readonly names: readonly string[] | null;
   readonly namesOnly: boolean;
+  /** Whether it may use secrets and keys by their use rules. It reads no more for it. */
+  readonly mayUse: boolean;
   readonly cidrs: readonly string[] | null;
   readonly rateLimit: number | null;
   readonly maxUses: number | null;

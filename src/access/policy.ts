@@ -122,13 +122,24 @@ export const readsValue: Readonly<Record<ResourceKind, Action>> = {
 
 /**
  * What the holder of an access key sees: the vault, the names of these kinds, and their values unless it is
- * restricted to names.
+ * restricted to names. To have a value used is not less than to read it, for whoever gives that away.
  */
-export function shownByAccessKey(kinds: readonly ResourceKind[], namesOnly: boolean): readonly Action[] {
+export function shownByAccessKey({ kinds, namesOnly, mayUse }: Shown): readonly Action[] {
+  const reads = !namesOnly || mayUse;
   return [
     'vaults:read',
-    ...kinds.flatMap(kind => [`${kind}s:read` as const, ...(namesOnly ? [] : [readsValue[kind]])]),
+    ...(kinds ?? resourceKinds).flatMap(kind => [
+      `${kind}s:read` as const,
+      ...(reads ? [readsValue[kind]] : []),
+    ]),
   ];
+}
+
+/** What an access key is restricted to. */
+export interface Shown {
+  readonly kinds: readonly ResourceKind[] | null;
+  readonly namesOnly: boolean;
+  readonly mayUse: boolean;
 }
 
 /** One public key, with its name and dates. */
@@ -140,6 +151,7 @@ export function shownByEvents(kinds: readonly EventKind[]): readonly Action[] {
   return [
     ...(tells('resource') ? resourceReads : []),
     ...(tells('access_key') ? (['access-keys:read'] as const) : []),
+    ...(tells('approval') ? (['approvals:read'] as const) : []),
     ...(tells('webhook') ? (['webhooks:read'] as const) : []),
   ];
 }

@@ -100,6 +100,10 @@ export const accessKeyNarrowings = {
   kinds: kinds.nullable().optional(),
   names: namePatterns.nullable().optional(),
   names_only: flag.optional(),
+  may_use: flag.optional().meta({
+    description:
+      'Whether it may have the service use secrets and keys by their use rules. With `names_only`, it uses what it can’t read.',
+  }),
   cidrs: cidrs
     .nullable()
     .optional()
@@ -126,6 +130,7 @@ const exampleAccessKey = {
   kinds: ['secret'],
   names: ['WEB_*'],
   names_only: false,
+  may_use: false,
   cidrs: null,
   max_uses: null,
   uses: 0,
@@ -140,6 +145,7 @@ export const accessKey = z
     kinds: z.array(z.string()).nullable(),
     names: z.array(z.string()).nullable(),
     names_only: z.boolean(),
+    may_use: z.boolean(),
     cidrs: z.array(z.string()).nullable(),
     max_uses: z.int().nullable(),
     uses: z.int(),

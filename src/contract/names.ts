@@ -40,6 +40,10 @@ export const vaultPermissions = {
   'access-keys:write': writers,
   'public-tokens:read': everyone,
   'public-tokens:write': writers,
+  'use-rules:read': everyone,
+  'use-rules:write': readersOfValues,
+  'approvals:read': [...overseers, 'editor'],
+  'approvals:write': readersOfValues,
   'logs:read': overseers,
 } as const satisfies RolesByName;
 
@@ -78,6 +82,7 @@ export const eventKinds = [
   'resource.expired',
   'access_key.created',
   'access_key.revoked',
+  'approval.requested',
   'webhook.disabled',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];

@@ -5,6 +5,18 @@
 import { z } from 'zod';
 import { keyTypes } from './resources.ts';
 import { isSafeText, line } from './text.ts';
+import {
+  approvalNotice,
+  decryptFields,
+  decryption,
+  signature,
+  signFields,
+  useAnswer,
+  useFields,
+  verdict,
+  verification,
+  verifyFields,
+} from './uses.ts';
 
 const text = (most: number, what: string) =>
   z
@@ -46,13 +58,17 @@ const connections = { vault: vaultConnection, credentials: credentialsConnection
 const resourceId = (what: string) => text(64, what).meta({ description: what, format: 'uuid' });
 const name = (what: string) => line(1, 255).meta({ description: what, type: 'string', minLength: 1 });
 
+export const useSecret = z.strictObject({ ...useFields, ...connections });
+export const signWithKey = z.strictObject({ ...signFields, ...connections });
+export const verifyWithKey = z.strictObject({ ...verifyFields, ...connections });
+export const decryptWithKey = z.strictObject({ ...decryptFields, ...connections });
 export const listSecrets = z.strictObject({
-  namesOnly: flag('true (the default): ids and names only. false: values too, in plain text.'),
+  namesOnly: flag('Default true. false: values too, in plain text.'),
   ...connections,
 });
 export const getSecret = z.strictObject({
   name: name('The exact name of the secret.'),
-  includeValue: flag('true returns the value in plain text. Default false.'),
+  includeValue: flag('true: the value too, in plain text.'),
   ...connections,
 });
 export const searchSecrets = z.strictObject({
@@ -62,11 +78,8 @@ export const searchSecrets = z.strictObject({
 });
 export const getKey = z.strictObject({
   id: resourceId('The id of the key, a UUID.').optional(),
-  preferPublic: flag('true returns only the public key. Prefer it whenever that is enough.'),
-  code: text(
-    512,
-    'A public token of this key. It needs no vault connection and returns only the public key.',
-  ).optional(),
+  preferPublic: flag('true: the public key alone.'),
+  code: text(512, 'A public token of the key, in place of an access key.').optional(),
   ...connections,
 });
 export const getCertificate = z.strictObject({
@@ -111,6 +124,8 @@ const certificate = z.object({
   tags,
 });
 
+export { decryption, signature, verification };
+export const secretUse = z.union([useAnswer, verdict]);
 export const secretList = z.object({ vault, secrets: z.array(secret) });
 export const oneSecret = secret;
 export const keyList = z.object({ vault, keys: z.array(z.union([key, nameOnly, expired])) });
@@ -130,6 +145,7 @@ export const vaultDescription = z.object({
       .array(z.string())
       .meta({ description: 'Patterns of the names it can see; * matches any number of characters.' }),
     names_only: z.boolean().meta({ description: 'Whether it can see names but no values.' }),
+    may_use: z.boolean().meta({ description: 'Whether it can use secrets by their use rules.' }),
     cidrs: z.array(z.string()).nullable(),
     rate_limit: z.int().nullable().meta({ description: 'Requests per minute; null if unlimited.' }),
     max_uses: z.int().nullable(),
@@ -138,4 +154,8 @@ export const vaultDescription = z.object({
 });
 
 /** In place of an answer, with `isError`. */
-export const refusal = z.object({ status: z.int(), message: z.string() });
+export const refusal = z.object({
+  status: z.int(),
+  message: z.string(),
+  approval: approvalNotice.optional().meta({ description: 'The page on which a person approves the call.' }),
+});

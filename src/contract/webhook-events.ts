@@ -13,6 +13,12 @@ const resource = {
 };
 const expiring = { ...resource, expiration_date: timestamp };
 const accessKey = { id, type: z.literal('access_key'), name: z.string(), vault_id: id };
+const approval = {
+  id,
+  type: z.literal('approval'),
+  name: z.string().meta({ description: 'The name of the use rule.' }),
+  vault_id: id,
+};
 const webhook = { id, type: z.literal('webhook'), name: z.string(), vault_id: z.null() };
 
 const exampleResource = {
@@ -27,6 +33,12 @@ const exampleAccessKey = {
   id: exampleId,
   type: 'access_key',
   name: 'web server',
+  vault_id: exampleVaultId,
+};
+const exampleApproval = {
+  id: exampleId,
+  type: 'approval',
+  name: 'issues of acme',
   vault_id: exampleVaultId,
 };
 const exampleWebhook = { id: exampleId, type: 'webhook', name: 'example.com', vault_id: null };
@@ -65,6 +77,12 @@ export const webhookEvents: Readonly<Record<EventKind | typeof testKind, Webhook
     'A vault access key was revoked',
     accessKey,
     exampleAccessKey,
+  ),
+  'approval.requested': event(
+    'approval.requested',
+    'A call with a secret waits for somebody to approve it',
+    approval,
+    exampleApproval,
   ),
   'webhook.disabled': event(
     'webhook.disabled',

@@ -28,6 +28,8 @@ import { namedSecretsWith } from './resources/named-secrets.ts';
 import { resourcesWith } from './resources/resources.ts';
 import { secretsWith } from './resources/secrets.ts';
 import { vaultsWith } from './resources/vaults.ts';
+import { approvalsWith } from './uses/approvals.ts';
+import { rulesForUseWith } from './uses/use-rules.ts';
 import { webhookDeliveriesWith } from './webhooks/deliveries.ts';
 import { webhookTargetsWith } from './webhooks/targets.ts';
 import { webhooksWith } from './webhooks/webhooks.ts';
@@ -50,7 +52,7 @@ export type Domain = ReturnType<typeof domainWith>;
 
 export function domainWith(given: DomainParts) {
   const { wrapper, facts, privateWebhooks = [], privateIssuers = [] } = given;
-  const { parts, records, people, ...reading } = foundationWith(given);
+  const { parts, records, people, visibility: _, ...reading } = foundationWith(given);
   const { ledger, attempts, authenticate } = reading;
   const { guard, stamps, now } = parts;
   const vaults = vaultsWith(parts, records);
@@ -99,6 +101,8 @@ export function domainWith(given: DomainParts) {
     identities,
     secretIds: secretIdsWith(parts, identities),
     logins: loginsWith({ ...parts, attempts, issuers }),
+    useRules: rulesForUseWith(parts, records, egressInto(privateWebhooks)),
+    approvals: approvalsWith(parts, records),
     webhooks,
     webhookDeliveries: webhookDeliveriesWith(parts, webhooks),
     /** For the delivery of events alone; no surface is handed this. */

@@ -4,6 +4,7 @@
  */
 import type { Sealed } from '../bytes.ts';
 import type { NewId } from '../contract/id.ts';
+import type { Broker } from '../egress/brokered-call.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import type { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { Ledger, type OtherLedger } from '../logs/ledger.ts';
@@ -24,8 +25,10 @@ import { KeptAnswers } from './reads/kept-answers.ts';
 import { toolAnswersWith } from './reads/tool-answers.ts';
 import { vaultAnswersWith } from './reads/vault-answers.ts';
 import { type VaultReads, vaultReadsWith } from './reads/vault-read.ts';
-import { visibilityWith } from './reads/visibility.ts';
+import { type Visibility, visibilityWith } from './reads/visibility.ts';
 import { type Records, recordsWith } from './resources/records.ts';
+import { type KeyUses, keyUsesWith } from './uses/key-uses.ts';
+import { type VaultUses, vaultUsesWith } from './uses/vault-uses.ts';
 
 export interface ReadingParts {
   readonly store: Store;
@@ -48,6 +51,11 @@ export interface OtherPlane {
   readonly tellFailed: (address: string) => void;
 }
 
+/** Where calls are made from; without it nothing is used. */
+export interface Using {
+  readonly broker: Broker;
+}
+
 export interface ReadingDomain {
   readonly ledger: Ledger;
   readonly attempts: FailedAttempts;
@@ -60,11 +68,23 @@ export interface Foundation extends ReadingDomain {
   readonly parts: Parts;
   readonly records: Records;
   readonly people: People;
+  readonly visibility: Visibility;
 }
 
-export function readingDomainWith(given: ReadingParts): ReadingDomain {
-  const { parts: _, records: __, people: ___, ...reading } = foundationWith(given);
-  return reading;
+/** The same, with what makes calls. */
+export interface UsingDomain extends ReadingDomain {
+  readonly vaultUses: VaultUses;
+  readonly keyUses: KeyUses;
+  /** Ends the threads on which keys are used. */
+  readonly closeThreads: () => Promise<void>;
+}
+
+export function readingDomainWith(given: ReadingParts & Using): UsingDomain {
+  const { parts, records, people: _, visibility, ...reading } = foundationWith(given);
+  const { ledger, authenticate } = reading;
+  const using = { ...parts, ledger, authenticate, visibility, records };
+  const vaultUses = vaultUsesWith({ ...using, broker: given.broker });
+  return { ...reading, vaultUses, keyUses: keyUsesWith(using), closeThreads: parts.workers.close };
 }
 
 export function foundationWith(given: ReadingParts): Foundation {
@@ -90,5 +110,5 @@ export function foundationWith(given: ReadingParts): Foundation {
   const toolAnswers = toolAnswersWith(parts, records, visibility);
   const vaultReads = vaultReadsWith({ ...parts, ledger, authenticate, vaultAnswers, toolAnswers });
   const toolSessions = toolSessionsWith({ ...parts, attempts });
-  return { parts, records, people, ledger, attempts, authenticate, vaultReads, toolSessions };
+  return { parts, records, people, visibility, ledger, attempts, authenticate, vaultReads, toolSessions };
 }

@@ -39,8 +39,8 @@ export interface Agents {
   readonly 'https:': HttpsAgent;
 }
 
-export function guardedAgents(egress: Egress, resolve: Resolve): Agents {
-  const options = { keepAlive: true, maxFreeSockets: 32, timeout: idlePatience };
+export function guardedAgents(egress: Egress, resolve: Resolve, keepAlive = true): Agents {
+  const options = { keepAlive, maxFreeSockets: 32, timeout: idlePatience };
   const plain = new HttpAgent(options);
   const encrypted = new HttpsAgent(options);
   plain.createConnection = ((dial: Dial, connected: Connected) => {

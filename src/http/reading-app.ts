@@ -17,14 +17,16 @@ import { createListener, defaultTimeouts, type HandleVaultRead } from './server.
 import { surfaceWith, toRouter } from './surface.ts';
 import { UnauthenticatedBodies } from './unauthenticated-bodies.ts';
 import { vaultReadHandler } from './vault-read.ts';
+import { vaultUseHandler } from './vault-use.ts';
 
 const ownPaths: ReadonlySet<string> = new Set(['/mcp', ...probes]);
 
 export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestListener): FastifyInstance {
   const readVault = vaultReadHandler(parts);
+  const useVault = vaultUseHandler(parts);
   const readDialect = dialectHandler(parts, forward);
   const read: HandleVaultRead = (request, response) =>
-    readVault(request, response) || readDialect(request, response);
+    useVault(request, response) || readVault(request, response) || readDialect(request, response);
   const lists = new ListMethod(clientErrorAnswers(parts));
   const strangers = new UnauthenticatedBodies({
     now: parts.now,

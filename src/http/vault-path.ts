@@ -30,6 +30,19 @@ export function misplaced({
   return isRead(method) && isThere ? null : new Failure('NOT_FOUND');
 }
 
+/** What is done below a vault's path by a POST, such as `use`; null for anything else. */
+export function operationIn({
+  method,
+  url = '',
+}: {
+  method?: string | undefined;
+  url?: string | undefined;
+}): string | null {
+  if (method !== 'POST' || !url.startsWith(prefix) || url.includes('?')) return null;
+  const [id, ...operation] = segmentsOf(url);
+  return id === '' || operation.length === 0 ? null : operation.join('/');
+}
+
 /** The vault that the path names; null if the access key decides. */
 export function vaultIdIn(url: string): string | null {
   const id = segmentsOf(url)[0]!;

@@ -35,6 +35,9 @@ export function workerPoolWith({
     importPkcs12: job('importPkcs12'),
     selfSign: job('selfSign'),
     signingRequest: job('signingRequest'),
+    signWith: job('signWith'),
+    verifyWith: job('verifyWith'),
+    decryptWith: job('decryptWith'),
     close,
   };
 }

@@ -12,6 +12,8 @@ export interface OwnAddresses {
   foreignHeader(request: IncomingMessage): 'host' | 'origin' | null;
   /** Whether a `baseUrl` names this service, or one that the operator allows. */
   isOurs(url: string, request: IncomingMessage): boolean;
+  /** Where people open the dashboard: as the operator says, or as this request names the service, if it does. */
+  dashboardOf(request: IncomingMessage): string;
 }
 
 export interface AddressSettings {
@@ -75,6 +77,13 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
       if (origin !== undefined && !isOrigin(origin, request)) return 'origin';
       accepted.set(request.socket, { host: named!, origin });
       return null;
+    },
+
+    dashboardOf(request) {
+      const [publicUrl] = named;
+      if (publicUrl !== undefined) return publicUrl;
+      const origins = [...boundOrigins(request)];
+      return origins.find(origin => new URL(origin).host === request.headers.host) ?? origins[0]!;
     },
 
     isOurs(url, request) {

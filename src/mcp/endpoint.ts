@@ -21,9 +21,15 @@ import { toolCallsWith } from './tool-calls.ts';
 const largestBody = 128 * 1024;
 
 export function mountMcp(app: FastifyInstance, parts: HttpSurface): void {
-  const { toolSessions, vaultReads, authenticate } = parts.domain;
+  const { toolSessions, vaultReads, vaultUses, keyUses, authenticate } = parts.domain;
   const addresses = ownAddresses(parts.addresses);
-  const { callTool, refuse } = toolCallsWith({ vaultReads, addresses, onError: parts.onError });
+  const { callTool, refuse } = toolCallsWith({
+    vaultReads,
+    vaultUses,
+    keyUses,
+    addresses,
+    onError: parts.onError,
+  });
   const exchanges = exchangesWith({ surface: parts, callTool });
   const sessionRequests = sessionRequestsWith(exchanges, toolSessions);
   const answerBatch = batchesWith(sessionRequests, parts);

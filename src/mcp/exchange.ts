@@ -6,6 +6,7 @@
 import type { CallToolResult, JSONRPCRequest, Server } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Reader } from '../access/caller.ts';
+import type { ApprovalNotice } from '../contract/uses.ts';
 import type { HttpSurface } from './http-surface.ts';
 import { isRecord, type Message } from './messages.ts';
 import { invalidParams } from './protocol-constants.ts';
@@ -28,6 +29,11 @@ export interface RpcAnswer {
   readonly body: Buffer;
   readonly receipt: string | null;
 }
+
+/** What a client is told instead that can send its user to a page; null where it is told by the result itself. */
+export type Waiting = (
+  approval: ApprovalNotice,
+) => { readonly result: object } | { readonly error: object } | null;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -61,12 +67,15 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
     id: unknown,
     more: string,
     context: CallContext,
+    waiting: Waiting = () => null,
   ): Promise<RpcAnswer> {
     const tool = toolNamed(params.name);
     const sent = params.arguments;
     const wrong = tool === undefined ? unknownTool : isArguments(sent) ? null : notArguments;
     if (tool !== undefined && wrong === null) {
-      const { body, receipt } = await callTool(tool, sent, context);
+      const { body, receipt, approval } = await callTool(tool, sent, context);
+      const asked = approval === undefined ? null : waiting(approval);
+      if (asked !== null) return { ...rpcAnswer({ jsonrpc: '2.0', id, ...asked }), receipt };
       const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}`;
       return { body: Buffer.concat([Buffer.from(head, 'utf8'), body.subarray(1), closing]), receipt };
     }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Origin } from '../access/caller.ts';
 import type { Failure } from '../contract/errors.ts';
-import type { ReadingDomain } from '../domain/reading.ts';
+import type { UsingDomain } from '../domain/reading.ts';
 import type { AddressSettings } from './addresses.ts';
 
 export interface StrangersBound {
@@ -13,7 +13,7 @@ export interface StrangersBound {
 }
 
 export interface HttpSurface {
-  readonly domain: ReadingDomain;
+  readonly domain: UsingDomain;
   readonly version: string;
   /** Under which addresses this service is known. */
   readonly addresses: AddressSettings;

@@ -9,6 +9,8 @@ export const invalidParams = -32_602;
 export const internalError = -32_603;
 /** Headers that disagree with the body. */
 export const headerMismatch = -32_020;
+/** The client’s user is to open a page first. */
+export const urlElicitationRequired = -32_042;
 /** No code of JSON-RPC's own fits: the status says it. */
 export const serverError = -32_000;
 export const sessionNotFound = -32_001;

@@ -14,10 +14,9 @@ import {
   ProtocolErrorCode,
   Server,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
-import { refusal } from '../contract/tools.ts';
+import { instructions, listings } from './listing.ts';
 import { identityOf } from './protocol-constants.ts';
-import { type Naming, type Tool, toolNamed, tools, underscored, unknownTool } from './tools.ts';
+import { type Naming, type Tool, toolNamed, unknownTool } from './tools.ts';
 
 export type Run = (tool: Tool, sent: unknown) => Promise<CallToolResult>;
 
@@ -27,9 +26,6 @@ export interface ProtocolAnswer {
   readonly result?: Readonly<Record<string, unknown>>;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
-
-const instructions =
-  'Strongroom keeps secrets, keys and certificates in vaults. The tools read one vault; nothing can be changed with them. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log.';
 
 export function protocolServer(version: string, naming: Naming, run: Run): Server {
   const capabilities = { tools: { listChanged: false } };
@@ -75,24 +71,3 @@ export async function askServer(server: Server, message: JSONRPCRequest): Promis
     await server.close();
   }
 }
-
-/** The list as clients get it. A refusal is one of the answers, for clients check those against the schema too. */
-function listing(naming: Naming) {
-  return tools.map(each => ({
-    name: naming === 'dotted' ? each.name : underscored(each.name),
-    title: each.title,
-    description: each.description,
-    inputSchema: z.toJSONSchema(each.input, { io: 'input' }) as { type: 'object' },
-    outputSchema: {
-      type: 'object' as const,
-      anyOf: [each.output, refusal].map(schema => plain(z.toJSONSchema(schema))),
-    },
-    annotations: { title: each.title, readOnlyHint: true, openWorldHint: false, idempotentHint: true },
-  }));
-}
-
-function plain({ $schema, ...schema }: Record<string, unknown>) {
-  return schema;
-}
-
-const listings = { dotted: listing('dotted'), underscore: listing('underscore') } as const;

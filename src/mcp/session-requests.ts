@@ -9,8 +9,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
 import { sessionHeader, type ToolSession, type ToolSessions } from '../domain/credentials/tool-sessions.ts';
 import { logText } from '../logs/entries.ts';
+import { elicitationError, elicitsByUrl } from './asking.ts';
 import { badRequest } from './error-answers.ts';
-import { type Exchange, type Exchanges, type RpcAnswer, rpcAnswer, send } from './exchange.ts';
+import { type Exchange, type Exchanges, type RpcAnswer, rpcAnswer, send, type Waiting } from './exchange.ts';
 import { sessionRevisions } from './protocol-constants.ts';
 import type { ProtocolAnswer } from './sdk-server.ts';
 import type { CallContext } from './tool-calls.ts';
@@ -39,7 +40,8 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
     if (answer.result === undefined) return answer;
     const { protocolVersion: revision } = answer.result as { protocolVersion: string };
     const { name } = (message.params?.clientInfo ?? { name: '' }) as { name: string };
-    const agreed = { revision, client: logText(name) };
+    const elicits = elicitsByUrl(message.params?.capabilities);
+    const agreed = { revision, client: logText(name), ...(elicits ? { elicits } : {}) };
     exchange.reply.header(sessionHeader, await sessions.open(agreed, context.reader, context.origin));
     return answer;
   }
@@ -51,7 +53,11 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
     id: unknown,
     exchange: Exchange,
   ): Promise<RpcAnswer> {
-    if (message.method === 'tools/call') return call(message, id, '', context);
+    if (message.method === 'tools/call') {
+      const waiting: Waiting = approval =>
+        context.session?.elicits ? { error: elicitationError(approval) } : null;
+      return call(message, id, '', context, waiting);
+    }
     if (context.sessionFailure !== null) throw context.sessionFailure;
     return rpcAnswer({ ...(await ask(message, exchange, context)), id });
   }

@@ -3,21 +3,26 @@
  * envelope or headers leave a doubt; a plain call of a known tool needs no judge.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Exchange, type Exchanges, send } from './exchange.ts';
+import { inputRequired } from './asking.ts';
+import { type Exchange, type Exchanges, send, type Waiting } from './exchange.ts';
 import { isPlainCall, type Message } from './messages.ts';
 import { headerMismatch, identityOf, serverKey } from './protocol-constants.ts';
 import type { ProtocolAnswer } from './sdk-server.ts';
 import { toolNamed } from './tools.ts';
 
 export function statelessRequestsWith({ contextOf, call, serverFor }: Exchanges, version: string) {
-  const meta = JSON.stringify({ [serverKey]: identityOf(version) });
-  const members = `"resultType":"complete","_meta":${meta},`;
+  const identity = { [serverKey]: identityOf(version) };
+  const members = `"resultType":"complete","_meta":${JSON.stringify(identity)},`;
 
   return async (message: Message, exchange: Exchange): Promise<FastifyReply> => {
     const { request, reply } = exchange;
     const context = contextOf(request);
     if (isPlainCall(message, request.headers) && toolNamed(message.params?.name) !== undefined) {
-      return send(await call(message, message.id, members, context), reply);
+      const waiting: Waiting = approval => {
+        const result = inputRequired(message, approval);
+        return result === null ? null : { result: { ...result, _meta: identity } };
+      };
+      return send(await call(message, message.id, members, context, waiting), reply);
     }
     const { createMcpHandler } = await import('@modelcontextprotocol/server');
     const handler = createMcpHandler(() => serverFor(exchange, context), { legacy: 'reject' });

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Origin, Reader } from '../access/caller.ts';
 import { Failure, sentenceOf } from '../contract/errors.ts';
+import type { ApprovalNotice } from '../contract/uses.ts';
 import type { ToolSession } from '../domain/credentials/tool-sessions.ts';
 import type { VaultReads } from '../domain/reads/vault-read.ts';
 import type {
@@ -15,9 +16,13 @@ import type {
   RequestFacts,
   VaultRequest,
 } from '../domain/reads/vault-request.ts';
+import { approvalIn } from '../domain/uses/approval-requests.ts';
+import type { KeyUses } from '../domain/uses/key-uses.ts';
+import type { UseResult } from '../domain/uses/using.ts';
+import type { VaultUses } from '../domain/uses/vault-uses.ts';
 import type { OwnAddresses } from './addresses.ts';
 import { isRecord } from './messages.ts';
-import type { Tool, ToolRead } from './tools.ts';
+import type { Tool, ToolRead, ToolUse } from './tools.ts';
 import { connectionOf } from './vault-connection.ts';
 
 /** The request that a call came with. */
@@ -36,10 +41,14 @@ export interface CallResult {
   /** A result of `tools/call`, as JSON. */
   readonly body: Buffer;
   readonly receipt: string;
+  /** Where a person has to approve the call first. */
+  readonly approval?: ApprovalNotice;
 }
 
 export interface ToolCallParts {
   readonly vaultReads: VaultReads;
+  readonly vaultUses: VaultUses;
+  readonly keyUses: KeyUses;
   readonly addresses: OwnAddresses;
   readonly onError: (error: unknown, requestId: string) => void;
 }
@@ -53,14 +62,20 @@ export interface ToolCalls {
 const route = '/mcp';
 const asToolResult: AnswerEncoding = { name: 'tool', encode: resultOf };
 
-export function toolCallsWith({ vaultReads, addresses, onError }: ToolCallParts): ToolCalls {
+export function toolCallsWith({
+  vaultReads,
+  vaultUses,
+  keyUses,
+  addresses,
+  onError,
+}: ToolCallParts): ToolCalls {
   async function callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult> {
     const given = isRecord(sent) ? sent : {};
     const facts = { ...factsOf(context), tool: tool.name };
-    const read = toolRead(tool, sent ?? {});
+    const asked = askedBy(tool, sent ?? {});
     let request: VaultRequest;
     try {
-      request = requestOf(tool, given, read, facts, context);
+      request = requestOf(tool, given, asked, facts, context);
     } catch (error) {
       // What is wrong about the connection belongs into the log of the vault that it names.
       return refused(
@@ -70,16 +85,28 @@ export function toolCallsWith({ vaultReads, addresses, onError }: ToolCallParts)
       );
     }
     if (context.sessionFailure !== null) return refused(request, context.sessionFailure, context);
+    if (!tool.readOnly) return resultOfUse(await had(request, asked), context);
     const result = await vaultReads.read(request, asToolResult);
     if ('failure' in result) return refusalIn(result, context);
-    return { body: filtered(result as ReadAnswer, read), receipt: result.receipt };
+    return { body: filtered(result as ReadAnswer, asked as ToolRead | Failure), receipt: result.receipt };
+  }
+
+  /** What a tool has the service do; a failure to understand it is told to a good credential alone. */
+  function had(facts: RequestFacts, asked: ToolRead | ToolUse | Failure): Promise<UseResult<object>> {
+    if ('key' in asked) return keyUses.use({ ...facts, asked: asked.key });
+    return vaultUses.use({ ...facts, call: 'use' in asked ? asked.use : unread(asked) });
+  }
+
+  function resultOfUse(result: UseResult<object>, context: CallContext): CallResult {
+    if ('failure' in result) return refusalIn(result, context);
+    return { body: resultOf(Buffer.from(JSON.stringify(result.answer), 'utf8')), receipt: result.receipt };
   }
 
   /** Which vault the call means, or with a public token which key, and what it asks of it. */
   function requestOf(
     tool: Tool,
     given: Readonly<Record<string, unknown>>,
-    read: ToolRead | Failure,
+    asked: ToolRead | ToolUse | Failure,
     facts: RequestFacts,
     { request, header }: CallContext,
   ): VaultRequest {
@@ -87,7 +114,7 @@ export function toolCallsWith({ vaultReads, addresses, onError }: ToolCallParts)
     const named = connectionOf({ vault: given.vault, credentials: given.credentials, header, isOurs });
     const publicToken = tool.publicTokenIn(given);
     if (publicToken !== null) return { ...facts, ...named, ...publicToken, by: 'public-token' };
-    const selection = read instanceof Failure ? read : read.selection;
+    const selection = 'selection' in asked ? asked.selection : unread(asked);
     return { ...facts, ...named, by: 'access-key', connection: request.socket, selection, knownDigests: [] };
   }
 
@@ -97,11 +124,13 @@ export function toolCallsWith({ vaultReads, addresses, onError }: ToolCallParts)
 
   function refusalIn(
     { failure, status, receipt }: ReadRefusal,
-    { origin, sessionFailure }: CallContext,
+    { request, origin, sessionFailure }: CallContext,
   ): CallResult {
     if (failure === sessionFailure) throw failure;
     if (status >= 500) onError(failure.cause ?? failure, origin.requestId);
-    return { body: refusalOf(status, sentenceOf(failure)), receipt };
+    const { approval } = approvalIn(failure, addresses.dashboardOf(request));
+    const body = refusalOf(status, sentenceOf(failure), approval);
+    return approval === undefined ? { body, receipt } : { body, receipt, approval };
   }
 
   async function refuse(failure: Failure, context: CallContext): Promise<void> {
@@ -125,9 +154,9 @@ function factsOf({ request, origin, header }: CallContext): RequestFacts {
 }
 
 /** Arguments that are wrong are told to a good credential alone. */
-function toolRead(tool: Tool, sent: unknown): ToolRead | Failure {
+function askedBy(tool: Tool, sent: unknown): ToolRead | ToolUse | Failure {
   try {
-    return tool.readByAccessKey(sent);
+    return tool.byAccessKey(sent);
   } catch (error) {
     return failureFrom(error);
   }
@@ -154,10 +183,25 @@ function resultOf(answer: Buffer): Buffer {
   );
 }
 
-function refusalOf(status: number, message: string): Buffer {
-  const structuredContent = { status, message };
-  const content = [{ type: 'text', text: JSON.stringify(structuredContent) }];
+/** Who has to approve a call first is told where, in words that a model can pass on. */
+function refusalOf(status: number, message: string, approval?: ApprovalNotice): Buffer {
+  const structuredContent = { status, message, ...(approval === undefined ? {} : { approval }) };
+  const asking =
+    approval === undefined
+      ? []
+      : [
+          {
+            type: 'text',
+            text: `Ask the user to open ${approval.url} and approve the call; then call again with the same arguments.`,
+          },
+        ];
+  const content = [{ type: 'text', text: JSON.stringify(structuredContent) }, ...asking];
   return Buffer.from(JSON.stringify({ content, structuredContent, isError: true }), 'utf8');
+}
+
+/** What is used is not read. */
+function unread(asked: ToolRead | ToolUse | Failure): Failure {
+  return asked instanceof Failure ? asked : new Failure('FORBIDDEN');
 }
 
 function failureFrom(error: unknown): Failure {

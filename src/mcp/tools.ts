@@ -1,14 +1,16 @@
 /**
  * The registry: every tool that there is, once, for all forms of the endpoint and for stdio. A tool says by which
- * credential it is called and what it reads; reading, refusing and recording are the vault's. No tool changes
- * anything, and none reaches beyond the vault.
+ * credential it is called and what it reads, or what it has the service do; reading, using, refusing and recording are
+ * the vault's. What is for use comes first, and what shows values last.
  */
 import type { z } from 'zod';
 import type { ResourceKind } from '../access/caller.ts';
 import { check } from '../contract/check.ts';
 import { invalid } from '../contract/errors.ts';
 import * as contract from '../contract/tools.ts';
+import type { UseCall } from '../contract/uses.ts';
 import type { Fields, ItemSelection, KindSelection, Selection } from '../domain/reads/vault-request.ts';
+import type { KeyCall } from '../domain/uses/key-uses.ts';
 
 /** What an access key's call reads. */
 export interface ToolRead {
@@ -16,6 +18,9 @@ export interface ToolRead {
   /** Takes from the answer what the arguments ask for, where that is less than all of it. */
   readonly filter?: (answer: unknown) => unknown;
 }
+
+/** What an access key's call has done. */
+export type ToolUse = { readonly use: UseCall } | { readonly key: KeyCall };
 
 /** A public token that came among the arguments, and the key that they name. */
 export interface PublicTokenCall {
@@ -29,13 +34,17 @@ export interface Tool {
   readonly description: string;
   readonly input: z.ZodType;
   readonly output: z.ZodType;
-  /** What a call with an access key reads. Throws where an argument is wrong. */
-  readonly readByAccessKey: (sent: unknown) => ToolRead;
+  /** Whether it changes nothing, here or elsewhere. */
+  readonly readOnly: boolean;
+  /** Whether it acts on what is outside of the vault. */
+  readonly reachesOut: boolean;
+  /** What a call with an access key reads, or has done. Throws where an argument is wrong. */
+  readonly byAccessKey: (sent: unknown) => ToolRead | ToolUse;
   /** The public token that a call is made with; null where it needs an access key. Throws like the other. */
   readonly publicTokenIn: (sent: Readonly<Record<string, unknown>>) => PublicTokenCall | null;
 }
 
-type Described = Omit<Tool, 'input' | 'readByAccessKey' | 'publicTokenIn'>;
+type Described = Omit<Tool, 'input' | 'readOnly' | 'reachesOut' | 'byAccessKey' | 'publicTokenIn'>;
 
 interface AccessKeyTool<Input extends z.ZodType> extends Described {
   readonly input: Input;
@@ -51,7 +60,24 @@ interface PublicTokenTool<Input extends z.ZodType> extends AccessKeyTool<Input> 
 function byAccessKey<Input extends z.ZodType>({ reads, ...tool }: AccessKeyTool<Input>): Tool {
   return {
     ...tool,
-    readByAccessKey: sent => reads(check(tool.input, sent)),
+    readOnly: true,
+    reachesOut: false,
+    byAccessKey: sent => reads(check(tool.input, sent)),
+    publicTokenIn: () => null,
+  };
+}
+
+interface UsingTool<Input extends z.ZodType> extends Described {
+  readonly input: Input;
+  readonly does: (given: z.output<Input>) => ToolUse;
+}
+
+function having<Input extends z.ZodType>({ does, ...tool }: UsingTool<Input>): Tool {
+  return {
+    ...tool,
+    readOnly: false,
+    reachesOut: tool.name === 'secrets.use',
+    byAccessKey: sent => does(check(tool.input, sent)),
     publicTokenIn: () => null,
   };
 }
@@ -76,31 +102,53 @@ const one = (kind: ResourceKind, nameOrId: string, fields: Fields): ItemSelectio
 });
 
 export const tools: readonly Tool[] = [
-  byAccessKey({
-    name: 'secrets.list',
-    title: 'List secrets',
+  having({
+    name: 'secrets.use',
+    title: 'Use a secret',
     description:
-      'Lists the active secrets of the vault. Returns ids and names; values only with namesOnly: false. To use a single secret, prefer secrets.get.',
-    input: contract.listSecrets,
-    output: contract.secretList,
-    reads: ({ namesOnly = true }) => ({ selection: every('secret', namesOnly ? 'names' : 'value') }),
+      'Makes an HTTP call with a secret that you never see, where a use rule of the secret allows it. Prefer it to reading a value. If a person has to approve the call, the result has the page: ask the user to open it, then call again with the same arguments.',
+    input: contract.useSecret,
+    output: contract.secretUse,
+    does: ({ vault: _, credentials: __, ...use }) => ({ use }),
+  }),
+  having({
+    name: 'keys.sign',
+    title: 'Sign with a key',
+    description:
+      'Signs bytes, or the claims of a JSON Web Token, with a key that never leaves the vault, where a use rule of the key allows it.',
+    input: contract.signWithKey,
+    output: contract.signature,
+    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'sign', call } }),
+  }),
+  having({
+    name: 'keys.verify',
+    title: 'Verify a signature',
+    description: 'Verifies a signature with a key of the vault.',
+    input: contract.verifyWithKey,
+    output: contract.verification,
+    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'verify', call } }),
+  }),
+  having({
+    name: 'keys.decrypt',
+    title: 'Decrypt with a key',
+    description: 'Decrypts a short text with an RSA key that never leaves the vault.',
+    input: contract.decryptWithKey,
+    output: contract.decryption,
+    does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'decrypt', call } }),
   }),
   byAccessKey({
-    name: 'secrets.get',
-    title: 'Get a secret',
+    name: 'vault.describe',
+    title: 'Describe the vault',
     description:
-      'Gets one secret by its exact name: id, name, content type and tags. Includes the value only with includeValue: true; ask for it only when you are about to use it, and don’t repeat it.',
-    input: contract.getSecret,
-    output: contract.oneSecret,
-    reads: ({ name, includeValue = false }) => ({
-      selection: one('secret', name, includeValue ? 'value' : 'metadata'),
-    }),
+      'Describes the vault and what the access key may do in it. Call it first when something is refused.',
+    input: contract.onlyConnections,
+    output: contract.vaultDescription,
+    reads: () => ({ selection: { of: 'access-key' } }),
   }),
   byAccessKey({
     name: 'secrets.search',
     title: 'Search secrets',
-    description:
-      'Finds active secrets by part of their name, by a tag, or by both. Never returns values; get those one by one with secrets.get.',
+    description: 'Finds active secrets by part of their name, by a tag, or by both. Never returns values.',
     input: contract.searchSecrets,
     output: contract.secretList,
     reads: ({ name, tag }) => {
@@ -110,32 +158,27 @@ export const tools: readonly Tool[] = [
     },
   }),
   byAccessKey({
+    name: 'secrets.list',
+    title: 'List secrets',
+    description:
+      'Lists the active secrets of the vault: ids and names; values only with namesOnly: false. To use one, prefer secrets.use.',
+    input: contract.listSecrets,
+    output: contract.secretList,
+    reads: ({ namesOnly = true }) => ({ selection: every('secret', namesOnly ? 'names' : 'value') }),
+  }),
+  byAccessKey({
     name: 'keys.list',
     title: 'List keys',
     description:
-      'Lists the vault’s cryptographic keys with type, size and dates, but never the keys themselves. An expired key is shown as a stub.',
+      'Lists the vault’s keys with type, size and dates, never the keys themselves. An expired one is a stub.',
     input: contract.onlyConnections,
     output: contract.keyList,
     reads: () => ({ selection: every('key', 'metadata') }),
   }),
-  byAccessKeyOrPublicToken({
-    name: 'keys.get',
-    title: 'Get a key',
-    description:
-      'Gets one cryptographic key by its id, with its PEM. That may be a private key: if the public key is enough, set preferPublic: true.',
-    input: contract.getKey,
-    output: contract.oneKey,
-    reads: ({ id, preferPublic = false }) => {
-      if (id === undefined) throw invalid('id', 'is required');
-      return { selection: one('key', id, preferPublic ? 'public-half' : 'value') };
-    },
-    tokenArgument: 'code',
-    publicToken: ({ code, id = null }) => ({ token: code!, keyId: id }),
-  }),
   byAccessKey({
     name: 'certificates.list',
     title: 'List certificates',
-    description: 'Lists the vault’s certificates with their expiry. An expired one is shown as a stub.',
+    description: 'Lists the vault’s certificates with their expiry. An expired one is a stub.',
     input: contract.onlyConnections,
     output: contract.certificateList,
     reads: () => ({ selection: every('certificate', 'metadata') }),
@@ -148,14 +191,30 @@ export const tools: readonly Tool[] = [
     output: contract.oneCertificate,
     reads: ({ id }) => ({ selection: one('certificate', id, 'value') }),
   }),
-  byAccessKey({
-    name: 'vault.describe',
-    title: 'Describe the vault',
+  byAccessKeyOrPublicToken({
+    name: 'keys.get',
+    title: 'Get a key',
     description:
-      'Describes the vault and what the access key may see in it: resource types, names, limits, expiry. Call it first when a read is refused.',
-    input: contract.onlyConnections,
-    output: contract.vaultDescription,
-    reads: () => ({ selection: { of: 'access-key' } }),
+      'Gets one key by its id, with its PEM, which may be a private key. If the public key is enough, set preferPublic: true.',
+    input: contract.getKey,
+    output: contract.oneKey,
+    reads: ({ id, preferPublic = false }) => {
+      if (id === undefined) throw invalid('id', 'is required');
+      return { selection: one('key', id, preferPublic ? 'public-half' : 'value') };
+    },
+    tokenArgument: 'code',
+    publicToken: ({ code, id = null }) => ({ token: code!, keyId: id }),
+  }),
+  byAccessKey({
+    name: 'secrets.get',
+    title: 'Get a secret',
+    description:
+      'Gets one secret by its exact name: id, content type and tags; its value only with includeValue: true. Prefer secrets.use, which needs no value, and don’t repeat one.',
+    input: contract.getSecret,
+    output: contract.oneSecret,
+    reads: ({ name, includeValue = false }) => ({
+      selection: one('secret', name, includeValue ? 'value' : 'metadata'),
+    }),
   }),
 ];
 

@@ -22,6 +22,8 @@ export const revisedTables = [
   'credentials',
   'identities',
   'webhooks',
+  'use_rules',
+  'approvals',
 ] as const satisfies readonly (keyof Schema)[];
 export type RevisedTable = (typeof revisedTables)[number];
 

@@ -9,7 +9,14 @@ import { prepared, StatementForms } from './prepared.ts';
 
 /** A row of a table, at one of its revisions. */
 export interface RowAt {
-  readonly table: 'credentials' | 'sessions' | 'members' | 'member_groups' | 'accounts' | 'resources';
+  readonly table:
+    | 'credentials'
+    | 'sessions'
+    | 'members'
+    | 'member_groups'
+    | 'accounts'
+    | 'resources'
+    | 'use_rules';
   readonly id: string;
   readonly revision: number;
 }

@@ -166,6 +166,40 @@ export interface IdentityTable extends Stamped {
   last_login_at: number | null;
 }
 
+/** What the service does with a secret or a key for an access key that may use it. */
+export interface UseRuleTable extends Stamped {
+  id: string;
+  organization_id: string;
+  vault_id: string;
+  /** The secret or the key, and which of the two it is. */
+  resource_id: string;
+  resource_type: 'secret' | 'key';
+  name: string;
+  name_search: string;
+  /** All that it decides. */
+  rule: string;
+  created_by: string;
+}
+
+/** A call that waits for a person, or that one decided about. */
+export interface ApprovalTable extends Stamped {
+  id: string;
+  organization_id: string;
+  vault_id: string;
+  rule_id: string;
+  access_key_id: string;
+  /** Of the very call. */
+  fingerprint: string;
+  /** Of the access key, the rule at its revision and the version of the secret, which every such call has in common. */
+  scope_fingerprint: string;
+  /** What is shown of it to whoever decides, sealed with the vault's key. */
+  request: Sealed;
+  scope: 'call' | 'rule';
+  state: 'pending' | 'approved' | 'refused' | 'used';
+  decided_by: string | null;
+  expires_at: number;
+}
+
 interface Chained {
   id: string;
   writer: string;
@@ -449,6 +483,8 @@ export interface Schema {
   counts: CountTable;
   credentials: CredentialTable;
   identities: IdentityTable;
+  use_rules: UseRuleTable;
+  approvals: ApprovalTable;
   request_blocks: RequestBlockTable;
   request_index: RequestIndexTable;
   unfiled: UnfiledTable;

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { MessagePort } from 'node:worker_threads';
 import { publicBytes, type Sealed } from '../bytes.ts';
 import { accounts } from './accounts.ts';
+import { approvals } from './approvals.ts';
 import { conditions } from './conditions.ts';
 import { credentials } from './credentials.ts';
 import { deliveries } from './deliveries.ts';
@@ -34,6 +35,7 @@ import { stampedRows } from './stamped-rows.ts';
 import { type Tables, tables } from './tables.ts';
 import { timelines } from './timelines.ts';
 import { toolSessions } from './tool-sessions.ts';
+import { rulesForUse } from './use-rules.ts';
 import { webhooks } from './webhooks.ts';
 
 export { compactSqlite } from './space.ts';
@@ -160,6 +162,8 @@ function nounsOf(engine: Engine) {
     credentials: credentials(engine),
     identities: identities(engine),
     memberGroups: memberGroups(engine),
+    useRules: rulesForUse(engine),
+    approvals: approvals(engine),
     logs: logs(engine),
     requestLogs: requestLogs(engine),
     outbox: outbox(engine),

@@ -134,6 +134,33 @@ export async function read(page: Page, service: Fresh, { vaultId, accessKey }: D
   }
 }
 
+/** An agent asks for a call that somebody has to approve. */
+export async function askForUse(page: Page, service: Fresh, { vaultId, secretId }: Demo): Promise<void> {
+  const { body: secret } = await ask(page, 'GET', `/v1/secrets/${secretId}`);
+  await ask(page, 'POST', '/v1/use-rules', {
+    secret_id: secretId,
+    name: 'issues of acme',
+    hosts: ['api.github.com'],
+    methods: ['GET', 'POST'],
+    paths: ['/repos/acme/**'],
+    place: { type: 'bearer' },
+  });
+  const key = { vault_id: vaultId, name: 'coding agent', names_only: true, may_use: true };
+  const { body: agent } = await ask(page, 'POST', '/v1/access-keys', key);
+  const answer = await fetch(`${service.url}/api/v1/vaults/self/use`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${agent.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      secret: secret.name,
+      method: 'POST',
+      url: 'https://api.github.com/repos/acme/shop/issues',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ title: 'Broken link on the front page', labels: ['website'] }),
+    }),
+  });
+  await answer.arrayBuffer();
+}
+
 async function readOnce({ url }: Fresh, vaultId: string, key: string): Promise<void> {
   const answer = await fetch(`${url}/api/v1/vaults/${vaultId}`, {
     headers: { authorization: `Bearer ${key}`, accept: 'application/json', 'user-agent': 'payments-api/4.2' },

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { ask, type Fresh, launch, open, password, setUp, startFresh, type Walk } from './browser.ts';
-import { type Demo, furnish, read } from './demo.ts';
+import { askForUse, type Demo, furnish, read } from './demo.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -22,6 +22,7 @@ before(async () => {
   await setUp(walk.page, service);
   demo = await furnish(walk.page);
   await read(walk.page, service, demo);
+  await askForUse(walk.page, service, demo);
 });
 after(async () => {
   await browser.close();
@@ -47,6 +48,7 @@ const visits: readonly Visit[] = [
   ['the import', inside('secrets'), press('Import')],
   ['a secret, revealed', made => inside(`secrets/${made.secretId}`)(made), press('Reveal value')],
   ['two versions compared', made => inside(`secrets/${made.secretId}`)(made), press(/^Compare/)],
+  ['a new use rule', made => inside(`secrets/${made.secretId}`)(made), press('New use rule')],
   ['keys', inside('keys')],
   ['a new key', inside('keys'), press('New key')],
   ['a key', made => inside(`keys/${made.keyId}`)(made)],
@@ -73,6 +75,7 @@ const visits: readonly Visit[] = [
   ['an identity, to be changed', made => `/identities/${made.identityId}`, changeIt],
   ['an identity with secret IDs', made => `/identities/${made.roleId}`],
   ['a new secret ID', made => `/identities/${made.roleId}`, press('New secret ID')],
+  ['the inbox of approvals', () => '/approvals', page => page.getByRole('article').first().waitFor()],
   ['the request log', () => '/logs/requests'],
   [
     'an entry of the request log',

@@ -5,7 +5,7 @@
  */
 import { addressSet } from '../../access/address.ts';
 import type { Caller, Origin, Reader, ResourceKind, Sender } from '../../access/caller.ts';
-import type { Action } from '../../access/policy.ts';
+import type { Action, Shown } from '../../access/policy.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
@@ -35,6 +35,7 @@ export interface Narrowing {
   readonly kinds?: readonly ResourceKind[] | null;
   readonly names?: readonly string[] | null;
   readonly names_only?: boolean;
+  readonly may_use?: boolean;
   readonly cidrs?: readonly string[] | null;
   readonly rate_limit?: number | null;
   /** Of an access key: the one that it was created with. It sees what that one sees, and ends with it. */
@@ -268,6 +269,11 @@ function viewOf({ kinds = null, names = null, names_only = false }: Narrowing): 
   return kinds === null && names === null && !names_only ? '' : JSON.stringify([kinds, names, names_only]);
 }
 
+/** What an access key gives away, as policy sees it. */
+export function shownBy({ kinds = null, names_only = false, may_use = false }: Narrowing): Shown {
+  return { kinds, namesOnly: names_only, mayUse: may_use };
+}
+
 export function credentialOf(row: CredentialRow): Credential {
   const narrowing = JSON.parse(row.narrowing) as Narrowing;
   const admits = narrowing.cidrs ? addressSet(narrowing.cidrs) : () => true;
@@ -285,6 +291,7 @@ function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
     kinds: narrowing.kinds ?? null,
     names: narrowing.names ?? null,
     namesOnly: narrowing.names_only ?? false,
+    mayUse: narrowing.may_use ?? false,
     cidrs: narrowing.cidrs ?? null,
     rateLimit: narrowing.rate_limit ?? null,
     maxUses: row.max_uses,

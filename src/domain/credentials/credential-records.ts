@@ -67,7 +67,10 @@ export function newFields(
   };
 }
 
-export type Narrowings = Pick<AccessKeyUpdate, 'kinds' | 'names' | 'names_only' | 'cidrs' | 'rate_limit'>;
+export type Narrowings = Pick<
+  AccessKeyUpdate,
+  'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'rate_limit'
+>;
 
 /** Giving a key a longer life is granting, as making it is. */
 export function checkGrant(caller: Caller, wanted: Grant): void {
@@ -127,13 +130,14 @@ export function presentApiKey(row: CredentialRow): ApiKey {
 }
 
 export function presentAccessKey(row: CredentialRow): AccessKey {
-  const { kinds, names, names_only, cidrs, rate_limit } = JSON.parse(row.narrowing) as Narrowing;
+  const { kinds, names, names_only, may_use, cidrs, rate_limit } = JSON.parse(row.narrowing) as Narrowing;
   return {
     ...presentCommon(row),
     vault_id: row.vault_id!,
     kinds: kinds ? [...kinds] : null,
     names: names ? [...names] : null,
     names_only: names_only ?? false,
+    may_use: may_use ?? false,
     cidrs: cidrs ? [...cidrs] : null,
     max_uses: row.max_uses,
     uses: row.uses,

@@ -3,7 +3,7 @@
  * at once. Nobody mints more than they have: what a credential shows its maker may read, and it ends with the key
  * that made it. A change to what it shows, or to how long, is a mint.
  */
-import { type Caller, memberBehind, resourceKinds } from '../../access/caller.ts';
+import { type Caller, memberBehind } from '../../access/caller.ts';
 import { grantOfRole, shownByAccessKey, shownByPublicHalf } from '../../access/policy.ts';
 import type {
   AccessKey,
@@ -25,7 +25,7 @@ import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
-import type { Narrowing } from './authentication.ts';
+import { type Narrowing, shownBy } from './authentication.ts';
 import { credentialChangesWith, type VaultQuery } from './credential-changes.ts';
 import {
   checkGivenLife,
@@ -66,12 +66,8 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
   const { mayWrite, get, list, mint, revise, revoke } = credentialChangesWith(parts);
 
   /** An access key gives away what it shows, so its maker must be allowed to read all of that. */
-  function checkShown(
-    caller: Caller,
-    vaultId: string,
-    { kinds, names_only = false }: Narrowing,
-  ): Promise<void> {
-    return guard.mayShow(caller, shownByAccessKey(kinds ?? resourceKinds, names_only), [vaultId]);
+  function checkShown(caller: Caller, vaultId: string, narrowing: Narrowing): Promise<void> {
+    return guard.mayShow(caller, shownByAccessKey(shownBy(narrowing)), [vaultId]);
   }
 
   const apiKeys: ApiKeys = {

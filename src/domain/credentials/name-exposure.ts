@@ -10,7 +10,7 @@ import type { Parts } from '../kernel/parts.ts';
 import type { CheckName } from '../resources/records.ts';
 import { credentialKinds, credentialOf, isUsable, type Narrowing } from './authentication.ts';
 
-type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly'>;
+type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly' | 'mayUse'>;
 
 export function checkNameWith({ store, stamps, guard, now }: Parts): CheckName {
   async function isSeenAnew(kind: ResourceKind, before: ResourceRow, name: string): Promise<boolean> {
@@ -20,7 +20,7 @@ export function checkNameWith({ store, stamps, guard, now }: Parts): CheckName {
       ...(await identityViews(organization_id, vault_id)),
     ];
     return views
-      .filter(view => !view.namesOnly && readerSeesKind(view, kind))
+      .filter(view => (!view.namesOnly || view.mayUse) && readerSeesKind(view, kind))
       .some(view => readerSeesName(view, name) && !readerSeesName(view, before.name));
   }
 
@@ -45,6 +45,6 @@ export function checkNameWith({ store, stamps, guard, now }: Parts): CheckName {
   };
 }
 
-function viewIn({ kinds = null, names = null, names_only = false }: Narrowing): View {
-  return { kinds, names, namesOnly: names_only };
+function viewIn({ kinds = null, names = null, names_only = false, may_use = false }: Narrowing): View {
+  return { kinds, names, namesOnly: names_only, mayUse: may_use };
 }

@@ -23,12 +23,16 @@ export interface ToolSession {
   readonly credentialId: string | null;
   /** The revision of the protocol that was agreed on. */
   readonly revision: string;
+  /** Whether its client sends its user to pages. */
+  readonly elicits: boolean;
 }
 
 /** What a client said of itself when it opened a session, and what was agreed on. */
 export interface Agreed {
   readonly revision: string;
   readonly client: string;
+  /** Whether it sends its user to pages. */
+  readonly elicits?: boolean;
 }
 
 export interface ToolSessions {
@@ -133,7 +137,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
       if (row.credential_id !== null && reader !== null && reader.id !== row.credential_id) throw anothers();
       memories.set(connection, { token, row });
       await noteUse(row);
-      return { id: row.id, credentialId: row.credential_id, revision: revisionIn(row) };
+      return { id: row.id, credentialId: row.credential_id, ...agreedIn(row) };
     },
 
     end: ({ id }) => store.toolSessions.end(id),
@@ -142,8 +146,9 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
   };
 }
 
-function revisionIn({ state }: ToolSessionRow): string {
-  return (JSON.parse(state) as Agreed).revision;
+function agreedIn({ state }: ToolSessionRow): Pick<ToolSession, 'revision' | 'elicits'> {
+  const { revision, elicits = false } = JSON.parse(state) as Agreed;
+  return { revision, elicits };
 }
 
 // The field tells them apart from a refusal by the vault: it is the session that is wrong, not the key.

@@ -4,7 +4,7 @@
  * Any change, and the end, is the end of every key that the identity was given. An API key that is narrowed to
  * vaults neither sees nor makes identities.
  */
-import { type Caller, resourceKinds } from '../../access/caller.ts';
+import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByAccessKey } from '../../access/policy.ts';
 import type { SearchQuery } from '../../contract/common.ts';
@@ -16,7 +16,7 @@ import {
   type LoginMethod,
 } from '../../contract/identities.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import type { Narrowing } from '../credentials/authentication.ts';
+import { type Narrowing, shownBy } from '../credentials/authentication.ts';
 import { checkLife, narrowed } from '../credentials/credential-records.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import { type Permit, retryingStale } from '../kernel/guard.ts';
@@ -56,8 +56,8 @@ export function identitiesWith(
   }
 
   function checkShown(caller: Caller, { narrowing }: Pick<IdentityRow, 'narrowing'>): Promise<void> {
-    const { kinds, names_only = false, vault_ids } = JSON.parse(narrowing) as Granted;
-    return guard.mayShow(caller, shownByAccessKey(kinds ?? resourceKinds, names_only), vault_ids);
+    const { vault_ids, ...narrowed } = JSON.parse(narrowing) as Granted;
+    return guard.mayShow(caller, shownByAccessKey(shownBy(narrowed)), vault_ids);
   }
 
   async function checkVaults(permit: Writing, ids: readonly string[]): Promise<void> {
@@ -172,8 +172,8 @@ function named(name: string): Pick<IdentityRow, 'name' | 'name_search'> {
 }
 
 function narrowingText(before: Narrowing, body: IdentityUpdate): string {
-  const { kinds, names, names_only, cidrs, rate_limit, vault_ids } = body;
-  const narrowing = narrowed(before, { kinds, names, names_only, cidrs, rate_limit });
+  const { kinds, names, names_only, may_use, cidrs, rate_limit, vault_ids } = body;
+  const narrowing = narrowed(before, { kinds, names, names_only, may_use, cidrs, rate_limit });
   return JSON.stringify(vault_ids === undefined ? narrowing : { ...narrowing, vault_ids });
 }
 

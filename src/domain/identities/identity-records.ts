@@ -105,7 +105,7 @@ export function vaultMissing(): Failure {
 }
 
 export function presentIdentity(row: IdentityRow): Identity {
-  const { vault_ids, kinds, names, names_only, cidrs, rate_limit } = grantedIn(row);
+  const { vault_ids, kinds, names, names_only, may_use, cidrs, rate_limit } = grantedIn(row);
   const trust = trustIn(row);
   return {
     id: row.id,
@@ -119,6 +119,7 @@ export function presentIdentity(row: IdentityRow): Identity {
     kinds: kinds ? [...kinds] : null,
     names: names ? [...names] : null,
     names_only: names_only ?? false,
+    may_use: may_use ?? false,
     cidrs: cidrs ? [...cidrs] : null,
     max_uses: row.max_uses,
     rate_limit: rate_limit ?? null,

@@ -22,6 +22,8 @@ export function rowCheckWith(stamps: Stamps): IsSound {
     credentials: stamps.credential.vouched,
     identities: stamps.identity.vouched,
     webhooks: stamps.webhook.vouched,
+    use_rules: stamps.useRule.vouched,
+    approvals: stamps.approval.vouched,
     versions: stamps.believeVersion,
     events: stamps.believeEvent,
     deliveries: (row: DueDelivery) => stamps.believeEvent(eventIn(row)),

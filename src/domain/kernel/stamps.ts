@@ -7,6 +7,7 @@ import type { Stamp } from '../../bytes.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Keyring, StampField } from '../../keyring/keyring.ts';
 import type { AccountRow, DashboardSessionRow, LockOutRow, PasskeyRow } from '../../store/accounts.ts';
+import type { ApprovalRow } from '../../store/approvals.ts';
 import type { Audited } from '../../store/audited.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { DeviceLoginRow } from '../../store/device-logins.ts';
@@ -17,6 +18,7 @@ import type { EventRow } from '../../store/outbox.ts';
 import type { ResourceRow, VersionRow } from '../../store/resources.ts';
 import { columns, type Later, type Treatment } from '../../store/stamp-columns.ts';
 import type { ToolSessionRow } from '../../store/tool-sessions.ts';
+import type { UseRuleRow } from '../../store/use-rules.ts';
 import type { WebhookRow } from '../../store/webhooks.ts';
 
 type Unstamped<Row> = Omit<Row, 'stamp'>;
@@ -61,6 +63,8 @@ export interface Stamps {
   readonly passkey: Stamper<PasskeyRow>;
   readonly session: Stamper<DashboardSessionRow>;
   readonly webhook: Stamper<WebhookRow>;
+  readonly useRule: Stamper<UseRuleRow>;
+  readonly approval: Stamper<ApprovalRow>;
   readonly toolSession: Marker<ToolSessionRow>;
   readonly lockOut: Marker<LockOutRow>;
   readonly deviceLogin: Marker<DeviceLoginRow>;
@@ -119,6 +123,8 @@ export function stampsWith(keyring: Keyring): Stamps {
     passkey: stamper('passkey', 'passkeys'),
     session: stamper('session', 'sessions'),
     webhook: stamper('webhook', 'webhooks'),
+    useRule: stamper('use-rule', 'use_rules'),
+    approval: stamper('approval', 'approvals'),
     toolSession: marker('tool-session', 'mcp_sessions'),
     lockOut: marker('lock-out', 'lock_outs'),
     deviceLogin: marker('device-login', 'device_logins'),

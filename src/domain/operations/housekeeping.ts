@@ -1,4 +1,4 @@
-/** Housekeeping: the trash is emptied after 30 days; old counters and what identities were given once are removed. */
+/** Housekeeping: the trash is emptied after 30 days; old counters, approvals and what identities were given once are removed. */
 import { trustedCaller } from '../../access/caller.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -14,6 +14,8 @@ export interface Housekeeping {
 const perStep = 50;
 const mintedPerStep = 1_000;
 const windowsKept = 3_600;
+const approvalsKept = 7 * 24 * 60 * 60 * 1000;
+const approvalsPerStep = 1_000;
 
 export interface HousekeepingParts extends Parts {
   /** A purge is permanent, so a clock that jumps ahead must not cause it. */
@@ -31,13 +33,14 @@ export function housekeepingWith(
     step: async () => {
       await store.limits.forget(Math.floor(now() / 1000) - windowsKept);
       const minted = await store.credentials.forgetMinted(aged(), mintedPerStep);
+      const approvals = await store.approvals.forget(aged() - approvalsKept, approvalsPerStep);
       const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {
         const kind = type as ResourceType;
         const permit = await guard.admit(housekeeper(organization_id), actionOn(kind, 'write'));
         await records.remove(permit, kind, id, true);
       }
-      return old.length === perStep || minted === mintedPerStep;
+      return old.length === perStep || minted === mintedPerStep || approvals === approvalsPerStep;
     },
   };
 }

@@ -101,6 +101,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
       kinds: reader.kinds ?? ['secret', 'key', 'certificate'],
       names: reader.names ?? ['*'],
       names_only: reader.namesOnly,
+      may_use: reader.mayUse,
       cidrs: reader.cidrs,
       rate_limit: reader.rateLimit,
       max_uses: reader.maxUses,

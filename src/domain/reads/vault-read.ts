@@ -7,14 +7,14 @@
 import type { Reader } from '../../access/caller.ts';
 import { Failure, statusOf } from '../../contract/errors.ts';
 import { entryIdOf } from '../../logs/chain.ts';
-import { isSuccess, logText, type RequestEntry } from '../../logs/entries.ts';
 import type { Ledger } from '../../logs/ledger.ts';
-import { type Authenticator, type Owner, Refused } from '../credentials/authentication.ts';
+import { type Authenticator, Refused } from '../credentials/authentication.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { type Answer, AnswerCache, type CachedAnswer } from './answer-cache.ts';
 import { attributionWith } from './attribution.ts';
 import { GivingWay } from './giving-way.ts';
 import { keyLimitsWith } from './key-limits.ts';
+import { entryOf, type Findings, identify, newFindings } from './request-entries.ts';
 import type { ToolAnswers } from './tool-answers.ts';
 import type { VaultAnswers } from './vault-answers.ts';
 import {
@@ -44,16 +44,6 @@ export interface VaultReadParts extends Parts {
 }
 
 type NamedVault = Extract<Selection, { of: 'named-vault' }>;
-
-/** What is found out about a request while it is served, for its entry. */
-interface Findings {
-  readonly started: number;
-  requestId: string | null;
-  credentialId: string | null;
-  requested: string;
-  organizationId: string | null;
-  vaultId: string | null;
-}
 
 /** An answer before its entry is in the log. What is kept in memory stays sealed until then. */
 type Prepared = { cached: CachedAnswer } | { answer: Answer } | { unchanged: string } | { failure: Failure };
@@ -192,26 +182,6 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     return { failure };
   }
 
-  function entryOf(request: RequestFacts, findings: Findings, status: number): RequestEntry {
-    const { started, requestId, credentialId, requested, organizationId, vaultId } = findings;
-    return {
-      organization_id: organizationId,
-      success: isSuccess(status),
-      resource_type: 'vault',
-      ip_address: request.sender.address,
-      route: request.route,
-      method: request.method,
-      status,
-      vault_id: vaultId,
-      access_key_id: credentialId,
-      requested: logText(requested),
-      tool: request.tool,
-      user_agent: logText(request.sender.userAgent),
-      duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
-      request_id: requestId,
-    };
-  }
-
   /** Nothing is opened, and nothing is handed out, before the entry is durable. */
   async function logged(request: RequestFacts, findings: Findings, prepared: Prepared): Promise<ReadResult> {
     const status =
@@ -240,17 +210,6 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
       return (await logged(request, findings, { failure })) as ReadRefusal;
     },
   };
-}
-
-function newFindings({ requestId }: RequestFacts): Findings {
-  const nobody = { credentialId: null, requested: '', organizationId: null, vaultId: null };
-  return { started: performance.now(), requestId, ...nobody };
-}
-
-function identify(findings: Findings, { id, organizationId, vaultId }: Owner): void {
-  findings.credentialId = id;
-  findings.organizationId = organizationId;
-  findings.vaultId = vaultId;
 }
 
 function understood(selection: Selection | Failure): Selection {

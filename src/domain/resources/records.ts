@@ -125,7 +125,7 @@ export function recordsWith(parts: Parts, checkName: CheckName) {
     return { ...write, subject: { ...write.subject, verb: `${draft.type}.created` } };
   }
 
-  const { storeAll } = writes;
+  const { storeAll, statementsOf } = writes;
   return {
     ...sealing,
     ...lookup,
@@ -136,5 +136,8 @@ export function recordsWith(parts: Parts, checkName: CheckName) {
     creation,
     revision,
     storeAll,
+    /** For what is not stored by a caller: the next revision of a row that was found, and what stores it. */
+    revisionOf: writes.revision,
+    statementsOf,
   };
 }

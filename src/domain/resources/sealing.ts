@@ -55,7 +55,12 @@ export function sealingWith({ keyring, stamps, keyringSync }: Parts) {
     return keyring.blindIndex(organizationId, JSON.stringify([name, value]));
   }
 
-  function versionOf(caller: Caller, row: ResourceRow, sealer: Sealer, value: string): VersionRow {
+  function versionOf(
+    caller: Pick<Caller, 'id'>,
+    row: ResourceRow,
+    sealer: Sealer,
+    value: string,
+  ): VersionRow {
     return stamps.stampVersion({
       resource_id: row.id,
       version: row.version,

@@ -43,7 +43,8 @@ export function trashWith(
     // With a vault its answers go by themselves.
     const contents =
       row.type === 'vault' ? store.resources.purgeContents(row) : [store.keptAnswers.drop(row.vault_id)];
-    return [...contents, store.resources.purge(row.id, row.revision)];
+    const rules = row.type === 'vault' ? store.useRules.removeIn(row.id) : store.useRules.removeOf(row.id);
+    return [...contents, rules, store.resources.purge(row.id, row.revision)];
   }
 
   function counting(row: ResourceRow, change: 1 | -1): Statement[] {

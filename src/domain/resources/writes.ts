@@ -82,7 +82,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
   }
 
   function revision<A extends Action>(
-    caller: Caller,
+    caller: Pick<Caller, 'id'>,
     before: MaybeAllowed<ResourceRow, A>,
     { sealer }: OpenVault,
     wanted: ResourceChanges,
@@ -156,7 +156,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     return rows.length === 0 ? [] : [store.resources.addTags(rows)];
   }
 
-  return { creation, revision, storeAll, tagStatements };
+  return { creation, revision, storeAll, statementsOf, tagStatements };
 }
 
 export function newRow(

@@ -9,6 +9,7 @@ import { Failure, type FailureCode, statusOf } from '../../contract/errors.ts';
 import type { RouteDescription } from '../routes/route.ts';
 import { authNeeds, errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './parts.ts';
 import { Components, type Json, queryParameters } from './schemas.ts';
+import { operationsOfUse } from './uses.ts';
 import { refusal, vaultOperation } from './vault.ts';
 import { webhookOperations } from './webhooks.ts';
 
@@ -36,6 +37,7 @@ export function openApiDocument(routes: readonly RouteDescription[], version: st
       '/v1/health': { get: healthOperation(components) },
       ...paths,
       '/api/v1/vaults/{vault_id}': { get: vaultOperation(components) },
+      ...operationsOfUse(components),
     },
     webhooks: webhookOperations(components),
     components: {

@@ -6,6 +6,7 @@ import { ownAccountRoutes } from './own-account.ts';
 import type { AuthNeed, Route } from './route.ts';
 import { joinRoutes, signInRoutes } from './sign-in.ts';
 import { signOnRoutes } from './sign-on.ts';
+import { decisionRoutes } from './use-rules.ts';
 
 export function authRoutes(parts: AppParts): Route<AuthNeed>[] {
   return [
@@ -14,6 +15,7 @@ export function authRoutes(parts: AppParts): Route<AuthNeed>[] {
     ...ownAccountRoutes(parts.domain.accounts),
     ...deviceLoginRoutes(parts.domain.accounts),
     ...loginRoutes(parts.domain),
+    ...decisionRoutes(parts.domain),
     ...(parts.singleSignOn === null ? [] : signOnRoutes(parts, parts.singleSignOn)),
   ];
 }

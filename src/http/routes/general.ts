@@ -5,6 +5,7 @@ import { identityRoutes } from './identities.ts';
 import { logRoutes, overviewRoutes } from './logs.ts';
 import { resourceRoutes } from './resources.ts';
 import type { Permissions, Route } from './route.ts';
+import { ruleRoutes } from './use-rules.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export function generalRoutes(domain: Domain): Route<Permissions>[] {
@@ -12,6 +13,7 @@ export function generalRoutes(domain: Domain): Route<Permissions>[] {
     ...resourceRoutes(domain),
     ...accessRoutes(domain),
     ...identityRoutes(domain),
+    ...ruleRoutes(domain),
     ...webhookRoutes(domain),
     ...logRoutes(domain),
     ...overviewRoutes(domain),

@@ -13,6 +13,7 @@ import { lists } from './008-lists.ts';
 import { identities } from './009-identities.ts';
 import { changes } from './010-changes.ts';
 import { rightsByVault } from './012-rights-by-vault.ts';
+import { useRules } from './013-use-rules.ts';
 
 export type EngineName = Engine['name'];
 
@@ -42,6 +43,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '009-identities': identities,
   '010-changes': changes,
   '012-rights-by-vault': rightsByVault,
+  '013-use-rules': useRules,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

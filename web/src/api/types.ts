@@ -37,4 +37,7 @@ export type {
   Vault,
   Version,
 } from '../../../src/contract/resources.ts';
+export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';
+export type { UseRule } from '../../../src/contract/use-rules.ts';
+export type { Approval } from '../../../src/contract/uses.ts';
 export type { Delivery, Webhook, WebhookWithSecret } from '../../../src/contract/webhooks.ts';

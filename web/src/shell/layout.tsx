@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import { Button } from '../ui/button.tsx';
 import { SidePanel } from '../ui/dialog.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { ApprovalNotices } from './approval-notices.tsx';
 import { CommandPalette } from './command-palette.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
@@ -39,6 +40,7 @@ export function Layout({ children }: { children: ReactNode }) {
       <main id="main" tabIndex={-1} className="min-w-0 outline-none">
         {children}
       </main>
+      <ApprovalNotices />
       <CommandPalette open={searching} onClose={() => setSearching(false)} />
     </div>
   );

@@ -2,6 +2,7 @@
 import {
   Activity,
   Fingerprint,
+  Inbox,
   KeyRound,
   LayoutDashboard,
   ScrollText,
@@ -10,13 +11,16 @@ import {
   Webhook,
 } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
+import { useWaiting } from '../api/approvals.ts';
 import { useMay } from '../session/session.tsx';
+import { Badge } from '../ui/badge.tsx';
 
 const places = [
   { href: '/', label: 'Overview', icon: LayoutDashboard, needs: '' },
   { href: '/vaults', label: 'Vaults', icon: Vault, needs: 'vaults:read' },
   { href: '/access', label: 'Access', icon: KeyRound, needs: 'access-keys:read' },
   { href: '/identities', label: 'Identities', icon: Fingerprint, needs: 'identities:read' },
+  { href: '/approvals', label: 'Approvals', icon: Inbox, needs: 'approvals:read' },
   { href: '/logs/requests', label: 'Request log', icon: Activity, needs: 'logs:read' },
   { href: '/logs/audit', label: 'Audit log', icon: ScrollText, needs: 'logs:read' },
   { href: '/webhooks', label: 'Webhooks', icon: Webhook, needs: 'webhooks:read' },
@@ -26,6 +30,7 @@ const places = [
 export function Navigation({ onGo }: { onGo?: () => void }) {
   const [location] = useLocation();
   const may = useMay();
+  const waiting = useWaiting().data?.pagination.total ?? 0;
   const shown = places.filter(({ needs }) => needs === '' || may(needs));
   return (
     <nav aria-label="Main" className="flex flex-col gap-0.5">
@@ -41,6 +46,12 @@ export function Navigation({ onGo }: { onGo?: () => void }) {
           >
             <Icon className="size-4 shrink-0" aria-hidden />
             {label}
+            {href === '/approvals' && waiting > 0 && (
+              <Badge tone="warn">
+                {waiting}
+                <span className="sr-only"> waiting</span>
+              </Badge>
+            )}
           </Link>
         );
       })}

@@ -10,6 +10,7 @@ export interface RestrictionValues {
   certificates: boolean;
   names: string;
   names_only: boolean;
+  may_use: boolean;
   cidrs: string;
   expiration_date: string;
   max_uses: string;
@@ -18,7 +19,7 @@ export interface RestrictionValues {
 
 type Restricted = Pick<
   AccessKey,
-  'kinds' | 'names' | 'names_only' | 'cidrs' | 'expiration_date' | 'max_uses' | 'rate_limit'
+  'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'expiration_date' | 'max_uses' | 'rate_limit'
 >;
 
 export function restrictionValuesOf(item: Restricted | undefined): RestrictionValues {
@@ -29,6 +30,7 @@ export function restrictionValuesOf(item: Restricted | undefined): RestrictionVa
     certificates: has('certificate'),
     names: item?.names?.join('\n') ?? '',
     names_only: item?.names_only ?? false,
+    may_use: item?.may_use ?? false,
     cidrs: item?.cidrs?.join('\n') ?? '',
     expiration_date: localOf(item?.expiration_date),
     max_uses: item?.max_uses?.toString() ?? '',
@@ -54,6 +56,12 @@ export function RestrictionFields<V extends RestrictionValues>({ form: whole }: 
           name="names_only"
           label="Names only"
           hint="Can list names, but read no values."
+        />
+        <CheckField
+          form={form}
+          name="may_use"
+          label="Can use"
+          hint="Has calls made with secrets by their use rules. With “Names only”, an agent uses what it can’t read."
         />
       </fieldset>
       <AreaField
@@ -102,6 +110,7 @@ export function restrictionsOf(values: RestrictionValues): object {
     kinds: kinds.length === 3 ? null : kinds,
     names: list(values.names),
     names_only: values.names_only,
+    may_use: values.may_use,
     cidrs: list(values.cidrs),
     expiration_date: momentOf(values.expiration_date),
     max_uses: figure(values.max_uses),

@@ -2,7 +2,10 @@
 import type { AccessKey } from '../../api/types.ts';
 import { Badge } from '../../ui/badge.tsx';
 
-type Restricted = Pick<AccessKey, 'kinds' | 'names' | 'names_only' | 'cidrs' | 'max_uses' | 'rate_limit'> & {
+type Restricted = Pick<
+  AccessKey,
+  'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'max_uses' | 'rate_limit'
+> & {
   readonly uses?: number;
 };
 
@@ -23,6 +26,7 @@ function wordsOf(key: Restricted): string[] {
     key.kinds?.map(kind => `${kind}s`).join(', '),
     key.names !== null && (key.names.length > 2 ? `${key.names.length} name patterns` : key.names.join(', ')),
     key.names_only && 'names only',
+    key.may_use && 'can use',
     key.cidrs !== null && (key.cidrs.length > 2 ? `${key.cidrs.length} networks` : key.cidrs.join(', ')),
     key.max_uses !== null &&
       (key.uses === undefined ? `${key.max_uses} uses` : `${key.uses} of ${key.max_uses} uses`),

@@ -15,6 +15,7 @@ import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
 import { revealSecret } from './reveal.ts';
 import { SecretForm } from './secret-form.tsx';
 import { SecretVersions } from './secret-versions.tsx';
+import { UseRules } from './use-rules.tsx';
 
 export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }) {
   const record = useRecord<Secret>('secrets', id);
@@ -43,6 +44,7 @@ export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }
           <PanelPart title="Details">
             <SecretFacts secret={secret} />
           </PanelPart>
+          <UseRules secret={secret} />
           <SecretVersions secret={secret} />
           {editing && (
             <SecretForm vaultId={secret.vault_id} secret={secret} onClose={() => setEditing(false)} />

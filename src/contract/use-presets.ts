@@ -1,0 +1,158 @@
+/** Use rules for well-known services, to begin with: narrow the paths to what the agent is for. */
+
+export interface UsePreset {
+  readonly id: string;
+  readonly title: string;
+  readonly hosts: readonly string[];
+  readonly methods: readonly ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
+  readonly paths: readonly string[];
+  readonly place:
+    | { readonly type: 'bearer' }
+    | { readonly type: 'header'; readonly name: string; readonly prefix?: string }
+    | { readonly type: 'basic'; readonly username: string | null };
+  readonly request_headers: readonly string[];
+}
+
+const usual = ['accept', 'content-type'];
+const reading = ['GET'] as const;
+const readingAndWriting = ['GET', 'POST'] as const;
+const everything = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+const bearer = { type: 'bearer' } as const;
+
+export const usePresets: readonly UsePreset[] = [
+  {
+    id: 'github',
+    title: 'GitHub',
+    hosts: ['api.github.com'],
+    methods: everything,
+    paths: ['/repos/OWNER/REPOSITORY/**'],
+    place: bearer,
+    request_headers: [...usual, 'x-github-api-version'],
+  },
+  {
+    id: 'gitlab',
+    title: 'GitLab',
+    hosts: ['gitlab.com'],
+    methods: everything,
+    paths: ['/api/v4/projects/PROJECT/**'],
+    place: { type: 'header', name: 'private-token' },
+    request_headers: usual,
+  },
+  {
+    id: 'slack',
+    title: 'Slack',
+    hosts: ['slack.com'],
+    methods: readingAndWriting,
+    paths: ['/api/chat.postMessage', '/api/conversations.*'],
+    place: bearer,
+    request_headers: usual,
+  },
+  {
+    id: 'stripe',
+    title: 'Stripe',
+    hosts: ['api.stripe.com'],
+    methods: reading,
+    paths: ['/v1/customers/**', '/v1/charges/**', '/v1/invoices/**'],
+    place: bearer,
+    request_headers: [...usual, 'stripe-version', 'idempotency-key'],
+  },
+  {
+    id: 'openai',
+    title: 'OpenAI',
+    hosts: ['api.openai.com'],
+    methods: readingAndWriting,
+    paths: ['/v1/responses', '/v1/embeddings', '/v1/models'],
+    place: bearer,
+    request_headers: usual,
+  },
+  {
+    id: 'anthropic',
+    title: 'Anthropic',
+    hosts: ['api.anthropic.com'],
+    methods: readingAndWriting,
+    paths: ['/v1/messages', '/v1/models'],
+    place: { type: 'header', name: 'x-api-key' },
+    request_headers: [...usual, 'anthropic-version', 'anthropic-beta'],
+  },
+  {
+    id: 'notion',
+    title: 'Notion',
+    hosts: ['api.notion.com'],
+    methods: ['GET', 'POST', 'PATCH'],
+    paths: ['/v1/pages/**', '/v1/databases/**', '/v1/search'],
+    place: bearer,
+    request_headers: [...usual, 'notion-version'],
+  },
+  {
+    id: 'linear',
+    title: 'Linear',
+    hosts: ['api.linear.app'],
+    methods: ['POST'],
+    paths: ['/graphql'],
+    place: { type: 'header', name: 'authorization' },
+    request_headers: usual,
+  },
+  {
+    id: 'sentry',
+    title: 'Sentry',
+    hosts: ['sentry.io'],
+    methods: ['GET', 'PUT'],
+    paths: ['/api/0/organizations/ORGANIZATION/**', '/api/0/projects/ORGANIZATION/**'],
+    place: bearer,
+    request_headers: usual,
+  },
+  {
+    id: 'cloudflare',
+    title: 'Cloudflare',
+    hosts: ['api.cloudflare.com'],
+    methods: everything,
+    paths: ['/client/v4/zones/ZONE/**'],
+    place: bearer,
+    request_headers: usual,
+  },
+  {
+    id: 'vercel',
+    title: 'Vercel',
+    hosts: ['api.vercel.com'],
+    methods: readingAndWriting,
+    paths: ['/v6/deployments', '/v9/projects/**'],
+    place: bearer,
+    request_headers: usual,
+  },
+  {
+    id: 'hugging-face',
+    title: 'Hugging Face',
+    hosts: ['huggingface.co'],
+    methods: reading,
+    paths: ['/api/models/**', '/api/datasets/**'],
+    place: bearer,
+    request_headers: usual,
+  },
+  {
+    id: 'sendgrid',
+    title: 'SendGrid',
+    hosts: ['api.sendgrid.com'],
+    methods: ['POST'],
+    paths: ['/v3/mail/send'],
+    place: bearer,
+    request_headers: usual,
+  },
+  {
+    id: 'twilio',
+    title: 'Twilio',
+    hosts: ['api.twilio.com'],
+    methods: readingAndWriting,
+    paths: ['/2010-04-01/Accounts/ACCOUNT/Messages.json'],
+    place: { type: 'basic', username: 'ACCOUNT' },
+    request_headers: usual,
+  },
+  {
+    id: 'jira',
+    title: 'Jira Cloud',
+    hosts: ['your-site.atlassian.net'],
+    methods: ['GET', 'POST', 'PUT'],
+    paths: ['/rest/api/3/**'],
+    place: { type: 'basic', username: 'you@example.com' },
+    request_headers: usual,
+  },
+];

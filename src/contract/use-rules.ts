@@ -1,0 +1,267 @@
+/**
+ * Use rules: which calls the service makes with a secret, or which operations with a key, for an access key that
+ * may use it. The rule says where a call may go; an agent chooses only within it.
+ */
+import { z } from 'zod';
+import { listOfAtMost } from './access.ts';
+import { recordTimes, searchQuery } from './common.ts';
+import { exampleTimes, exampleVaultId } from './resource-fields.ts';
+import { count, exactLine, exampleId, flag, id, name, oneOf } from './text.ts';
+
+export const useMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export type UseMethod = (typeof useMethods)[number];
+export const approvalDemands = ['never', 'writes', 'always'] as const;
+export type ApprovalDemand = (typeof approvalDemands)[number];
+export const responseModes = ['full', 'status-only', 'store'] as const;
+export type ResponseMode = (typeof responseModes)[number];
+export const keyOperations = ['sign', 'verify', 'decrypt'] as const;
+export type KeyOperation = (typeof keyOperations)[number];
+export const signingAlgorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const;
+export const decryptionAlgorithms = ['RSA-OAEP', 'RSA-OAEP-256'] as const;
+export const useAlgorithms = [...signingAlgorithms, ...decryptionAlgorithms] as const;
+export type UseAlgorithm = (typeof useAlgorithms)[number];
+
+/** What no agent sets, and no answer brings back: they decide who is asked, as whom, and where a message ends. */
+const reserved =
+  /^(?:host|content-length|content-encoding|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|cookie|cookie2|set-cookie2?|authorization|proxy-.*|forwarded|x-forwarded-.*|x-real-ip|via|x-http-method(?:-override)?|x-method-override|x-original-url|x-rewrite-url|accept-encoding|range|if-range|content-range|content-location|sec-.*|alt-svc|:.*)$/;
+
+export function isReservedHeader(header: string): boolean {
+  return reserved.test(header);
+}
+
+const headerToken = /^[a-z0-9!#$%&'+.^_`|~-]{1,64}$/;
+const header = exactLine(1, 64).refine(text => headerToken.test(text), {
+  error: 'must be the name of a header, in lower case',
+});
+const openHeader = header.refine(text => !isReservedHeader(text), {
+  error: 'must not be a header that decides where a message goes, as whom, or where it ends',
+});
+const placeHeader = header.refine(
+  text => !isReservedHeader(text) || /^(?:authorization|cookie)$/.test(text),
+  {
+    error: 'must not be a header that decides where a message goes or where it ends',
+  },
+);
+const responseHeader = exactLine(1, 64).refine(
+  text => /^[a-z0-9-]{1,63}\*?$/.test(text) && !isReservedHeader(text.replace(/\*$/, '')),
+  { error: 'must be the name of a header, in lower case, or the beginning of one and a *' },
+);
+
+/** As a URL writes it, with a port where that is not the usual one. Without a scheme it is reached by HTTPS. */
+function isHost(text: string): boolean {
+  const [, plain = '', host = ''] = /^(http:\/\/)?(.*)$/.exec(text)!;
+  const url = URL.parse(`${plain || 'https://'}${host}/`);
+  if (url === null || url.host !== host || url.username !== '') return false;
+  const labels = url.hostname.split('.');
+  if (/^(?:\d+|0x[0-9a-f]*)$/.test(labels.at(-1)!)) return false;
+  return labels.every(label => /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(label));
+}
+
+const hosts = listOfAtMost(
+  20,
+  exactLine(1, 260).refine(isHost, {
+    error: 'must be the exact name of a host in lower case, with its port if that is not the usual one',
+  }),
+).meta({ description: 'Exact names; no wildcards, no addresses. They are reached by HTTPS.' });
+const methods = listOfAtMost(useMethods.length, oneOf(useMethods));
+const pathPattern = exactLine(1, 255).refine(
+  text => /^\/[!-~]*$/.test(text) && !/[?#\\]|\/\/|%(?:2f|5c|2e|25|00)/i.test(text),
+  { error: 'must begin with / and be a path as a URL writes it, without a query' },
+);
+const paths = listOfAtMost(50, pathPattern).meta({
+  description: '`*` matches within one segment of the path, `**` across segments.',
+  example: ['/repos/acme/**'],
+});
+
+const prefix = exactLine(0, 64).refine(text => /^[ -~]*$/.test(text), { error: 'must be ASCII' });
+export const place = z
+  .discriminatedUnion(
+    'type',
+    [
+      z.strictObject({ type: z.literal('bearer') }),
+      z.strictObject({ type: z.literal('header'), name: placeHeader, prefix: prefix.optional() }),
+      z.strictObject({ type: z.literal('basic'), username: exactLine(1, 255).nullable() }),
+      z.strictObject({ type: z.literal('query'), name: exactLine(1, 128) }),
+      z.strictObject({ type: z.literal('json'), pointer: exactLine(2, 255) }),
+      z.strictObject({ type: z.literal('form'), field: exactLine(1, 128) }),
+    ],
+    { error: 'must be an object with the type bearer, header, basic, query, json or form' },
+  )
+  .meta({
+    id: 'UsePlace',
+    description:
+      'Where the value goes: `bearer`, a `header` with an optional `prefix`, `basic` as the password of `username` (null if the value is both), a `query` parameter, a field of a `json` body by its pointer, or a `form` field.',
+    example: { type: 'bearer' },
+  });
+export type Place = z.output<typeof place>;
+
+const store = z
+  .strictObject({ secret_id: id, pointer: exactLine(1, 255) }, { error: 'must be an object' })
+  .meta({
+    description:
+      'For `response: store`: the secret that gets a new version, and the JSON pointer of the field in the answer.',
+  });
+const jwt = z
+  .strictObject(
+    {
+      typ: exactLine(1, 64).optional(),
+      issuer: exactLine(1, 255),
+      audiences: listOfAtMost(20, exactLine(1, 255)),
+      longest_lifetime: count(1, 86_400),
+    },
+    { error: 'must be an object' },
+  )
+  .meta({
+    description:
+      'Only JSON Web Tokens of this shape are signed: with this issuer, one of these audiences, and `iat` and `exp` at most so many seconds apart.',
+  });
+
+const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
+
+const decided = {
+  hosts: orNull(hosts),
+  methods: orNull(methods),
+  paths: orNull(paths),
+  place: orNull(place),
+  request_headers: orNull(z.array(openHeader, { error: 'must be an array' }).max(50)).meta({
+    description: 'Which headers the agent may set. `accept` and `content-type` by default.',
+  }),
+  response_headers: orNull(z.array(responseHeader, { error: 'must be an array' }).max(50)).meta({
+    description: 'Which headers come back. `content-type` by default; a name may end with `*`.',
+  }),
+  max_request: orNull(count(0, 65_536)).meta({ description: 'Bytes of the body. 65,536 by default.' }),
+  max_response: orNull(count(0, 1_048_576)).meta({
+    description: 'Bytes of the body, decoded; a longer answer is withheld. 262,144 by default.',
+  }),
+  binary: orNull(flag).meta({ description: 'Whether answers that are not text come back. Default false.' }),
+  response: orNull(oneOf(responseModes)).meta({
+    description:
+      '`full` returns the answer, `status-only` its status alone, `store` puts a field of it into a secret.',
+  }),
+  store: orNull(store),
+  timeout: orNull(count(1, 30)).meta({ description: 'Seconds for the whole call. 30 by default.' }),
+  operations: orNull(listOfAtMost(keyOperations.length, oneOf(keyOperations))),
+  algorithms: orNull(listOfAtMost(useAlgorithms.length, oneOf(useAlgorithms))),
+  jwt: orNull(jwt),
+  approval: oneOf(approvalDemands).optional().meta({
+    description:
+      'Whether a person approves each call: `never`, `writes` (all but GET and HEAD, and every signature), or `always` (the default).',
+  }),
+  rate_limit: orNull(count(1, 1_000_000)).meta({
+    description: 'Calls per minute under this rule, by all access keys. 60 by default; null for no limit.',
+  }),
+};
+
+const exampleCall = {
+  hosts: ['api.github.com'],
+  methods: ['GET', 'POST'],
+  paths: ['/repos/acme/**'],
+  place: { type: 'bearer' },
+};
+
+export const useRuleCreate = z
+  .strictObject({ secret_id: id.optional(), key_id: id.optional(), name, ...decided })
+  .refine(({ secret_id, key_id }) => (secret_id === undefined) !== (key_id === undefined), {
+    error: 'or key_id is required, and not both',
+    path: ['secret_id'],
+  })
+  .meta({
+    id: 'UseRuleCreate',
+    description:
+      'A rule of a secret has `hosts`, `methods`, `paths` and `place`; a rule of a key has `operations` and `algorithms`.',
+    example: { secret_id: exampleId, name: 'issues of acme', ...exampleCall, approval: 'writes' },
+  });
+export const useRuleUpdate = z
+  .strictObject({ name: name.optional(), ...decided })
+  .meta({ id: 'UseRuleUpdate', example: { approval: 'always' } });
+export type UseRuleCreate = z.output<typeof useRuleCreate>;
+export type UseRuleUpdate = z.output<typeof useRuleUpdate>;
+
+export const useRuleQuery = searchQuery.extend({
+  secret_id: id.optional(),
+  key_id: id.optional(),
+  vault_id: id.optional(),
+});
+export type UseRuleQuery = z.output<typeof useRuleQuery>;
+
+export const useRule = z
+  .object({
+    id,
+    vault_id: id,
+    secret_id: id.nullable(),
+    key_id: id.nullable(),
+    name: z.string(),
+    hosts: z.array(z.string()).nullable(),
+    methods: z.array(oneOf(useMethods)).nullable(),
+    paths: z.array(z.string()).nullable(),
+    place: place.nullable(),
+    request_headers: z.array(z.string()).nullable(),
+    response_headers: z.array(z.string()).nullable(),
+    max_request: z.int().nullable(),
+    max_response: z.int().nullable(),
+    binary: z.boolean().nullable(),
+    response: oneOf(responseModes).nullable(),
+    store: store.nullable(),
+    timeout: z.int().nullable(),
+    operations: z.array(oneOf(keyOperations)).nullable(),
+    algorithms: z.array(oneOf(useAlgorithms)).nullable(),
+    jwt: jwt.nullable(),
+    approval: oneOf(approvalDemands),
+    rate_limit: z.int().nullable(),
+    created_by: z.string(),
+    ...recordTimes,
+  })
+  .meta({
+    id: 'UseRule',
+    example: {
+      id: exampleId,
+      vault_id: exampleVaultId,
+      secret_id: '0199a3c4-1111-7abc-8def-0123456789ab',
+      key_id: null,
+      name: 'issues of acme',
+      ...exampleCall,
+      request_headers: ['accept', 'content-type'],
+      response_headers: ['content-type'],
+      max_request: 65_536,
+      max_response: 262_144,
+      binary: false,
+      response: 'full',
+      store: null,
+      timeout: 30,
+      operations: null,
+      algorithms: null,
+      jwt: null,
+      approval: 'writes',
+      rate_limit: 60,
+      created_by: '0199a3c4-2222-7abc-8def-0123456789ab',
+      ...exampleTimes,
+    },
+  });
+export type UseRule = z.output<typeof useRule>;
+
+const presetFields = z.object({
+  id: z.string(),
+  title: z.string(),
+  hosts: z.array(z.string()),
+  methods: z.array(oneOf(useMethods)),
+  paths: z.array(z.string()),
+  place,
+  request_headers: z.array(z.string()),
+});
+export const usePresetList = z.object({ presets: z.array(presetFields) }).meta({
+  id: 'UsePresetList',
+  example: {
+    presets: [{ id: 'github', title: 'GitHub', ...exampleCall, request_headers: ['accept', 'content-type'] }],
+  },
+});

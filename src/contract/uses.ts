@@ -1,0 +1,297 @@
+/** Calls that the service makes with a secret for an access key, and what comes back of them. Never the value. */
+import { z } from 'zod';
+import { pageQuery, recordTimes } from './common.ts';
+import { exampleTimes, exampleVaultId } from './resource-fields.ts';
+import { exactLine, exampleId, flag, id, line, oneOf, timestamp } from './text.ts';
+import { signingAlgorithms, useAlgorithms, useMethods } from './use-rules.ts';
+
+const text = (most: number) =>
+  z
+    .string({ error: 'must be a string' })
+    .max(most, { error: `must be at most ${most} characters` })
+    .refine(sent => sent.isWellFormed(), { error: 'must not contain unpaired surrogates' });
+const bytes = (most: number) =>
+  text(most).refine(sent => /^[A-Za-z0-9_-]*$/.test(sent), { error: 'must be base64url without padding' });
+
+/** One schema for the tool and the endpoint. */
+export const useFields = {
+  secret: line(1, 255).meta({ description: 'The exact name of the secret.', type: 'string' }),
+  rule: id.optional().meta({ description: 'A use rule’s id; otherwise the first that allows it.' }),
+  method: oneOf(useMethods).optional().meta({ description: 'GET by default.' }),
+  url: exactLine(1, 4096).meta({ description: 'Absolute, in its normal form, without credentials.' }),
+  headers: z
+    .record(exactLine(1, 64), exactLine(0, 4096), { error: 'must be an object of strings' })
+    .refine(all => Object.keys(all).length <= 50, { error: 'must contain at most 50 headers' })
+    .optional(),
+  body: text(65_536).optional(),
+  body_base64: text(90_000)
+    .refine(sent => /^[A-Za-z0-9+/]*={0,2}$/.test(sent) && sent.length % 4 === 0, {
+      error: 'must be base64',
+    })
+    .optional(),
+  dry_run: flag
+    .optional()
+    .meta({ description: 'true only says whether the call would be allowed, and why not.' }),
+};
+export const useCall = z.strictObject(useFields).meta({
+  id: 'UseCall',
+  example: { secret: 'GITHUB_TOKEN', url: 'https://api.github.com/repos/acme/shop/issues' },
+});
+export type UseCall = z.output<typeof useCall>;
+
+const refusedBy = z.object({ rule: id, name: z.string(), field: z.string(), reason: z.string() });
+export const verdict = z
+  .object({
+    allowed: z.boolean(),
+    rule: id.nullable(),
+    approval: z.boolean().meta({ description: 'Whether a person would have to approve the call.' }),
+    refusals: z.array(refusedBy).meta({ description: 'Why each of the rules does not allow it.' }),
+  })
+  .meta({
+    id: 'UseVerdict',
+    example: {
+      allowed: false,
+      rule: null,
+      approval: false,
+      refusals: [
+        {
+          rule: exampleId,
+          name: 'issues of acme',
+          field: 'url',
+          reason: 'is not among the hosts of the rule',
+        },
+      ],
+    },
+  });
+export type Verdict = z.output<typeof verdict>;
+
+const { secret: _, dry_run: __, ...checkedFields } = useFields;
+
+/** A dry run by somebody who manages rules: no access key is asked. */
+export const useCheck = z.strictObject({ secret_id: id, ...checkedFields }).meta({
+  id: 'UseCheck',
+  example: { secret_id: exampleId, url: 'https://api.github.com/repos/acme/shop/issues' },
+});
+export type UseCheck = z.output<typeof useCheck>;
+
+export const outcomes = ['answered', 'failed', 'withheld'] as const;
+export const useAnswer = z
+  .object({
+    outcome: oneOf(outcomes).meta({
+      description:
+        '`answered`; `failed` where no answer came; `withheld` where one came that can’t be shown without risk.',
+    }),
+    reason: z.string().nullable(),
+    status: z.int().nullable(),
+    headers: z.record(z.string(), z.string()),
+    body: z.string().nullable(),
+    body_base64: z.string().nullable(),
+    redacted: z
+      .int()
+      .meta({ description: 'How many places of the answer held the value, and were redacted.' }),
+    stored: z.object({ secret_id: id, version: z.int() }).nullable(),
+    rule: id,
+    request_id: z.string(),
+    receipt: z.string(),
+  })
+  .meta({
+    id: 'UseAnswer',
+    example: {
+      outcome: 'answered',
+      reason: null,
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: '[]',
+      body_base64: null,
+      redacted: 0,
+      stored: null,
+      rule: exampleId,
+      request_id: exampleId,
+      receipt: '0199a3c4-7777-7abc-8def-0123456789ab',
+    },
+  });
+export type UseAnswer = z.output<typeof useAnswer>;
+
+// Operations with keys that never leave
+
+const key = line(1, 255).meta({ description: 'Its exact name, or its id.', type: 'string' });
+const rule = id.optional();
+const algorithm = oneOf(signingAlgorithms);
+export const signFields = {
+  key,
+  rule,
+  alg: algorithm,
+  message: bytes(90_000).optional().meta({ description: 'The bytes to sign, in base64url.' }),
+  claims: z
+    .record(z.string(), z.unknown(), { error: 'must be an object' })
+    .optional()
+    .meta({ description: 'The claims of a JSON Web Token, in place of a message.' }),
+};
+export const verifyFields = { key, rule, alg: algorithm, message: bytes(90_000), signature: bytes(16_384) };
+export const decryptFields = {
+  key,
+  rule,
+  alg: oneOf(['RSA-OAEP', 'RSA-OAEP-256']),
+  ciphertext: bytes(16_384),
+};
+export const signCall = z
+  .strictObject(signFields)
+  .meta({ id: 'SignCall', example: { key: 'signing', alg: 'ES256', message: 'aGVsbG8' } });
+export const verifyCall = z.strictObject(verifyFields).meta({
+  id: 'VerifyCall',
+  example: { key: 'signing', alg: 'ES256', message: 'aGVsbG8', signature: 'MEUCIQ' },
+});
+export const decryptCall = z
+  .strictObject(decryptFields)
+  .meta({ id: 'DecryptCall', example: { key: 'unwrapping', alg: 'RSA-OAEP-256', ciphertext: 'aGVsbG8' } });
+export type SignCall = z.output<typeof signCall>;
+export type VerifyCall = z.output<typeof verifyCall>;
+export type DecryptCall = z.output<typeof decryptCall>;
+
+const reference = { rule: id, request_id: z.string(), receipt: z.string() };
+export const signature = z
+  .object({
+    kid: id,
+    alg: z.enum(useAlgorithms),
+    signature: z.string().nullable().meta({ description: 'Base64url, in the form of JOSE.' }),
+    token: z.string().nullable().meta({ description: 'The JSON Web Token, where claims were given.' }),
+    ...reference,
+  })
+  .meta({
+    id: 'KeySignature',
+    example: {
+      kid: exampleId,
+      alg: 'ES256',
+      signature: 'MEUCIQ',
+      token: null,
+      rule: exampleId,
+      request_id: exampleId,
+      receipt: exampleId,
+    },
+  });
+export const verification = z
+  .object({
+    kid: id,
+    alg: z.enum(useAlgorithms),
+    valid: z.boolean(),
+    ...reference,
+  })
+  .meta({
+    id: 'KeyVerification',
+    example: {
+      kid: exampleId,
+      alg: 'ES256',
+      valid: true,
+      rule: exampleId,
+      request_id: exampleId,
+      receipt: exampleId,
+    },
+  });
+export const decryption = z
+  .object({
+    kid: id,
+    alg: z.enum(useAlgorithms),
+    plaintext: z.string(),
+    ...reference,
+  })
+  .meta({
+    id: 'KeyDecryption',
+    example: {
+      kid: exampleId,
+      alg: 'RSA-OAEP-256',
+      plaintext: 'aGVsbG8',
+      rule: exampleId,
+      request_id: exampleId,
+      receipt: exampleId,
+    },
+  });
+
+// Approvals
+
+export const approvalStates = ['pending', 'approved', 'refused', 'used', 'expired'] as const;
+export const approvalScopes = ['call', 'rule'] as const;
+export type ApprovalScope = (typeof approvalScopes)[number];
+
+const shownRequest = z.object({
+  tool: z.string(),
+  secret: z.string().meta({ description: 'The name of the secret or key.' }),
+  method: z.string(),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string().nullable(),
+  body_base64: z.string().nullable(),
+  place: z.string().meta({ description: 'Where the value goes.' }),
+});
+export type ShownRequest = z.output<typeof shownRequest>;
+
+export const approval = z
+  .object({
+    id,
+    vault_id: id,
+    rule_id: id,
+    rule: z.string(),
+    access_key_id: id,
+    access_key: z.string(),
+    state: oneOf(approvalStates),
+    scope: oneOf(approvalScopes).meta({
+      description:
+        '`call`: this call, once. `rule`: every call of this access key under this rule, until it expires.',
+    }),
+    fingerprint: z.string().meta({ description: 'SHA-256 over the canonical request, in base64url.' }),
+    request: shownRequest,
+    decided_by: z.string().nullable(),
+    expires_at: timestamp,
+    ...recordTimes,
+  })
+  .meta({
+    id: 'Approval',
+    example: {
+      id: exampleId,
+      vault_id: exampleVaultId,
+      rule_id: exampleId,
+      rule: 'issues of acme',
+      access_key_id: exampleId,
+      access_key: 'agent',
+      state: 'pending',
+      scope: 'call',
+      fingerprint: 'n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg',
+      request: {
+        tool: 'secrets.use',
+        secret: 'GITHUB_TOKEN',
+        method: 'POST',
+        url: 'https://api.github.com/repos/acme/shop/issues',
+        headers: { 'content-type': 'application/json' },
+        body: '{"title":"Broken link"}',
+        body_base64: null,
+        place: 'as a bearer token',
+      },
+      decided_by: null,
+      expires_at: '2026-11-15T09:40:00.000Z',
+      ...exampleTimes,
+    },
+  });
+export type Approval = z.output<typeof approval>;
+
+export const approvalQuery = pageQuery.extend({
+  state: oneOf(['pending', 'all']).optional(),
+  vault_id: id.optional(),
+});
+export type ApprovalQuery = z.output<typeof approvalQuery>;
+export const approve = z
+  .strictObject({ scope: oneOf(approvalScopes).optional() })
+  .meta({ id: 'Approve', example: { scope: 'call' } });
+
+/** In place of an answer, where somebody has to approve the call first. */
+export const approvalNotice = z.object({ id, url: z.string(), expires_at: timestamp });
+export const approvalRequired = z.object({ message: z.string(), approval: approvalNotice }).meta({
+  id: 'ApprovalRequired',
+  example: {
+    message: 'Forbidden: a person has to approve this call first',
+    approval: {
+      id: exampleId,
+      url: 'https://vault.example.com/approvals/0199a3c4',
+      expires_at: '2026-11-15T09:40:00.000Z',
+    },
+  },
+});
+export type ApprovalNotice = z.output<typeof approvalNotice>;

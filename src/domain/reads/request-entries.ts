@@ -1,0 +1,45 @@
+/** The entry of one request in the request log, and what is found out for it while the request is served. */
+import { isSuccess, logText, type RequestEntry } from '../../logs/entries.ts';
+import type { Owner } from '../credentials/authentication.ts';
+import type { RequestFacts } from './vault-request.ts';
+
+/** What is found out about a request while it is served, for its entry. */
+export interface Findings {
+  readonly started: number;
+  requestId: string | null;
+  credentialId: string | null;
+  requested: string;
+  organizationId: string | null;
+  vaultId: string | null;
+}
+
+export function newFindings({ requestId }: RequestFacts): Findings {
+  const nobody = { credentialId: null, requested: '', organizationId: null, vaultId: null };
+  return { started: performance.now(), requestId, ...nobody };
+}
+
+export function identify(findings: Findings, { id, organizationId, vaultId }: Owner): void {
+  findings.credentialId = id;
+  findings.organizationId = organizationId;
+  findings.vaultId = vaultId;
+}
+
+export function entryOf(request: RequestFacts, findings: Findings, status: number): RequestEntry {
+  const { started, requestId, credentialId, requested, organizationId, vaultId } = findings;
+  return {
+    organization_id: organizationId,
+    success: isSuccess(status),
+    resource_type: 'vault',
+    ip_address: request.sender.address,
+    route: request.route,
+    method: request.method,
+    status,
+    vault_id: vaultId,
+    access_key_id: credentialId,
+    requested: logText(requested),
+    tool: request.tool,
+    user_agent: logText(request.sender.userAgent),
+    duration_ms: Math.round((performance.now() - started) * 1000) / 1000,
+    request_id: requestId,
+  };
+}

@@ -1,0 +1,48 @@
+/** An approval's row, as it is shown and as the audit log names it. */
+import type { Action } from '../../access/policy.ts';
+import { iso } from '../../contract/text.ts';
+import type { Approval, ShownRequest } from '../../contract/uses.ts';
+import type { ApprovalRow } from '../../store/approvals.ts';
+import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+
+/** What lies sealed in one. */
+export interface SealedRequest extends ShownRequest {
+  readonly rule: string;
+  readonly access_key: string;
+}
+
+export function approvalChange<A extends Action = never>(
+  row: MaybeAllowed<ApprovalRow, A>,
+): SubjectChange<A> {
+  const { id, vault_id, revision, rule_id, access_key_id, fingerprint, scope } = row;
+  const details = { rule_id, access_key_id, fingerprint, scope };
+  return { type: 'approval', id, name: id, vaultId: vault_id, revision, details };
+}
+
+/** Where what is shown of it is sealed. */
+export function requestPlace(id: string) {
+  return { type: 'approval', resource: id, field: 'request', version: 0 };
+}
+
+export function presentApproval(
+  row: ApprovalRow,
+  { rule, access_key, ...request }: SealedRequest,
+  now: number,
+): Approval {
+  return {
+    id: row.id,
+    vault_id: row.vault_id,
+    rule_id: row.rule_id,
+    rule,
+    access_key_id: row.access_key_id,
+    access_key,
+    state: row.expires_at <= now && row.state !== 'used' && row.state !== 'refused' ? 'expired' : row.state,
+    scope: row.scope,
+    fingerprint: row.fingerprint,
+    request,
+    decided_by: row.decided_by,
+    expires_at: iso(row.expires_at),
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

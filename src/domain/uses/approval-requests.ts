@@ -1,0 +1,196 @@
+/**
+ * Approvals, as those meet them who make a call: one is asked for, looked for, and used up. An approval is bound to the
+ * very call by a fingerprint that is worked out anew each time, so that it is good for no other call, rule, revision or
+ * version; it is used up in the unit that its revision is stored in, so that of many calls at once one gets it.
+ */
+import { hash } from 'node:crypto';
+import type { Origin, Reader } from '../../access/caller.ts';
+import { Failure } from '../../contract/errors.ts';
+import { iso } from '../../contract/text.ts';
+import type { ApprovalNotice, ShownRequest } from '../../contract/uses.ts';
+import type { ApprovalRow } from '../../store/approvals.ts';
+import { eventOf } from '../kernel/events.ts';
+import { StaleChange } from '../kernel/guard.ts';
+import { KeyedLock } from '../kernel/keyed-lock.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { OpenVault } from '../resources/sealing.ts';
+import { approvalChange, requestPlace } from './approval-records.ts';
+
+/** What a call is, as far as an approval of it goes. */
+export interface ApprovedCall {
+  readonly tool: string;
+  readonly rule: { readonly id: string; readonly name: string; readonly revision: number };
+  readonly resource: { readonly id: string; readonly version: number; readonly revision: number };
+  /** What is asked for, in any form that is the same for the same call alone. */
+  readonly asked: readonly (string | null)[];
+  readonly shown: ShownRequest;
+}
+
+/** Somebody has to approve the call first. */
+export class ApprovalRequired extends Failure {
+  readonly approval: Omit<ApprovalNotice, 'url'>;
+
+  constructor({ id, expires_at }: ApprovalRow, state: 'pending' | 'refused') {
+    const message =
+      state === 'refused'
+        ? 'Forbidden: a person refused this call'
+        : 'Forbidden: a person has to approve this call first';
+    super('FORBIDDEN', { message });
+    this.approval = { id, expires_at: iso(expires_at) };
+  }
+}
+
+/** What is told of the approval that a call waits for, beside that it is refused. */
+export function approvalIn(failure: Failure, base: string): { readonly approval?: ApprovalNotice } {
+  if (!(failure instanceof ApprovalRequired)) return {};
+  const { id, expires_at } = failure.approval;
+  return { approval: { id, url: `${base}/approvals/${id}`, expires_at } };
+}
+
+export const approvalLifetime = 10 * 60 * 1000;
+const mostWaiting = 20;
+
+export function fingerprintOf(reader: Pick<Reader, 'id'>, call: ApprovedCall): string {
+  return digestOf([...scopeOf(reader, call), ...call.asked]);
+}
+
+/** Of what all calls of an access key under a rule have in common. */
+function scopeFingerprintOf(reader: Pick<Reader, 'id'>, call: ApprovedCall): string {
+  return digestOf(scopeOf(reader, call));
+}
+
+function scopeOf({ id }: Pick<Reader, 'id'>, { tool, rule, resource }: ApprovedCall): string[] {
+  return [tool, id, rule.id, String(rule.revision), resource.id, String(resource.version)];
+}
+
+/** An array of texts and nulls has one form as JSON. */
+function digestOf(parts: readonly (string | null)[]): string {
+  return hash('sha256', JSON.stringify(parts), 'base64url');
+}
+
+export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts) {
+  const lock = new KeyedLock();
+
+  /** Those of this access key that are about this call, or about all such calls. */
+  async function about(reader: Reader, fingerprint: string, scope: string): Promise<ApprovalRow[]> {
+    const rows = (await store.approvals.ofAccessKey(reader.id, now())).map(stamps.approval.believe);
+    return rows.filter(row =>
+      row.scope === 'rule' ? row.scope_fingerprint === scope : row.fingerprint === fingerprint,
+    );
+  }
+
+  /** Only while the rule and the secret are as they were when the call was judged. */
+  async function consume(
+    reader: Reader,
+    origin: Origin,
+    before: ApprovalRow,
+    call: ApprovedCall,
+  ): Promise<void> {
+    const { rule, resource } = call;
+    const judgedBy = [
+      { table: 'use_rules', id: rule.id, revision: rule.revision },
+      { table: 'resources', id: resource.id, revision: resource.revision },
+    ] as const;
+    const row = stamps.approval.revise(before, { state: 'used' }, now());
+    await guard.used({ ...reader, origin }, 'approval.used', {
+      subjects: [approvalChange(row)],
+      statements: [store.conditions.unchanged(judgedBy, 'stale'), store.approvals.update(row)],
+      touches: [row.id],
+    });
+  }
+
+  async function ask(
+    reader: Reader,
+    origin: Origin,
+    vault: OpenVault,
+    call: ApprovedCall,
+  ): Promise<ApprovalRow> {
+    const waiting = await store.approvals.ofAccessKey(reader.id, now());
+    if (waiting.filter(({ state }) => state === 'pending').length >= mostWaiting) {
+      throw new Failure('RATE_LIMITED', {
+        message: `At most ${mostWaiting} calls of an access key wait for an approval at a time`,
+        retryAfter: 60,
+      });
+    }
+    const id = newId();
+    const time = now();
+    const shown = Buffer.from(
+      JSON.stringify({ ...call.shown, rule: call.rule.name, access_key: reader.name }),
+      'utf8',
+    );
+    const row = stamps.approval.stamp({
+      id,
+      organization_id: reader.organizationId,
+      vault_id: reader.vaultId,
+      rule_id: call.rule.id,
+      access_key_id: reader.id,
+      fingerprint: fingerprintOf(reader, call),
+      scope_fingerprint: scopeFingerprintOf(reader, call),
+      request: vault.sealer.seal(requestPlace(id), shown),
+      scope: 'call',
+      state: 'pending',
+      decided_by: null,
+      expires_at: time + approvalLifetime,
+      created_at: time,
+      updated_at: time,
+      revision: 1,
+    });
+    const subject = {
+      id,
+      type: 'approval',
+      name: call.rule.name,
+      organizationId: reader.organizationId,
+      vaultId: reader.vaultId,
+    };
+    await guard.used({ ...reader, origin }, 'approval.requested', {
+      subjects: [approvalChange(row)],
+      statements: [
+        store.approvals.insert(row),
+        store.outbox.add(stamps.stampEvent(eventOf('approval.requested', subject, time, newId))),
+      ],
+      touches: [id],
+    });
+    return row;
+  }
+
+  /** One for all such calls stands; one for this call alone is used up. Null where there is none that is left. */
+  async function firstGiven(
+    reader: Reader,
+    origin: Origin,
+    found: readonly ApprovalRow[],
+    call: ApprovedCall,
+  ): Promise<string | null> {
+    const approved = found.filter(({ state }) => state === 'approved');
+    const standing = approved.find(row => row.scope === 'rule');
+    if (standing !== undefined) return standing.id;
+    for (const row of approved) {
+      try {
+        await consume(reader, origin, row, call);
+        return row.id;
+      } catch (error) {
+        if (!(error instanceof StaleChange)) throw error; // Another process was faster: it is used up.
+      }
+    }
+    return null;
+  }
+
+  return {
+    /**
+     * Takes the approval of this call, whose id it gives; throws `ApprovalRequired` where there is none. Whoever gets
+     * one makes the call next: nobody else can.
+     */
+    take: (reader: Reader, origin: Origin, vault: OpenVault, call: ApprovedCall): Promise<string> => {
+      const fingerprint = fingerprintOf(reader, call);
+      const scope = scopeFingerprintOf(reader, call);
+      return lock.take(fingerprint, async () => {
+        const found = await about(reader, fingerprint, scope);
+        const given = await firstGiven(reader, origin, found, call);
+        if (given !== null) return given;
+        const refused = found.find(({ state }) => state === 'refused');
+        if (refused !== undefined) throw new ApprovalRequired(refused, 'refused');
+        const waiting = found.find(({ state }) => state === 'pending');
+        throw new ApprovalRequired(waiting ?? (await ask(reader, origin, vault, call)), 'pending');
+      });
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * Approvals, as those meet them who decide: people who are signed in, by their session, and never a key of any kind.
+ * What they are shown is what was fingerprinted. An approval is given once; what is over can't be approved any more.
+ */
+import type { Caller } from '../../access/caller.ts';
+import type { Action } from '../../access/policy.ts';
+import type { List } from '../../contract/common.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { Approval, ApprovalQuery, ApprovalScope } from '../../contract/uses.ts';
+import type { ApprovalRow } from '../../store/approvals.ts';
+import { listOf } from '../kernel/collection.ts';
+import { type Permit, vaultsAsked } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Allowed } from '../kernel/subjects.ts';
+import type { Records } from '../resources/records.ts';
+import type { OpenVault } from '../resources/sealing.ts';
+import { approvalChange, presentApproval, requestPlace, type SealedRequest } from './approval-records.ts';
+
+export interface Approvals {
+  list(caller: Caller, query: ApprovalQuery): Promise<List<Approval>>;
+  get(caller: Caller, id: string): Promise<Approval>;
+  approve(caller: Caller, id: string, scope: ApprovalScope): Promise<Approval>;
+  refuse(caller: Caller, id: string): Promise<Approval>;
+}
+
+/** For how long all calls under a rule are approved together. */
+const standingLifetime = 60 * 60 * 1000;
+
+export function approvalsWith({ store, stamps, guard, now }: Parts, records: Records): Approvals {
+  async function find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<ApprovalRow, A>> {
+    const row = await store.approvals.byId(permit.caller.organizationId, id);
+    return stamps.approval.believe(await guard.found(permit, row, row?.vault_id));
+  }
+
+  async function presented(permit: Permit, row: ApprovalRow): Promise<Approval> {
+    return presentedIn(await records.openVault(permit, row.vault_id), row);
+  }
+
+  function presentedIn({ sealer }: OpenVault, row: ApprovalRow): Approval {
+    const opened = sealer.open(requestPlace(row.id), row.request).toString('utf8');
+    return presentApproval(row, JSON.parse(opened) as SealedRequest, now());
+  }
+
+  async function decide(
+    caller: Caller,
+    id: string,
+    verb: string,
+    changes: Partial<ApprovalRow>,
+  ): Promise<Approval> {
+    const permit = await guard.admit(caller, 'approvals:write');
+    if (caller.kind !== 'member') {
+      throw new Failure('FORBIDDEN', {
+        message: 'Only a person who is signed in approves or refuses a call',
+      });
+    }
+    const before = await find(permit, id);
+    if (before.state !== 'pending') {
+      throw new Failure('CONFLICT', { message: 'Somebody decided about this call already' });
+    }
+    if (before.expires_at <= now()) throw new Failure('CONFLICT', { message: 'The request has expired' });
+    const row = stamps.approval.revise(before, { ...changes, decided_by: caller.id }, now());
+    await guard.change(permit, verb, {
+      subjects: [approvalChange<'approvals:write'>(row)],
+      statements: [store.approvals.update(row)],
+      touches: [row.id],
+    });
+    return presented(permit, row);
+  }
+
+  return {
+    async list(caller, query) {
+      const permit = await guard.admit(caller, 'approvals:read');
+      const vaultIds = vaultsAsked(permit, query.vault_id);
+      if (vaultIds?.length === 0) return listOf<Approval>([], 0, query);
+      const waitingAt = query.state === 'all' ? undefined : now();
+      const filter = { organizationId: caller.organizationId, vaultIds, waitingAt };
+      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
+      const { rows, total } = await store.approvals.page(filter, page);
+      const items: Approval[] = [];
+      for (const row of rows) items.push(await presented(permit, stamps.approval.believe(row)));
+      return listOf(items, total, query);
+    },
+
+    async get(caller, id) {
+      const permit = await guard.admit(caller, 'approvals:read');
+      return presented(permit, await find(permit, id));
+    },
+
+    approve: (caller, id, scope) =>
+      decide(caller, id, 'approval.approved', {
+        state: 'approved',
+        scope,
+        ...(scope === 'rule' ? { expires_at: now() + standingLifetime } : {}),
+      }),
+
+    refuse: (caller, id) => decide(caller, id, 'approval.refused', { state: 'refused' }),
+  };
+}

@@ -1,0 +1,25 @@
+/** How many calls of one access key are under way at a time, in this process. More are refused, not queued. */
+import { Failure } from '../../contract/errors.ts';
+
+const most = 32;
+
+export function concurrencyOf() {
+  const underWay = new Map<string, number>();
+  return {
+    within: async <T>(id: string, run: () => Promise<T>): Promise<T> => {
+      const before = underWay.get(id) ?? 0;
+      if (before >= most) {
+        const message = `At most ${most} calls of an access key are made at a time`;
+        throw new Failure('RATE_LIMITED', { message, retryAfter: 1 });
+      }
+      underWay.set(id, before + 1);
+      try {
+        return await run();
+      } finally {
+        const left = underWay.get(id)! - 1;
+        if (left === 0) underWay.delete(id);
+        else underWay.set(id, left);
+      }
+    },
+  };
+}

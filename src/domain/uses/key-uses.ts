@@ -1,0 +1,143 @@
+/**
+ * The use of a key that never leaves: it signs, verifies and decrypts for an access key that may use it, by the rules
+ * of the key. A rule may demand a JSON Web Token of a given shape, so that no other bytes are ever signed. The log
+ * has each use before it is made, and its outcome before the result is handed out.
+ */
+import { Failure, invalid } from '../../contract/errors.ts';
+import { isId } from '../../contract/id.ts';
+import type { KeyOperation, UseAlgorithm } from '../../contract/use-rules.ts';
+import type { DecryptCall, SignCall, VerifyCall } from '../../contract/uses.ts';
+import type { RequestFacts } from '../reads/vault-request.ts';
+import type { VerifiedResource } from '../reads/visibility.ts';
+import { keyAttributes } from '../resources/keys.ts';
+import type { OpenVault } from '../resources/sealing.ts';
+import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
+import { type KeyRule, keyRuleOf } from './rule-records.ts';
+import { type Deed, type UseParts, type UseResult, usingWith } from './using.ts';
+import { tokenPart } from './web-token-shape.ts';
+
+export type KeyCall =
+  | { readonly operation: 'sign'; readonly call: SignCall }
+  | { readonly operation: 'verify'; readonly call: VerifyCall }
+  | { readonly operation: 'decrypt'; readonly call: DecryptCall };
+
+export interface KeyUseRequest extends RequestFacts {
+  readonly asked: KeyCall | Failure;
+}
+
+export interface KeyUses {
+  use(request: KeyUseRequest): Promise<UseResult<object>>;
+}
+
+const done: Readonly<Record<KeyOperation, string>> = {
+  sign: 'signed',
+  verify: 'verified',
+  decrypt: 'decrypted',
+};
+
+export function keyUsesWith(parts: UseParts): KeyUses {
+  const { store, stamps, visibility, workers, now } = parts;
+  const using = usingWith(parts);
+  const approvals = approvalRequestsWith(parts);
+
+  async function perform(deed: Deed, { asked }: KeyUseRequest): Promise<object> {
+    if (asked instanceof Failure) throw asked;
+    const { reader } = deed;
+    const { operation, call } = asked;
+    deed.requested = `key=${operation}`;
+    const vault = await visibility.openVault(reader);
+    const row = await (isId(call.key)
+      ? visibility.byId(reader, call.key, 'key')
+      : visibility.byName(reader, 'key', call.key));
+    const rule = ruleFor(await rulesOf(row), asked);
+    const input = inputOf(asked, rule, row, now());
+    const approved = approvedCall(asked, rule, row, input);
+    const what = `key=${operation} ${call.alg} call=${fingerprintOf(reader, approved)}`;
+    deed.requested = `${what} ${row.name}`;
+    if (rule.rate_limit !== null) await using.countRule(rule.id, rule.rate_limit);
+    if (rule.approval !== 'never' && !(rule.approval === 'writes' && operation === 'verify'))
+      await approvals.take(reader, deed.origin, vault, approved);
+    await deed.begin();
+    const result = await carriedOut(asked, input, row, vault);
+    deed.requested = `${what.replace(`=${operation}`, `=${done[operation]}`)} ${row.name}`;
+    return { kid: row.id, alg: call.alg, ...result, rule: rule.id, request_id: '', receipt: '' };
+  }
+
+  async function rulesOf(row: VerifiedResource): Promise<KeyRule[]> {
+    return (await store.useRules.ofResource(row.id)).map(found => keyRuleOf(stamps.useRule.believe(found)));
+  }
+
+  async function carriedOut(
+    { operation, call }: KeyCall,
+    input: string,
+    row: VerifiedResource,
+    vault: OpenVault,
+  ) {
+    if (operation === 'verify') {
+      const { public_pem } = keyAttributes(row);
+      return { valid: await workers.verifyWith(public_pem, call.alg, input, call.signature) };
+    }
+    if (keyAttributes(row).holds === 'public') throw invalid('key', 'has no private key');
+    const pem = visibility.present.value(row, vault);
+    if (operation === 'decrypt') return { plaintext: await workers.decryptWith(pem, call.alg, input) };
+    const signature = await workers.signWith(pem, call.alg, input);
+    if (call.claims === undefined) return { signature, token: null };
+    return { signature: null, token: `${Buffer.from(input, 'base64url')}.${signature}` };
+  }
+
+  return { use: request => using.run(request, deed => perform(deed, request)) };
+}
+
+/** The first rule that allows it. */
+function ruleFor(rules: readonly KeyRule[], { operation, call }: KeyCall): KeyRule {
+  const named = call.rule === undefined ? rules : rules.filter(({ id }) => id === call.rule);
+  const allowing = named.find(
+    rule => rule.operations.includes(operation) && rule.algorithms.includes(call.alg),
+  );
+  if (allowing !== undefined) return allowing;
+  throw new Failure('FORBIDDEN', { message: 'Forbidden: no use rule of the key allows this' });
+}
+
+/** The bytes that the key is used on, in base64url. */
+function inputOf(
+  { operation, call }: KeyCall,
+  { jwt }: KeyRule,
+  { id }: VerifiedResource,
+  now: number,
+): string {
+  if (operation === 'verify') return call.message;
+  if (operation === 'decrypt') return call.ciphertext;
+  if ((call.message === undefined) === (call.claims === undefined)) {
+    throw invalid('message', 'or claims is required, and not both');
+  }
+  if (call.claims !== undefined)
+    return tokenPart({ alg: call.alg, kid: id, claims: call.claims, shape: jwt, now });
+  if (jwt !== null) throw invalid('claims', 'is required: the rule signs JSON Web Tokens alone');
+  return call.message!;
+}
+
+function approvedCall(
+  { operation, call }: KeyCall,
+  rule: KeyRule,
+  row: VerifiedResource,
+  input: string,
+): ApprovedCall {
+  const tool = `keys.${operation}`;
+  const claims = operation === 'sign' ? call.claims : undefined;
+  return {
+    tool,
+    rule,
+    resource: row,
+    asked: [operation, call.alg satisfies UseAlgorithm, input],
+    shown: {
+      tool,
+      secret: row.name,
+      method: operation,
+      url: `${call.alg} ${row.name}`,
+      headers: {},
+      body: claims === undefined ? null : JSON.stringify(claims, null, 2),
+      body_base64: claims === undefined ? input : null,
+      place: 'nowhere: the key stays in the vault',
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** A token that a call brought about goes into a secret of the same vault, as its new version, and to nobody. */
+
+import { Failure } from '../../contract/errors.ts';
+import type { UseAnswer } from '../../contract/uses.ts';
+import { retryingStale } from '../kernel/guard.ts';
+import type { OpenVault } from '../resources/sealing.ts';
+import type { CallRule } from './rule-records.ts';
+import type { Deed, UseParts } from './using.ts';
+
+export function mintingWith({ store, stamps, guard, records }: UseParts) {
+  return {
+    store: (
+      { reader, origin }: Deed,
+      { store: target }: CallRule,
+      vault: OpenVault,
+      value: string,
+    ): Promise<UseAnswer['stored']> =>
+      retryingStale(async () => {
+        const found = await store.resources.byId(reader.organizationId, target!.secret_id);
+        const before = found && stamps.resource.believe(found);
+        const isThere = before?.type === 'secret' && before.deleted_at === null;
+        if (!isThere || before.vault_id !== reader.vaultId) throw new Failure('NOT_FOUND');
+        const write = records.revisionOf<never>(reader, before, vault, { value });
+        await guard.used({ ...reader, origin }, 'secret.updated', {
+          subjects: [write.subject],
+          statements: records.statementsOf([write]),
+          touches: [before.vault_id],
+        });
+        return { secret_id: before.id, version: write.row.version };
+      }),
+  };
+}

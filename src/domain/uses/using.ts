@@ -1,0 +1,115 @@
+/**
+ * What every use of a secret or key has in common, whatever is done with it: who asks, whether their access key may
+ * use at all, its limits, and the two entries in the request log, one before and one after. A refusal is one entry.
+ */
+import type { Origin, Reader } from '../../access/caller.ts';
+import { Failure, statusOf } from '../../contract/errors.ts';
+import type { Ledger } from '../../logs/ledger.ts';
+import { type Authenticator, Refused } from '../credentials/authentication.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { attributionWith } from '../reads/attribution.ts';
+import { keyLimitsWith } from '../reads/key-limits.ts';
+import { entryOf, type Findings, identify, newFindings } from '../reads/request-entries.ts';
+import type { LogReference, RequestFacts } from '../reads/vault-request.ts';
+import type { Visibility } from '../reads/visibility.ts';
+import type { Records } from '../resources/records.ts';
+
+export interface UseParts extends Parts {
+  readonly ledger: Ledger;
+  readonly authenticate: Authenticator;
+  readonly visibility: Visibility;
+  readonly records: Records;
+}
+
+/** A use while it is made. */
+export interface Deed {
+  readonly reader: Reader;
+  readonly origin: Origin;
+  /** What the log says of it, as far as that is known. */
+  requested: string;
+  /** Resolves once the log has it: only then may anything leave. */
+  begin(): Promise<void>;
+}
+
+export interface UseDone<T> extends LogReference {
+  readonly status: 200;
+  readonly answer: T;
+}
+
+export interface UseRefused extends LogReference {
+  readonly status: number;
+  readonly failure: Failure;
+}
+
+export type UseResult<T> = UseDone<T> | UseRefused;
+
+/** Of the entry that is written before a call leaves: it is being processed. */
+const begun = 102;
+
+export function usingWith(parts: UseParts) {
+  const { ledger, authenticate, newId } = parts;
+  const limits = keyLimitsWith(parts);
+  const attribute = attributionWith(parts);
+
+  async function admit({ token, vaultId, sender }: RequestFacts, findings: Findings): Promise<Reader> {
+    const reader = await (vaultId === null
+      ? authenticate.accessKeyAnywhere(token, sender)
+      : authenticate.accessKey(token, vaultId, sender));
+    identify(findings, reader);
+    if (reader.rateLimit !== null) await limits.countRequest(reader.countedAs, reader.rateLimit);
+    if (reader.maxUses !== null) {
+      await limits.countUse(reader, { ...sender, requestId: findings.requestId! });
+    }
+    if (!reader.mayUse) {
+      throw new Failure('FORBIDDEN', { message: 'Forbidden: the access key may not use secrets or keys' });
+    }
+    return reader;
+  }
+
+  async function refusal(request: RequestFacts, findings: Findings, error: unknown): Promise<Failure> {
+    const failure = error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error });
+    const isStranger = findings.credentialId === null;
+    if (isStranger && failure instanceof Refused) Object.assign(findings, await attribute(request, failure));
+    return failure;
+  }
+
+  async function run<T>(request: RequestFacts, perform: (deed: Deed) => Promise<T>): Promise<UseResult<T>> {
+    const findings = newFindings(request);
+    const requestId = findings.requestId ?? newId();
+    findings.requestId = requestId;
+    const deedOf = (reader: Reader): Deed => ({
+      reader,
+      origin: { ...request.sender, requestId },
+      set requested(text: string) {
+        findings.requested = text;
+      },
+      get requested() {
+        return findings.requested;
+      },
+      begin: async () => void (await ledger.record(entryOf(request, findings, begun))),
+    });
+    let done: { answer: T } | { failure: Failure };
+    try {
+      done = { answer: await perform(deedOf(await admit(request, findings))) };
+    } catch (error) {
+      done = { failure: await refusal(request, findings, error) };
+    }
+    const status = 'failure' in done ? statusOf[done.failure.code] : 200;
+    const receipt = await ledger.record(entryOf(request, findings, status));
+    return 'failure' in done
+      ? { status, failure: done.failure, receipt, requestId }
+      : {
+          status: 200,
+          answer: { ...done.answer, ...reference(done.answer, requestId, receipt) },
+          receipt,
+          requestId,
+        };
+  }
+
+  return { run, countRule: limits.countRequest };
+}
+
+/** What an answer says of its entry in the log, where it says that. */
+function reference(answer: unknown, request_id: string, receipt: string) {
+  return 'receipt' in (answer as object) ? { request_id, receipt } : {};
+}

@@ -1,0 +1,146 @@
+/**
+ * The use of a secret without seeing it: the service makes the call that an access key asks for, where a use rule
+ * allows it and, if the rule demands so, a person approved exactly this call. The request log has the call before it
+ * leaves, and its outcome before anything of the answer is handed out; where either can't be written, nothing is.
+ */
+import type { Reader } from '../../access/caller.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import type { UseAnswer, UseCall, Verdict } from '../../contract/uses.ts';
+import type { BrokeredResult } from '../../egress/brokered-answer.ts';
+import type { Broker } from '../../egress/brokered-call.ts';
+import { isRecognisable } from '../../egress/scrubbing.ts';
+import type { RequestFacts } from '../reads/vault-request.ts';
+import type { VerifiedResource } from '../reads/visibility.ts';
+import type { OpenVault } from '../resources/sealing.ts';
+import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
+import { concurrencyOf } from './concurrency.ts';
+import { notAllowed, type ParsedCall, parsedCall, patternFor } from './judging.ts';
+import { mintingWith } from './minting.ts';
+import { placed, placeInWords } from './placing.ts';
+import { type CallRule, callRuleOf } from './rule-records.ts';
+import { type Deed, type UseParts, type UseResult, usingWith } from './using.ts';
+import { judged, needsApproval, verdictOf } from './verdicts.ts';
+
+export interface UseRequest extends RequestFacts {
+  /** A failure to understand it is raised once the credential is judged. */
+  readonly call: UseCall | Failure;
+}
+
+export interface VaultUses {
+  use(request: UseRequest): Promise<UseResult<UseAnswer | Verdict>>;
+}
+
+export interface VaultUseParts extends UseParts {
+  readonly broker: Broker;
+}
+
+interface Chosen {
+  readonly reader: Reader;
+  readonly vault: OpenVault;
+  readonly row: VerifiedResource;
+  readonly rule: CallRule;
+  readonly call: ParsedCall;
+}
+
+const tool = 'secrets.use';
+
+export function vaultUsesWith(parts: VaultUseParts): VaultUses {
+  const { store, stamps, visibility, broker } = parts;
+  const using = usingWith(parts);
+  const approvals = approvalRequestsWith(parts);
+  const minting = mintingWith(parts);
+  const slots = concurrencyOf();
+
+  async function perform(deed: Deed, request: UseRequest): Promise<UseAnswer | Verdict> {
+    const { reader } = deed;
+    const asked = understood(request.call);
+    deed.requested = 'secret=use';
+    const call = parsedCall(asked);
+    const vault = await visibility.openVault(reader);
+    const row = await visibility.byName(reader, 'secret', asked.secret);
+    const rules = (await store.useRules.ofResource(row.id)).map(found =>
+      callRuleOf(stamps.useRule.believe(found)),
+    );
+    const named = asked.rule === undefined ? rules : rules.filter(({ id }) => id === asked.rule);
+    deed.requested = `secret=use ${row.name}`;
+    if (asked.dry_run) {
+      deed.requested = `secret=use dry-run ${row.name}`;
+      return verdictOf(named, call);
+    }
+    const { rule, refusals } = judged(named, call);
+    if (rule === null) throw notAllowed(refusals);
+    return slots.within(reader.id, () => make(deed, { reader, vault, row, rule, call }));
+  }
+
+  async function make(deed: Deed, chosen: Chosen): Promise<UseAnswer> {
+    const { reader, vault, row, rule, call } = chosen;
+    const value = visibility.present.value(row, vault);
+    if (rule.response === 'full' && !isRecognisable(value)) {
+      throw invalid(
+        'secret',
+        'is too short to be told from other text in an answer: the rule must return the status alone',
+      );
+    }
+    const order = placed(rule, call, value);
+    const approved = approvedCall(chosen);
+    const what = `secret=use ${call.method} ${call.origin}${patternFor(rule, call)} call=${fingerprintOf(reader, approved)}`;
+    deed.requested = `${what} ${row.name}`;
+    if (rule.rate_limit !== null) await using.countRule(rule.id, rule.rate_limit);
+    if (needsApproval(rule, call)) await approvals.take(reader, deed.origin, vault, approved);
+    await deed.begin();
+    const result = await broker.call(order);
+    const stored = result.minted === null ? null : await minting.store(deed, rule, vault, result.minted);
+    const { outcome, status, bytes, redacted } = result;
+    deed.requested = `${what.replace('=use', '=used')} ${outcome}=${status ?? ''} ${bytes}B redacted=${redacted} ${row.name}`;
+    return answerOf(rule, result, stored);
+  }
+
+  return { use: request => using.run(request, deed => perform(deed, request)) };
+}
+
+function understood(call: UseCall | Failure): UseCall {
+  if (call instanceof Failure) throw call;
+  return call;
+}
+
+function approvedCall({ row, rule, call }: Chosen): ApprovedCall {
+  const { method, url, headers, body } = call;
+  const text = body?.toString('utf8') ?? null;
+  const isText = body === null || Buffer.from(text!, 'utf8').equals(body);
+  return {
+    tool,
+    rule,
+    resource: row,
+    asked: [method, url.href, JSON.stringify(headers), body?.toString('base64') ?? null],
+    shown: {
+      tool,
+      secret: row.name,
+      method,
+      url: url.href,
+      headers: Object.fromEntries(headers),
+      body: isText ? text : null,
+      body_base64: isText ? null : body!.toString('base64'),
+      place: placeInWords(rule.place),
+    },
+  };
+}
+
+function answerOf(
+  { id }: CallRule,
+  { outcome, reason, status, headers, body, bodyBase64, redacted }: BrokeredResult,
+  stored: UseAnswer['stored'],
+): UseAnswer {
+  return {
+    outcome,
+    reason,
+    status,
+    headers: { ...headers },
+    body,
+    body_base64: bodyBase64,
+    redacted,
+    stored,
+    rule: id,
+    request_id: '',
+    receipt: '',
+  };
+}

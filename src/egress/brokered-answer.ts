@@ -1,0 +1,220 @@
+/**
+ * The answer to a brokered call: decoded, bounded and scrubbed of the value that the call was made with. One that can't
+ * be is withheld, never shown in part.
+ */
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import type { Scrubber } from './scrubbing.ts';
+
+export interface BrokeredCall {
+  readonly method: string;
+  /** With the value in it, where that is its place. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | null;
+  /** What must not come back. */
+  readonly values: readonly string[];
+  /** Names in lower case; one may end with a star. */
+  readonly responseHeaders: readonly string[];
+  /** Of the decoded body, in bytes. */
+  readonly maxResponse: number;
+  readonly binary: boolean;
+  readonly response: 'full' | 'status-only' | 'store';
+  /** The field that is to be stored. */
+  readonly pointer: string | null;
+  /** Milliseconds for all of it. */
+  readonly patience: number;
+}
+
+export interface BrokeredResult {
+  readonly outcome: 'answered' | 'failed' | 'withheld';
+  readonly reason: string | null;
+  readonly status: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly bodyBase64: string | null;
+  readonly redacted: number;
+  /** Of the answer as it came. */
+  readonly bytes: number;
+  /** What is to be stored, and shown to nobody. */
+  readonly minted: string | null;
+}
+
+/** Why an answer is not shown. */
+export class Withheld extends Error {
+  readonly status: number;
+  readonly bytes: number;
+
+  constructor(reason: string, { statusCode }: IncomingMessage, bytes = 0) {
+    super(reason);
+    this.status = statusCode!;
+    this.bytes = bytes;
+  }
+}
+
+/** A result that holds nothing yet. */
+export const nothing = {
+  reason: null,
+  status: null,
+  headers: {},
+  body: null,
+  bodyBase64: null,
+  redacted: 0,
+  bytes: 0,
+  minted: null,
+};
+
+export async function resultOf(
+  response: IncomingMessage,
+  order: BrokeredCall,
+  scrubber: Scrubber,
+): Promise<BrokeredResult> {
+  const status = response.statusCode!;
+  const answered = { ...nothing, outcome: 'answered' as const, status };
+  if (order.response === 'status-only') return answered;
+  if (status === 206 || response.headers['content-range'] !== undefined) {
+    throw new Withheld('the answer is a part of one', response);
+  }
+  const { bytes, received } = await bodyOf(response, order);
+  if (order.response === 'store')
+    return { ...answered, bytes: received, minted: mintedIn(bytes, order, response) };
+  const headers = headersOf(response, order, scrubber);
+  const scrubbed = scrubber.scrub(bytes);
+  const isText = isTextual(response, scrubbed.bytes);
+  if (!isText && !order.binary) throw new Withheld('the answer is not text', response, received);
+  return {
+    ...answered,
+    headers: headers.shown,
+    body: isText ? scrubbed.bytes.toString('utf8') : null,
+    bodyBase64: isText ? null : scrubbed.bytes.toString('base64'),
+    redacted: scrubbed.redacted + headers.redacted,
+    bytes: received,
+  };
+}
+
+interface Received {
+  readonly bytes: Buffer;
+  readonly received: number;
+}
+
+async function bodyOf(response: IncomingMessage, { maxResponse, method }: BrokeredCall): Promise<Received> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size > maxResponse) throw new Withheld('the answer is too long', response, size);
+  }
+  if (!response.complete) throw new Withheld('the answer was cut off', response, size);
+  const bytes = Buffer.concat(pieces);
+  const isEmpty = method === 'HEAD' || size === 0;
+  return { bytes: isEmpty ? bytes : await decoded(bytes, response, maxResponse), received: size };
+}
+
+type Decode = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+const decoders: Readonly<Record<string, Decode>> = {
+  gzip: promisify(gunzip) as Decode,
+  'x-gzip': promisify(gunzip) as Decode,
+  deflate: promisify(inflate) as Decode,
+  br: promisify(brotliDecompress) as Decode,
+  zstd: promisify(zstdDecompress) as Decode,
+};
+const mostEncodings = 3;
+
+async function decoded(bytes: Buffer, response: IncomingMessage, most: number): Promise<Buffer> {
+  const named = (response.headers['content-encoding'] ?? '').toLowerCase().split(',');
+  const encodings = named.map(name => name.trim()).filter(name => name !== '' && name !== 'identity');
+  if (encodings.length > mostEncodings) throw new Withheld('the answer is encoded too often', response);
+  let plain = bytes;
+  for (const name of encodings.reverse()) {
+    const decode = Object.hasOwn(decoders, name) ? decoders[name]! : null;
+    if (decode === null)
+      throw new Withheld('the answer is encoded in an unknown way', response, bytes.length);
+    try {
+      plain = await decode(plain, { maxOutputLength: Math.max(most, 1) });
+    } catch {
+      throw new Withheld('the answer can’t be decoded, or is too long', response, bytes.length);
+    }
+  }
+  // What is compressed once more without saying so could hold anything.
+  if (isCompressed(plain)) throw new Withheld('the answer is compressed', response, bytes.length);
+  return plain;
+}
+
+const compressed = [
+  '1f8b',
+  '28b52ffd',
+  '504b0304',
+  '425a68',
+  'fd377a58',
+  '789c',
+  '78da',
+  '7801',
+  '785e',
+  '377abcaf',
+];
+
+function isCompressed(bytes: Buffer): boolean {
+  const head = bytes.subarray(0, 4).toString('hex');
+  return compressed.some(magic => head.startsWith(magic));
+}
+
+const textual =
+  /^(?:text\/[a-z0-9.+-]+|application\/(?:[a-z0-9.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|x-ndjson|graphql|toml)|application\/x-www-form-urlencoded)$/;
+const readable = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin1)$/;
+
+/** Of an answer that says nothing of itself, its bytes decide. */
+function isTextual(response: IncomingMessage, bytes: Buffer): boolean {
+  if (bytes.length === 0) return true;
+  const [type = '', ...parameters] = (response.headers['content-type'] ?? 'text/plain')
+    .toLowerCase()
+    .split(';');
+  if (!textual.test(type.trim())) return false;
+  const charset = parameters.map(one => /^\s*charset\s*=\s*"?([^"\s]+)"?\s*$/.exec(one)?.[1]).find(Boolean);
+  if (charset !== undefined && !readable.test(charset)) {
+    throw new Withheld('the answer is in another encoding than UTF-8', response, bytes.length);
+  }
+  return true;
+}
+
+function headersOf(response: IncomingMessage, { responseHeaders }: BrokeredCall, { scrub }: Scrubber) {
+  const shown: Record<string, string> = {};
+  let redacted = 0;
+  for (const [name, value] of Object.entries(response.headers)) {
+    const isAllowed = responseHeaders.some(one =>
+      one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one,
+    );
+    if (!isAllowed || value === undefined || neverShown.test(name)) continue;
+    const clean = scrub(Buffer.from([value].flat().join(', '), 'latin1'));
+    shown[name] = clean.bytes.toString('latin1');
+    redacted += clean.redacted;
+  }
+  return { shown, redacted };
+}
+
+/** Whatever a rule says: sessions, and the length of what was there before it was redacted. */
+const neverShown =
+  /^(?:set-cookie2?|cookie|authorization|proxy-.*|www-authenticate|content-length|content-encoding|content-md5|digest|repr-digest|content-digest|transfer-encoding|connection|trailer)$/;
+
+/** Null where the call was refused, and nothing was minted. */
+function mintedIn(bytes: Buffer, { pointer }: BrokeredCall, response: IncomingMessage): string | null {
+  if (response.statusCode! >= 300) return null;
+  try {
+    const value = valueAt(JSON.parse(bytes.toString('utf8')), pointer ?? '');
+    if (typeof value === 'string' && value !== '') return value;
+  } catch {
+    // As if it were not there.
+  }
+  throw new Withheld('the answer has no such field to store', response, bytes.length);
+}
+
+function valueAt(document: unknown, pointer: string): unknown {
+  let value = document;
+  for (const part of pointer.split('/').slice(1)) {
+    const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}

@@ -1,0 +1,129 @@
+/**
+ * One call to another service, with a value that must not come back. It goes to an address that was judged, by no
+ * proxy; follows no redirect; and ends within its time with a result, whatever the other side does.
+ */
+import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as encryptedRequest } from 'node:https';
+import { type Egress, hostOf } from '../access/egress.ts';
+import { type BrokeredCall, type BrokeredResult, nothing, resultOf, Withheld } from './brokered-answer.ts';
+import { AddressRefused, type Agents, guardedAgents, type Resolve } from './connections.ts';
+import { type Scrubber, scrubberOf } from './scrubbing.ts';
+
+export interface Broker {
+  call(call: BrokeredCall): Promise<BrokeredResult>;
+  close(): Promise<void> | void;
+}
+
+export interface BrokerParts {
+  readonly egress: Egress;
+  readonly resolve: Resolve;
+}
+
+const mostScrubbers = 200;
+const mostHeaderText = 16 * 1024;
+
+export function brokerWith({ egress, resolve }: BrokerParts): Broker {
+  // What changes something is not sent on a connection that may be closing: nobody could tell whether it arrived.
+  const kept = guardedAgents(egress, resolve);
+  const fresh = guardedAgents(egress, resolve, false);
+  const scrubbers = new Map<string, Scrubber>();
+
+  function scrubberFor(values: readonly string[]): Scrubber {
+    const key = JSON.stringify(values);
+    const known = scrubbers.get(key);
+    if (known !== undefined) return known;
+    if (scrubbers.size >= mostScrubbers) scrubbers.clear();
+    const scrubber = scrubberOf(values);
+    scrubbers.set(key, scrubber);
+    return scrubber;
+  }
+
+  async function call(order: BrokeredCall): Promise<BrokeredResult> {
+    const url = new URL(order.url);
+    const refusal = egress.refusalOf(url);
+    if (refusal !== null) return { ...nothing, outcome: 'failed', reason: `the address ${refusal}` };
+    const isRead = order.method === 'GET' || order.method === 'HEAD';
+    const signal = AbortSignal.timeout(order.patience);
+    try {
+      return await attempt(isRead ? kept : fresh, url, order, signal, scrubberFor(order.values));
+    } catch (error) {
+      if (!(error instanceof Stale)) return failed(error as Error, signal);
+    }
+    // The other side closed a kept connection just when it was used, and this asks for no change.
+    return attempt(fresh, url, order, signal, scrubberFor(order.values)).catch(error =>
+      failed(error, signal),
+    );
+  }
+
+  return {
+    call,
+    close: () => {
+      for (const agents of [kept, fresh]) for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** A kept connection turned out to be closed before anything came back. */
+class Stale extends Error {}
+
+async function attempt(
+  agents: Agents,
+  url: URL,
+  order: BrokeredCall,
+  signal: AbortSignal,
+  scrubber: Scrubber,
+): Promise<BrokeredResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = open(agents, url, order, signal);
+  request.on('response', resolve);
+  request.on('error', error => {
+    const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+    reject(isStale ? new Stale() : error);
+  });
+  // Another protocol, or a tunnel, is no answer.
+  request.on('upgrade', (_response, socket) => {
+    socket.destroy();
+    reject(new Error('the connection failed'));
+  });
+  request.end(order.body ?? undefined);
+  const response = await promise;
+  try {
+    return await resultOf(response, order, scrubber);
+  } finally {
+    if (!response.complete) response.destroy();
+  }
+}
+
+function open(agents: Agents, url: URL, order: BrokeredCall, signal: AbortSignal): ClientRequest {
+  const encrypted = url.protocol === 'https:';
+  const length = order.body === null ? {} : { 'content-length': String(order.body.length) };
+  return (encrypted ? encryptedRequest : plainRequest)({
+    method: order.method,
+    hostname: hostOf(url),
+    port: url.port === '' ? (encrypted ? 443 : 80) : Number(url.port),
+    path: url.pathname + url.search,
+    agent: agents[url.protocol as keyof Agents],
+    maxHeaderSize: mostHeaderText,
+    signal,
+    headers: {
+      ...order.headers,
+      ...length,
+      host: url.host,
+      'accept-encoding': 'identity',
+      'user-agent': 'Strongroom',
+    },
+  });
+}
+
+/** A code where there is one: messages quote addresses and certificates. */
+function failed(error: Error, signal: AbortSignal): BrokeredResult {
+  if (error instanceof Withheld) {
+    const { message: reason, status, bytes } = error;
+    return { ...nothing, outcome: 'withheld', reason, status, bytes };
+  }
+  const [first] = error instanceof AggregateError ? error.errors : [error];
+  const code = (first as NodeJS.ErrnoException).code;
+  const known = first instanceof AddressRefused ? first.message : code;
+  const reason = signal.aborted ? 'timed out' : (known ?? 'the connection failed');
+  return { ...nothing, outcome: 'failed', reason };
+}

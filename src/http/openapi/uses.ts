@@ -1,0 +1,113 @@
+/** The use of secrets and keys in the OpenAPI document, beside the vault endpoint. */
+import { z } from 'zod';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { id } from '../../contract/text.ts';
+import * as uses from '../../contract/uses.ts';
+import { message } from '../../contract/vault-read.ts';
+import { messageBody } from '../errors.ts';
+import type { Components, Json } from './schemas.ts';
+import { refusal } from './vault.ts';
+
+interface Use {
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly body: z.ZodType;
+  readonly answer: z.ZodType;
+}
+
+const operations: readonly Use[] = [
+  {
+    path: 'use',
+    operationId: 'useSecret',
+    summary: 'Have a call made with a secret that the caller never sees',
+    body: uses.useCall,
+    answer: z.union([uses.useAnswer, uses.verdict]),
+  },
+  {
+    path: 'keys/sign',
+    operationId: 'signWithKey',
+    summary: 'Have bytes or a JSON Web Token signed with a key that never leaves',
+    body: uses.signCall,
+    answer: uses.signature,
+  },
+  {
+    path: 'keys/verify',
+    operationId: 'verifyWithKey',
+    summary: 'Have a signature verified with a key',
+    body: uses.verifyCall,
+    answer: uses.verification,
+  },
+  {
+    path: 'keys/decrypt',
+    operationId: 'decryptWithKey',
+    summary: 'Have a short text decrypted with a key that never leaves',
+    body: uses.decryptCall,
+    answer: uses.decryption,
+  },
+];
+
+export function operationsOfUse(components: Components): Record<string, Json> {
+  return Object.fromEntries(
+    operations.map(use => [`/api/v1/vaults/{vault_id}/${use.path}`, { post: operationOf(use, components) }]),
+  );
+}
+
+function operationOf({ operationId, summary, body, answer }: Use, components: Components): Json {
+  const { example } = z.globalRegistry.get(body) as { example?: unknown };
+  return {
+    operationId,
+    tags: ['vault endpoint'],
+    summary,
+    description:
+      'Requires a vault access key that may use. It is allowed by the use rules of the secret or key, and recorded in the request log before it is done and again with its outcome.',
+    security: [{ vaultAccessKey: [] }],
+    parameters: [
+      {
+        name: 'vault_id',
+        in: 'path',
+        required: true,
+        description: 'The id of a vault, or `self` for the vault of the access key.',
+        schema: { anyOf: [components.schemaOf(id), { const: 'self' }] },
+      },
+    ],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: components.schemaOf(body), example } },
+    },
+    responses: {
+      200: {
+        description: 'Success',
+        content: { 'application/json': { schema: components.schemaOf(answer) } },
+      },
+      400: refusal(
+        components,
+        'The request is not valid',
+        invalid('url', 'must be written in its normal form'),
+      ),
+      401: refusal(
+        components,
+        'The access key is missing or not valid for this vault',
+        new Failure('UNAUTHORIZED'),
+      ),
+      403: forbidden(components),
+      404: refusal(components, 'No active secret or key has this name', new Failure('NOT_FOUND')),
+      410: refusal(components, 'The key has expired', new Failure('EXPIRED')),
+      429: refusal(components, 'Too many requests', new Failure('RATE_LIMITED')),
+      503: refusal(
+        components,
+        'The request can’t be recorded or answered at the moment',
+        new Failure('UNAVAILABLE'),
+      ),
+    },
+  };
+}
+
+/** Where a person has to approve first, it says on which page. */
+function forbidden(components: Components): Json {
+  const schema = components.schemaOf(z.union([message, uses.approvalRequired]));
+  const media = { schema, example: messageBody(new Failure('FORBIDDEN')) };
+  const description =
+    'No use rule allows it, the access key may not use, or a person has to approve it first';
+  return { description, content: { 'application/json': media } };
+}

@@ -1,0 +1,100 @@
+/** Use rules, and the approvals that calls under them wait for. */
+import { listOf } from '../../contract/common.ts';
+import { usePresets } from '../../contract/use-presets.ts';
+import * as rules from '../../contract/use-rules.ts';
+import * as uses from '../../contract/uses.ts';
+import type { Domain } from '../../domain/domain.ts';
+import { collectionRoutes } from './collection.ts';
+import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
+
+export function ruleRoutes({ useRules, approvals }: Domain): Route<Permissions>[] {
+  return [
+    ...collectionRoutes({
+      name: 'use-rules',
+      one: 'a use rule',
+      schemas: {
+        item: rules.useRule,
+        created: rules.useRule,
+        query: rules.useRuleQuery,
+        create: rules.useRuleCreate,
+        update: rules.useRuleUpdate,
+      },
+      // Whoever says where a value goes could have it sent to themselves.
+      gives: { all: ['use-rules:write', 'secrets:reveal'] },
+      service: useRules,
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/use-rules/check',
+      operationId: 'checkUse',
+      tag: 'use-rules',
+      summary: 'Check whether the rules of a secret would allow a call, and why not; nothing is sent',
+      needs: { all: ['use-rules:read'] },
+      body: uses.useCheck,
+      answer: uses.verdict,
+      handle: ({ caller, body }) => useRules.check(caller, body),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/use-rules/presets',
+      operationId: 'listUsePresets',
+      tag: 'use-rules',
+      summary: 'List use rules for well-known services, to begin with',
+      needs: { all: ['use-rules:read'] },
+      answer: rules.usePresetList,
+      handle: async () => ({ presets: structuredClone(usePresets) as never }),
+    }),
+    ...approvalRoutes(approvals),
+  ];
+}
+
+function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/approvals',
+      operationId: 'listApprovals',
+      tag: 'approvals',
+      summary: 'List calls that wait for an approval, newest first; with `state=all` also those that do not',
+      needs: { all: ['approvals:read'] },
+      query: uses.approvalQuery,
+      answer: listOf(uses.approval),
+      handle: ({ caller, query }) => approvals.list(caller, query),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/approvals/{id}',
+      operationId: 'getApproval',
+      tag: 'approvals',
+      summary: 'Get one call that waits for an approval, as it would be made',
+      needs: { all: ['approvals:read'] },
+      answer: uses.approval,
+      handle: ({ caller, id }) => approvals.get(caller, id),
+    }),
+  ];
+}
+
+/** Decided by a person, in their session: a key of any kind is no way in here. */
+export function decisionRoutes({ approvals }: Domain): Route<AuthNeed>[] {
+  const deciding = { tag: 'auth', needs: 'session', answer: uses.approval } as const;
+  return [
+    route({
+      ...deciding,
+      method: 'POST',
+      path: '/auth/approvals/{id}/approve',
+      operationId: 'approveCall',
+      summary: 'Approve a call once, or every call under its rule for an hour; requires `approvals:write`',
+      body: uses.approve,
+      bodyOptional: true,
+      handle: ({ as, id, body }) => approvals.approve(as.caller, id, body.scope ?? 'call'),
+    }),
+    route({
+      ...deciding,
+      method: 'POST',
+      path: '/auth/approvals/{id}/refuse',
+      operationId: 'refuseCall',
+      summary: 'Refuse a call; requires `approvals:write`',
+      handle: ({ as, id }) => approvals.refuse(as.caller, id),
+    }),
+  ];
+}

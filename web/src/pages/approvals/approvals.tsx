@@ -1,0 +1,111 @@
+/** The inbox: calls of agents that wait for a person, each with exactly what it would send and where. */
+import { BellRing, Inbox } from 'lucide-react';
+import { useState } from 'react';
+import { useParams } from 'wouter';
+import { useWaiting } from '../../api/approvals.ts';
+import type { Approval } from '../../api/types.ts';
+import { useList, useRecord } from '../../api/use.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Empty, Loading, Page, Section, Wrong } from '../../ui/page.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { Who } from '../../ui/who.tsx';
+import { ApprovalRequest } from './approval-request.tsx';
+
+export default function Approvals() {
+  const { approval } = useParams<{ approval?: string }>();
+  const waiting = useWaiting();
+  const found = waiting.data?.data ?? [];
+  const isElsewhere = approval !== undefined && waiting.isSuccess && !found.some(({ id }) => id === approval);
+  return (
+    <Page
+      title="Approvals"
+      intro="Calls that agents ask to make with a secret. An approval is good for exactly the call that you see, once."
+      actions={<Notify />}
+    >
+      {isElsewhere && <Decided id={approval} />}
+      <div aria-live="polite" className="flex flex-col gap-4">
+        {waiting.isPending && <Loading />}
+        {waiting.isError && <Wrong error={waiting.error} retry={() => void waiting.refetch()} />}
+        {waiting.isSuccess && found.length === 0 && (
+          <div className="surface">
+            <Empty icon={Inbox} title="Nothing waits for you">
+              When an agent asks for a call that a use rule wants approved, it appears here within a second.
+            </Empty>
+          </div>
+        )}
+        {found.map(one => (
+          <ApprovalRequest key={one.id} of={one} isMeant={one.id === approval} />
+        ))}
+      </div>
+      <Earlier />
+    </Page>
+  );
+}
+
+/** The one that a link named, once it does not wait any more. */
+function Decided({ id }: { id: string }) {
+  const { data } = useRecord<Approval>('approvals', id);
+  if (data === undefined || data.state === 'pending') return null;
+  return (
+    <p role="status" className="surface px-5 py-4">
+      The call that you were sent to is decided: <State of={data} />
+    </p>
+  );
+}
+
+const tones: Readonly<Record<Approval['state'], Tone>> = {
+  pending: 'warn',
+  approved: 'good',
+  used: 'good',
+  refused: 'bad',
+  expired: 'neutral',
+};
+
+function State({ of: { state, scope } }: { of: Approval }) {
+  const words = state === 'approved' && scope === 'rule' ? 'approved for an hour' : state;
+  return <Badge tone={tones[state]}>{words}</Badge>;
+}
+
+function Earlier() {
+  const list = useList<Approval>('approvals', { state: 'all', limit: 20 }, { every: 5_000 });
+  const decided = (list.data?.data ?? []).filter(({ state }) => state !== 'pending');
+  if (decided.length === 0) return null;
+  return (
+    <Section title="Earlier" intro="The audit log keeps all of them.">
+      <ul className="flex flex-col gap-3">
+        {decided.map(one => (
+          <li key={one.id} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
+            <span className="min-w-0">
+              <span className="block font-mono text-[13px] break-all">
+                {one.request.method} {one.request.url}
+              </span>
+              <span className="text-[13px] text-muted">
+                {one.access_key} with {one.request.secret}, <Ago at={one.created_at} />
+                {one.decided_by !== null && (
+                  <>
+                    , decided by <Who id={one.decided_by} />
+                  </>
+                )}
+              </span>
+            </span>
+            <State of={one} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+/** Browsers ask the person themselves, and only after a click. */
+function Notify() {
+  const isThere = 'Notification' in window;
+  const [permission, setPermission] = useState(isThere ? Notification.permission : 'denied');
+  if (permission !== 'default') return null;
+  const ask = async () => setPermission(await Notification.requestPermission());
+  return (
+    <Button onClick={() => void ask()}>
+      <BellRing className="size-4" aria-hidden /> Notify me
+    </Button>
+  );
+}

@@ -1,0 +1,195 @@
+/** Creates or edits a use rule of a secret, from a preset or from nothing. */
+import { post, put } from '../../api/client.ts';
+import { useForm } from '../../api/form.ts';
+import { type Secret, type UseRule, usePresets } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
+import { note } from '../../ui/toast.tsx';
+
+interface Values {
+  preset: string;
+  name: string;
+  hosts: string;
+  methods: string;
+  paths: string;
+  place: string;
+  detail: string;
+  request_headers: string;
+  response: string;
+  approval: string;
+}
+
+type Place = NonNullable<UseRule['place']>;
+
+/** What each place is called, and which word it takes besides. */
+const places: Readonly<Record<Place['type'], readonly [label: string, detail: string]>> = {
+  bearer: ['Bearer token', ''],
+  header: ['Header', 'Name of the header'],
+  basic: ['Basic authentication', 'User name'],
+  query: ['Query parameter', 'Name of the parameter'],
+  json: ['Field of a JSON body', 'JSON pointer'],
+  form: ['Form field', 'Name of the field'],
+};
+
+function detailOf(place: Place): string {
+  switch (place.type) {
+    case 'bearer':
+      return '';
+    case 'basic':
+      return place.username ?? '';
+    case 'json':
+      return place.pointer;
+    case 'form':
+      return place.field;
+    default:
+      return place.name;
+  }
+}
+
+function placeOf(type: string, detail: string, before: Place | null): Place {
+  switch (type) {
+    case 'header': {
+      // What this form does not show stays as it is.
+      const kept = before?.type === 'header' && before.prefix !== undefined ? { prefix: before.prefix } : {};
+      return { type, name: detail.toLowerCase(), ...kept };
+    }
+    case 'basic':
+      return { type, username: detail === '' ? null : detail };
+    case 'query':
+      return { type, name: detail };
+    case 'json':
+      return { type, pointer: detail };
+    case 'form':
+      return { type, field: detail };
+    default:
+      return { type: 'bearer' };
+  }
+}
+
+const words = (text: string) => text.split(/[\s,]+/).filter(word => word !== '');
+
+export function UseRuleForm({
+  secret,
+  rule,
+  onClose,
+}: {
+  secret: Secret;
+  rule?: UseRule | undefined;
+  onClose: () => void;
+}) {
+  const refresh = useRefresh();
+  const form = useForm<Values>({
+    preset: '',
+    name: rule?.name ?? '',
+    hosts: rule?.hosts?.join('\n') ?? '',
+    methods: rule?.methods?.join(' ') ?? 'GET',
+    paths: rule?.paths?.join('\n') ?? '',
+    place: rule?.place?.type ?? 'bearer',
+    detail: rule?.place ? detailOf(rule.place) : '',
+    request_headers: rule?.request_headers?.join(' ') ?? 'accept content-type',
+    response: rule?.response ?? 'full',
+    approval: rule?.approval ?? 'always',
+  });
+
+  function begin(id: string) {
+    form.set('preset', id);
+    const preset = usePresets.find(one => one.id === id);
+    if (preset === undefined) return;
+    form.set('name', preset.title);
+    form.set('hosts', preset.hosts.join('\n'));
+    form.set('methods', preset.methods.join(' '));
+    form.set('paths', preset.paths.join('\n'));
+    form.set('place', preset.place.type);
+    form.set('detail', detailOf(preset.place));
+    form.set('request_headers', preset.request_headers.join(' '));
+  }
+
+  async function save(values: Values) {
+    const body = {
+      name: values.name,
+      hosts: words(values.hosts),
+      methods: words(values.methods.toUpperCase()),
+      paths: words(values.paths),
+      place: placeOf(values.place, values.detail, rule?.place ?? null),
+      request_headers: words(values.request_headers.toLowerCase()),
+      approval: values.approval,
+      ...(values.response === 'store' ? {} : { response: values.response, store: null }),
+    };
+    if (rule) await put(`/v1/use-rules/${rule.id}`, body);
+    else await post('/v1/use-rules', { secret_id: secret.id, ...body });
+    note(rule ? 'Use rule updated' : 'Use rule created');
+    onClose();
+    await refresh('use-rules');
+  }
+
+  const [, detail] = places[form.values.place as Place['type']];
+  return (
+    <FormDialog
+      title={rule ? `Edit ${rule.name}` : 'New use rule'}
+      description="An agent whose access key may use secrets can have these calls made. It never sees the value."
+      form={form}
+      onSubmit={save}
+      onClose={onClose}
+      action={rule ? 'Save' : 'Create use rule'}
+    >
+      {!rule && (
+        <ChoiceField
+          form={{
+            ...form,
+            set: (name, value) => (name === 'preset' ? begin(String(value)) : form.set(name, value)),
+          }}
+          name="preset"
+          label="Service"
+          choices={[['', 'Another service'], ...usePresets.map(({ id, title }) => [id, title] as const)]}
+        />
+      )}
+      <TextField form={form} name="name" label="Name" required maxLength={255} />
+      <AreaField
+        form={form}
+        name="hosts"
+        label="Hosts"
+        rows={2}
+        placeholder="api.example.com"
+        hint="Exact names, one per line. Choose services that don’t repeat what they are sent."
+      />
+      <TextField form={form} name="methods" label="Methods" required placeholder="GET POST" />
+      <AreaField
+        form={form}
+        name="paths"
+        label="Paths"
+        rows={3}
+        placeholder="/repos/acme/**"
+        hint="One per line; * matches within a segment, ** across segments."
+      />
+      <ChoiceField
+        form={form}
+        name="place"
+        label="Send the value as"
+        choices={Object.entries(places).map(([type, [label]]) => [type, label] as const)}
+      />
+      {detail !== '' && <TextField form={form} name="detail" label={detail} />}
+      <TextField form={form} name="request_headers" label="Headers that the agent may set" optional />
+      <ChoiceField
+        form={form}
+        name="response"
+        label="Returns"
+        choices={[
+          ['full', 'The answer, without the value'],
+          ['status-only', 'The status alone'],
+          ...(rule?.response === 'store' ? [['store', 'Nothing: a field goes into a secret'] as const] : []),
+        ]}
+      />
+      <ChoiceField
+        form={form}
+        name="approval"
+        label="Approval by a person"
+        choices={[
+          ['always', 'For every call'],
+          ['writes', 'For calls that change something'],
+          ['never', 'Never'],
+        ]}
+      />
+    </FormDialog>
+  );
+}
