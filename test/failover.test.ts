@@ -4,13 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Continued } from '../src/logs/logged-link.ts';
 import { openStore, peekKeyring } from '../src/store/store.ts';
 import { failOver, lostOf, type Replicated, startLoad, startReplicas } from './failover.ts';
 import { callService, eventually } from './harness.ts';
 import { freshDatabase } from './postgres.ts';
-import { type Pair, startPair } from './standby.ts';
+import { ask, type Pair, startPair } from './standby.ts';
 
 describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
   let pair: Pair;
@@ -52,6 +53,35 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
     assert.equal(await replication(), 'asynchronous');
     await pair.setSynchronous(true);
     assert.equal(await replication(), 'synchronous');
+  });
+
+  it('a commit that nobody replicated is not acknowledged, although the server calls it one', async test => {
+    const [port] = pair.ports;
+    const url = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
+    const store = await openStore({ engine: 'postgres', url });
+    test.after(() => store.close());
+    await ask(port, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await ask(port, 'SELECT pg_reload_conf()');
+    const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+    // Until the server has read its settings, a commit waits for the standby that is there.
+    await eventually(async () => {
+      const written = store.tryWrite().then(
+        () => 'acknowledged',
+        () => 'refused',
+      );
+      for (let isOpen = true; isOpen; ) {
+        await ask(port, cancel);
+        isOpen = (await Promise.race([written, sleep(20, 'open')])) === 'open';
+      }
+      return (await written) === 'refused';
+    });
+    await pair.setSynchronous(true);
+    await eventually(() =>
+      store.tryWrite().then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 
   it('encryption is asked for and verified as sslmode says', async () => {

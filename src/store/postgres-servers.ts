@@ -5,6 +5,7 @@
  * known that the session is ours alone. Behind a pooler it isn't, and that is found by the number of the process that
  * serves us, which a pooler makes up.
  */
+import type { EventEmitter } from 'node:events';
 import pg from 'pg';
 import {
   addressIn,
@@ -167,6 +168,7 @@ export class ServerClient extends pg.Client {
     this.#encryption = server.encryption;
     // Without a listener, a connection that breaks would end the process; whoever waits for it is told anyway.
     this.on('error', () => {});
+    this.on('notice', notice => this.#refuseUnreplicated(notice as pg.DatabaseError));
   }
 
   override connect(): Promise<pg.Client>;
@@ -192,6 +194,16 @@ export class ServerClient extends pg.Client {
       this.#servers.failed(this.server, this.#encryption, error as Error);
       throw error;
     }
+  }
+
+  /**
+   * Somebody ended the wait of a commit for its standby. The server calls that a success, with a warning; for us it is a
+   * connection that broke before the answer.
+   */
+  #refuseUnreplicated({ routine }: pg.DatabaseError): void {
+    if (routine !== 'SyncRepWaitForLSN') return;
+    const { connection } = this as unknown as { connection: EventEmitter };
+    connection.emit('error', new Error('a commit was not replicated'));
   }
 
   /** As the other side said it when we connected. */

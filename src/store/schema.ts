@@ -464,7 +464,8 @@ export interface LogHourTable {
 
 /** What was changed lately, for replicas that ask for it (PostgreSQL behind a pooler). */
 export interface ChangeTable {
-  /** The transaction that changed it; filled in by the database, as is the time. */
+  /** Filled in by the database, as are the transaction that changed it and the time. */
+  id: Generated<string>;
   xid: Generated<string>;
   at: Generated<number>;
   /** Ids with commas between them, or `all`. */

@@ -347,7 +347,7 @@ export const columns = {
   expiry_notices: { resource_id: notice, version: notice, expiration_date: notice, days: notice },
   rate_windows: { subject_id: window, window_start: window, count: window },
   used_challenges: { challenge, expires_at: challenge },
-  changes: { xid: change, at: change, touched: change },
+  changes: { id: change, xid: change, at: change, touched: change },
   meta: { key: 'sealed', value: 'sealed' }, // The keyring, under the root key; the other rows are marks that something was done.
 } as const satisfies TableColumns;
 

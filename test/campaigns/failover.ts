@@ -12,7 +12,7 @@ import { startPair } from '../standby.ts';
 const revocations = Number(process.argv[2] ?? 200);
 const longestRefused = 3_000;
 const longestStale = 1_000;
-const loadFor = 100;
+const loadFor = 30;
 
 async function run(count: number, how: 'crash' | 'shutdown'): Promise<boolean> {
   const pair = await startPair();

@@ -9,7 +9,9 @@ export const changes: Step = async (db, types) => {
   const postgres = types.id === 'uuid';
   const xid = postgres ? 'xid8 NOT NULL DEFAULT pg_current_xact_id()' : 'integer NOT NULL DEFAULT 0';
   const now = postgres ? '(extract(epoch FROM clock_timestamp()) * 1000)::bigint' : '0';
+  const id = postgres ? 'uuid PRIMARY KEY DEFAULT gen_random_uuid()' : 'text PRIMARY KEY';
   await sql`CREATE TABLE changes (
+    id ${sql.raw(id)},
     xid ${sql.raw(xid)},
     at ${sql.raw(types.time)} NOT NULL DEFAULT ${sql.raw(now)},
     touched text NOT NULL
