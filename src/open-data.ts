@@ -59,6 +59,7 @@ export type ServePlace = Partial<
     | 'allow-private-webhooks'
     | 'allow-private-issuers'
     | 'log-retention-days'
+    | 'audit-retention-days'
     | 'checkpoint-file'
     | 'accept-restore'
     | 'accept-clock'

@@ -64,7 +64,12 @@ export async function strongroomOver(
     privateWebhooks: place['allow-private-webhooks'],
     privateIssuers,
     fetchDocument: documents.fetch,
-    facts: { version: packageJson.version, logRetentionDays: place['log-retention-days'] ?? 0, backups },
+    facts: {
+      version: packageJson.version,
+      logRetentionDays: place['log-retention-days'] ?? 0,
+      auditRetentionDays: place['audit-retention-days'] ?? 0,
+      backups,
+    },
   });
   for (const one of accepted) await domain.accept(one);
   const restored = accepted.find(({ verb }) => verb === 'log.restore_accepted');

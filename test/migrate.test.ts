@@ -14,7 +14,7 @@ import { locationOf } from '../src/open-data.ts';
 import { steps } from '../src/store/migrations/migrations.ts';
 import { openSnapshot, openTrial } from '../src/store/store.ts';
 import { run } from './command.ts';
-import { engines, type Service, startService } from './harness.ts';
+import { beside, engines, type Service, startService } from './harness.ts';
 import { copyOf, releases } from './kept-databases.ts';
 import { write } from './storage.ts';
 
@@ -81,6 +81,14 @@ for (const release of releases) {
 const migrate = (place: readonly string[], ...flags: string[]) =>
   migrateAs(readConfig(migrateOptions, [...place, ...flags], {}));
 
+/** As if much had been removed: some sixteen megabytes. */
+function fillAndFree(database: DatabaseSync): void {
+  database.exec(`CREATE TABLE theirs (t text);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+    INSERT INTO theirs SELECT hex(randomblob(2000)) FROM n;
+    DROP TABLE theirs`);
+}
+
 describe('strongroom migrate', () => {
   let service: Service;
   before(async () => {
@@ -105,19 +113,26 @@ describe('strongroom migrate', () => {
     await service.restartAfter(async () => {
       const database = new DatabaseSync(file, { timeout: 5_000 });
       // As a database of an earlier version is, with much in it that was removed.
-      database.exec(`PRAGMA auto_vacuum = NONE; VACUUM;
-        CREATE TABLE theirs (t text);
-        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
-        INSERT INTO theirs SELECT hex(randomblob(2000)) FROM n;
-        DROP TABLE theirs`);
+      database.exec('PRAGMA auto_vacuum = NONE; VACUUM');
+      fillAndFree(database);
       database.close();
       const before = statSync(file).size;
       assert.match(String((await migrate(service.place, '--compact')).lines), /bytes now, and had/);
       assert.ok(statSync(file).size < before / 4);
       const again = new DatabaseSync(file, { timeout: 5_000 });
       assert.equal(again.prepare('PRAGMA auto_vacuum').get()!.auto_vacuum, 2);
+      fillAndFree(again);
       again.close();
     });
+    const large = statSync(file).size;
+    let steps = 0;
+    await beside(service, async ({ store }) => {
+      while (await store.giveBackSpace()) steps++;
+    });
+    assert.ok(steps > 10, 'a little at a time');
+    assert.equal((await service.call('GET', '/readyz')).status, 200);
+    await service.restart(); // The file is cut when the write-ahead log is folded into it.
+    assert.ok(statSync(file).size < large / 2);
   });
 });
 

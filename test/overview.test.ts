@@ -167,6 +167,7 @@ for (const engine of engines) {
       assert.equal(body.root_key_provider, 'key-file');
       assert.equal(body.keyring_term, 1);
       assert.equal(body.log_retention_days, 90);
+      assert.equal(body.audit_retention_days, 0);
       assert.match(body.log_public_key, /^-----BEGIN PUBLIC KEY-----/);
       assert.equal(body.version, (await service.call('GET', '/v1/health')).body.version);
     });

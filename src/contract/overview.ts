@@ -81,6 +81,10 @@ export const about = z
     log_retention_days: z
       .int()
       .meta({ description: 'How many days request log entries are kept; 0 keeps them indefinitely.' }),
+    audit_retention_days: z.int().meta({
+      description:
+        'How many days audit log entries are kept before they go to archives; 0 keeps them indefinitely.',
+    }),
     backups: z
       .object({
         every_seconds: z.int().meta({ description: 'How often the service takes one.' }),
@@ -109,6 +113,7 @@ export const about = z
       deployment: 'f81d4fae-7dec-41d0-a765-00a0c91e6bf6',
       log_public_key: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
       log_retention_days: 90,
+      audit_retention_days: 0,
       backups: {
         every_seconds: 21600,
         last_at: '2026-11-15T09:00:00.000Z',

@@ -32,6 +32,7 @@ const noWebhooks = { total: 0, failing: 0, disabled: 0 };
 export interface Facts {
   readonly version: string;
   readonly logRetentionDays: number;
+  readonly auditRetentionDays: number;
   /** What was done of the backups that the service takes by itself. */
   readonly backups: () => About['backups'];
 }
@@ -215,6 +216,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
         deployment: keyring.deployment,
         log_public_key: keyring.logPublicKey,
         log_retention_days: facts.logRetentionDays,
+        audit_retention_days: facts.auditRetentionDays,
         backups: facts.backups(),
       };
     },

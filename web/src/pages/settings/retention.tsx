@@ -12,14 +12,15 @@ export function Retention() {
       <Facts
         facts={[
           ['Request log', data ? daysOf(data.log_retention_days) : ''],
-          ['Audit log', 'indefinitely'],
+          ['Audit log', data ? daysOf(data.audit_retention_days) : ''],
           ['Trash', '30 days, then deleted permanently'],
           ['Versions', 'as long as the secret or key'],
         ]}
       />
       <p className="mt-4 mb-2 text-[13px] text-muted">
-        Request log retention applies to the whole service. The operator sets it with a flag or with
-        STRONGROOM_LOG_RETENTION_DAYS; 0 keeps everything.
+        Retention of the logs applies to the whole service. The operator sets it with flags or with
+        STRONGROOM_LOG_RETENTION_DAYS and STRONGROOM_AUDIT_RETENTION_DAYS; 0 keeps everything. Audit log
+        entries past their age are in the operator’s archives.
       </p>
       <CodeBlock text="strongroom serve --log-retention-days 365" label="command" />
     </Section>
