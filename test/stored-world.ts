@@ -253,6 +253,8 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     const secretId = await made('/v1/secret-ids', { identity_id: identity.id, name, max_uses: 9 });
     await logIn(identity.id, secretId.token);
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
+    const grants = [{ vault_id: vault.id, role: 'viewer' }];
+    const group = await made('/v1/groups', { name: `group ${name}`, grants, member_ids: [member] });
     const authenticator = new Authenticator(site());
     const person = await byPasskey(`key-${name}@example.org`, authenticator);
     await service.browser().signIn(`nobody-${name}@example.org`, 'wrong');
@@ -270,6 +272,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       identity,
       secretId,
       member,
+      group,
       guest,
       authenticator,
       person,
@@ -296,6 +299,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/webhooks/${of.webhook.id}`, { name: `changed ${name}` });
     await logIn(of.identity.id, of.secretId.token);
     await ok(owner, 'PUT', `/v1/identities/${of.identity.id}`, { name: `machine ${name}` });
+    await ok(owner, 'PUT', `/v1/groups/${of.group.id}`, { name: `team ${name}` });
     await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);
     await ok(owner, 'DELETE', `/v1/public-tokens/${of.pub.id}`);
     await ok(owner, 'POST', `/v1/members/${of.member}/invitation`, {});
