@@ -122,13 +122,13 @@ for (const engine of engines) {
     });
 
     it('role names of another case or with blanks are no roles', async () => {
-      for (const role of ['Owner', 'OWNER', ' owner', 'owner ', 'ownеr', '', null, 'root'])
+      for (const role of ['Owner', 'OWNER', ' owner', 'owner ', 'ownеr', '', null, 'root', 'none'])
         assert.equal(
           await status('POST', '/v1/api-keys', { name: 'x', role }, service.key),
           400,
           String(role),
         );
-      assert.deepEqual(roles, ['owner', 'admin', 'editor', 'viewer', 'auditor']);
+      assert.deepEqual(roles, ['owner', 'admin', 'editor', 'viewer', 'auditor', 'none']);
     });
 
     it('an access key keeps its narrowings, and each can be lifted with null', async () => {

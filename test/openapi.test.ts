@@ -24,6 +24,7 @@ const collections = {
   Identity: 'Identities',
   Key: 'Keys',
   Member: 'Members',
+  Group: 'Groups',
   PublicToken: 'PublicTokens',
   Resource: 'Resources',
   Secret: 'Secrets',

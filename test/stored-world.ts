@@ -276,6 +276,8 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     });
     const approval = await approvalFor(agent.token);
     const { id: member, browser: guest } = await invite(service, owner, `${name}@example.org`, 'viewer');
+    const grants = [{ vault_id: vault.id, role: 'viewer' }];
+    const group = await made('/v1/groups', { name: `group ${name}`, grants, member_ids: [member] });
     const authenticator = new Authenticator(site());
     const person = await byPasskey(`key-${name}@example.org`, authenticator);
     await service.browser().signIn(`nobody-${name}@example.org`, 'wrong');
@@ -296,6 +298,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       agent,
       approval,
       member,
+      group,
       guest,
       authenticator,
       person,
@@ -325,6 +328,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'PUT', `/v1/access-keys/${of.agent.id}`, { name: `changed agent ${name}` });
     await ok(owner, 'PUT', `/v1/use-rules/${of.rule.id}`, { name: `changed ${name}` });
     await ok(owner, 'POST', `/auth/approvals/${of.approval}/approve`, { scope: 'rule' });
+    await ok(owner, 'PUT', `/v1/groups/${of.group.id}`, { name: `team ${name}` });
     await ok(owner, 'DELETE', `/v1/api-keys/${of.api.id}`);
     await ok(owner, 'DELETE', `/v1/public-tokens/${of.pub.id}`);
     await ok(owner, 'POST', `/v1/members/${of.member}/invitation`, {});
