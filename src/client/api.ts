@@ -102,7 +102,7 @@ export type SigningRequestCreate = { subject: string; sans?: readonly (string)[]
 export type Tags = { readonly [name: string]: string };
 /** ISO 8601 in UTC, with milliseconds. */
 export type Timestamp = string;
-export type UseCheck = { secret_id: Id; /** The use rule; otherwise the first that allows the call. */ rule?: Id; /** GET by default. */ method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"; /** Absolute, in its normal form, without credentials. */ url: string; headers?: { readonly [name: string]: string }; body?: string; body_base64?: string };
+export type UseCheck = { secret_id: Id; /** A use rule’s id; otherwise the first that allows it. */ rule?: Id; /** GET by default. */ method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE"; /** Absolute, in its normal form, without credentials. */ url: string; headers?: { readonly [name: string]: string }; body?: string; body_base64?: string };
 /** Where the value goes: `bearer`, a `header` with an optional `prefix`, `basic` as the password of `username` (null if the value is both), a `query` parameter, a field of a `json` body by its pointer, or a `form` field. */
 export type UsePlace = { type: "bearer" } | { type: "header"; name: string; prefix?: string } | { type: "basic"; username: string | null } | { type: "query"; name: string } | { type: "json"; pointer: string } | { type: "form"; field: string };
 export type UsePresetList = { presets: readonly ({ id: string; title: string; hosts: readonly (string)[]; methods: readonly ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE")[]; paths: readonly (string)[]; place: UsePlace; request_headers: readonly (string)[] })[] };
