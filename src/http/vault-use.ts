@@ -28,7 +28,7 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
   const { vaultUses, keyUses, vaultReads, authenticate } = parts.domain;
   const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
   const addresses = ownAddresses(parts.addresses);
-  const count = requestsOf(parts.meter, 'vault_read');
+  const count = requestsOf(parts.meter, 'use');
 
   const operations: Readonly<Record<string, Run>> = {
     use: (facts, sent) => vaultUses.use({ ...facts, call: understood(useCall, sent) }),

@@ -3,7 +3,16 @@
  * place in a row of numbers, and to count is to add to one of them. No label ever holds a name, an id or an address.
  */
 
-export const routeClasses = ['vault_read', 'dialect', 'tool', 'health', 'api', 'auth', 'dashboard'] as const;
+export const routeClasses = [
+  'vault_read',
+  'use',
+  'dialect',
+  'tool',
+  'health',
+  'api',
+  'auth',
+  'dashboard',
+] as const;
 export type RouteClass = (typeof routeClasses)[number];
 
 export const planes = ['reading', 'management'] as const;

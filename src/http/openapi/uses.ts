@@ -13,7 +13,8 @@ interface Use {
   readonly operationId: string;
   readonly summary: string;
   readonly body: z.ZodType;
-  readonly answer: z.ZodType;
+  /** The first is the one that is shown as an example. */
+  readonly answers: readonly [z.ZodType, ...z.ZodType[]];
 }
 
 const operations: readonly Use[] = [
@@ -22,28 +23,28 @@ const operations: readonly Use[] = [
     operationId: 'useSecret',
     summary: 'Have a call made with a secret that the caller never sees',
     body: uses.useCall,
-    answer: z.union([uses.useAnswer, uses.verdict]),
+    answers: [uses.useAnswer, uses.verdict],
   },
   {
     path: 'keys/sign',
     operationId: 'signWithKey',
     summary: 'Have bytes or a JSON Web Token signed with a key that never leaves',
     body: uses.signCall,
-    answer: uses.signature,
+    answers: [uses.signature],
   },
   {
     path: 'keys/verify',
     operationId: 'verifyWithKey',
     summary: 'Have a signature verified with a key',
     body: uses.verifyCall,
-    answer: uses.verification,
+    answers: [uses.verification],
   },
   {
     path: 'keys/decrypt',
     operationId: 'decryptWithKey',
     summary: 'Have a short text decrypted with a key that never leaves',
     body: uses.decryptCall,
-    answer: uses.decryption,
+    answers: [uses.decryption],
   },
 ];
 
@@ -53,8 +54,9 @@ export function operationsOfUse(components: Components): Record<string, Json> {
   );
 }
 
-function operationOf({ operationId, summary, body, answer }: Use, components: Components): Json {
-  const { example } = z.globalRegistry.get(body) as { example?: unknown };
+function operationOf({ operationId, summary, body, answers }: Use, components: Components): Json {
+  const [first, ...others] = answers;
+  const schema = components.schemaOf(others.length === 0 ? first : z.union([first, ...others]));
   return {
     operationId,
     tags: ['vault endpoint'],
@@ -73,12 +75,12 @@ function operationOf({ operationId, summary, body, answer }: Use, components: Co
     ],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: components.schemaOf(body), example } },
+      content: { 'application/json': { schema: components.schemaOf(body), example: exampleOf(body) } },
     },
     responses: {
       200: {
         description: 'Success',
-        content: { 'application/json': { schema: components.schemaOf(answer) } },
+        content: { 'application/json': { schema, example: exampleOf(first) } },
       },
       400: refusal(
         components,
@@ -101,6 +103,10 @@ function operationOf({ operationId, summary, body, answer }: Use, components: Co
       ),
     },
   };
+}
+
+function exampleOf(schema: z.ZodType): unknown {
+  return z.globalRegistry.get(schema)?.example;
 }
 
 /** Where a person has to approve first, it says on which page. */

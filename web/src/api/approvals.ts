@@ -1,6 +1,7 @@
 /**
- * Calls of agents that wait for a person. They are asked for every second while somebody is there, so that one arrives
- * within a second; a page that nobody touched for an hour asks no more, because that would keep its session alive.
+ * Calls of agents that wait for a person. One place asks for them, every second while somebody is there, so that a call
+ * arrives within a second; a page that nobody touched for an hour asks no more, because that would keep its session
+ * alive.
  */
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
@@ -11,10 +12,18 @@ import type { Approval, List } from './types.ts';
 const everySecond = 900;
 const inBackground = 10_000;
 const attention = 60 * 60 * 1000;
+/** A page that is being opened has other things to ask for first. */
+const opening = 2_500;
 
+/** What is known of them; asked for by `useWaitingNow`. */
 export function useWaiting() {
-  const may = useMay();
+  return useAsked(false);
+}
+
+/** For the one place that asks. */
+export function useWaitingNow() {
   const touched = useRef(Date.now());
+  const opened = useRef(Date.now());
   useEffect(() => {
     const touch = () => {
       touched.current = Date.now();
@@ -25,15 +34,21 @@ export function useWaiting() {
       for (const kind of kinds) window.removeEventListener(kind, touch);
     };
   }, []);
+  return useAsked(() => {
+    const now = Date.now();
+    if (now - touched.current > attention) return false;
+    if (now - opened.current < opening) return opening;
+    return document.hidden ? inBackground : everySecond;
+  });
+}
+
+function useAsked(refetchInterval: false | (() => number | false)) {
+  const may = useMay();
   return useQuery({
     queryKey: ['approvals', 'waiting'],
     queryFn: () => get<List<Approval>>('/v1/approvals?limit=100'),
     enabled: may('approvals:read'),
-    staleTime: 0,
     refetchIntervalInBackground: true,
-    refetchInterval: () => {
-      if (Date.now() - touched.current > attention) return false;
-      return document.hidden ? inBackground : everySecond;
-    },
+    refetchInterval,
   });
 }

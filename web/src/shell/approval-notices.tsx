@@ -1,11 +1,11 @@
 /** Tells of calls that wait for an approval, on every page and, where the person allowed it, outside of the browser. */
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
-import { useWaiting } from '../api/approvals.ts';
+import { useWaitingNow } from '../api/approvals.ts';
 import { note } from '../ui/toast.tsx';
 
 export function ApprovalNotices() {
-  const { data } = useWaiting();
+  const { data } = useWaitingNow();
   const [, go] = useLocation();
   const known = useRef<ReadonlySet<string> | null>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Revokes a credential after the person confirms. */
+/** Revokes a credential, or deletes what is none, after the person confirms. */
 import { remove } from '../../api/client.ts';
 import { useRefresh } from '../../api/use.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
@@ -10,24 +10,25 @@ interface RevokeButtonProps {
   readonly item: { readonly id: string; readonly name: string };
   /** What revoking it means. */
   readonly text: string;
+  readonly verb?: 'Revoke' | 'Delete';
 }
 
-export function RevokeButton({ collection, item: { id, name }, text }: RevokeButtonProps) {
+export function RevokeButton({ collection, item: { id, name }, text, verb = 'Revoke' }: RevokeButtonProps) {
   const refresh = useRefresh();
   async function revoke() {
     await remove(`/v1/${collection}/${id}`);
     await refresh(collection);
-    note(`“${name || 'unnamed'}” revoked`);
+    note(`“${name || 'unnamed'}” ${verb.toLowerCase()}d`);
   }
   return (
     <ConfirmButton
       look="quiet"
       size="small"
-      label="Revoke"
-      name={`Revoke ${name}`}
-      title={`Revoke “${name || 'unnamed'}”?`}
+      label={verb}
+      name={`${verb} ${name}`}
+      title={`${verb} “${name || 'unnamed'}”?`}
       text={text}
-      action="Revoke"
+      action={verb}
       onConfirm={revoke}
     />
   );

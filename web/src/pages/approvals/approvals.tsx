@@ -68,7 +68,7 @@ function State({ of: { state, scope } }: { of: Approval }) {
 }
 
 function Earlier() {
-  const list = useList<Approval>('approvals', { state: 'all', limit: 20 }, { every: 5_000 });
+  const list = useList<Approval>('approvals', { state: 'all', limit: 20 });
   const decided = (list.data?.data ?? []).filter(({ state }) => state !== 'pending');
   if (decided.length === 0) return null;
   return (

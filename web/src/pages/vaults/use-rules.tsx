@@ -61,6 +61,7 @@ export function UseRules({ secret }: { secret: Secret }) {
                 <RevokeButton
                   collection="use-rules"
                   item={rule}
+                  verb="Delete"
                   text="Agents can make no more calls under it."
                 />
               </span>
