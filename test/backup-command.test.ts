@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { steps } from '../src/store/migrations/migrations.ts';
 import { emptyPlace, restoreFrom, take } from './backups.ts';
 import { type CommandOptions, run } from './command.ts';
 import { beside, type EngineName, engines, makeOrganization } from './harness.ts';
@@ -120,7 +121,7 @@ for (const engine of engines) {
         const { place, data } = await copyOf(release, engine);
         const file = join(data, 'backup.age');
         const { manifest } = await take(place, file);
-        assert.ok(manifest.schema.length < 8);
+        assert.ok(manifest.schema.length < Object.keys(steps).length, 'it is older');
         const to = await emptyPlace(engine === 'sqlite' ? 'postgres' : 'sqlite', data);
         const { proof } = await restoreFrom(file, to);
         assert.equal(proof!.report.ok, true);
