@@ -98,6 +98,7 @@ export interface World {
   readonly vaultId: string;
   readonly identityId: string;
   readonly keyId: string;
+  readonly secretId: string;
 }
 
 export async function makeWorld(call: Call): Promise<World> {
@@ -106,6 +107,11 @@ export async function makeWorld(call: Call): Promise<World> {
     vault_id: vault.body.id,
     name: unique('key'),
     generate: { key_type: 'EC', curve: 'P-256' },
+  });
+  const secret = await call('POST', '/v1/secrets', {
+    vault_id: vault.body.id,
+    name: unique('secret'),
+    value: 'x',
   });
   const hook = { url: 'https://hooks.invalid/strongroom', events: ['resource.expired'] };
   const webhook = await call('POST', '/v1/webhooks', hook);
@@ -116,7 +122,12 @@ export async function makeWorld(call: Call): Promise<World> {
     vault_ids: [vault.body.id],
     names_only: true,
   });
-  return { vaultId: vault.body.id, keyId: key.body.id, identityId: identity.body.id };
+  return {
+    vaultId: vault.body.id,
+    keyId: key.body.id,
+    secretId: secret.body.id,
+    identityId: identity.body.id,
+  };
 }
 
 /** Reads the vault once, so that there is something in the request log. */
@@ -171,6 +182,7 @@ export function realBody(example: Json, world: World): Json {
 function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'vault_id') return world.vaultId;
   if (name === 'key_id') return world.keyId;
+  if (name === 'secret_ids') return [world.secretId];
   if (name === 'identity_id') return world.identityId;
   if (name === 'url') return nobodysUrl;
   if (name === 'vault_ids') return [world.vaultId];

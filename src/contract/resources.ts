@@ -9,6 +9,7 @@ import { description, id, line, name, oneOf, tags, timestamp } from './text.ts';
 
 export * from './certificates.ts';
 export * from './keys.ts';
+export * from './many-secrets.ts';
 export { datesOutOfOrder, type ResourceType, resourceTypes } from './resource-fields.ts';
 export * from './secrets.ts';
 

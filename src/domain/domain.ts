@@ -21,6 +21,7 @@ import { rotationWith } from './operations/rotation.ts';
 import { foundationWith, type ReadingParts } from './reading.ts';
 import { certificatesWith } from './resources/certificates.ts';
 import { keysWith } from './resources/keys.ts';
+import { manySecretsWith } from './resources/many-secrets.ts';
 import { namedSecretsWith } from './resources/named-secrets.ts';
 import { resourcesWith } from './resources/resources.ts';
 import { secretsWith } from './resources/secrets.ts';
@@ -80,6 +81,7 @@ export function domainWith(given: DomainParts) {
     closeThreads: async () => void (await Promise.all([parts.workers.close(), passwords.close()])),
     vaults,
     secrets,
+    manySecrets: manySecretsWith(parts, records, secrets),
     namedSecrets: namedSecretsWith(parts, records, secrets),
     keys,
     certificates,

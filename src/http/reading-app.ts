@@ -12,6 +12,7 @@ import { dialectHandler } from './dialect/reading-plane.ts';
 import { failureHeaders, failureOf } from './errors.ts';
 import { mountHealth, probes } from './health.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
+import { publicKeyHandler } from './public-key.ts';
 import { bearerToken, originOf } from './request.ts';
 import { createListener, defaultTimeouts, type HandleVaultRead } from './server.ts';
 import { surfaceWith, toRouter } from './surface.ts';
@@ -23,8 +24,9 @@ const ownPaths: ReadonlySet<string> = new Set(['/mcp', ...probes]);
 export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestListener): FastifyInstance {
   const readVault = vaultReadHandler(parts);
   const readDialect = dialectHandler(parts, forward);
+  const readPublicKey = publicKeyHandler(parts);
   const read: HandleVaultRead = (request, response) =>
-    readVault(request, response) || readDialect(request, response);
+    readVault(request, response) || readDialect(request, response) || readPublicKey(request, response);
   const lists = new ListMethod(clientErrorAnswers(parts));
   const strangers = new UnauthenticatedBodies({
     now: parts.now,

@@ -170,6 +170,18 @@ test('the pages before the door: axe finds nothing', async () => {
   }
 });
 
+test('where nobody has joined, the sign-in page says how the first person is invited', async () => {
+  const { page, context } = await open(browser, service.dashboardUrl, { bypassCSP: true });
+  await page.route('**/auth/state', async route => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), nobody_joined: true } });
+  });
+  await page.goto('/sign-in');
+  await page.getByText('--email you@example.com').waitFor();
+  await lookAt(page, 'nobody to sign in', [['dark', 360]]);
+  await context.close();
+});
+
 test('the first run, step by step: axe finds nothing', async t => {
   const fresh = await startFresh();
   t.after(() => fresh.stop());

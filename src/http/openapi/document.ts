@@ -9,7 +9,7 @@ import { Failure, type FailureCode, statusOf } from '../../contract/errors.ts';
 import type { RouteDescription } from '../routes/route.ts';
 import { authNeeds, errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './parts.ts';
 import { Components, type Json, queryParameters } from './schemas.ts';
-import { refusal, vaultOperation } from './vault.ts';
+import { publicKeyOperation, refusal, vaultOperation } from './vault.ts';
 import { webhookOperations } from './webhooks.ts';
 
 export function openApiDocument(routes: readonly RouteDescription[], version: string): Json {
@@ -36,6 +36,7 @@ export function openApiDocument(routes: readonly RouteDescription[], version: st
       '/v1/health': { get: healthOperation(components) },
       ...paths,
       '/api/v1/vaults/{vault_id}': { get: vaultOperation(components) },
+      '/api/v1/public-key': { get: publicKeyOperation(components) },
     },
     webhooks: webhookOperations(components),
     components: {

@@ -7,6 +7,7 @@ import type { Keys } from '../../domain/resources/keys.ts';
 import type { Secrets } from '../../domain/resources/secrets.ts';
 import { bulkSecrets } from './bulk.ts';
 import { collectionRoutes } from './collection.ts';
+import { manySecretRoutes } from './many-secrets.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
 const resourceReads = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'] as const;
@@ -36,6 +37,7 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
       trash: true,
     }),
     ...secretRoutes(domain),
+    ...manySecretRoutes(domain),
     ...keyRoutes(domain),
     ...certificateRoutes(domain),
   ];

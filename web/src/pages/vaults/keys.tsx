@@ -2,12 +2,11 @@
 import { KeyRound } from 'lucide-react';
 import { useLocation, useParams } from 'wouter';
 import type { Key } from '../../api/types.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Collection } from '../../ui/collection.tsx';
 import { expiresColumn, nameColumn, stateColumn, tagsColumn, updatedColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { KeyForm } from './key-form.tsx';
-import { kindOf } from './key-kind.ts';
+import { KeyHolds, kindOf } from './key-kind.tsx';
 import { KeyPanel } from './key-panel.tsx';
 import { ListBar, resourceFilters } from './list-bar.tsx';
 
@@ -18,7 +17,7 @@ const columns: readonly Column<Key>[] = [
     header: 'Type',
     cell: key => (
       <span className="flex flex-wrap gap-1.5">
-        <span className="whitespace-nowrap">{kindOf(key)}</span> <Badge>{key.type}</Badge>
+        <span className="whitespace-nowrap">{kindOf(key)}</span> <KeyHolds of={key} />
       </span>
     ),
   },

@@ -5,7 +5,15 @@ import type { Secret } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
-import { AreaField, CheckField, DateField, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
+import {
+  AreaField,
+  CheckField,
+  DateField,
+  expiryOf,
+  localOf,
+  momentOf,
+  TextField,
+} from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 
 interface SecretFormProps {
@@ -45,7 +53,7 @@ export function SecretForm({ vaultId, secret, onClose }: SecretFormProps) {
       ...others,
       tags: tagsOf(values.tags),
       activation_date: momentOf(values.activation_date),
-      expiration_date: momentOf(values.expiration_date),
+      expiration_date: expiryOf(values.expiration_date, secret?.expiration_date),
       ...(secret && value === '' ? {} : { value }),
     };
     if (secret) await put(`/v1/secrets/${secret.id}`, body);

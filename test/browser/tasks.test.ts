@@ -1,0 +1,119 @@
+/** What somebody does with many secrets all day, task by task, in one browser and one service. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { type Demo, furnish, read } from './demo.ts';
+
+let browser: Browser;
+let service: Fresh;
+let walk: Walk;
+let page: Page;
+let demo: Demo;
+
+before(async () => {
+  [browser, service] = await Promise.all([launch(), startFresh([], {}, 1)]);
+  walk = await open(browser, service.dashboardUrl, { permissions: ['clipboard-read', 'clipboard-write'] });
+  page = walk.page;
+  await setUp(page, service);
+});
+after(async () => {
+  await browser.close();
+  await service.stop();
+});
+
+const inVault = (tab: string) => `/vaults/${demo.vaultId}/${tab}`;
+
+test('the first run goes on after a reload: nothing that was stored is lost, and a key is created anew', async () => {
+  await page.getByLabel('Value').fill('first');
+  await page.getByRole('button', { name: 'Create secret' }).click();
+  await page.locator('[data-token]').waitFor();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Read DATABASE_URL' }).waitFor();
+  await page.getByRole('button', { name: 'Create access key' }).click();
+  await page.getByRole('button', { name: 'Try it: curl command' }).click();
+  await page.getByText('Read “production”: DATABASE_URL.').waitFor();
+  demo = await furnish(page);
+  await read(page, service, demo);
+});
+
+test('an import says what is unchanged, names skipped lines, and keeps the last of two unless told otherwise', async () => {
+  await page.goto(inVault('secrets'));
+  await page.getByRole('button', { name: 'Import' }).click();
+  await page.getByLabel('Paste').fill('REDIS_URL=value-of-REDIS_URL\nTWICE=one\nnonsense\nTWICE=two\n');
+  await page.getByRole('button', { name: 'Preview' }).click();
+  await page.getByText('Skipped line 3: not in the form NAME=value.').waitFor();
+  await page
+    .getByRole('row', { name: /REDIS_URL/ })
+    .getByText('unchanged')
+    .waitFor();
+  const twice = page.getByRole('checkbox', { name: 'Import TWICE' });
+  assert.deepEqual([await twice.nth(0).isChecked(), await twice.nth(1).isChecked()], [false, true]);
+  await twice.nth(0).check();
+  assert.equal(await twice.nth(1).isChecked(), false, 'one of the two');
+  await page.getByRole('button', { name: 'Import 1 of 3' }).click();
+  await page.getByRole('link', { name: 'TWICE' }).waitFor();
+  const { body } = await ask(page, 'GET', `/v1/secrets?vault_id=${demo.vaultId}&q=TWICE`);
+  assert.equal((await ask(page, 'POST', `/v1/secrets/${body.data[0].id}/reveal`, {})).body.value, 'one');
+});
+
+test('a token that is shown once asks before it vanishes, and an expiry in the past is refused', async () => {
+  await page.goto(inVault('access'));
+  await page.getByRole('button', { name: 'New access key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('asks');
+  await page.getByLabel('Expires').fill('2020-01-01T00:00');
+  await page.getByRole('button', { name: 'Create access key' }).click();
+  await page.getByText('Expires must be in the future.').waitFor();
+  await page.getByLabel('Expires').fill('');
+  await page.getByRole('button', { name: 'Create access key' }).click();
+  await page.locator('[data-token]').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText('You have not copied the access key.').waitFor();
+  await page.getByRole('button', { name: 'Keep it open' }).click();
+  await page.getByRole('button', { name: 'Copy access key' }).click();
+  await page.getByText('Copied', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.locator('[data-token]').waitFor({ state: 'detached' });
+});
+
+test('a key that is not exportable is private all the same, and its public token says how it is used', async () => {
+  const { body } = await ask(page, 'POST', '/v1/keys', {
+    vault_id: demo.vaultId,
+    name: 'kept-inside',
+    generate: { key_type: 'EC', curve: 'P-256' },
+    exportable: false,
+  });
+  await page.goto(inVault(`keys/${body.id}`));
+  const panel = page.getByRole('dialog', { name: 'kept-inside' });
+  await panel.getByText('private, not exportable').waitFor();
+  await panel.getByRole('button', { name: 'Rotate' }).waitFor();
+  await panel.getByRole('button', { name: 'Signing request' }).waitFor();
+  await panel.getByRole('button', { name: 'Share the public key' }).click();
+  await page.getByRole('button', { name: 'Create token' }).click();
+  const line = await page.getByRole('region', { name: 'curl command' }).innerText();
+  const [, address, token] = /^curl (\S+) [\s\S]*Bearer ([^']+)'/.exec(line)!;
+  const answer = await fetch(address!.replace(service.dashboardUrl, service.url), {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  assert.equal(await answer.text(), body.public_pem);
+});
+
+test('a failing webhook looks failing, and its deliveries name it and the resource', async () => {
+  await page.goto('/webhooks');
+  const { body } = await ask(page, 'POST', '/v1/webhooks', {
+    url: 'https://nobody.invalid/hook',
+    name: 'nobody there',
+    events: ['resource.created'],
+  });
+  await ask(page, 'POST', '/v1/secrets', { vault_id: demo.vaultId, name: 'TOLD_OF', value: 'x' });
+  await page.goto('/webhooks');
+  await page.getByText('failing since').waitFor({ timeout: 60_000 });
+  const row = page.locator('summary', { hasText: 'resource.created' }).first();
+  await row.getByText('TOLD_OF').waitFor();
+  await row.getByText('nobody there').waitFor();
+  await ask(page, 'DELETE', `/v1/webhooks/${body.id}`);
+});
+
+test('under the strict policy the pages complain of nothing', () => {
+  assert.deepEqual(walk.complaints, []);
+});
