@@ -125,6 +125,38 @@ for (const engine of engines) {
       assert.equal((await as('/v1/secrets/copy', { secret_ids: [id], vault_id: production })).status, 403);
     });
 
+    it('who has read a version, and when last: access keys that see it, and whoever revealed it', async () => {
+      const vault_id = await vault('read');
+      const id = await add(vault_id, 'READ_ME', 'one');
+      const key = async (name: string, more = {}) =>
+        (await service.call('POST', '/v1/access-keys', { vault_id, name, ...more })).body;
+      const [all, others] = [await key('all'), await key('others', { names: ['OTHER_*'] })];
+      const get = (token: string, query = '') =>
+        service.call('GET', `/api/v1/vaults/${vault_id}${query}`, undefined, token);
+      for (const query of ['', '?format=map', '?secrets=names']) await get(all.token, query);
+      await get(others.token);
+      await revealed(id);
+      const readers = async (query = '') => {
+        const { body } = await service.call('GET', `/v1/secrets/${id}/readers${query}`);
+        return [body.version, ...body.data.map((one: Record<string, unknown>) => [one.name, one.reads])];
+      };
+      assert.deepEqual(await readers(), [1, ['Owner', 1], ['all', 2]]);
+      await service.call('PUT', `/v1/secrets/${id}`, { value: 'two' });
+      assert.deepEqual(await readers(), [2]);
+      assert.deepEqual(await readers('?version=1'), [1, ['Owner', 1], ['all', 2]]);
+      assert.equal((await service.call('GET', `/v1/secrets/${id}/readers`, undefined, viewer)).status, 403);
+    });
+
+    it('the audit log is filtered by who acted', async () => {
+      const made = (await service.call('POST', '/v1/api-keys', { name: 'actor', role: 'owner' })).body;
+      await service.call('POST', '/v1/vaults', { name: 'by the actor' }, made.token);
+      const { body } = await service.call('GET', `/v1/audit-logs?actor_id=${made.id}`);
+      assert.deepEqual(
+        [body.pagination.total, body.data.map((entry: { action: string }) => entry.action)],
+        [1, ['vault.created']],
+      );
+    });
+
     it('a public token gets its public key as PEM by plain HTTP, and the request is in the log', async () => {
       const key = await service.call('POST', '/v1/keys', {
         vault_id: staging,

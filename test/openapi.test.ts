@@ -100,6 +100,13 @@ const operationIds = [
   'verifyLogs',
   'whoAmI',
   'writeSecrets',
+  'readPublicKey',
+  'revealSecrets',
+  'copySecrets',
+  'compareSecrets',
+  'compareVaults',
+  'countVaults',
+  'listSecretReaders',
 ];
 
 for (const engine of engines) {

@@ -90,6 +90,7 @@ export type SecretIdCreate = { identity_id: Id; name?: Name; /** In 30 days by d
 export type SecretIdList = { data: readonly (SecretId)[]; pagination: Pagination };
 export type SecretIdUpdate = { name?: Name; /** In 30 days by default, and in a year at most. */ expiration_date?: string | null; max_uses?: number | null };
 export type SecretList = { data: readonly (Secret)[]; pagination: Pagination };
+export type SecretReaders = { version: number; /** When the version was created. */ since: Timestamp; /** False where only the newest entries were looked at. */ complete: boolean; /** Newest first. A name is empty where the access key is gone. */ data: readonly ({ kind: string; id: string; name: string; reads: number; last_at: Timestamp })[] };
 export type SecretReveal = { version?: number };
 export type SecretRollback = { version: number };
 export type SecretUpdate = { name?: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value?: string; content_type?: string; tags?: Tags; enabled?: boolean; activation_date?: string | null; expiration_date?: string | null };
@@ -108,6 +109,8 @@ export type Tags = { readonly [name: string]: string };
 /** ISO 8601 in UTC, with milliseconds. */
 export type Timestamp = string;
 export type Vault = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "vault"; description: string };
+/** What each vault contains; null for types that the caller may not read. */
+export type VaultCounts = { data: readonly ({ vault_id: Id; secrets: number | null; keys: number | null; certificates: number | null })[] };
 export type VaultCreate = { name: Name; description?: Description; tags?: Tags };
 export type VaultList = { data: readonly (Vault)[]; pagination: Pagination };
 /** The vault with its active secrets. */
@@ -157,6 +160,8 @@ export interface Operations {
   updateVault: { asked: { id: string; body: VaultUpdate }; answered: Vault };
   /** Delete a vault; it can be restored for 30 days. Requires the permission `vaults:write`. */
   deleteVault: { asked: { id: string; query?: { /** Deletes permanently. Otherwise the resource can be restored for 30 days. */ purge?: "true" | "false" } }; answered: Deletion };
+  /** Count what vaults contain. Requires the permission `vaults:read`. */
+  countVaults: { asked: { query?: { /** Ids of vaults, separated by commas, at most 100. */ vault_ids?: string } }; answered: VaultCounts };
   /** List secrets, newest first. Requires the permission `secrets:read`. */
   listSecrets: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: SecretList };
   /** Create a secret. Requires the permission `secrets:write`. */
@@ -305,10 +310,12 @@ export interface Operations {
   exportRequestLogs: { asked: { query?: { vault_id?: Id; access_key_id?: Id; status?: number; ip_address?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
   /** Get one entry of the request log. Requires the permission `logs:read`. */
   getRequestLog: { asked: { id: string }; answered: RequestLog };
+  /** List who has read a version of a secret, and when last. Requires the permission `logs:read` and `secrets:read`. */
+  listSecretReaders: { asked: { id: string; query?: { /** The current one by default. */ version?: number } }; answered: SecretReaders };
   /** List changes, reveals and refusals, newest first. Requires the permission `logs:read`. */
-  listAuditLogs: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; action?: string; subject_id?: Id; /** At or after this time. */ from?: string; /** Before this time. */ to?: string } }; answered: AuditLogList };
+  listAuditLogs: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; action?: string; subject_id?: Id; /** Who acted: the id of a member, an API key or an access key. */ actor_id?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string } }; answered: AuditLogList };
   /** Export changes, reveals and refusals as a stream of JSON Lines or CSV. Requires the permission `logs:read`. */
-  exportAuditLogs: { asked: { query?: { action?: string; subject_id?: Id; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
+  exportAuditLogs: { asked: { query?: { action?: string; subject_id?: Id; /** Who acted: the id of a member, an API key or an access key. */ actor_id?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
   /** Verify that no log entry was edited, removed or cut off. Requires the permission `logs:read`. */
   verifyLogs: { asked: {  }; answered: LogVerification };
   /** Get one entry of the audit log. Requires the permission `logs:read`. */
@@ -332,6 +339,7 @@ export const operations = {
   getVault: 'GET /v1/vaults/{id}',
   updateVault: 'PUT /v1/vaults/{id}',
   deleteVault: 'DELETE /v1/vaults/{id}',
+  countVaults: 'GET /v1/vaults/counts',
   listSecrets: 'GET /v1/secrets',
   createSecret: 'POST /v1/secrets',
   getSecret: 'GET /v1/secrets/{id}',
@@ -406,6 +414,7 @@ export const operations = {
   listRequestLogs: 'GET /v1/request-logs',
   exportRequestLogs: 'GET /v1/request-logs/export',
   getRequestLog: 'GET /v1/request-logs/{id}',
+  listSecretReaders: 'GET /v1/secrets/{id}/readers',
   listAuditLogs: 'GET /v1/audit-logs',
   exportAuditLogs: 'GET /v1/audit-logs/export',
   verifyLogs: 'GET /v1/audit-logs/verification',

@@ -17,6 +17,7 @@ import { housekeepingWith } from './operations/housekeeping.ts';
 import { verifyLogsWith } from './operations/log-verification.ts';
 import { logsWith } from './operations/logs.ts';
 import { type Facts, overviewsWith } from './operations/overview.ts';
+import { readersWith } from './operations/readers.ts';
 import { rotationWith } from './operations/rotation.ts';
 import { foundationWith, type ReadingParts } from './reading.ts';
 import { certificatesWith } from './resources/certificates.ts';
@@ -102,6 +103,7 @@ export function domainWith(given: DomainParts) {
     webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
     stamps,
     logs: logsWith({ ...parts, ledger }),
+    readers: readersWith({ ...parts, ledger }, records),
     verifyLogs: verifyLogsWith({ ...parts, ledger }),
     housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
     /** At the start alone. */

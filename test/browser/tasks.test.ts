@@ -114,6 +114,71 @@ test('a failing webhook looks failing, and its deliveries name it and the resour
   await ask(page, 'DELETE', `/v1/webhooks/${body.id}`);
 });
 
+test('the request log is filtered by access key; an entry says all that is known, why it was refused, and verifies', async () => {
+  const key = await ask(page, 'POST', '/v1/access-keys', {
+    vault_id: demo.vaultId,
+    name: 'office only',
+    cidrs: ['10.0.0.0/8'],
+  });
+  const address = `${service.url}/api/v1/vaults/${demo.vaultId}`;
+  await fetch(address, { headers: { authorization: `Bearer ${key.body.token}` } });
+  await page.goto('/logs/requests');
+  await page.getByRole('combobox', { name: 'Access key' }).fill('office');
+  await page.getByRole('option', { name: 'office only' }).click();
+  await page.waitForURL(/access_key_id=/);
+  await page.getByText('1 total').waitFor();
+  await page.locator('tbody button').first().click();
+  const entry = page.getByRole('dialog', { name: 'Request' });
+  await entry.getByText('The address is outside the networks of the access key.').waitFor();
+  await entry.getByText('10.0.0.0/8').waitFor();
+  await entry.getByRole('button', { name: 'Verify' }).click();
+  await entry.getByText('The entry has this receipt.').waitFor();
+});
+
+test('from a secret, one click says who has read its version', async () => {
+  await page.goto(inVault(`secrets/${demo.secretId}`));
+  await page.getByRole('button', { name: 'Show who has read it' }).click();
+  const readers = page.getByRole('table', { name: 'Readers' });
+  await readers.getByRole('link', { name: 'payments-api' }).click();
+  await page.waitForURL(/logs\/requests\?access_key_id=/);
+});
+
+test('the audit log is filtered by actor and by an action from a list, and folds what repeats', async () => {
+  for (let times = 0; times < 3; times++) await ask(page, 'POST', `/v1/secrets/${demo.secretId}/reveal`, {});
+  await page.goto('/logs/audit');
+  await page.getByLabel('Action').selectOption('secret.revealed');
+  await page.getByLabel('Actor').selectOption('owner@example.com');
+  await page
+    .getByRole('row', { name: /DATABASE_URL/ })
+    .first()
+    .getByText('× 3')
+    .waitFor();
+});
+
+test('deleting a vault says what depends on it and asks for its name; from the trash it comes back whole', async () => {
+  await page.goto('/vaults');
+  await page
+    .getByRole('row', { name: /payments-production/ })
+    .getByText(/10 secrets, 4 keys, 1 certificate/)
+    .waitFor();
+  await page.goto(inVault('secrets'));
+  await page.getByRole('button', { name: 'Delete vault' }).click();
+  const asked = page.getByRole('dialog');
+  await asked.getByText('10 secrets, 4 keys, 1 certificate').waitFor();
+  await asked.getByText('1 access key used in the last 30 days: payments-api').waitFor();
+  const confirm = asked.getByRole('button', { name: 'Delete vault' });
+  assert.ok(await confirm.isDisabled());
+  await asked.getByLabel('Type “payments-production” to confirm').fill('payments-production');
+  await confirm.click();
+  await page.waitForURL('**/vaults');
+  await page.getByRole('link', { name: 'Trash' }).click();
+  await page.getByText('30 days left').waitFor();
+  await page.getByRole('button', { name: 'Restore payments-production' }).click();
+  await page.getByText('No deleted vaults').waitFor();
+  await page.goto(inVault('secrets'));
+  await page.getByRole('link', { name: 'REDIS_URL' }).waitFor();
+});
+
 test('under the strict policy the pages complain of nothing', () => {
   assert.deepEqual(walk.complaints, []);
 });

@@ -16,7 +16,7 @@ export type { List } from '../../../src/contract/common.ts';
 export type { DeviceRequest } from '../../../src/contract/device-login.ts';
 export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../src/contract/identities.ts';
 export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
-export type { AuditLog, LogVerification, RequestLog } from '../../../src/contract/logs.ts';
+export type { AuditLog, LogVerification, RequestLog, SecretReaders } from '../../../src/contract/logs.ts';
 export { eventKinds, type RoleName as Role, roleNames as roles } from '../../../src/contract/names.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
 export type {
@@ -32,6 +32,7 @@ export type {
   RevealedSecrets,
   Secret,
   Vault,
+  VaultCounts,
   Version,
 } from '../../../src/contract/resources.ts';
 export type { Delivery, Webhook, WebhookWithSecret } from '../../../src/contract/webhooks.ts';

@@ -34,6 +34,8 @@ interface TableProps<T extends RowData> {
   readonly filters?: readonly string[];
   /** How often it is refreshed, in milliseconds. */
   readonly every?: number | false;
+  /** What is shown as one row, of the records of a page. */
+  readonly fold?: (rows: readonly T[]) => readonly T[];
 }
 
 interface CreateProps {
@@ -56,7 +58,7 @@ export function CollectionTable<T extends { readonly id: string }>({
   action,
   ...props
 }: TableProps<T> & { readonly action?: ReactNode }) {
-  const { collection, label, columns, empty, within = {}, filters = [], every = false } = props;
+  const { collection, label, columns, empty, within = {}, filters = [], every = false, fold } = props;
   const address = useAddress();
   const filter = Object.fromEntries(filters.map(name => [name, address.get(name)]));
   const list = useList<T>(collection, { ...within, ...filter, page: address.page }, { every });
@@ -69,6 +71,7 @@ export function CollectionTable<T extends { readonly id: string }>({
         list={list}
         page={address.page}
         onPage={address.setPage}
+        fold={fold}
         empty={
           isFiltered ? (
             <Empty icon={empty.icon} title={empty.filtered ?? empty.title} />

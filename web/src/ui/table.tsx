@@ -17,7 +17,8 @@ export interface Column<T extends RowData> {
   readonly header: string;
   /** The smallest width at which the column is shown; always shown if omitted. */
   readonly from?: 'sm' | 'md' | 'lg';
-  readonly cell: (row: T) => ReactNode;
+  /** The other rows of the page are given too, for what is asked of the service once for all of them. */
+  readonly cell: (row: T, rows: readonly T[]) => ReactNode;
   /** The header is for screen readers only. */
   readonly quiet?: boolean;
   readonly end?: boolean;
@@ -37,12 +38,13 @@ interface DataTableProps<T extends RowData> {
   readonly page: number;
   readonly onPage: (page: number) => void;
   readonly foot?: ReactNode;
+  readonly fold?: (rows: readonly T[]) => readonly T[];
 }
 
 const none: never[] = [];
 
 export function DataTable<T extends { readonly id: string }>(props: DataTableProps<T>) {
-  const { label, list, empty, page, onPage, foot } = props;
+  const { label, list, empty, page, onPage, foot, fold = rows => rows } = props;
   if (list.isPending) return <Loading />;
   if (list.error && !list.data) return <Wrong error={list.error} retry={() => void list.refetch()} />;
   const { data = none, pagination } = list.data!;
@@ -50,7 +52,7 @@ export function DataTable<T extends { readonly id: string }>(props: DataTablePro
   if (data.length === 0) return <PastTheEnd onFirst={() => onPage(1)} />;
   return (
     <>
-      <Rows label={label} columns={props.columns} rows={data} fading={list.isPlaceholderData} />
+      <Rows label={label} columns={props.columns} rows={fold(data)} fading={list.isPlaceholderData} />
       <Pager total={pagination.total} page={page} limit={pagination.limit} onPage={onPage}>
         {foot}
       </Pager>
@@ -87,7 +89,7 @@ export function Rows<T extends { readonly id: string }>({
     (column): ColumnDef<typeof features, T> => ({
       id: column.id,
       header: column.header,
-      cell: ({ row }) => column.cell(row.original),
+      cell: ({ row }) => column.cell(row.original, rows),
     }),
   );
   const table = useTable({

@@ -14,6 +14,7 @@ import { HiddenValue } from './hidden-value.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
 import { revealSecret } from './reveal.ts';
 import { SecretForm } from './secret-form.tsx';
+import { SecretReaders } from './secret-readers.tsx';
 import { SecretVersions } from './secret-versions.tsx';
 
 export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }) {
@@ -43,6 +44,7 @@ export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }
           <PanelPart title="Details">
             <SecretFacts secret={secret} />
           </PanelPart>
+          {may('logs:read') && <SecretReaders key={`readers ${secret.version}`} secret={secret} />}
           <SecretVersions secret={secret} />
           {editing && (
             <SecretForm vaultId={secret.vault_id} secret={secret} onClose={() => setEditing(false)} />
