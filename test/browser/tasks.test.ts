@@ -155,6 +155,33 @@ test('the audit log is filtered by actor and by an action from a list, and folds
     .waitFor();
 });
 
+test('an edit begins with the value and ends in one version; JSON is checked; a value is generated', async () => {
+  await page.goto(inVault(`secrets/${demo.secretId}`));
+  const panel = page.getByRole('dialog', { name: 'DATABASE_URL' });
+  await panel.getByRole('button', { name: 'Edit' }).click();
+  const value = panel.getByRole('textbox', { name: 'Value' });
+  assert.match(await value.inputValue(), /^postgres:\/\/app:second.*\npool=20$/);
+  assert.equal(await page.getByRole('dialog').count(), 1, 'no window over another');
+  await value.fill('{"port": 5432,\n}');
+  await panel.getByText('Not valid JSON').waitFor();
+  await value.fill('{"port": 5432}');
+  await panel.getByText('Not valid JSON').waitFor({ state: 'detached' });
+  await panel.getByRole('button', { name: 'Generate a value' }).click();
+  await panel.getByLabel('Form').selectOption('hex');
+  await panel.getByLabel('Length').fill('40');
+  await panel.getByRole('button', { name: 'Generate', exact: true }).click();
+  assert.match(await value.inputValue(), /^[0-9a-f]{40}$/);
+  await panel.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Secret updated').first().waitFor();
+  await panel.getByText('v4').waitFor();
+
+  await panel.getByRole('button', { name: 'Reveal value' }).click();
+  await panel.locator('[data-value]').waitFor();
+  await panel.getByRole('button', { name: 'Delete' }).click();
+  await panel.locator('[data-value]').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Cancel' }).click();
+});
+
 test('deleting a vault says what depends on it and asks for its name; from the trash it comes back whole', async () => {
   await page.goto('/vaults');
   await page

@@ -6,6 +6,7 @@ import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { useLocation } from 'wouter';
 import { get, query } from '../api/client.ts';
 import type { GenericResource, List, ResourceType } from '../api/types.ts';
+import { useLayer } from '../ui/layers.ts';
 import { hrefOf } from './href.ts';
 
 interface Choice {
@@ -40,10 +41,11 @@ const pages: readonly (readonly [string, string])[] = [
 ];
 
 export function CommandPalette({ open, onClose }: { open: boolean; onClose: () => void }) {
+  useLayer(open);
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()}>
       <Base.Portal>
-        <Base.Backdrop className="enter fixed inset-0 z-40 bg-shade" />
+        <Base.Backdrop forceRender className="enter fixed inset-0 z-50 bg-shade" />
         <Base.Viewport className="fixed inset-0 z-50 flex justify-center p-4 pt-[12vh]">
           <Base.Popup className="popup enter h-fit w-full max-w-xl overflow-hidden">
             <Base.Title className="sr-only">Search</Base.Title>

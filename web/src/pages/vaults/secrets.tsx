@@ -9,7 +9,7 @@ import { CopyButton } from '../../ui/copy.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ListBar, resourceFilters } from './list-bar.tsx';
 import { revealSecret } from './reveal.ts';
-import { SecretForm } from './secret-form.tsx';
+import { NewSecret } from './secret-form.tsx';
 import { SecretPanel } from './secret-panel.tsx';
 
 const copyColumn: Column<Secret> = {
@@ -55,7 +55,7 @@ export default function Secrets() {
         create={{
           scope: 'secrets:write',
           label: 'New secret',
-          form: close => <SecretForm vaultId={vault} onClose={close} />,
+          form: close => <NewSecret vaultId={vault} onClose={close} />,
         }}
         empty={{
           icon: FileLock2,
