@@ -125,6 +125,50 @@ for (const engine of engines) {
       assert.equal((await as('/v1/secrets/copy', { secret_ids: [id], vault_id: production })).status, 403);
     });
 
+    it('a list is sorted by any column, either way, page by page; what has no date comes last', async () => {
+      const vault_id = await vault('sorted');
+      await add(vault_id, 'b', '1', { expiration_date: '2090-01-01T00:00:00Z', tags: { of: 'b' } });
+      await add(vault_id, 'C', '1', { enabled: false, tags: { of: 'C' } });
+      const a = await add(vault_id, 'a', '1', { expiration_date: '2080-01-01T00:00:00Z', tags: { of: 'a' } });
+      await service.call('PUT', `/v1/secrets/${a}`, { value: '2' });
+      const sorted = async (sort: string) => {
+        const names: string[] = [];
+        for (const page of [1, 2]) {
+          const path = `/v1/secrets?vault_id=${vault_id}&limit=2&page=${page}${sort && `&sort=${sort}`}`;
+          const { data } = (await service.call('GET', path)).body;
+          for (const { name, tags } of data) assert.equal(tags.of, name, 'each with its own tags');
+          names.push(...data.map((one: { name: string }) => one.name));
+        }
+        return names.join('');
+      };
+      assert.equal(await sorted(''), 'aCb');
+      assert.deepEqual([await sorted('name'), await sorted('-name')], ['abC', 'Cba']);
+      assert.deepEqual([await sorted('expires'), await sorted('-expires')], ['abC', 'baC']);
+      assert.deepEqual([await sorted('version'), await sorted('-version')], ['Cba', 'aCb']);
+      assert.deepEqual([await sorted('-state'), await sorted('-updated')], ['Cab', 'aCb']);
+      assert.equal((await service.call('GET', '/v1/secrets?sort=value')).status, 400);
+    });
+
+    it('what vaults contain is counted, of the types that the caller may read', async () => {
+      const [one, empty] = [await vault('counted'), await vault('empty')];
+      await add(one, 'A', '1');
+      await add(one, 'B', '1');
+      const count = async (key?: string) =>
+        (await service.call('GET', `/v1/vaults/counts?vault_ids=${one},${empty}`, undefined, key)).body.data;
+      const none = { secrets: 0, keys: 0, certificates: 0 };
+      const expected = [
+        { vault_id: one, ...none, secrets: 2 },
+        { vault_id: empty, ...none },
+      ];
+      const byId = (rows: { vault_id: string }[]) =>
+        rows.toSorted((x, y) => (x.vault_id < y.vault_id ? -1 : 1));
+      assert.deepEqual(byId(await count()), byId(expected));
+      const scopes = ['vaults:read', 'keys:read'];
+      const made = await service.call('POST', '/v1/api-keys', { name: 'some', role: 'owner', scopes });
+      const [seen] = await count(made.body.token);
+      assert.deepEqual([seen.secrets, seen.keys], [null, 0]);
+    });
+
     it('who has read a version, and when last: access keys that see it, and whoever revealed it', async () => {
       const vault_id = await vault('read');
       const id = await add(vault_id, 'READ_ME', 'one');

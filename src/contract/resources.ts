@@ -17,6 +17,19 @@ const state = oneOf(['active', 'inactive', 'expired', 'disabled', 'deleted']).me
   description: '`inactive` is not yet active; `deleted` lists the trash.',
 });
 
+const sortKeys = [
+  'name',
+  '-name',
+  'state',
+  '-state',
+  'expires',
+  '-expires',
+  'version',
+  '-version',
+  'updated',
+  '-updated',
+] as const;
+
 export const resourceQuery = searchQuery.extend({
   vault_id: id.optional(),
   tag: line(1, 400)
@@ -24,6 +37,9 @@ export const resourceQuery = searchQuery.extend({
     .optional()
     .meta({ description: '`name=value`', example: 'team=payments' }),
   state: state.optional(),
+  sort: oneOf(sortKeys).optional().meta({
+    description: 'Newest first by default. A minus sign turns the order round; what has no date comes last.',
+  }),
 });
 export type ResourceQuery = z.output<typeof resourceQuery>;
 export const mixedQuery = resourceQuery.extend({ type: oneOf(resourceTypes).optional() });

@@ -36,6 +36,10 @@ type Visit = readonly [
 
 const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click();
 const changeIt = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+const changeSecret = async (page: Page) => {
+  await changeIt(page);
+  await page.getByRole('button', { name: 'Generate a value' }).click();
+};
 const inside = (tab: string) => (made: Demo) => `/vaults/${made.vaultId}/${tab}`;
 
 const visits: readonly Visit[] = [
@@ -46,6 +50,13 @@ const visits: readonly Visit[] = [
   ['a new secret', inside('secrets'), press('New secret')],
   ['the import', inside('secrets'), press('Import')],
   ['a secret, revealed', made => inside(`secrets/${made.secretId}`)(made), press('Reveal value')],
+  ['a secret, to be changed', made => inside(`secrets/${made.secretId}`)(made), changeSecret],
+  ['secrets, some selected', inside('secrets'), page => page.getByLabel('Select all on this page').check()],
+  ['who has read a secret', made => inside(`secrets/${made.secretId}`)(made), press('Show who has read it')],
+  ['a vault, about to be deleted', inside('secrets'), press('Delete vault')],
+  ['deleted vaults', () => '/vaults/trash'],
+  ['no vaults compared yet', () => '/compare'],
+  ['vaults side by side', made => `/compare?vaults=${made.vaultId},${made.otherVaultId}`],
   ['two versions compared', made => inside(`secrets/${made.secretId}`)(made), press(/^Compare/)],
   ['keys', inside('keys')],
   ['a new key', inside('keys'), press('New key')],

@@ -1,5 +1,6 @@
 /** What somebody does with many secrets all day, task by task, in one browser and one service. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
@@ -180,6 +181,120 @@ test('an edit begins with the value and ends in one version; JSON is checked; a 
   await panel.getByRole('button', { name: 'Delete' }).click();
   await panel.locator('[data-value]').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Cancel' }).click();
+});
+
+test('many secrets are sorted, selected, tagged, disabled, exported and moved together', async () => {
+  const { body: made } = await ask(page, 'POST', '/v1/vaults', { name: 'crowded' });
+  const names = Array.from({ length: 60 }, (_, at) => `SETTING_NUMBER_${String(at).padStart(2, '0')}`);
+  const items = names.map(name => ({ vault_id: made.id, name, value: `a "${name}"` }));
+  await ask(page, 'POST', '/v1/secrets/bulk', { items });
+  await page.goto(`/vaults/${made.id}/secrets?size=50`);
+  await page.getByRole('button', { name: 'Name' }).click();
+  await page.waitForURL(/sort=name/);
+  const first = page.locator('tbody tr').first();
+  await first.getByRole('link', { name: 'SETTING_NUMBER_00' }).waitFor();
+  assert.equal(await page.getByRole('columnheader', { name: 'Name' }).getAttribute('aria-sort'), 'ascending');
+  assert.equal(await page.locator('tbody tr').count(), 50);
+  await page.getByLabel('Per page').selectOption('100');
+  await page.getByRole('link', { name: 'SETTING_NUMBER_59' }).waitFor();
+
+  await page.getByLabel('Select SETTING_NUMBER_00').check();
+  await page.getByLabel('Select SETTING_NUMBER_01').check();
+  const bar = page.getByRole('region', { name: 'Selected secrets' });
+  await bar.getByText('2 selected').waitFor();
+  await bar.getByRole('button', { name: 'Tag' }).click();
+  await page.getByRole('textbox', { name: /^Tags/ }).fill('team=web');
+  await page.getByRole('button', { name: 'Add tags' }).click();
+  await page.getByText('2 secrets tagged').first().waitFor();
+  await page.goto(`/vaults/${made.id}/secrets?sort=name&tag=team%3Dweb`);
+  await page.getByText('2 total').waitFor();
+
+  await page.getByLabel('Select all on this page').check();
+  await bar.getByRole('button', { name: 'Export .env' }).click();
+  const saved = page.waitForEvent('download');
+  await page.getByRole('dialog').getByRole('button', { name: 'Export' }).click();
+  const file = readFileSync((await (await saved).path())!, 'utf8');
+  assert.equal(
+    file,
+    names
+      .slice(0, 2)
+      .map(name => `${name}="a \\"${name}\\""\n`)
+      .join(''),
+  );
+  await bar.getByRole('button', { name: 'Disable' }).click();
+  await page.getByText('2 secrets disabled').first().waitFor();
+  await page
+    .getByRole('row', { name: /SETTING_NUMBER_00/ })
+    .getByText('disabled')
+    .last()
+    .waitFor();
+
+  await page.getByLabel('Select SETTING_NUMBER_01').check();
+  await bar.getByRole('button', { name: 'Move' }).click();
+  await page.getByRole('combobox', { name: 'Vault' }).fill('website');
+  await page.getByRole('option', { name: 'website-production' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click();
+  await page.getByText('1 secret moved').first().waitFor();
+  const found = await ask(page, 'GET', '/v1/secrets?q=SETTING_NUMBER_01');
+  assert.notEqual(found.body.data[0].vault_id, made.id);
+  const audited = await ask(page, 'GET', '/v1/audit-logs?action=secret.copied');
+  assert.equal(audited.body.data[0].subject.name, 'SETTING_NUMBER_01');
+});
+
+test('the palette finds access keys, people, webhooks, tags and actions, and says in which vault a thing is', async () => {
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.getByText('secret in payments-production').first().waitFor();
+  const find = async (text: string, option: RegExp) => {
+    await page.getByRole('combobox', { name: 'Search by name' }).fill(text);
+    await page.getByRole('option', { name: option }).first().waitFor();
+  };
+  await page.keyboard.press('Control+k');
+  await find('reporting', /reporting job.*access key in payments-production/);
+  await find('grace@', /grace@example.com.*member/);
+  await find('hooks.example', /webhook/);
+  await find('deploy', /deploy pipeline.*identity/);
+  await find('provider=stripe', /STRIPE_WEBHOOK_SECRET.*secret with this tag in payments-production/);
+  await find('new access', /New access key.*action/);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'New access key' }).waitFor();
+});
+
+test('vaults stand side by side in an order of stages, and what is missing is copied to the next', async () => {
+  const vault = async (name: string, values: Record<string, string>) => {
+    const { body } = await ask(page, 'POST', '/v1/vaults', { name });
+    const items = Object.entries(values).map(([key, value]) => ({ vault_id: body.id, name: key, value }));
+    await ask(page, 'POST', '/v1/secrets/bulk', { items });
+    return body.id as string;
+  };
+  const stage = await vault('shop-staging', { SAME: 'never shown', OTHER: 'one', NEW: 'brand new' });
+  const live = await vault('shop-live', { SAME: 'never shown', OTHER: 'two' });
+  await page.goto('/compare');
+  const chosen = page.getByRole('combobox', { name: 'Vaults, in the order of their stages' });
+  for (const name of ['shop-live', 'shop-staging']) {
+    await chosen.fill(name);
+    await page.getByRole('option', { name }).click();
+  }
+  await page.getByRole('button', { name: 'Move shop-staging to the left' }).click();
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });
+  await row('NEW').getByText('missing').waitFor();
+  await row('OTHER').getByText('different').waitFor();
+  await row('SAME').getByText('same', { exact: true }).waitFor();
+  assert.ok(!(await page.content()).includes('never shown'));
+  await page.getByRole('button', { name: 'Save this order' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('shop');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.goto('/compare');
+  await page.getByLabel('Stages', { exact: true }).selectOption('shop');
+  await page.waitForURL(new RegExp(`vaults=${stage}%2C${live}`));
+  await page.getByRole('button', { name: 'Copy NEW from shop-staging to shop-live' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).click();
+  await row('NEW').getByText('same', { exact: true }).waitFor();
+  const { body } = await ask(page, 'GET', `/v1/secrets?vault_id=${live}&q=NEW`);
+  assert.equal(
+    (await ask(page, 'POST', `/v1/secrets/${body.data[0].id}/reveal`, {})).body.value,
+    'brand new',
+  );
 });
 
 test('deleting a vault says what depends on it and asks for its name; from the trash it comes back whole', async () => {

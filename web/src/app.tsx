@@ -22,6 +22,7 @@ const pages: readonly (readonly [string, ComponentType])[] = [
   ['/vaults', lazy(() => import('./pages/vaults/vaults.tsx'))],
   ['/vaults/trash', lazy(() => import('./pages/vaults/vaults.tsx'))],
   ['/vaults/:vault/*?', lazy(() => import('./pages/vaults/vault.tsx'))],
+  ['/compare', lazy(() => import('./pages/compare/compare.tsx'))],
   ['/access/*?', lazy(() => import('./pages/access/access.tsx'))],
   ['/identities/:identity?', lazy(() => import('./pages/identities/identities.tsx'))],
   ['/logs/requests', lazy(() => import('./pages/logs/request-log.tsx'))],

@@ -5,7 +5,7 @@ import type { GenericResource, Vault } from '../../api/types.ts';
 import { useMay } from '../../session/session.tsx';
 import { useAddress } from '../../ui/address.ts';
 import { TagList } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CollectionTable } from '../../ui/collection.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
@@ -73,7 +73,12 @@ export default function Vaults() {
     <Page
       title="Vaults"
       intro="A vault holds secrets, keys and certificates that belong together."
-      actions={create}
+      actions={
+        <>
+          <ButtonLink href="/compare">Compare</ButtonLink>
+          {create}
+        </>
+      }
     >
       <TabLinks label="Vaults" tabs={tabs} exact />
       {location === '/vaults/trash' ? <DeletedVaults /> : <LivingVaults create={create} />}
