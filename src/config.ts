@@ -258,6 +258,8 @@ export const setupOptions = {
     mostEnterpriseLimit,
   ),
   'new-key': flag('add an owner’s API key to an existing organization'),
+  email: text('ADDRESS', 'invite this person as an owner, and print the link that they join with'),
+  'public-url': urls('the address of the dashboard, for the link (default: http://localhost:8420)'),
   json: flag('print one JSON object'),
 };
 

@@ -149,6 +149,16 @@ for (const engine of engines) {
       const added = JSON.parse((await run(['setup', ...place, '--new-key', '--json'])).stdout);
       assert.deepEqual(added.organization, first.organization);
       assert.notEqual(added.api_key, first.api_key);
+
+      const state = async () => (await callService(url, 'GET', '/auth/state', undefined, null)).body;
+      assert.equal((await state()).nobody_joined, true);
+      const invited = ['setup', ...place, '--email', 'ada@example.com', '--public-url', url, '--json'];
+      const { invitation, api_key } = JSON.parse((await run(invited)).stdout);
+      assert.deepEqual([invitation.email, api_key], ['ada@example.com', undefined]);
+      const [address, token] = invitation.url.split('#');
+      assert.equal(address, `${url}/invite`);
+      const shown = await callService(url, 'POST', '/auth/invitation', { token }, null);
+      assert.deepEqual([shown.body.email, shown.body.role], ['ada@example.com', 'owner'], shown.text);
       assert.equal((await vaults(added.api_key)).status, 200);
 
       const args = [

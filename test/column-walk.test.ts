@@ -511,7 +511,7 @@ for (const engine of engines) {
         await sql(`ALTER TABLE audit_logs ALTER COLUMN ${name} DROP NOT NULL`);
         return;
       }
-      for (const index of ['organization', 'subject'])
+      for (const index of ['organization', 'subject', 'actor'])
         await sql(`DROP INDEX IF EXISTS audit_logs_of_${index}`);
       await sql(`ALTER TABLE audit_logs DROP COLUMN ${name}`);
       await sql(`ALTER TABLE audit_logs ADD COLUMN ${name} ${type}`);

@@ -208,6 +208,7 @@ export function realBody(example: Json, world: World): Json {
 function realMember(name: string, value: unknown, world: World): unknown {
   if (name === 'vault_id') return world.vaultId;
   if (name === 'key_id') return world.keyId;
+  if (name === 'secret_ids') return [world.secretId];
   if (name === 'identity_id') return world.identityId;
   if (name === 'secret_id') return world.secretId;
   if (name === 'url') return nobodysUrl;

@@ -112,6 +112,13 @@ const operationIds = [
   'verifyWithKey',
   'whoAmI',
   'writeSecrets',
+  'readPublicKey',
+  'revealSecrets',
+  'copySecrets',
+  'compareSecrets',
+  'compareVaults',
+  'countVaults',
+  'listSecretReaders',
 ];
 
 for (const engine of engines) {

@@ -57,6 +57,11 @@ const lists: [name: string, run: (store: Store) => Promise<unknown>, sorted: boo
     store => store.resources.page({ ...organization, type: 'secret', state: 'active' }, page),
     true,
   ],
+  [
+    'the audit log of one actor',
+    store => store.logs.auditPage({ organizationId: id, actorId: id }, page),
+    true,
+  ],
   ['all of a vault', store => store.resources.page({ ...organization, vaultIds: [id] }, page), false],
   ['expired ones', store => store.resources.page({ ...organization, state: 'expired' }, page), false],
   ['not yet active ones', store => store.resources.page({ ...organization, state: 'inactive' }, page), false],

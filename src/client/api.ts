@@ -20,6 +20,8 @@ export type Certificate = { id: Id; name: Name; tags: Tags; created_at: Timestam
 export type CertificateCreate = { vault_id: Id; name: Name; /** The certificate and its chain in any order, with or without its private key. */ pem?: string; /** A PKCS#12 file in base64. */ pkcs12?: string; self_signed?: SelfSigned; passphrase?: string; /** The private key of the certificate, in the same vault. */ key_id?: Id; tags?: Tags };
 export type CertificateList = { data: readonly (Certificate)[]; pagination: Pagination };
 export type CertificateUpdate = { name?: Name; tags?: Tags; key_id?: Id | null };
+export type ComparedSecrets = { results: readonly ({ name: Name; /** Of the secret of this name; null if there is none. */ id: Id | null; version: number | null; /** Whether its current value is the one that was sent. */ same: boolean })[] };
+export type ComparedVaults = { /** A row for each name, with a cell for each vault; null where it has no such secret. */ rows: readonly ({ name: Name; cells: readonly ({ id: Id; version: number; /** The same number in a row means the same value. Null without the permission to reveal. */ value: number | null } | null)[] })[]; pagination: Pagination };
 export type CreatedAccessKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; vault_id: Id; kinds: readonly (string)[] | null; names: readonly (string)[] | null; names_only: boolean; may_use: boolean; cidrs: readonly (string)[] | null; max_uses: number | null; uses: number; rate_limit: number | null; /** The identity that logged in to get it; it ends with any change to that. Null for any other. */ identity_id: Id | null; /** The credential itself, returned only when it is created. */ token: string };
 export type CreatedApiKey = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; role: GrantedRole; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; /** The member whose it is: who created it, or whose API key did, or who is signed in by it from a command line. It never has more permissions than they have, and ends with them. Null if the operator created it. */ member_id: Id | null; /** The credential itself, returned only when it is created. */ token: string };
 export type CreatedPublicToken = { id: Id; name: string; expiration_date: Timestamp | null; last_used_at: Timestamp | null; created_by: string; created_at: Timestamp; updated_at: Timestamp; key_id: Id; vault_id: Id; /** The credential itself, returned only when it is created. */ token: string };
@@ -45,7 +47,7 @@ export type IdentityList = { data: readonly (Identity)[]; pagination: Pagination
 export type IdentityUpdate = { name?: Name; /** Exactly as the `iss` of its tokens. Null if `jwks` is given and they name none. */ issuer?: string | null; jwks?: { keys: readonly ({ readonly [name: string]: unknown })[] } | null; /** Must be among the audiences of the token. Required for `jwt`. */ audience?: string | null; subjects?: readonly (string)[] | null; /** All must hold: the claim, or one of its elements, matches one of the patterns. A name that begins with `/` is a JSON pointer, such as `/kubernetes.io/namespace`. */ claims?: { readonly [name: string]: readonly (string)[] }; /** Each token is good for one login. It must have a `jti`. */ single_use?: boolean; /** The authorities that issue the client certificates. Required for `certificate`. */ ca_pem?: string | null; /** The vaults that it may read. The first is opened where a login names none. */ vault_ids?: readonly (Id)[]; kinds?: readonly ("secret" | "key" | "certificate")[] | null; names?: readonly (string)[] | null; names_only?: boolean; /** Whether it may have the service use secrets and keys by their use rules. With `names_only`, it uses what it can’t read. */ may_use?: boolean; cidrs?: readonly (string)[] | null; max_uses?: number | null; /** Requests per minute. */ rate_limit?: number | null; /** How long an access key lives, in seconds. 900 by default. */ lifetime?: number; /** When the identity ends. */ expiration_date?: string | null };
 export type InvitedMember = { id: Id; name: string; email: string; role: Role; grants: readonly (VaultGrant)[]; /** The groups that the member is in. */ group_ids: readonly (Id)[]; state: "invited" | "active"; created_at: Timestamp; updated_at: Timestamp; /** The invitation token, returned only when it is created. The link is {base_url}/invite#TOKEN. */ token: string };
 /** A key without its private key material. */
-export type Key = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; /** Whether the PEM contains a private or a public key. */ type: "private" | "public"; vault_id: Id; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; curve: string | null; activation_date: Timestamp | null; expiration_date: Timestamp | null; exportable: boolean; version: number; /** The public key, as SPKI. */ public_pem: string };
+export type Key = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; /** Whether the PEM contains a private or a public key. */ type: "private" | "public"; vault_id: Id; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; curve: string | null; activation_date: Timestamp | null; expiration_date: Timestamp | null; exportable: boolean; /** Whether the private key is stored, exportable or not. */ has_private_key: boolean; version: number; /** The public key, as SPKI. */ public_pem: string };
 export type KeyCreate = { vault_id: Id; name: Name; generate?: KeySpecification; /** PKCS#8, PKCS#1, SEC1 or SPKI. */ pem?: string; /** The passphrase of the PEM, if it has one. */ passphrase?: string; activation_date?: string | null; expiration_date?: string | null; tags?: Tags; /** If false, the private key can never be revealed. */ exportable?: boolean };
 export type KeyList = { data: readonly (Key)[]; pagination: Pagination };
 /** Without a body, a new key of the same type is generated. */
@@ -82,9 +84,11 @@ export type ResourceList = { data: readonly (Resource)[]; pagination: Pagination
 /** The body of the resource’s own type. */
 export type ResourceUpdate = {  };
 /** A key with its PEM: PKCS#8, or SPKI if only the public key is stored. */
-export type RevealedKey = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; /** Whether the PEM contains a private or a public key. */ type: "private" | "public"; vault_id: Id; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; curve: string | null; activation_date: Timestamp | null; expiration_date: Timestamp | null; exportable: boolean; version: number; /** The public key, as SPKI. */ public_pem: string; pem: string };
+export type RevealedKey = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; /** Whether the PEM contains a private or a public key. */ type: "private" | "public"; vault_id: Id; key_type: "RSA" | "EC" | "OKP" | "ML-DSA" | "ML-KEM"; key_size: number; curve: string | null; activation_date: Timestamp | null; expiration_date: Timestamp | null; exportable: boolean; /** Whether the private key is stored, exportable or not. */ has_private_key: boolean; version: number; /** The public key, as SPKI. */ public_pem: string; pem: string };
 /** A secret with its value, or with the value of the requested version. */
 export type RevealedSecret = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "secret"; vault_id: Id; content_type: string; enabled: boolean; activation_date: Timestamp | null; expiration_date: Timestamp | null; version: number; value: string };
+/** The secrets with their values, in the order of the request. */
+export type RevealedSecrets = { data: readonly (RevealedSecret)[] };
 export type Role = "owner" | "admin" | "editor" | "viewer" | "auditor" | "none";
 /** A secret without its value. */
 export type Secret = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "secret"; vault_id: Id; content_type: string; enabled: boolean; activation_date: Timestamp | null; expiration_date: Timestamp | null; version: number };
@@ -94,10 +98,14 @@ export type SecretIdCreate = { identity_id: Id; name?: Name; /** In 30 days by d
 export type SecretIdList = { data: readonly (SecretId)[]; pagination: Pagination };
 export type SecretIdUpdate = { name?: Name; /** In 30 days by default, and in a year at most. */ expiration_date?: string | null; max_uses?: number | null };
 export type SecretList = { data: readonly (Secret)[]; pagination: Pagination };
+export type SecretReaders = { version: number; /** When the version was created. */ since: Timestamp; /** False where only the newest entries were looked at. */ complete: boolean; /** Newest first. A name is empty where the access key is gone. */ data: readonly ({ kind: string; id: string; name: string; reads: number; last_at: Timestamp })[] };
 export type SecretReveal = { version?: number };
 export type SecretRollback = { version: number };
 export type SecretUpdate = { name?: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value?: string; content_type?: string; tags?: Tags; enabled?: boolean; activation_date?: string | null; expiration_date?: string | null };
 export type SecretUpdateWithId = { name?: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value?: string; content_type?: string; tags?: Tags; enabled?: boolean; activation_date?: string | null; expiration_date?: string | null; id: Id };
+export type SecretsCompare = { vault_id: Id; items: readonly ({ name: Name; /** At most 64 KiB. Send binary data as base64, with a content type that says so. */ value: string })[] };
+export type SecretsCopy = { secret_ids: readonly (Id)[]; /** The vault to copy them to. */ vault_id: Id; /** Moves what was copied to the trash of its vault. */ move?: boolean };
+export type SecretsReveal = { secret_ids: readonly (Id)[] };
 /** Each item is a body of `POST /v1/secrets`, or a body of `PUT /v1/secrets/{id}` plus the `id`. */
 export type SecretsWrite = { items: readonly (SecretCreate | SecretUpdateWithId)[] };
 /** Creates a certificate signed by the key that `key_id` names. */
@@ -119,6 +127,8 @@ export type UseRuleList = { data: readonly (UseRule)[]; pagination: Pagination }
 export type UseRuleUpdate = { name?: Name; hosts?: readonly (string)[] | null; methods?: readonly ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE")[] | null; paths?: readonly (string)[] | null; place?: UsePlace | null; /** Which headers the agent may set. `accept` and `content-type` by default. */ request_headers?: readonly (string)[] | null; /** Which headers come back. `content-type` by default; a name may end with `*`. */ response_headers?: readonly (string)[] | null; /** Bytes of the body. 65,536 by default. */ max_request?: number | null; /** Bytes of the body, decoded; a longer answer is withheld. 262,144 by default. */ max_response?: number | null; /** Whether answers that are not text come back. Default false. */ binary?: boolean | null; /** `full` returns the answer, `status-only` its status alone, `store` puts a field of it into a secret. */ response?: "full" | "status-only" | "store" | null; store?: { secret_id: Id; pointer: string } | null; /** Seconds for the whole call. 30 by default. */ timeout?: number | null; operations?: readonly ("sign" | "verify" | "decrypt")[] | null; algorithms?: readonly ("RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "ES256" | "ES384" | "ES512" | "EdDSA" | "RSA-OAEP" | "RSA-OAEP-256")[] | null; jwt?: { typ?: string; issuer: string; audiences: readonly (string)[]; longest_lifetime: number } | null; /** Whether a person approves each call: `never`, `writes` (all but GET and HEAD, and every signature), or `always` (the default). */ approval?: "never" | "writes" | "always"; /** Calls per minute under this rule, by all access keys. 60 by default; null for no limit. */ rate_limit?: number | null };
 export type UseVerdict = { allowed: boolean; rule: Id | null; /** Whether a person would have to approve the call. */ approval: boolean; /** Why each of the rules does not allow it. */ refusals: readonly ({ rule: Id; name: string; field: string; reason: string })[] };
 export type Vault = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "vault"; description: string };
+/** What each vault contains; null for types that the caller may not read. */
+export type VaultCounts = { data: readonly ({ vault_id: Id; secrets: number | null; keys: number | null; certificates: number | null })[] };
 export type VaultCreate = { name: Name; description?: Description; tags?: Tags };
 /** A role in a single vault, in addition to that in the organization. */
 export type VaultGrant = { vault_id: Id; role: GrantedRole };
@@ -132,23 +142,24 @@ export type VaultReadNames = { id: Id; name: string; secrets: readonly (NamedSec
 /** A secret with its value. */
 export type VaultReadSecret = { id: Id; name: string; value: string; content_type: string; tags: Tags };
 export type VaultUpdate = { name?: Name; description?: Description; tags?: Tags };
+export type VaultsCompare = { vault_ids: readonly (Id)[]; page?: number; limit?: number; /** Only names that are not the same everywhere. */ different?: boolean };
 export type Version = { version: number; created_at: Timestamp; created_by: string; content_type: string | null; current: boolean };
 export type VersionList = { data: readonly (Version)[]; pagination: Pagination };
-export type Webhook = { id: Id; /** Defaults to the host of the URL. */ name: string; url: string; events: readonly (string)[]; vault_ids: readonly (Id)[] | null; enabled: boolean; /** Why the service disabled the webhook; null if it did not. */ disabled_reason: "gone" | "failing" | null; created_at: Timestamp; updated_at: Timestamp };
+export type Webhook = { id: Id; /** Defaults to the host of the URL. */ name: string; url: string; events: readonly (string)[]; vault_ids: readonly (Id)[] | null; enabled: boolean; /** Why the service disabled the webhook; null if it did not. */ disabled_reason: "gone" | "failing" | null; /** Since when nothing has arrived; null if the newest attempt succeeded. */ failing_since: Timestamp | null; created_at: Timestamp; updated_at: Timestamp };
 export type WebhookCreate = { url: string; events: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.near_expiry" | "resource.expired" | "access_key.created" | "access_key.revoked" | "approval.requested" | "webhook.disabled")[]; /** Only events in these vaults are sent; null for all vaults. */ vault_ids?: readonly (Id)[] | null; name?: Name; enabled?: boolean };
 export type WebhookDelivery = { id: Id; webhook_id: Id; event: string; /** The `webhook-id` header; the same in every attempt. */ event_id: Id; resource_id: Id; vault_id: Id | null; state: "pending" | "delivered" | "dead"; attempts: readonly (DeliveryAttempt)[]; next_attempt_at: Timestamp | null; created_at: Timestamp; finished_at: Timestamp | null };
 export type WebhookDeliveryList = { data: readonly (WebhookDelivery)[]; pagination: Pagination };
 export type WebhookList = { data: readonly (Webhook)[]; pagination: Pagination };
 export type WebhookUpdate = { url?: string; events?: readonly ("resource.created" | "resource.updated" | "resource.deleted" | "resource.near_expiry" | "resource.expired" | "access_key.created" | "access_key.revoked" | "approval.requested" | "webhook.disabled")[]; /** Only events in these vaults are sent; null for all vaults. */ vault_ids?: readonly (Id)[] | null; name?: Name; enabled?: boolean };
 /** A webhook with its signing secret, which is shown once. */
-export type WebhookWithSecret = { id: Id; /** Defaults to the host of the URL. */ name: string; url: string; events: readonly (string)[]; vault_ids: readonly (Id)[] | null; enabled: boolean; /** Why the service disabled the webhook; null if it did not. */ disabled_reason: "gone" | "failing" | null; created_at: Timestamp; updated_at: Timestamp; /** The signing secret, returned only when it is created. */ secret: string };
+export type WebhookWithSecret = { id: Id; /** Defaults to the host of the URL. */ name: string; url: string; events: readonly (string)[]; vault_ids: readonly (Id)[] | null; enabled: boolean; /** Why the service disabled the webhook; null if it did not. */ disabled_reason: "gone" | "failing" | null; /** Since when nothing has arrived; null if the newest attempt succeeded. */ failing_since: Timestamp | null; created_at: Timestamp; updated_at: Timestamp; /** The signing secret, returned only when it is created. */ secret: string };
 export type Whoami = { /** What the caller proved to be. */ kind: "api-key" | "member"; id: Id; name: string; organization: { id: Id; name: string }; /** Who is signed in, or whose the API key is; null for one that is nobody’s. */ member: { id: Id; email: string } | null; role: "owner" | "admin" | "editor" | "viewer" | "auditor" | "none"; /** The roles that the member is given in single vaults, by name or through their groups. */ grants: readonly ({ vault_id: Id; role: "owner" | "admin" | "editor" | "viewer" | "auditor" })[]; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; expiration_date: Timestamp | null };
 
 export interface Operations {
   /** Get the health and version of the service. Requires no API key. */
   getHealth: { asked: {  }; answered: Health };
   /** List resources, newest first. Requires the permission `vaults:read` and `secrets:read` and `keys:read` and `certificates:read`. */
-  listResources: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; type?: "vault" | "secret" | "key" | "certificate" } }; answered: ResourceList };
+  listResources: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; /** Newest first by default. A minus sign turns the order round; what has no date comes last. */ sort?: "name" | "-name" | "state" | "-state" | "expires" | "-expires" | "version" | "-version" | "updated" | "-updated"; type?: "vault" | "secret" | "key" | "certificate" } }; answered: ResourceList };
   /** Create a resource of any type. Requires the permission `vaults:write` or `secrets:write` or `keys:write` or `certificates:write`. */
   createResource: { asked: { body: ResourceCreate }; answered: Resource };
   /** Get a resource of any type. Requires the permission `vaults:read` and `secrets:read` and `keys:read` and `certificates:read`. */
@@ -160,7 +171,7 @@ export interface Operations {
   /** Restore a deleted resource from the trash. Requires the permission `vaults:write` or `secrets:write` or `keys:write` or `certificates:write`. */
   restoreResource: { asked: { id: string }; answered: Resource };
   /** List vaults, newest first. Requires the permission `vaults:read`. */
-  listVaults: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: VaultList };
+  listVaults: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; /** Newest first by default. A minus sign turns the order round; what has no date comes last. */ sort?: "name" | "-name" | "state" | "-state" | "expires" | "-expires" | "version" | "-version" | "updated" | "-updated" } }; answered: VaultList };
   /** Create a vault. Requires the permission `vaults:write`. */
   createVault: { asked: { body: VaultCreate }; answered: Vault };
   /** Get a vault. Requires the permission `vaults:read`. */
@@ -169,8 +180,10 @@ export interface Operations {
   updateVault: { asked: { id: string; body: VaultUpdate }; answered: Vault };
   /** Delete a vault; it can be restored for 30 days. Requires the permission `vaults:write`. */
   deleteVault: { asked: { id: string; query?: { /** Deletes permanently. Otherwise the resource can be restored for 30 days. */ purge?: "true" | "false" } }; answered: Deletion };
+  /** Count what vaults contain. Requires the permission `vaults:read`. */
+  countVaults: { asked: { query?: { /** Ids of vaults, separated by commas, at most 100. */ vault_ids?: string } }; answered: VaultCounts };
   /** List secrets, newest first. Requires the permission `secrets:read`. */
-  listSecrets: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: SecretList };
+  listSecrets: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; /** Newest first by default. A minus sign turns the order round; what has no date comes last. */ sort?: "name" | "-name" | "state" | "-state" | "expires" | "-expires" | "version" | "-version" | "updated" | "-updated" } }; answered: SecretList };
   /** Create a secret. Requires the permission `secrets:write`. */
   createSecret: { asked: { body: SecretCreate }; answered: Secret };
   /** Get a secret. Requires the permission `secrets:read`. */
@@ -187,8 +200,16 @@ export interface Operations {
   listSecretVersions: { asked: { id: string; query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number } }; answered: VersionList };
   /** Roll back to an earlier version’s value, as a new version. Requires the permission `secrets:write`. */
   rollbackSecret: { asked: { id: string; body: SecretRollback }; answered: Secret };
+  /** Reveal the values of up to 100 secrets; each is recorded in the audit log. Requires the permission `secrets:reveal`. */
+  revealSecrets: { asked: { body: SecretsReveal }; answered: RevealedSecrets };
+  /** Copy or move up to 100 secrets to another vault, each with its own outcome. Requires the permission `secrets:reveal` and `secrets:write`. */
+  copySecrets: { asked: { body: SecretsCopy }; answered: BulkAnswer };
+  /** Compare up to 100 values with those of a vault; recorded in the audit log. Requires the permission `secrets:reveal`. */
+  compareSecrets: { asked: { body: SecretsCompare }; answered: ComparedSecrets };
+  /** Compare the secrets of up to 8 vaults without revealing them. Requires the permission `secrets:read`. */
+  compareVaults: { asked: { body: VaultsCompare }; answered: ComparedVaults };
   /** List keys, newest first. Requires the permission `keys:read`. */
-  listKeys: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: KeyList };
+  listKeys: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; /** Newest first by default. A minus sign turns the order round; what has no date comes last. */ sort?: "name" | "-name" | "state" | "-state" | "expires" | "-expires" | "version" | "-version" | "updated" | "-updated" } }; answered: KeyList };
   /** Create a key. Requires the permission `keys:write`. */
   createKey: { asked: { body: KeyCreate }; answered: Key };
   /** Get a key. Requires the permission `keys:read`. */
@@ -206,7 +227,7 @@ export interface Operations {
   /** Create a certificate signing request with a stored key. Requires the permission `certificates:write` and `keys:read`. */
   createSigningRequest: { asked: { id: string; body: SigningRequestCreate }; answered: SigningRequest };
   /** List certificates, newest first. Requires the permission `certificates:read`. */
-  listCertificates: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted" } }; answered: CertificateList };
+  listCertificates: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; /** Newest first by default. A minus sign turns the order round; what has no date comes last. */ sort?: "name" | "-name" | "state" | "-state" | "expires" | "-expires" | "version" | "-version" | "updated" | "-updated" } }; answered: CertificateList };
   /** Create a certificate. Requires the permission `certificates:write`. */
   createCertificate: { asked: { body: CertificateCreate }; answered: Certificate };
   /** Get a certificate. Requires the permission `certificates:read`. */
@@ -337,10 +358,12 @@ export interface Operations {
   exportRequestLogs: { asked: { query?: { vault_id?: Id; access_key_id?: Id; status?: number; ip_address?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
   /** Get one entry of the request log. Requires the permission `logs:read`. */
   getRequestLog: { asked: { id: string }; answered: RequestLog };
+  /** List who has read a version of a secret, and when last. Requires the permission `logs:read` and `secrets:read`. */
+  listSecretReaders: { asked: { id: string; query?: { /** The current one by default. */ version?: number } }; answered: SecretReaders };
   /** List changes, reveals and refusals, newest first. Requires the permission `logs:read`. */
-  listAuditLogs: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; action?: string; subject_id?: Id; /** At or after this time. */ from?: string; /** Before this time. */ to?: string } }; answered: AuditLogList };
+  listAuditLogs: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; action?: string; subject_id?: Id; /** Who acted: the id of a member, an API key or an access key. */ actor_id?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string } }; answered: AuditLogList };
   /** Export changes, reveals and refusals as a stream of JSON Lines or CSV. Requires the permission `logs:read`. */
-  exportAuditLogs: { asked: { query?: { action?: string; subject_id?: Id; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
+  exportAuditLogs: { asked: { query?: { action?: string; subject_id?: Id; /** Who acted: the id of a member, an API key or an access key. */ actor_id?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
   /** Verify that no log entry was edited, removed or cut off. Requires the permission `logs:read`. */
   verifyLogs: { asked: {  }; answered: LogVerification };
   /** Get one entry of the audit log. Requires the permission `logs:read`. */
@@ -364,6 +387,7 @@ export const operations = {
   getVault: 'GET /v1/vaults/{id}',
   updateVault: 'PUT /v1/vaults/{id}',
   deleteVault: 'DELETE /v1/vaults/{id}',
+  countVaults: 'GET /v1/vaults/counts',
   listSecrets: 'GET /v1/secrets',
   createSecret: 'POST /v1/secrets',
   getSecret: 'GET /v1/secrets/{id}',
@@ -373,6 +397,10 @@ export const operations = {
   revealSecret: 'POST /v1/secrets/{id}/reveal',
   listSecretVersions: 'GET /v1/secrets/{id}/versions',
   rollbackSecret: 'POST /v1/secrets/{id}/rollback',
+  revealSecrets: 'POST /v1/secrets/reveal',
+  copySecrets: 'POST /v1/secrets/copy',
+  compareSecrets: 'POST /v1/secrets/compare',
+  compareVaults: 'POST /v1/vaults/compare',
   listKeys: 'GET /v1/keys',
   createKey: 'POST /v1/keys',
   getKey: 'GET /v1/keys/{id}',
@@ -448,6 +476,7 @@ export const operations = {
   listRequestLogs: 'GET /v1/request-logs',
   exportRequestLogs: 'GET /v1/request-logs/export',
   getRequestLog: 'GET /v1/request-logs/{id}',
+  listSecretReaders: 'GET /v1/secrets/{id}/readers',
   listAuditLogs: 'GET /v1/audit-logs',
   exportAuditLogs: 'GET /v1/audit-logs/export',
   verifyLogs: 'GET /v1/audit-logs/verification',

@@ -175,6 +175,9 @@ export type SignedIn = z.output<typeof signedIn>;
 export const authState = z
   .object({
     setup_required: z.boolean(),
+    nobody_joined: z.boolean().meta({
+      description: 'Whether nobody can sign in yet: an organization exists, and none of its people.',
+    }),
     signed_in: signedIn.nullable(),
     methods: z.object({
       password: z.literal(true),
@@ -190,6 +193,7 @@ export const authState = z
     id: 'AuthState',
     example: {
       setup_required: false,
+      nobody_joined: false,
       signed_in: null,
       methods: { password: true, passkey: true, oidc: null },
       version: '0.1.0',

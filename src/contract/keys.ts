@@ -115,6 +115,7 @@ const exampleKey = {
   activation_date: null,
   expiration_date: null,
   exportable: true,
+  has_private_key: true,
   version: 1,
   public_pem: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
 };
@@ -132,6 +133,9 @@ export const key = z
     activation_date: timestamp.nullable(),
     expiration_date: timestamp.nullable(),
     exportable: z.boolean(),
+    has_private_key: z
+      .boolean()
+      .meta({ description: 'Whether the private key is stored, exportable or not.' }),
     version: z.int(),
     public_pem: z.string().meta({ description: 'The public key, as SPKI.' }),
   })

@@ -78,6 +78,9 @@ export type RequestLog = z.output<typeof requestLog>;
 export const auditLogQuery = pageQuery.omit({ as_of: true }).extend({
   action: line(1, 64).optional(),
   subject_id: id.optional(),
+  actor_id: line(1, 64)
+    .optional()
+    .meta({ description: 'Who acted: the id of a member, an API key or an access key.' }),
   ...period,
 });
 export type AuditLogQuery = z.output<typeof auditLogQuery>;
@@ -140,3 +143,29 @@ export const logVerification = z
     },
   });
 export type LogVerification = z.output<typeof logVerification>;
+
+export const readersQuery = z.strictObject({
+  version: queryInteger(1, 999_999_999).optional().meta({ description: 'The current one by default.' }),
+});
+
+export const secretReaders = z
+  .object({
+    version: z.int(),
+    since: timestamp.meta({ description: 'When the version was created.' }),
+    complete: z.boolean().meta({ description: 'False where only the newest entries were looked at.' }),
+    data: z
+      .array(
+        z.object({ kind: z.string(), id: z.string(), name: z.string(), reads: z.int(), last_at: timestamp }),
+      )
+      .meta({ description: 'Newest first. A name is empty where the access key is gone.' }),
+  })
+  .meta({
+    id: 'SecretReaders',
+    example: {
+      version: 3,
+      since: exampleTimes.created_at,
+      complete: true,
+      data: [{ kind: 'access-key', id: exampleId, name: 'web', reads: 12, last_at: exampleTimes.created_at }],
+    },
+  });
+export type SecretReaders = z.output<typeof secretReaders>;

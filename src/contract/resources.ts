@@ -5,16 +5,30 @@ import { searchQuery } from './common.ts';
 import { keyCreate } from './keys.ts';
 import { commonFields, exampleCommon, resourceTypes } from './resource-fields.ts';
 import { secretCreate } from './secrets.ts';
-import { description, id, line, name, oneOf, tags, timestamp } from './text.ts';
+import { description, exampleId, id, line, name, oneOf, tags, timestamp } from './text.ts';
 
 export * from './certificates.ts';
 export * from './keys.ts';
+export * from './many-secrets.ts';
 export { datesOutOfOrder, type ResourceType, resourceTypes } from './resource-fields.ts';
 export * from './secrets.ts';
 
 const state = oneOf(['active', 'inactive', 'expired', 'disabled', 'deleted']).meta({
   description: '`inactive` is not yet active; `deleted` lists the trash.',
 });
+
+const sortKeys = [
+  'name',
+  '-name',
+  'state',
+  '-state',
+  'expires',
+  '-expires',
+  'version',
+  '-version',
+  'updated',
+  '-updated',
+] as const;
 
 export const resourceQuery = searchQuery.extend({
   vault_id: id.optional(),
@@ -23,6 +37,9 @@ export const resourceQuery = searchQuery.extend({
     .optional()
     .meta({ description: '`name=value`', example: 'team=payments' }),
   state: state.optional(),
+  sort: oneOf(sortKeys).optional().meta({
+    description: 'Newest first by default. A minus sign turns the order round; what has no date comes last.',
+  }),
 });
 export type ResourceQuery = z.output<typeof resourceQuery>;
 export const mixedQuery = resourceQuery.extend({ type: oneOf(resourceTypes).optional() });
@@ -46,6 +63,34 @@ export const vault = z.object({ ...commonFields, type: z.literal('vault'), descr
   example: { ...exampleCommon, type: 'vault', name: 'production', description: 'What production needs' },
 });
 export type Vault = z.output<typeof vault>;
+
+const mostCounted = 100;
+
+export const vaultCountsQuery = z.strictObject({
+  vault_ids: z
+    .string({ error: 'must be given once' })
+    .transform(text => text.split(','))
+    .pipe(z.array(id).max(mostCounted, { error: `must contain at most ${mostCounted} ids` }))
+    .optional()
+    .meta({
+      type: 'string',
+      description: 'Ids of vaults, separated by commas, at most 100.',
+      example: exampleId,
+    }),
+});
+export type VaultCountsQuery = z.output<typeof vaultCountsQuery>;
+
+const figure = z.int().nullable();
+export const vaultCounts = z
+  .object({
+    data: z.array(z.object({ vault_id: id, secrets: figure, keys: figure, certificates: figure })),
+  })
+  .meta({
+    id: 'VaultCounts',
+    description: 'What each vault contains; null for types that the caller may not read.',
+    example: { data: [{ vault_id: exampleId, secrets: 12, keys: 2, certificates: 1 }] },
+  });
+export type VaultCounts = z.output<typeof vaultCounts>;
 
 // All four together
 

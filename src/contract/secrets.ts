@@ -15,7 +15,7 @@ const largestValue = 64 * 1024;
 /** Versions are counted in four bytes. */
 const latestVersion = 2_147_483_647;
 
-const value = z
+export const secretValue = z
   .string({ error: 'must be a string' })
   .refine(text => text.isWellFormed(), { error: 'must not contain unpaired surrogates' })
   .refine(text => Buffer.byteLength(text) <= largestValue, { error: 'must be at most 65536 bytes' })
@@ -28,7 +28,7 @@ const contentType = line(1, 255).meta({ minLength: 1, maxLength: 255, example: '
 
 const secretFields = {
   name,
-  value,
+  value: secretValue,
   content_type: contentType.optional(),
   tags: tags.optional(),
   enabled: flag.optional(),
@@ -48,7 +48,7 @@ export const secretCreate = z
     },
   });
 export const secretUpdate = z
-  .strictObject({ ...secretFields, name: name.optional(), value: value.optional() })
+  .strictObject({ ...secretFields, name: name.optional(), value: secretValue.optional() })
   .refine(datesInOrder, orderError)
   .meta({ id: 'SecretUpdate', example: { value: 'postgres://app@db2.internal/app' } });
 export type SecretCreate = z.output<typeof secretCreate>;

@@ -69,6 +69,7 @@ const exampleWebhook = {
   vault_ids: null,
   enabled: true,
   disabled_reason: null,
+  failing_since: null,
   ...exampleTimes,
 };
 
@@ -84,6 +85,9 @@ export const webhook = z
       .enum(disabledReasons)
       .nullable()
       .meta({ description: 'Why the service disabled the webhook; null if it did not.' }),
+    failing_since: timestamp
+      .nullable()
+      .meta({ description: 'Since when nothing has arrived; null if the newest attempt succeeded.' }),
     ...recordTimes,
   })
   .meta({ id: 'Webhook', example: exampleWebhook });

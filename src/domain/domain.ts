@@ -18,12 +18,14 @@ import { housekeepingWith } from './operations/housekeeping.ts';
 import { verifyLogsWith } from './operations/log-verification.ts';
 import { logsWith } from './operations/logs.ts';
 import { type Facts, overviewsWith } from './operations/overview.ts';
+import { readersWith } from './operations/readers.ts';
 import { retentionWith } from './operations/retention.ts';
 import { rotationWith } from './operations/rotation.ts';
 import { timelineWith } from './operations/timeline.ts';
 import { foundationWith, type ReadingParts } from './reading.ts';
 import { certificatesWith } from './resources/certificates.ts';
 import { keysWith } from './resources/keys.ts';
+import { manySecretsWith } from './resources/many-secrets.ts';
 import { namedSecretsWith } from './resources/named-secrets.ts';
 import { resourcesWith } from './resources/resources.ts';
 import { secretsWith } from './resources/secrets.ts';
@@ -87,6 +89,7 @@ export function domainWith(given: DomainParts) {
     closeThreads: async () => void (await Promise.all([parts.workers.close(), passwords.close()])),
     vaults,
     secrets,
+    manySecrets: manySecretsWith(parts, records, secrets),
     namedSecrets: namedSecretsWith(parts, records, secrets),
     keys,
     certificates,
@@ -109,6 +112,7 @@ export function domainWith(given: DomainParts) {
     webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
     stamps,
     logs: logsWith({ ...parts, ledger }),
+    readers: readersWith({ ...parts, ledger }, records),
     verifyLogs: verifyLogsWith({ ...parts, ledger }),
     /** For the service itself; no surface is handed this. */
     retention: retentionWith({ ...parts, ledger }),

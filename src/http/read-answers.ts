@@ -1,10 +1,10 @@
 /** What every answer to an access key's read has in common, in whichever words it is given. */
 import type { ServerResponse } from 'node:http';
-import type { Failure } from '../contract/errors.ts';
+import { type Failure, statusOf } from '../contract/errors.ts';
 import type { ReadResult } from '../domain/reads/vault-request.ts';
 import type { RouteClass } from '../metrics/catalogue.ts';
 import { requestsOf } from '../metrics/requests.ts';
-import { failureOf } from './errors.ts';
+import { failureHeaders, failureOf, messageBody, securityHeaders, strictTransport } from './errors.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
 
 export interface Answering {
@@ -32,5 +32,37 @@ export function answeringWith(
         refuse(response, newId(), failureOf(error));
         counted();
       });
+  };
+}
+
+export type Refuse = (
+  response: ServerResponse,
+  requestId: string,
+  failure: Failure,
+  receipt?: string,
+) => void;
+
+/** A refusal in the words of the vault endpoint. */
+export function refusingWith({
+  onError,
+  draining,
+  encrypted,
+}: Pick<ReadingSurfaceParts, 'onError' | 'draining' | 'encrypted'>): Refuse {
+  const onEvery = encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
+  return (response, requestId, failure, receipt) => {
+    const status = statusOf[failure.code];
+    if (status >= 500) onError(failure.cause ?? failure, requestId);
+    const body = JSON.stringify(messageBody(failure));
+    response
+      .writeHead(status, {
+        ...onEvery,
+        'X-Request-Id': requestId,
+        ...(receipt === undefined ? {} : { 'Strongroom-Receipt': receipt }),
+        ...failureHeaders(failure),
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': Buffer.byteLength(body),
+        ...(draining() ? { Connection: 'close' } : {}),
+      })
+      .end(body);
   };
 }

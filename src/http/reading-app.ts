@@ -12,6 +12,7 @@ import { dialectHandler } from './dialect/reading-plane.ts';
 import { failureHeaders, failureOf } from './errors.ts';
 import { mountHealth, probes } from './health.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
+import { publicKeyHandler } from './public-key.ts';
 import { bearerToken, originOf } from './request.ts';
 import { createListener, defaultTimeouts, type HandleVaultRead } from './server.ts';
 import { surfaceWith, toRouter } from './surface.ts';
@@ -25,8 +26,12 @@ export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestList
   const readVault = vaultReadHandler(parts);
   const useVault = vaultUseHandler(parts);
   const readDialect = dialectHandler(parts, forward);
+  const readPublicKey = publicKeyHandler(parts);
   const read: HandleVaultRead = (request, response) =>
-    useVault(request, response) || readVault(request, response) || readDialect(request, response);
+    useVault(request, response) ||
+    readVault(request, response) ||
+    readDialect(request, response) ||
+    readPublicKey(request, response);
   const lists = new ListMethod(clientErrorAnswers(parts));
   const strangers = new UnauthenticatedBodies({
     now: parts.now,

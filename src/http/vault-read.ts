@@ -5,11 +5,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Failure, statusOf } from '../contract/errors.ts';
 import type { AccessKeyRead, ReadResult, RequestFacts } from '../domain/reads/vault-request.ts';
-import { failureHeaders, messageBody, securityHeaders, strictTransport } from './errors.ts';
+import { securityHeaders, strictTransport } from './errors.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
-import { answeringWith } from './read-answers.ts';
+import { answeringWith, refusingWith } from './read-answers.ts';
 import { bearerToken, faultOf, hasUnreadBody, senderOf } from './request.ts';
 import type { HandleVaultRead } from './server.ts';
 import { isBelowVaults, misplaced, vaultIdIn, vaultRoute } from './vault-path.ts';
@@ -37,6 +36,7 @@ interface LastRead extends LastRequest {
 export function vaultReadHandler(parts: ReadingSurfaceParts): HandleVaultRead {
   const lastRequests = new WeakMap<Socket, LastRead>();
   const { vaultReads } = parts.domain;
+  const refuse = refusingWith(parts);
   const answerWith = answeringWith(parts, 'vault_read', { answer, refuse });
   const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
   const fixedHeaders = Object.entries(onEvery).flat();
@@ -98,23 +98,6 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleVaultRead {
     const { body, format } = result;
     headers.push('Content-Type', contentTypes[format], 'Content-Length', String(body.length));
     response.writeHead(200, headers).end(body);
-  }
-
-  function refuse(response: ServerResponse, requestId: string, failure: Failure, receipt?: string): void {
-    const status = statusOf[failure.code];
-    if (status >= 500) parts.onError(failure.cause ?? failure, requestId);
-    const body = JSON.stringify(messageBody(failure));
-    response
-      .writeHead(status, {
-        ...onEvery,
-        'X-Request-Id': requestId,
-        ...(receipt === undefined ? {} : { 'Strongroom-Receipt': receipt }),
-        ...failureHeaders(failure),
-        'Content-Type': 'application/json; charset=utf-8',
-        'Content-Length': Buffer.byteLength(body),
-        ...(parts.draining() ? { Connection: 'close' } : {}),
-      })
-      .end(body);
   }
 
   return (request, response) => {

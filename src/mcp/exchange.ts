@@ -71,16 +71,16 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
   ): Promise<RpcAnswer> {
     const tool = toolNamed(params.name);
     const sent = params.arguments;
-    const wrong = tool === undefined ? unknownTool : isArguments(sent) ? null : notArguments;
-    if (tool !== undefined && wrong === null) {
-      const { body, receipt, approval } = await callTool(tool, sent, context);
-      const asked = approval === undefined ? null : waiting(approval);
-      if (asked !== null) return { ...rpcAnswer({ jsonrpc: '2.0', id, ...asked }), receipt };
-      const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}`;
-      return { body: Buffer.concat([Buffer.from(head, 'utf8'), body.subarray(1), closing]), receipt };
+    if (tool === undefined || !isArguments(sent)) {
+      if (context.sessionFailure !== null) throw context.sessionFailure;
+      const message = tool === undefined ? unknownTool : notArguments;
+      return rpcAnswer({ jsonrpc: '2.0', id, error: { code: invalidParams, message } });
     }
-    if (context.sessionFailure !== null) throw context.sessionFailure;
-    return rpcAnswer({ jsonrpc: '2.0', id, error: { code: invalidParams, message: wrong } });
+    const { body, receipt, approval } = await callTool(tool, sent, context);
+    const asked = approval === undefined ? null : waiting(approval);
+    if (asked !== null) return { ...rpcAnswer({ jsonrpc: '2.0', id, ...asked }), receipt };
+    const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}`;
+    return { body: Buffer.concat([Buffer.from(head, 'utf8'), body.subarray(1), closing]), receipt };
   }
 
   /** The SDK's server for this exchange. */

@@ -1,5 +1,6 @@
 /** The audit log, the heads of both logs' chains, how long each organization's logs are, and signed checkpoints. */
 import { type Insertable, type Selectable, sql } from 'kysely';
+import { actorIn } from './audit-actor.ts';
 import { revisedTables } from './audited.ts';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
 import { countOf, offsetOf, type Page, type PageOf } from './page.ts';
@@ -18,6 +19,7 @@ export interface AuditFilter {
   readonly organizationId: string;
   readonly action?: string | undefined;
   readonly subjectId?: string | undefined;
+  readonly actorId?: string | undefined;
   /** Ids bound the time: they sort by it. */
   readonly fromId?: string | undefined;
   readonly beforeId?: string | undefined;
@@ -35,7 +37,8 @@ const countColumns: Columns<'log_counts'> = { organization_id: 'uuid', stream: '
 const addToCount =
   'ON CONFLICT (organization_id, stream) DO UPDATE SET total = log_counts.total + excluded.total';
 
-export function logs({ db, lists, insertingInto }: Engine) {
+export function logs({ db, lists, name, insertingInto }: Engine) {
+  const actor = actorIn(name);
   // It goes with every group of entries, so it is built once and only its parameters change.
   const headSql = db
     .insertInto('log_heads')
@@ -54,6 +57,7 @@ export function logs({ db, lists, insertingInto }: Engine) {
     let found = lists.selectFrom('audit_logs').where('organization_id', '=', filter.organizationId);
     if (filter.action !== undefined) found = found.where('action', '=', filter.action);
     if (filter.subjectId !== undefined) found = found.where('subject_id', '=', filter.subjectId);
+    if (filter.actorId !== undefined) found = found.where(actor, '=', filter.actorId);
     if (filter.fromId !== undefined) found = found.where('id', '>=', filter.fromId);
     if (filter.beforeId !== undefined) found = found.where('id', '<', filter.beforeId);
     return found;

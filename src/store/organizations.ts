@@ -49,6 +49,11 @@ export function organizations({ db, lists }: Engine) {
       return pageOf(found, page);
     },
 
+    /** Whether anybody, in any organization, has joined. */
+    hasJoined: async (): Promise<boolean> =>
+      (await db.selectFrom('members').select('id').where('state', '=', 'active').limit(1).execute()).length >
+      0,
+
     insertMember: (row: MemberRow): Statement => statement(db.insertInto('members').values(row)),
 
     updateMember: (row: MemberRow): Statement => updateRevised(db, 'members', row),

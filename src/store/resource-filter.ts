@@ -1,6 +1,7 @@
 /** Which resources a list is of, as conditions that the indexes fit. */
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { containing, offsetOf, type Page } from './page.ts';
+import type { Order } from './resource-order.ts';
 import type { Schema } from './schema.ts';
 
 export interface ResourceFilter {
@@ -13,6 +14,8 @@ export interface ResourceFilter {
   /** Blind index of a tag. */
   readonly tagIndex?: string | undefined;
   readonly state?: 'active' | 'inactive' | 'expired' | 'disabled' | 'deleted' | undefined;
+  /** Newest first where it is left out. */
+  readonly order?: Order | undefined;
   readonly now: number;
 }
 
@@ -21,6 +24,7 @@ export interface Form {
   readonly state: ResourceFilter['state'];
   /** Vaults, or what lies in them, or both. */
   readonly of: 'vaults' | 'contents' | 'all';
+  readonly order: Order | undefined;
 }
 
 /** What each list brings to it. */
@@ -63,8 +67,8 @@ export const mayBeInactive = sql<boolean>`(resources.enabled = 0 OR resources.ac
 const unindexedType = sql<string>`(resources.type || '')`;
 const seldom = new Set<ResourceFilter['state']>(['inactive', 'expired', 'disabled']);
 
-export function formOf({ type, state }: ResourceFilter): Form {
-  return { state, of: type === undefined ? 'all' : type === 'vault' ? 'vaults' : 'contents' };
+export function formOf({ type, state, order }: ResourceFilter): Form {
+  return { state, order, of: type === undefined ? 'all' : type === 'vault' ? 'vaults' : 'contents' };
 }
 
 export function givenOf(filter: ResourceFilter, page: Page, candidates: string | null): Given {

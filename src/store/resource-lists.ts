@@ -24,6 +24,7 @@ import {
   type Query,
   type ResourceFilter,
 } from './resource-filter.ts';
+import { compare, orderedBy } from './resource-order.ts';
 import type { ResourceTable } from './schema.ts';
 
 export interface ResourcePage extends PageOf<Selectable<ResourceTable> & Audited> {
@@ -64,7 +65,9 @@ export function resourceLists(
       const total =
         totalOf(found, given.bound) ??
         (await db.executeQuery<Found>(countQuery(form, given))).rows[0]!.counted!;
-      return { text: found.rows, rows: unpack(found.rows).unpack().sort(newestFirst), total };
+      const rows = unpack(found.rows).unpack().sort(compare(form.order, given.now));
+      // The same rows in another order are another page.
+      return { text: `${form.order ?? ''}\n${found.rows}`, rows, total };
     },
   };
 
@@ -72,7 +75,7 @@ export function resourceLists(
     const listed = listedOf(form, given);
     const page = listed
       .selectAll('resources')
-      .orderBy('resources.id', 'desc')
+      .orderBy(orderedBy(form.order, engine, given.now))
       .limit(given.limit)
       .offset(given.offset);
     const rows = db.selectFrom(page.as('page')).select(packing(engine, packedResource).as('rows'));
@@ -144,8 +147,4 @@ function totalOf(found: Found, bound: number): number | null {
   if (counted !== undefined) return counted;
   if (inactive === bound || newer === bound) return null;
   return Math.max(0, Number(kept ?? 0) + vaults - inactive - newer);
-}
-
-function newestFirst(a: { readonly id: string }, b: { readonly id: string }): number {
-  return a.id < b.id ? 1 : -1;
 }

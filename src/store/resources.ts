@@ -1,6 +1,6 @@
 /** Vaults, secrets, keys and certificates, with their versions. */
 
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Sealed } from '../bytes.ts';
 import { type Audited, auditedRevision } from './audited.ts';
 import type { Engine } from './engine.ts';
@@ -101,6 +101,34 @@ export function resources(engine: Engine) {
       afterId: string | undefined,
       limit: number,
     ): Promise<Stretch> => stretch({ vaultId, type, afterId, limit }),
+
+    /** How many of each type live in vaults that live: of these vaults, or of any so many. */
+    counts: (
+      organizationId: string,
+      vaultIds: readonly string[] | undefined,
+      limit: number,
+    ): Promise<{ vault_id: string; type: string; living: number }[]> => {
+      const living = lists
+        .selectFrom('resources')
+        .select('id')
+        .where('organization_id', '=', organizationId)
+        .where('type', '=', 'vault')
+        .where('deleted_at', 'is', null)
+        .orderBy('id', 'desc')
+        .limit(limit);
+      const vaults = vaultIds === undefined ? living : living.where('id', 'in', [...vaultIds]);
+      return lists
+        .selectFrom(vaults.as('vaults'))
+        .leftJoin('counts', join =>
+          join.onRef('counts.vault_id', '=', 'vaults.id').on('counts.organization_id', '=', organizationId),
+        )
+        .select(eb => [
+          'vaults.id as vault_id',
+          eb.fn.coalesce('counts.type', sql.lit('')).as('type'),
+          eb.fn.coalesce('counts.living', sql.lit(0)).as('living'),
+        ])
+        .execute();
+    },
 
     page: resourceLists(engine).page,
 

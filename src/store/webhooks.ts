@@ -111,6 +111,18 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
           .where('failing_since', 'is', null),
       ),
 
+    /** Since when nothing has arrived, of those that are failing. */
+    async failing(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+      if (ids.length === 0) return new Map();
+      const rows = await lists
+        .selectFrom('webhook_queues')
+        .select(['webhook_id', 'failing_since'])
+        .where('webhook_id', 'in', [...ids])
+        .where('failing_since', 'is not', null)
+        .execute();
+      return new Map(rows.map(({ webhook_id, failing_since }) => [webhook_id, failing_since!]));
+    },
+
     queue: (id: string): Promise<QueueRow | undefined> =>
       db.selectFrom('webhook_queues').selectAll().where('webhook_id', '=', id).executeTakeFirst(),
 

@@ -6,6 +6,7 @@ const day = 86_400_000;
 
 export interface Demo {
   readonly vaultId: string;
+  readonly otherVaultId: string;
   readonly secretId: string;
   readonly keyId: string;
   readonly certificateId: string;
@@ -23,8 +24,9 @@ export async function furnish(page: Page): Promise<Demo> {
   };
   const now = Date.now();
   const after = (days: number) => new Date(now + days * day).toISOString();
+  const others = [];
   for (const [name, description] of vaults)
-    await make('vaults', { name, description, tags: { team: name.split('-')[0] } });
+    others.push(await make('vaults', { name, description, tags: { team: name.split('-')[0] } }));
   const vault = await make('vaults', {
     name: 'payments-production',
     description: 'Everything that the payment service needs at run time',
@@ -109,6 +111,7 @@ export async function furnish(page: Page): Promise<Demo> {
   const { token } = await make('access-keys', { vault_id: vaultId, name: 'payments-api' });
   return {
     vaultId,
+    otherVaultId: others[0].id,
     secretId,
     keyId: key.id,
     certificateId: certificate.id,

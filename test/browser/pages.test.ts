@@ -37,6 +37,10 @@ type Visit = readonly [
 
 const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click();
 const changeIt = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+const changeSecret = async (page: Page) => {
+  await changeIt(page);
+  await page.getByRole('button', { name: 'Generate a value' }).click();
+};
 const inside = (tab: string) => (made: Demo) => `/vaults/${made.vaultId}/${tab}`;
 
 const visits: readonly Visit[] = [
@@ -47,6 +51,13 @@ const visits: readonly Visit[] = [
   ['a new secret', inside('secrets'), press('New secret')],
   ['the import', inside('secrets'), press('Import')],
   ['a secret, revealed', made => inside(`secrets/${made.secretId}`)(made), press('Reveal value')],
+  ['a secret, to be changed', made => inside(`secrets/${made.secretId}`)(made), changeSecret],
+  ['secrets, some selected', inside('secrets'), page => page.getByLabel('Select all on this page').check()],
+  ['who has read a secret', made => inside(`secrets/${made.secretId}`)(made), press('Show who has read it')],
+  ['a vault, about to be deleted', inside('secrets'), press('Delete vault')],
+  ['deleted vaults', () => '/vaults/trash'],
+  ['no vaults compared yet', () => '/compare'],
+  ['vaults side by side', made => `/compare?vaults=${made.vaultId},${made.otherVaultId}`],
   ['two versions compared', made => inside(`secrets/${made.secretId}`)(made), press(/^Compare/)],
   ['a new use rule', made => inside(`secrets/${made.secretId}`)(made), press('New use rule')],
   ['keys', inside('keys')],
@@ -175,6 +186,18 @@ test('the pages before the door: axe finds nothing', async () => {
     assert.deepEqual(complaints, []);
     await context.close();
   }
+});
+
+test('where nobody has joined, the sign-in page says how the first person is invited', async () => {
+  const { page, context } = await open(browser, service.dashboardUrl, { bypassCSP: true });
+  await page.route('**/auth/state', async route => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), nobody_joined: true } });
+  });
+  await page.goto('/sign-in');
+  await page.getByText('--email you@example.com').waitFor();
+  await lookAt(page, 'nobody to sign in', [['dark', 360]]);
+  await context.close();
 });
 
 test('the first run, step by step: axe finds nothing', async t => {

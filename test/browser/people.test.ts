@@ -90,7 +90,7 @@ test('a session that ends in the middle of an edit asks for sign-in and loses no
   const { page } = owner;
   await page.goto(secretPage());
   await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
-  await page.getByLabel('New value').fill('typed before the session ended');
+  await page.getByRole('textbox', { name: 'Value' }).fill('typed before the session ended');
   const { body } = await ask(page, 'GET', '/auth/sessions');
   const current = body.data.find((session: { current: boolean }) => session.current);
   await ask(page, 'DELETE', `/auth/sessions/${current.id}`);

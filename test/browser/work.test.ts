@@ -38,7 +38,7 @@ test('an import shows what will change before it changes, and then changes it', 
     .fill('DATABASE_URL="imported"\n# a comment\nexport BRAND_NEW=one # and one more\nnonsense\n');
   await page.getByRole('button', { name: 'Preview' }).click();
   await page.getByText('new value, version 3 → 4').waitFor();
-  await page.getByText('Skipped 1 line not in the form NAME=value.').waitFor();
+  await page.getByText('Skipped line 4: not in the form NAME=value.').waitFor();
   assert.match(await currentValue(demo.secretId), /^postgres/, 'nothing has changed yet');
   await page.getByRole('button', { name: 'Import 2 of 2' }).click();
   await page.getByRole('link', { name: 'BRAND_NEW' }).waitFor();

@@ -20,7 +20,9 @@ const Device = lazy(() => import('./pages/device/device.tsx'));
 const pages: readonly (readonly [string, ComponentType])[] = [
   ['/', lazy(() => import('./pages/overview/overview.tsx'))],
   ['/vaults', lazy(() => import('./pages/vaults/vaults.tsx'))],
+  ['/vaults/trash', lazy(() => import('./pages/vaults/vaults.tsx'))],
   ['/vaults/:vault/*?', lazy(() => import('./pages/vaults/vault.tsx'))],
+  ['/compare', lazy(() => import('./pages/compare/compare.tsx'))],
   ['/access/*?', lazy(() => import('./pages/access/access.tsx'))],
   ['/identities/:identity?', lazy(() => import('./pages/identities/identities.tsx'))],
   ['/approvals/:approval?', lazy(() => import('./pages/approvals/approvals.tsx'))],

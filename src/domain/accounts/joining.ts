@@ -25,6 +25,8 @@ const nobody = '00000000-0000-7000-8000-000000000000';
 
 export interface Joining {
   setupRequired(): Promise<boolean>;
+  /** Whether there is anybody who could sign in. */
+  hasJoined(): Promise<boolean>;
   /** Null where there is nothing left to set up. */
   setupToken(): Promise<string | null>;
   setupOptions(site: Site, token: string, email: string, origin: Origin): Promise<PasskeyOptions>;
@@ -117,6 +119,7 @@ export function joiningWith(parts: SignInParts): Joining {
 
   return {
     setupRequired,
+    hasJoined: store.organizations.hasJoined,
     setupToken: async () => ((await setupRequired()) ? setupSecret : null),
 
     setupOptions: async (site, token, email, origin) => {

@@ -89,6 +89,13 @@ export interface Guard {
     subject: Revealed<NoInfer<A>>,
     open: () => T,
   ): Promise<T>;
+  /** The same of many, with an entry for each: all of them are durable before any is opened. */
+  revealAll<T, A extends RevealAction>(
+    permit: Permit<A>,
+    verb: string,
+    subjects: readonly [Revealed<NoInfer<A>>, ...Revealed<NoInfer<A>>[]],
+    open: () => T,
+  ): Promise<T>;
   /** What is sent bit by bit: each stretch of it asks again whether the caller may have it. Throws where not. */
   during<T>(permit: Permit, verb: string, entries: AsyncIterable<T>): Watched<T>;
   /** Writes down that somebody asked whose authority was withdrawn meanwhile. */
@@ -183,6 +190,19 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     return commit(caller, { verb, subject: subjects[0], entries, statements, touches, unique });
   }
 
+  async function reveal<T, A extends RevealAction>(
+    permit: Permit<A>,
+    verb: string,
+    subjects: readonly [Revealed<A>, ...Revealed<A>[]],
+    open: () => T,
+  ): Promise<T> {
+    for (const subject of subjects) await checkReach(permit, subject);
+    const entries = (by: Caller) =>
+      subjects.map(subject => entryOf(by, verb, 'allowed', subject, null, subject.details));
+    await commit(permit.caller, { verb, subject: subjects[0], entries, statements: [], touches: [] });
+    return open();
+  }
+
   async function* watch<T>(caller: Caller, verb: string, entries: AsyncIterable<T>): AsyncIterable<T> {
     let sent = 0;
     let judged = now();
@@ -262,12 +282,9 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       await ledger.commit([entryOf(by, verb, 'denied', claimed?.subject ?? null, null, details)]);
     },
 
-    reveal: async (permit, verb, subject, open) => {
-      await checkReach(permit, subject);
-      const entries = (by: Caller) => [entryOf(by, verb, 'allowed', subject, null, subject.details)];
-      await commit(permit.caller, { verb, subject, entries, statements: [], touches: [] });
-      return open();
-    },
+    reveal: (permit, verb, subject, open) => reveal(permit, verb, [subject], open),
+
+    revealAll: reveal,
 
     during: ({ caller }, verb, entries) => watch(caller, verb, entries) as Watched<never>,
 

@@ -30,10 +30,10 @@ export interface SubjectChange<A extends Action = never> extends Subject {
   readonly verb?: string;
 }
 
-/** What is revealed, and which version of it. */
+/** What is revealed, and which version of it or how much of it. */
 export interface Revealed<A extends Action> extends Subject {
   readonly [allowed]?: A;
-  readonly details: { readonly version: number };
+  readonly details: Readonly<Record<string, unknown>>;
 }
 
 export interface GuardedChange<A extends Action = never> {

@@ -118,7 +118,13 @@ export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Le
 
 function auditFilterOf({ caller }: Reading, query: AuditQuery): AuditFilter {
   const { organizationId } = caller;
-  return { organizationId, action: query.action, subjectId: query.subject_id, ...period(query) };
+  return {
+    organizationId,
+    action: query.action,
+    subjectId: query.subject_id,
+    actorId: query.actor_id,
+    ...period(query),
+  };
 }
 
 function period({ from, to }: { from?: number | undefined; to?: number | undefined }) {
@@ -129,7 +135,7 @@ function period({ from, to }: { from?: number | undefined; to?: number | undefin
 }
 
 /** What a filter finds in a block, newest first. The time is the whole block's. */
-function matching({ id, text, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
+export function matching({ id, text, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
   return entriesOf(id, text)
     .filter(entry => matches(entry, filter))
     .map(({ organization_id, ...entry }) => ({ ...entry, receipt: receiptOf(entry.id, hash) }))
@@ -148,7 +154,7 @@ function matches(entry: RequestEntry, filter: RequestFilter): boolean {
   );
 }
 
-function presentAudit(row: AuditLogRow): AuditLog {
+export function presentAudit(row: AuditLogRow): AuditLog {
   const { organization_id, ...entry } = JSON.parse(row.entry);
   return { count: 1, ...entry, receipt: receiptOf(row.id, row.hash) };
 }

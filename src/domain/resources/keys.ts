@@ -191,6 +191,7 @@ function presentKey({ row, labels }: Labelled): Key {
     activation_date: isoOrNull(row.activation_date),
     expiration_date: isoOrNull(row.expiration_date),
     exportable: attributes.exportable,
+    has_private_key: attributes.holds === 'private',
     tags: labels.tags,
     version: row.version,
     public_pem: attributes.public_pem,

@@ -134,6 +134,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
       q: query.q,
       tagIndex: name === undefined ? undefined : tagIndex(caller.organizationId, name, value.join('=')),
       state: query.state,
+      order: query.sort,
       now: now(),
     };
   }

@@ -201,7 +201,7 @@ export function checkDates(
   }
 }
 
-function presentSecret({ row, labels }: Labelled): Secret {
+export function presentSecret({ row, labels }: Labelled): Secret {
   return {
     id: row.id,
     type: 'secret',

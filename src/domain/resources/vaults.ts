@@ -1,15 +1,29 @@
 /** Vaults, each with its own encryption key. */
+import type { Caller } from '../../access/caller.ts';
+import { allows } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
-import type { ResourceQuery, Vault, VaultCreate, VaultUpdate } from '../../contract/resources.ts';
+import type {
+  ResourceQuery,
+  Vault,
+  VaultCounts,
+  VaultCreate,
+  VaultUpdate,
+} from '../../contract/resources.ts';
 import { iso } from '../../contract/text.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';
 import type { Records } from './records.ts';
+import { actionOn } from './subject.ts';
 
-export type Vaults = Collection<Vault, VaultCreate, VaultUpdate, ResourceQuery>;
+export interface Vaults extends Collection<Vault, VaultCreate, VaultUpdate, ResourceQuery> {
+  /** What vaults contain, of the types that the caller may read. */
+  counts(caller: Caller, vaultIds: readonly string[] | undefined): Promise<VaultCounts>;
+}
 
-export function vaultsWith({ guard }: Parts, records: Records): Vaults {
+const mostCounted = 100;
+
+export function vaultsWith({ store, guard }: Parts, records: Records): Vaults {
   return {
     async list(caller, query) {
       const permit = await guard.admit(caller, 'vaults:read');
@@ -40,6 +54,25 @@ export function vaultsWith({ guard }: Parts, records: Records): Vaults {
     async remove(caller, id, purge) {
       const permit = await guard.admit(caller, 'vaults:write');
       await records.remove(permit, 'vault', id, purge);
+    },
+
+    async counts(caller, vaultIds) {
+      const { vaults } = await guard.admit(caller, 'vaults:read');
+      const asked = (vaultIds ?? vaults ?? undefined)?.filter(id => vaults?.includes(id) ?? true);
+      if (asked?.length === 0) return { data: [] };
+      const found = await store.resources.counts(caller.organizationId, asked, mostCounted);
+      const ids = [...new Set(found.map(({ vault_id }) => vault_id))];
+      const figure = (id: string, type: 'secret' | 'key' | 'certificate') => {
+        if (!allows(caller, actionOn(type, 'read'), id)) return null;
+        return found.find(row => row.vault_id === id && row.type === type)?.living ?? 0;
+      };
+      const data = ids.map(id => ({
+        vault_id: id,
+        secrets: figure(id, 'secret'),
+        keys: figure(id, 'key'),
+        certificates: figure(id, 'certificate'),
+      }));
+      return { data };
     },
   };
 }

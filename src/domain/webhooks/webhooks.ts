@@ -9,7 +9,7 @@ import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByEvents } from '../../access/policy.ts';
 import type { SearchQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
-import { iso } from '../../contract/text.ts';
+import { iso, isoOrNull } from '../../contract/text.ts';
 import type {
   DisabledReason,
   EventKind,
@@ -117,6 +117,12 @@ export function webhooksWith(
     return row;
   }
 
+  /** With what their queues say of them. */
+  async function shown(rows: readonly WebhookRow[]): Promise<Webhook[]> {
+    const failing = await store.webhooks.failing(rows.map(({ id }) => id));
+    return rows.map(row => presentWebhook(row, failing.get(row.id) ?? null));
+  }
+
   return {
     find,
 
@@ -125,15 +131,13 @@ export function webhooksWith(
       if (vaults !== null) return listOf<Webhook>([], 0, query);
       const page = { page: query.page, limit: query.limit, asOf: query.as_of };
       const { rows, total } = await store.webhooks.page(caller.organizationId, page, query.q);
-      return listOf(
-        rows.map(row => presentWebhook(stamps.webhook.believe(row))),
-        total,
-        query,
-      );
+      const believed = rows.map(row => stamps.webhook.believe(row));
+      return listOf(await shown(believed), total, query);
     },
 
     async get(caller, id) {
-      return presentWebhook(await find(await guard.admit(caller, 'webhooks:read'), id));
+      const row = await find(await guard.admit(caller, 'webhooks:read'), id);
+      return (await shown([row]))[0]!;
     },
 
     async create(caller, { url, events, vault_ids = null, name, enabled = true }) {
@@ -154,7 +158,7 @@ export function webhooksWith(
           secret,
         }),
       );
-      return { ...presentWebhook(row), secret };
+      return { ...presentWebhook(row, null), secret };
     },
 
     async update(caller, id, body) {
@@ -172,7 +176,7 @@ export function webhooksWith(
           statements: begins ? [store.webhooks.forgive(id), store.webhooks.arrive(id, now())] : [],
         };
       });
-      return presentWebhook(row);
+      return (await shown([row]))[0]!;
     },
 
     async remove(caller, id) {
@@ -201,7 +205,7 @@ export function webhooksWith(
         };
         return { columns, statements: [keyringCurrent] };
       });
-      return { ...presentWebhook(row), secret };
+      return { ...(await shown([row]))[0]!, secret };
     },
   };
 }
@@ -233,7 +237,7 @@ function changedColumns(row: WebhookRow, body: WebhookUpdate): Partial<WebhookRo
   };
 }
 
-function presentWebhook(row: WebhookRow): Webhook {
+function presentWebhook(row: WebhookRow, failingSince: number | null): Webhook {
   return {
     id: row.id,
     name: row.name,
@@ -242,6 +246,7 @@ function presentWebhook(row: WebhookRow): Webhook {
     vault_ids: row.vault_ids === null ? null : (JSON.parse(row.vault_ids) as string[]),
     enabled: row.enabled === 1,
     disabled_reason: row.disabled_reason as DisabledReason | null,
+    failing_since: isoOrNull(failingSince),
     created_at: iso(row.created_at),
     updated_at: iso(row.updated_at),
   };

@@ -10,7 +10,7 @@ import type { RouteDescription } from '../routes/route.ts';
 import { authNeeds, errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './parts.ts';
 import { Components, type Json, queryParameters } from './schemas.ts';
 import { operationsOfUse } from './uses.ts';
-import { refusal, vaultOperation } from './vault.ts';
+import { publicKeyOperation, refusal, vaultOperation } from './vault.ts';
 import { webhookOperations } from './webhooks.ts';
 
 export function openApiDocument(routes: readonly RouteDescription[], version: string): Json {
@@ -38,6 +38,7 @@ export function openApiDocument(routes: readonly RouteDescription[], version: st
       ...paths,
       '/api/v1/vaults/{vault_id}': { get: vaultOperation(components) },
       ...operationsOfUse(components),
+      '/api/v1/public-key': { get: publicKeyOperation(components) },
     },
     webhooks: webhookOperations(components),
     components: {

@@ -22,6 +22,7 @@ export const securitySchemes = {
     name: signOnCookie,
     description: 'Whom the issuer of single sign-on vouched for, for ten minutes.',
   },
+  publicToken: { type: 'http', scheme: 'bearer', description: 'A public token, `sr_pub_…`.' },
   vaultAccessKey: { type: 'http', scheme: 'bearer', description: 'A vault access key, `sr_vault_…`.' },
 };
 

@@ -63,6 +63,41 @@ export function vaultOperation(components: Components): Json {
   };
 }
 
+export function publicKeyOperation(components: Components): Json {
+  const codes = ['UNAUTHORIZED', 'NOT_ACTIVE', 'EXPIRED', 'RATE_LIMITED', 'UNAVAILABLE'] as const;
+  return {
+    operationId: 'readPublicKey',
+    tags: ['vault endpoint'],
+    summary: 'Read a public key with a public token',
+    description:
+      'Returns the public key that the token was created for, and nothing else. Every request is recorded in the request log before it is answered.',
+    security: [{ publicToken: [] }],
+    parameters: [],
+    responses: {
+      200: {
+        description: 'Success',
+        content: {
+          'application/x-pem-file': {
+            schema: { type: 'string' },
+            example: '-----BEGIN PUBLIC KEY-----\n…\n-----END PUBLIC KEY-----\n',
+          },
+        },
+      },
+      ...Object.fromEntries(
+        codes.map(code => [statusOf[code], refusal(components, publicKeyRefusals[code], new Failure(code))]),
+      ),
+    },
+  };
+}
+
+const publicKeyRefusals = {
+  UNAUTHORIZED: 'The public token is missing or not valid',
+  NOT_ACTIVE: 'The key is not active yet',
+  EXPIRED: 'The key has expired',
+  RATE_LIMITED: 'Too many requests',
+  UNAVAILABLE: 'The request can’t be recorded or answered at the moment',
+} as const;
+
 function success(components: Components): Json {
   return {
     description: 'Success',

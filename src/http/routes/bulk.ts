@@ -21,6 +21,10 @@ export async function bulkSecrets(
   const sound = checked.flatMap(item => (item.status === 'fulfilled' ? item.value : []));
   const stored = (await secrets.writeAll(caller, sound)).values();
   const outcomes = checked.map(item => (item.status === 'fulfilled' ? stored.next().value! : item));
+  return answerOf(outcomes);
+}
+
+export function answerOf(outcomes: readonly PromiseSettledResult<Secret>[]): BulkAnswer {
   const results = outcomes.map(resultOf);
   // Whose authority was withdrawn before anything was stored is told so once.
   if (results.every(({ status }) => status === statusOf.UNAUTHORIZED)) throw new Failure('UNAUTHORIZED');

@@ -171,7 +171,9 @@ function linkNext(reply: FastifyReply, url: string, list: List<Identified>, quer
   const next = new URL(url, 'http://strongroom');
   next.searchParams.set('page', String(page + 1));
   next.searchParams.set('limit', String(limit));
-  const asOf = query.as_of ?? (page === 1 ? newest : undefined);
+  // In another order than the newest first, the first of a page is not the newest.
+  const isSorted = 'sort' in query && query.sort !== undefined;
+  const asOf = query.as_of ?? (page === 1 && !isSorted ? newest : undefined);
   if (asOf !== undefined) next.searchParams.set('as_of', asOf);
   reply.header('link', `<${next.pathname}${next.search}>; rel="next"`);
 }

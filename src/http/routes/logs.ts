@@ -7,7 +7,7 @@ import type { Domain } from '../../domain/domain.ts';
 import { exportAuditLog, exportRequestLog } from './log-export.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
-export function logRoutes({ logs: service, verifyLogs }: Domain): Route<Permissions>[] {
+export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route<Permissions>[] {
   return [
     route({
       method: 'GET',
@@ -44,6 +44,17 @@ export function logRoutes({ logs: service, verifyLogs }: Domain): Route<Permissi
       needs: { all: ['logs:read'] },
       answer: logs.requestLog,
       handle: ({ caller, id }) => service.request(caller, id),
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/secrets/{id}/readers',
+      operationId: 'listSecretReaders',
+      tag: 'secrets',
+      summary: 'List who has read a version of a secret, and when last',
+      needs: { all: ['logs:read', 'secrets:read'] },
+      query: logs.readersQuery,
+      answer: logs.secretReaders,
+      handle: ({ caller, id, query }) => readers.of(caller, id, query.version),
     }),
     route({
       method: 'GET',

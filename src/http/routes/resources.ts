@@ -7,6 +7,7 @@ import type { Keys } from '../../domain/resources/keys.ts';
 import type { Secrets } from '../../domain/resources/secrets.ts';
 import { bulkSecrets } from './bulk.ts';
 import { collectionRoutes } from './collection.ts';
+import { manySecretRoutes } from './many-secrets.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
 const resourceReads = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'] as const;
@@ -35,7 +36,19 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
       service: domain.vaults,
       trash: true,
     }),
+    route({
+      method: 'GET',
+      path: '/v1/vaults/counts',
+      operationId: 'countVaults',
+      tag: 'vaults',
+      summary: 'Count what vaults contain',
+      needs: { all: ['vaults:read'] },
+      query: resource.vaultCountsQuery,
+      answer: resource.vaultCounts,
+      handle: ({ caller, query }) => domain.vaults.counts(caller, query.vault_ids),
+    }),
     ...secretRoutes(domain),
+    ...manySecretRoutes(domain),
     ...keyRoutes(domain),
     ...certificateRoutes(domain),
   ];

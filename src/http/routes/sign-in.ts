@@ -12,8 +12,10 @@ async function stateOf(
   as: SignedInAs | null,
 ): Promise<auth.AuthState> {
   const { accounts } = domain;
+  const setup_required = await accounts.joining.setupRequired();
   return {
-    setup_required: await accounts.joining.setupRequired(),
+    setup_required,
+    nobody_joined: as === null && !setup_required && !(await accounts.joining.hasJoined()),
     signed_in: as && (await accounts.describe(as)),
     methods: {
       password: true,

@@ -14,6 +14,7 @@ import { identities } from './009-identities.ts';
 import { changes } from './010-changes.ts';
 import { rightsByVault } from './012-rights-by-vault.ts';
 import { useRules } from './013-use-rules.ts';
+import { auditActors } from './014-audit-actors.ts';
 
 export type EngineName = Engine['name'];
 
@@ -44,6 +45,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '010-changes': changes,
   '012-rights-by-vault': rightsByVault,
   '013-use-rules': useRules,
+  '014-audit-actors': auditActors,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -14,7 +14,7 @@ export type { List } from '../../../src/contract/common.ts';
 export type { DeviceRequest } from '../../../src/contract/device-login.ts';
 export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../src/contract/identities.ts';
 export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
-export type { AuditLog, LogVerification, RequestLog } from '../../../src/contract/logs.ts';
+export type { AuditLog, LogVerification, RequestLog, SecretReaders } from '../../../src/contract/logs.ts';
 export type { Group, InvitedMember, Member, VaultGrant } from '../../../src/contract/members.ts';
 export {
   eventKinds,
@@ -28,13 +28,17 @@ export type { About as AboutRecord, Overview } from '../../../src/contract/overv
 export type {
   BulkAnswer,
   Certificate,
+  ComparedSecrets,
+  ComparedVaults,
   GenericResource,
   Key,
   ResourceType,
   RevealedKey,
   RevealedSecret,
+  RevealedSecrets,
   Secret,
   Vault,
+  VaultCounts,
   Version,
 } from '../../../src/contract/resources.ts';
 export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';

@@ -3,6 +3,7 @@ import { FileUp } from 'lucide-react';
 import { type DragEvent, useState } from 'react';
 import { useForm } from '../api/form.ts';
 import { useRefresh } from '../api/use.ts';
+import { useMay } from '../session/session.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { AreaField } from '../ui/text-field.tsx';
@@ -25,12 +26,13 @@ export default function Import({ vaultId, onClose }: ImportProps) {
   const [plan, setPlan] = useState<Plan | null>(null);
   const form = useForm({ text: '', files: [] as readonly Dropped[] });
   const refresh = useRefresh();
+  const may = useMay();
   async function look({ text, files }: typeof form.values) {
     const parsed = [parseText(text), ...files.map(parseFile)];
     const items = parsed.flatMap(one => one.items);
     const problems = parsed.flatMap(one => one.problems);
     if (items.length === 0 && problems.length === 0) problems.push('There is nothing to import.');
-    setPlan({ planned: await planOf(vaultId, items), problems });
+    setPlan({ planned: await planOf(vaultId, items, may('secrets:reveal')), problems });
   }
   async function close() {
     onClose();

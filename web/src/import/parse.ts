@@ -73,16 +73,22 @@ const assignment = /^\s*(?:export\s+)?([\w.-]+)\s*=[ \t]*("(?:\\[\s\S]|[^"\\])*"
 /** The lines of a `.env` file: quotes may span lines, `#` begins a comment, `export` is allowed. */
 function parseEnvironment(text: string): Parsed {
   const items: Item[] = [];
-  const rest = text.replace(assignment, (_, name: string, raw: string) => {
+  const rest = text.replace(assignment, (line, name: string, raw: string) => {
     items.push({ kind: 'secret', name, value: unquote(raw) });
-    return '';
+    // The lines stay, so that the others keep their numbers.
+    return line.replace(/[^\n]/g, '');
   });
-  const unread = rest.split('\n').filter(line => line.trim() !== '' && !/^\s*#/.test(line)).length;
-  const problems =
-    unread === 0
-      ? []
-      : [`Skipped ${unread === 1 ? '1 line' : `${unread} lines`} not in the form NAME=value.`];
-  return { items, problems };
+  const unread = rest.split('\n').flatMap((line, at) => (/^\s*(#|$)/.test(line) ? [] : [at + 1]));
+  return { items, problems: unread.length === 0 ? [] : [skipped(unread)] };
+}
+
+const mostNamed = 10;
+
+/** Lines are named by number: what they hold may be a secret. */
+function skipped(lines: readonly number[]): string {
+  const named = lines.slice(0, mostNamed).join(', ');
+  const others = lines.length > mostNamed ? ` and ${lines.length - mostNamed} more` : '';
+  return `Skipped ${lines.length === 1 ? 'line' : 'lines'} ${named}${others}: not in the form NAME=value.`;
 }
 
 const escapes: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };

@@ -1,13 +1,23 @@
 /** What an import would do: each item, and what the vault already holds under its name. */
 import { ApiError, get, post, query } from '../api/client.ts';
-import type { BulkAnswer, List } from '../api/types.ts';
+import type { BulkAnswer, ComparedSecrets, List } from '../api/types.ts';
 import type { Item } from './parse.ts';
 
 export interface Planned {
   readonly item: Item;
   /** What already exists under this name. */
-  readonly existing: { readonly id: string; readonly version: number } | null;
-  readonly repeated: boolean;
+  readonly existing: Existing | null;
+  /** The same for items that would be stored under the same name. */
+  readonly place: string;
+  /** Another item with this name comes later, and is the one to keep. */
+  readonly superseded: boolean;
+}
+
+interface Existing {
+  readonly id: string;
+  readonly version: number;
+  /** Whether its value is the item's own; null where the person may not know. */
+  readonly same: boolean | null;
 }
 
 export interface Outcome {
@@ -24,25 +34,52 @@ const collections = {
 const atOnce = 6;
 const bulkSize = 100;
 
-export async function planOf(vaultId: string, items: readonly Item[]): Promise<Planned[]> {
-  const seen = new Set<string>();
-  const marked = items.map(item => {
-    const key = `${collections[item.kind]} ${item.name}`;
-    const repeated = seen.has(key);
-    seen.add(key);
-    return { item, repeated };
-  });
-  return inTurn(marked, async ({ item, repeated }) => ({
+/** The last of several items with one name is the one that counts, as in dotenv. */
+export async function planOf(
+  vaultId: string,
+  items: readonly Item[],
+  mayCompare: boolean,
+): Promise<Planned[]> {
+  const placed = items.map(item => ({
     item,
-    repeated,
-    existing: await find(vaultId, item),
+    place: `${collections[item.kind]} ${item.name.normalize('NFC')}`,
+  }));
+  const last = new Map(placed.map(({ place }, at) => [place, at]));
+  const compared = mayCompare ? await compare(vaultId, items) : new Map<Item, Existing | null>();
+  return inTurn(placed, async ({ item, place }, at) => ({
+    item,
+    place,
+    superseded: last.get(place) !== at,
+    existing: compared.has(item) ? compared.get(item)! : await find(vaultId, item),
   }));
 }
 
-async function find(vaultId: string, { kind, name }: Item): Promise<Planned['existing']> {
+/** Whether values are the same is for the service to say: nothing is revealed for it. */
+async function compare(vaultId: string, items: readonly Item[]): Promise<Map<Item, Existing | null>> {
+  const known = new Map<Item, Existing | null>();
+  const secrets = items.filter(item => item.kind === 'secret');
+  for (let at = 0; at < secrets.length; at += bulkSize) {
+    const part = secrets.slice(at, at + bulkSize);
+    const sent = part.map(({ name, value }) => ({ name, value }));
+    const body = { vault_id: vaultId, items: sent };
+    const answer = await post<ComparedSecrets>('/v1/secrets/compare', body).catch(noneWhereRefused);
+    for (const [index, { id, version, same }] of answer.results.entries())
+      known.set(part[index]!, id === null ? null : { id, version: version!, same });
+  }
+  return known;
+}
+
+/** One item that is not valid is told of when it is stored; it does not keep the others from being shown. */
+function noneWhereRefused(error: unknown): ComparedSecrets {
+  if (error instanceof ApiError && error.status === 400) return { results: [] };
+  throw error;
+}
+
+async function find(vaultId: string, { kind, name }: Item): Promise<Existing | null> {
   const path = `/v1/${collections[kind]}${query({ vault_id: vaultId, q: name.slice(0, 255), limit: 100 })}`;
   const { data } = await get<List<{ id: string; name: string; version: number }>>(path);
-  return data.find(one => one.name === name.normalize('NFC')) ?? null;
+  const found = data.find(one => one.name === name.normalize('NFC'));
+  return found === undefined ? null : { id: found.id, version: found.version, same: null };
 }
 
 /** Carries out the plan. Each item has its own outcome: one that fails does not stop the others. */
@@ -97,10 +134,12 @@ function outcomeOf(reason: string | undefined): Outcome {
 }
 
 /** A few at a time, in order. */
-async function inTurn<T, R>(all: readonly T[], one: (item: T) => Promise<R>): Promise<R[]> {
+async function inTurn<T, R>(all: readonly T[], one: (item: T, at: number) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let at = 0; at < all.length; at += atOnce) {
-    results.push(...(await Promise.all(all.slice(at, at + atOnce).map(one))));
+    results.push(
+      ...(await Promise.all(all.slice(at, at + atOnce).map((item, index) => one(item, at + index)))),
+    );
   }
   return results;
 }

@@ -31,9 +31,12 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
     );
     if (results.every(({ ok }) => ok)) onDone();
   }
+  /** Of several with one name, choosing one leaves the others out. */
   function toggle(one: Planned) {
     const next = new Set(left);
-    if (!next.delete(one)) next.add(one);
+    if (next.delete(one)) {
+      for (const other of planned) if (other !== one && other.place === one.place) next.add(other);
+    } else next.add(one);
     setLeft(next);
   }
   const rows = planned.map((one, index) => ({ id: String(index), one }));
@@ -100,15 +103,16 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
   );
 }
 
-/** Keys and certificates are never overwritten by an import, and a repeated name would overwrite itself. */
-function isSkipped({ item, existing, repeated }: Planned): boolean {
-  return repeated || (existing !== null && item.kind !== 'secret');
+/** Keys and certificates are never overwritten by an import; what is the same already needs no new version. */
+function isSkipped({ item, existing, superseded }: Planned): boolean {
+  return superseded || existing?.same === true || (existing !== null && item.kind !== 'secret');
 }
 
 function Change({ one, outcome }: { one: Planned; outcome: Outcome | undefined }) {
   if (outcome) return <Badge tone={outcome.ok ? 'good' : 'bad'}>{outcome.text}</Badge>;
-  if (one.repeated) return <Badge tone="warn">duplicate name</Badge>;
+  if (one.superseded) return <Badge tone="warn">duplicate: a later line counts</Badge>;
   if (one.existing === null) return <Badge tone="good">new</Badge>;
+  if (one.existing.same) return <Badge>unchanged</Badge>;
   if (one.item.kind !== 'secret') return <Badge tone="warn">name already in use</Badge>;
   return (
     <Badge tone="accent">

@@ -7,6 +7,7 @@ import type { AuthState } from '../api/types.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Problem } from '../ui/dialog.tsx';
 import { TextField } from '../ui/text-field.tsx';
+import { codeOf } from './code.ts';
 import { answerWithPasskey, passkeysWork, wasCancelled } from './passkey.ts';
 
 interface SignInFormProps {
@@ -22,7 +23,7 @@ export function SignInForm({ state, email, onDone }: SignInFormProps) {
   const [needsCode, setNeedsCode] = useState(false);
   async function signIn({ email: who, password, code }: typeof form.values) {
     try {
-      await post('/auth/password', { email: who, password, ...(needsCode ? { code: code.trim() } : {}) });
+      await post('/auth/password', { email: who, password, ...(needsCode ? { code: codeOf(code) } : {}) });
     } catch (error) {
       if (error instanceof ApiError && error.code === 'SECOND_FACTOR_REQUIRED' && !needsCode) {
         setNeedsCode(true);

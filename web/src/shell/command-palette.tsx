@@ -1,49 +1,18 @@
-/** Finds any resource or page by name. Works by keyboard: arrows to choose, Enter to open. */
+/** Finds anything by name, and things to do. Works by keyboard: arrows to choose, Enter to open. */
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { useQuery } from '@tanstack/react-query';
-import { Award, FileLock2, KeyRound, type LucideIcon, Search, Vault } from 'lucide-react';
+import { Search } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { useLocation } from 'wouter';
-import { get, query } from '../api/client.ts';
-import type { GenericResource, List, ResourceType } from '../api/types.ts';
-import { hrefOf } from './href.ts';
-
-interface Choice {
-  readonly key: string;
-  readonly label: string;
-  readonly kind: string;
-  readonly href: string;
-  readonly icon: LucideIcon;
-}
-
-const icons: Record<ResourceType, LucideIcon> = {
-  vault: Vault,
-  secret: FileLock2,
-  key: KeyRound,
-  certificate: Award,
-};
-
-const pages: readonly (readonly [string, string])[] = [
-  ['Overview', '/'],
-  ['Vaults', '/vaults'],
-  ['Access keys', '/access/keys'],
-  ['Public tokens', '/access/public-tokens'],
-  ['Identities', '/identities'],
-  ['Request log', '/logs/requests'],
-  ['Audit log', '/logs/audit'],
-  ['Webhooks', '/webhooks'],
-  ['API Keys', '/settings/api-keys'],
-  ['Members', '/settings/members'],
-  ['Organization', '/settings/organization'],
-  ['Security', '/settings/security'],
-  ['About', '/settings/about'],
-];
+import { useRecord } from '../api/use.ts';
+import { useLayer } from '../ui/layers.ts';
+import { type Choice, useChoices } from './palette-choices.ts';
 
 export function CommandPalette({ open, onClose }: { open: boolean; onClose: () => void }) {
+  useLayer(open);
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()}>
       <Base.Portal>
-        <Base.Backdrop className="enter fixed inset-0 z-40 bg-shade" />
+        <Base.Backdrop forceRender className="enter fixed inset-0 z-50 bg-shade" />
         <Base.Viewport className="fixed inset-0 z-50 flex justify-center p-4 pt-[12vh]">
           <Base.Popup className="popup enter h-fit w-full max-w-xl overflow-hidden">
             <Base.Title className="sr-only">Search</Base.Title>
@@ -85,8 +54,8 @@ function Finder({ onClose }: { onClose: () => void }) {
           aria-expanded
           aria-controls={`${id}-list`}
           aria-activedescendant={choices[active] ? `${id}-${active}` : undefined}
-          aria-label="Search for a resource or page by name"
-          placeholder="Search secrets, vaults, pages…"
+          aria-label="Search by name"
+          placeholder="Search secrets, keys, people, pages, actions…"
           className="h-12 flex-1 bg-transparent text-[15px] outline-none placeholder:text-muted"
           value={text}
           onChange={event => {
@@ -99,6 +68,12 @@ function Finder({ onClose }: { onClose: () => void }) {
       <Choices id={id} choices={choices} active={active} onChoose={choose} />
     </>
   );
+}
+
+/** A vault is known by its name, not by its id. */
+function InVault({ id }: { id: string }) {
+  const { data } = useRecord<{ name: string }>('vaults', id);
+  return data ? ` in ${data.name}` : null;
 }
 
 interface ChoicesProps {
@@ -128,35 +103,14 @@ function Choices({ id, choices, active, onChoose }: ChoicesProps) {
           >
             <choice.icon className="size-4 shrink-0 text-muted" aria-hidden />
             <span className="min-w-0 flex-1 truncate">{choice.label}</span>
-            <span className="text-xs text-muted">{choice.kind}</span>
+            <span className="max-w-1/2 shrink-0 truncate text-xs text-muted">
+              {choice.kind}
+              {choice.vaultId && <InVault id={choice.vaultId} />}
+            </span>
           </div>
         ))}
       </div>
       {choices.length === 0 && <p className="px-5 pb-6 text-center text-muted">No results.</p>}
     </>
   );
-}
-
-function useChoices(text: string): readonly Choice[] {
-  const found = useQuery({
-    queryKey: ['resources', 'palette', text],
-    queryFn: () => get<List<GenericResource>>(`/v1/resources${query({ q: text, limit: 20 })}`),
-    enabled: text !== '',
-    placeholderData: previous => previous,
-  });
-  const wanted = text.toLowerCase();
-  const matching = pages
-    .filter(([label]) => label.toLowerCase().includes(wanted))
-    .map(([label, href]): Choice => ({ key: href, label, href, kind: 'page', icon: Search }));
-  if (text === '') return matching;
-  const resources = (found.data?.data ?? []).map(
-    (one): Choice => ({
-      key: one.id,
-      label: one.name,
-      href: hrefOf(one),
-      kind: one.type,
-      icon: icons[one.type],
-    }),
-  );
-  return [...resources, ...matching];
 }

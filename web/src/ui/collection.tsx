@@ -5,12 +5,13 @@
 import type { RowData } from '@tanstack/react-table';
 import { type LucideIcon, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { type Parameters, useList } from '../api/use.ts';
+import { type Parameters, pageSize, useList } from '../api/use.ts';
 import { useMay } from '../session/session.tsx';
 import { useAddress } from './address.ts';
 import { Button } from './button.tsx';
 import { Empty } from './page.tsx';
 import { SearchBox } from './search-box.tsx';
+import type { Selection } from './selection.ts';
 import { type Column, DataTable } from './table.tsx';
 
 interface EmptyTexts {
@@ -34,6 +35,13 @@ interface TableProps<T extends RowData> {
   readonly filters?: readonly string[];
   /** How often it is refreshed, in milliseconds. */
   readonly every?: number | false;
+  /** What is shown as one row, of the records of a page. */
+  readonly fold?: (rows: readonly T[]) => readonly T[];
+  /** The list is sorted by its columns, and so many are shown as the person chooses; both are kept in the address. */
+  readonly arranged?: boolean;
+  readonly selection?: Selection<T> | undefined;
+  /** Shown above the table, of what it finds. */
+  readonly above?: (found: { total: number; filter: Parameters }) => ReactNode;
 }
 
 interface CreateProps {
@@ -56,12 +64,15 @@ export function CollectionTable<T extends { readonly id: string }>({
   action,
   ...props
 }: TableProps<T> & { readonly action?: ReactNode }) {
-  const { collection, label, columns, empty, within = {}, filters = [], every = false } = props;
+  const { collection, label, columns, empty, within = {}, filters = [], every = false, fold } = props;
   const address = useAddress();
   const filter = Object.fromEntries(filters.map(name => [name, address.get(name)]));
-  const list = useList<T>(collection, { ...within, ...filter, page: address.page }, { every });
+  const arranged = props.arranged ? { sort: address.get('sort'), limit: sizeIn(address.get('size')) } : {};
+  const asked = { ...within, ...filter, ...arranged };
+  const list = useList<T>(collection, { ...asked, page: address.page }, { every });
   const isFiltered = Object.values(filter).some(value => value !== '');
-  return (
+  const total = list.data?.pagination.total ?? 0;
+  const table = (
     <div className="surface overflow-hidden">
       <DataTable
         label={label}
@@ -69,6 +80,12 @@ export function CollectionTable<T extends { readonly id: string }>({
         list={list}
         page={address.page}
         onPage={address.setPage}
+        fold={fold}
+        selection={props.selection}
+        {...(props.arranged && {
+          sorting: { by: address.get('sort'), onSort: (sort: string) => address.set({ sort }) },
+          onSize: (size: number) => address.set({ size: size === pageSize ? '' : String(size) }),
+        })}
         empty={
           isFiltered ? (
             <Empty icon={empty.icon} title={empty.filtered ?? empty.title} />
@@ -81,6 +98,17 @@ export function CollectionTable<T extends { readonly id: string }>({
       />
     </div>
   );
+  return (
+    <>
+      {props.above?.({ total, filter: asked })}
+      {table}
+    </>
+  );
+}
+
+function sizeIn(text: string): number {
+  const size = Number(text);
+  return size >= 1 && size <= 100 ? size : pageSize;
 }
 
 export function Collection<T extends { readonly id: string }>({ create, bar, ...table }: CollectionProps<T>) {
@@ -95,19 +123,25 @@ export function Collection<T extends { readonly id: string }>({ create, bar, ...
   );
 }
 
-/** The button that opens the form, if the person may create records, and the form while it is open. */
+/** The button that opens the form, if the person may create records, and the form while it is open. An address can open it too. */
 export function useCreate({ scope, label, icon: Icon = Plus, form }: CreateProps): {
   readonly action: ReactNode;
   readonly form: ReactNode;
 } {
   const may = useMay();
-  const [open, setOpen] = useState(false);
+  const [pressed, setPressed] = useState(false);
+  const address = useAddress();
+  const open = pressed || (address.get('create') !== '' && may(scope));
+  function close() {
+    setPressed(false);
+    if (address.get('create') !== '') address.set({ create: '' });
+  }
   const action = may(scope) && (
-    <Button look="primary" onClick={() => setOpen(true)}>
+    <Button look="primary" onClick={() => setPressed(true)}>
       <Icon className="size-4" aria-hidden /> {label}
     </Button>
   );
-  return { action, form: open && form(() => setOpen(false)) };
+  return { action, form: open && form(close) };
 }
 
 function SearchBar({ label, action }: { label: string; action: ReactNode }) {

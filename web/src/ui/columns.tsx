@@ -2,8 +2,9 @@
 import type { RowData } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { TagList } from './badge.tsx';
+import { useAddress } from './address.ts';
 import { Expiry, StateBadge } from './expiry.tsx';
+import { Name } from './name.tsx';
 import type { Column } from './table.tsx';
 import { Ago } from './time.tsx';
 
@@ -13,18 +14,22 @@ interface Resource {
   readonly name: string;
 }
 
-/** The name of a resource, which opens it. */
-export function nameColumn<T extends Resource>(collection: string): Column<T> {
+/** The name of a resource, which opens it. On a phone, what else matters stands below it. */
+export function nameColumn<T extends Resource>(collection: string, below?: (row: T) => ReactNode): Column<T> {
   return {
     id: 'name',
     header: 'Name',
-    cell: ({ id, vault_id, name }) => (
-      <Link
-        href={`/vaults/${vault_id}/${collection}/${id}`}
-        className="font-mono text-[13px] font-medium break-all hover:underline"
-      >
-        {name}
-      </Link>
+    sort: 'name',
+    cell: row => (
+      <>
+        <Link
+          href={`/vaults/${row.vault_id}/${collection}/${row.id}`}
+          className="font-mono text-[13px] font-medium hover:underline"
+        >
+          <Name text={row.name} />
+        </Link>
+        {below && <span className="mt-0.5 block text-[13px] text-muted sm:hidden">{below(row)}</span>}
+      </>
     ),
   };
 }
@@ -32,6 +37,7 @@ export function nameColumn<T extends Resource>(collection: string): Column<T> {
 export const stateColumn: Column<Parameters<typeof StateBadge>[0]['of']> = {
   id: 'state',
   header: 'State',
+  sort: 'state',
   from: 'sm',
   cell: resource => <StateBadge of={resource} />,
 };
@@ -39,17 +45,44 @@ export const stateColumn: Column<Parameters<typeof StateBadge>[0]['of']> = {
 export const tagsColumn: Column<{ readonly tags: Readonly<Record<string, string>> }> = {
   id: 'tags',
   header: 'Tags',
-  from: 'lg',
-  cell: ({ tags }) => <TagList tags={tags} />,
+  from: 'xl',
+  cell: ({ tags }) => <TagFilters tags={tags} />,
 };
 
+/** Tags that filter the list when they are chosen. */
+function TagFilters({ tags }: { tags: Readonly<Record<string, string>> }) {
+  const address = useAddress();
+  return (
+    <span className="flex flex-wrap gap-1">
+      {Object.entries(tags).map(([name, value]) => (
+        <button
+          key={name}
+          type="button"
+          title="Show only those with this tag"
+          onClick={() => address.set({ tag: `${name}=${value}` })}
+          className="rounded-md bg-sunken px-1.5 py-px text-left text-xs leading-5 font-medium text-muted hover:text-ink"
+        >
+          {value === '' ? name : `${name}: ${value}`}
+        </button>
+      ))}
+    </span>
+  );
+}
+
 export function expiresColumn(from: 'sm' | 'md' | 'lg'): Column<{ readonly expiration_date: string | null }> {
-  return { id: 'expires', header: 'Expires', from, cell: row => <Expiry at={row.expiration_date} /> };
+  return {
+    id: 'expires',
+    header: 'Expires',
+    sort: 'expires',
+    from,
+    cell: row => <Expiry at={row.expiration_date} />,
+  };
 }
 
 export const updatedColumn: Column<{ readonly updated_at: string }> = {
   id: 'updated',
   header: 'Updated',
+  sort: 'updated',
   from: 'md',
   cell: ({ updated_at }) => <Ago at={updated_at} />,
 };

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { sentence } from '../api/client.ts';
 import { Button, type ButtonLook } from './button.tsx';
 import { Dialog, DialogButtons } from './dialog.tsx';
+import { Field } from './field.tsx';
 
 interface ConfirmProps extends ButtonLook {
   readonly label: ReactNode;
@@ -11,6 +12,8 @@ interface ConfirmProps extends ButtonLook {
   readonly action: string;
   readonly onConfirm: () => Promise<unknown>;
   readonly name?: string;
+  /** What the person must type first, where what they are about to do is hard to undo. */
+  readonly typed?: string;
 }
 
 export function ConfirmButton({
@@ -20,12 +23,14 @@ export function ConfirmButton({
   action,
   onConfirm,
   name,
+  typed,
   look = 'danger',
   size,
 }: ConfirmProps) {
   const [open, setOpen] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState('');
+  const [written, setWritten] = useState('');
   async function run() {
     setBusy(true);
     setProblem('');
@@ -45,10 +50,30 @@ export function ConfirmButton({
       </Button>
       <Dialog open={open} onClose={() => setOpen(false)} title={title} keep={false}>
         <div className="text-muted">{text}</div>
+        {typed !== undefined && (
+          <div className="mt-4">
+            <Field label={`Type “${typed}” to confirm`}>
+              {ids => (
+                <input
+                  {...ids}
+                  className="control"
+                  autoComplete="off"
+                  value={written}
+                  onChange={event => setWritten(event.target.value)}
+                />
+              )}
+            </Field>
+          </div>
+        )}
         <div className="mt-5">
           <DialogButtons problem={problem}>
             <Button onClick={() => setOpen(false)}>Cancel</Button>
-            <Button look="destroy" busy={busy} onClick={run}>
+            <Button
+              look="destroy"
+              busy={busy}
+              disabled={typed !== undefined && written.trim() !== typed}
+              onClick={run}
+            >
               {action}
             </Button>
           </DialogButtons>

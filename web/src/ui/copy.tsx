@@ -18,9 +18,10 @@ interface CopyProps extends ButtonLook {
   readonly text: string | (() => Promise<string>);
   readonly label: string;
   readonly shown?: boolean;
+  readonly onCopied?: () => void;
 }
 
-export function CopyButton({ text, label, shown = false, look = 'quiet', size }: CopyProps) {
+export function CopyButton({ text, label, shown = false, look = 'quiet', size, onCopied }: CopyProps) {
   const [done, setDone] = useState(false);
   useEffect(() => {
     if (!done) return;
@@ -32,6 +33,7 @@ export function CopyButton({ text, label, shown = false, look = 'quiet', size }:
     try {
       await toClipboard(wanted);
       setDone(true);
+      onCopied?.();
     } catch {
       const failure = await Promise.resolve(wanted).then(() => null, sentence);
       note(failure ?? 'The browser doesn’t allow copying here.', { bad: true });

@@ -3,6 +3,7 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { type ReactNode, useRef } from 'react';
 import { buttonClass } from './button.tsx';
+import { useLayer } from './layers.ts';
 
 interface DialogProps {
   readonly open: boolean;
@@ -18,7 +19,8 @@ interface DialogProps {
 /** The initial focus: the first field that can be filled in, rather than the close button. */
 const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
 
-const backdrop = 'enter fixed inset-0 z-40 bg-shade';
+/** As high as what lies above it: of two layers, the upper one dims the lower one. */
+const backdrop = 'enter fixed inset-0 z-50 bg-shade';
 
 export function Dialog({
   open,
@@ -30,10 +32,11 @@ export function Dialog({
   keep = true,
 }: DialogProps) {
   const popup = useRef<HTMLDivElement>(null);
+  useLayer(open);
   return (
     <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={keep}>
       <Base.Portal>
-        <Base.Backdrop className={backdrop} />
+        <Base.Backdrop forceRender className={backdrop} />
         <Base.Viewport className="fixed inset-0 z-50 grid overflow-y-auto p-4 sm:place-items-center">
           <Base.Popup
             ref={popup}
@@ -49,13 +52,19 @@ export function Dialog({
   );
 }
 
-export function SidePanel({ open, onClose, title, description, children }: DialogProps) {
+export function SidePanel({ open, onClose, title, description, keep = false, children }: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null);
+  useLayer(open);
   return (
-    <Base.Root open={open} onOpenChange={next => !next && onClose()}>
+    <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={keep}>
       <Base.Portal>
-        <Base.Backdrop className={backdrop} />
+        <Base.Backdrop forceRender className={backdrop} />
         <Base.Viewport className="fixed inset-0 z-50 flex justify-end">
-          <Base.Popup className="enter flex h-full w-full max-w-2xl flex-col overflow-y-auto border-l bg-surface text-ink shadow-2xl outline-none data-ending-style:translate-x-8 data-starting-style:translate-x-8">
+          <Base.Popup
+            ref={popup}
+            initialFocus={() => popup.current?.querySelector<HTMLElement>(firstToFill) ?? true}
+            className="enter flex h-full w-full max-w-2xl flex-col overflow-y-auto border-l bg-surface text-ink shadow-2xl outline-none data-ending-style:translate-x-8 data-starting-style:translate-x-8"
+          >
             <Head title={title} description={description} />
             <div className="flex-1 px-5 pb-8">{children}</div>
           </Base.Popup>

@@ -1,5 +1,5 @@
 /** Dialogs with a form, and dialogs that show a credential once. */
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { Form } from '../api/form.ts';
 import { Button } from './button.tsx';
 import { Dialog, DialogButtons } from './dialog.tsx';
@@ -45,19 +45,34 @@ interface OnceDialogProps {
   readonly children?: ReactNode;
 }
 
-/** A credential that is shown once. */
+/** A credential that is shown once: closing without having copied it asks first. */
 export function OnceDialog(props: OnceDialogProps) {
   const { title, description, wide = false, token, what, onClose, children } = props;
+  const [copied, setCopied] = useState(false);
+  const [leaving, setLeaving] = useState(false);
+  const leave = () => (copied ? onClose() : setLeaving(true));
   return (
-    <Dialog open onClose={onClose} title={title} description={description} wide={wide}>
+    <Dialog open onClose={leave} title={title} description={description} wide={wide}>
       <div className="flex flex-col gap-4">
-        <TokenOnce token={token} what={what} />
+        <TokenOnce token={token} what={what} copied={copied} onCopied={() => setCopied(true)} />
         {children}
-        <DialogButtons>
-          <Button look="primary" onClick={onClose}>
-            I have copied it
-          </Button>
-        </DialogButtons>
+        {leaving ? (
+          <div role="alert" className="flex flex-col gap-3 rounded-lg bg-bad-soft px-3 py-2.5 text-bad">
+            <p>You have not copied the {what}. If you close this now, nobody can see it again.</p>
+            <div className="flex flex-wrap justify-end gap-2">
+              <Button onClick={() => setLeaving(false)}>Keep it open</Button>
+              <Button look="destroy" onClick={onClose}>
+                Close anyway
+              </Button>
+            </div>
+          </div>
+        ) : (
+          <DialogButtons>
+            <Button look="primary" onClick={onClose}>
+              I have copied it
+            </Button>
+          </DialogButtons>
+        )}
       </div>
     </Dialog>
   );

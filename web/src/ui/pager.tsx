@@ -9,11 +9,15 @@ interface PagerProps {
   readonly limit: number;
   readonly onPage: (page: number) => void;
   readonly children?: ReactNode;
+  /** Where the person chooses how many are on a page. */
+  readonly onSize?: ((size: number) => void) | undefined;
 }
+
+const sizes = [25, 50, 100];
 
 const figures = new Intl.NumberFormat('en');
 
-export function Pager({ total, page, limit, onPage, children }: PagerProps) {
+export function Pager({ total, page, limit, onPage, onSize, children }: PagerProps) {
   const pages = Math.max(1, Math.ceil(total / limit));
   const first = (page - 1) * limit + 1;
   const last = Math.min(total, page * limit);
@@ -25,6 +29,20 @@ export function Pager({ total, page, limit, onPage, children }: PagerProps) {
           : `${figures.format(first)}–${figures.format(last)} of ${figures.format(total)}`}
       </span>
       {children}
+      {onSize && total > sizes[0]! && (
+        <label className="flex items-center gap-2">
+          Per page
+          <select
+            className="control h-8 w-auto py-0"
+            value={limit}
+            onChange={event => onSize(Number(event.target.value))}
+          >
+            {sizes.map(size => (
+              <option key={size}>{size}</option>
+            ))}
+          </select>
+        </label>
+      )}
       {pages > 1 && (
         <nav aria-label="Pages" className="flex items-center gap-1">
           <Button

@@ -4,11 +4,13 @@
  */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ColumnDef, type RowData, tableFeatures, useTable } from '@tanstack/react-table';
+import { ArrowDown, ArrowUp } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { List } from '../api/types.ts';
 import { Button } from './button.tsx';
 import { Loading, Wrong } from './page.tsx';
 import { Pager } from './pager.tsx';
+import type { Selection } from './selection.ts';
 
 const features = tableFeatures({});
 
@@ -16,17 +18,23 @@ export interface Column<T extends RowData> {
   readonly id: string;
   readonly header: string;
   /** The smallest width at which the column is shown; always shown if omitted. */
-  readonly from?: 'sm' | 'md' | 'lg';
-  readonly cell: (row: T) => ReactNode;
+  readonly from?: 'sm' | 'md' | 'lg' | 'xl';
+  /** What the service sorts by for this column, where it can. */
+  readonly sort?: string;
+  /** The other rows of the page are given too, for what is asked of the service once for all of them. */
+  readonly cell: (row: T, rows: readonly T[]) => ReactNode;
   /** The header is for screen readers only. */
   readonly quiet?: boolean;
   readonly end?: boolean;
+  /** In place of the header’s text. */
+  readonly heading?: ReactNode;
 }
 
 const widths = {
   sm: 'hidden sm:table-cell',
   md: 'hidden md:table-cell',
   lg: 'hidden lg:table-cell',
+  xl: 'hidden xl:table-cell',
 } as const;
 
 interface DataTableProps<T extends RowData> {
@@ -37,12 +45,22 @@ interface DataTableProps<T extends RowData> {
   readonly page: number;
   readonly onPage: (page: number) => void;
   readonly foot?: ReactNode;
+  readonly fold?: (rows: readonly T[]) => readonly T[];
+  readonly sorting?: Sorting | undefined;
+  readonly selection?: Selection<T> | undefined;
+  readonly onSize?: (size: number) => void;
+}
+
+/** By which column the list is sorted: `name`, or `-name` for the other way round. */
+export interface Sorting {
+  readonly by: string;
+  readonly onSort: (by: string) => void;
 }
 
 const none: never[] = [];
 
 export function DataTable<T extends { readonly id: string }>(props: DataTableProps<T>) {
-  const { label, list, empty, page, onPage, foot } = props;
+  const { label, list, empty, page, onPage, foot, fold = rows => rows } = props;
   if (list.isPending) return <Loading />;
   if (list.error && !list.data) return <Wrong error={list.error} retry={() => void list.refetch()} />;
   const { data = none, pagination } = list.data!;
@@ -50,8 +68,21 @@ export function DataTable<T extends { readonly id: string }>(props: DataTablePro
   if (data.length === 0) return <PastTheEnd onFirst={() => onPage(1)} />;
   return (
     <>
-      <Rows label={label} columns={props.columns} rows={data} fading={list.isPlaceholderData} />
-      <Pager total={pagination.total} page={page} limit={pagination.limit} onPage={onPage}>
+      <Rows
+        label={label}
+        columns={props.columns}
+        rows={fold(data)}
+        fading={list.isPlaceholderData}
+        sorting={props.sorting}
+        selection={props.selection}
+      />
+      <Pager
+        total={pagination.total}
+        page={page}
+        limit={pagination.limit}
+        onPage={onPage}
+        onSize={props.onSize}
+      >
         {foot}
       </Pager>
     </>
@@ -75,19 +106,18 @@ interface RowsProps<T extends RowData> {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly fading?: boolean;
+  readonly sorting?: Sorting | undefined;
+  readonly selection?: Selection<T> | undefined;
 }
 
-export function Rows<T extends { readonly id: string }>({
-  label,
-  columns,
-  rows,
-  fading = false,
-}: RowsProps<T>) {
+export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
+  const { label, rows, fading = false, sorting, selection } = props;
+  const columns = selection ? [selectColumn(selection, rows), ...props.columns] : props.columns;
   const definitions = columns.map(
     (column): ColumnDef<typeof features, T> => ({
       id: column.id,
       header: column.header,
-      cell: ({ row }) => column.cell(row.original),
+      cell: ({ row }) => column.cell(row.original, rows),
     }),
   );
   const table = useTable({
@@ -110,9 +140,10 @@ export function Rows<T extends { readonly id: string }>({
                   <th
                     key={header.id}
                     scope="col"
+                    aria-sort={sorting && directionOf(column, sorting)}
                     className={`px-3 py-2 text-xs font-medium text-muted first:pl-5 last:pr-5 ${cellClass(column)}`}
                   >
-                    <span className={column.quiet ? 'sr-only' : ''}>{column.header}</span>
+                    <Heading column={column} sorting={sorting} />
                   </th>
                 );
               })}
@@ -136,4 +167,58 @@ export function Rows<T extends { readonly id: string }>({
       </table>
     </div>
   );
+}
+
+interface HeadingProps<T extends RowData> {
+  readonly column: Column<T>;
+  readonly sorting: Sorting | undefined;
+}
+
+function Heading<T extends RowData>({ column, sorting }: HeadingProps<T>) {
+  const { sort, header, heading, quiet } = column;
+  if (heading) return heading;
+  if (sort === undefined || sorting === undefined)
+    return <span className={quiet ? 'sr-only' : ''}>{header}</span>;
+  const direction = directionOf(column, sorting);
+  const Arrow = direction === 'descending' ? ArrowDown : ArrowUp;
+  return (
+    <button
+      type="button"
+      className="inline-flex items-center gap-1 hover:text-ink"
+      onClick={() => sorting.onSort(sorting.by === sort ? `-${sort}` : sorting.by === `-${sort}` ? '' : sort)}
+    >
+      {header}
+      <Arrow className={`size-3 ${direction === undefined ? 'opacity-0' : ''}`} aria-hidden />
+    </button>
+  );
+}
+
+function directionOf<T extends RowData>(
+  { sort }: Column<T>,
+  { by }: Sorting,
+): 'ascending' | 'descending' | undefined {
+  if (sort === undefined) return undefined;
+  if (by === sort) return 'ascending';
+  return by === `-${sort}` ? 'descending' : undefined;
+}
+
+function selectColumn<T extends { readonly id: string }>(
+  { chosen, toggle }: Selection<T>,
+  rows: readonly T[],
+): Column<T> {
+  const box = (label: string, of: readonly T[]) => (
+    <input
+      type="checkbox"
+      aria-label={label}
+      className="size-4 align-middle accent-accent"
+      checked={of.every(({ id }) => chosen.has(id))}
+      onChange={() => toggle(of)}
+    />
+  );
+  return {
+    id: 'select',
+    header: 'Select',
+    heading: box('Select all on this page', rows),
+    cell: row => box(`Select ${'name' in row ? String(row.name) : row.id}`, [row]),
+  };
 }

@@ -7,12 +7,19 @@ export interface Tab {
   readonly count?: number;
 }
 
-export function TabLinks({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+interface TabLinksProps {
+  readonly label: string;
+  readonly tabs: readonly Tab[];
+  /** A tab is not the current one for what lies below its address. */
+  readonly exact?: boolean;
+}
+
+export function TabLinks({ label, tabs, exact = false }: TabLinksProps) {
   const [location] = useLocation();
   return (
     <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto border-b">
       {tabs.map(({ href, label: text, count }) => {
-        const isHere = location === href || location.startsWith(`${href}/`);
+        const isHere = location === href || (!exact && location.startsWith(`${href}/`));
         return (
           <Link
             key={href}

@@ -40,11 +40,9 @@ export function Exact({ at }: { at: string }) {
 
 export function Clock({ at }: { at: string }) {
   const date = new Date(at);
-  const isToday = date.toDateString() === new Date().toDateString();
   return (
     <time dateTime={at} title={exact.format(date)} className="whitespace-nowrap tabular-nums">
-      {isToday ? '' : `${day.format(date)} `}
-      {clock.format(date)}
+      {day.format(date)} {clock.format(date)}
     </time>
   );
 }

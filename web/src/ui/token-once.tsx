@@ -1,8 +1,22 @@
-/** A credential, shown only this once. */
+/** A credential, shown only this once. While it is shown and not copied, leaving the page asks first. */
 import { TriangleAlert } from 'lucide-react';
+import { useEffect } from 'react';
 import { CopyButton } from './copy.tsx';
 
-export function TokenOnce({ token, what }: { token: string; what: string }) {
+interface TokenOnceProps {
+  readonly token: string;
+  readonly what: string;
+  readonly copied: boolean;
+  readonly onCopied: () => void;
+}
+
+export function TokenOnce({ token, what, copied, onCopied }: TokenOnceProps) {
+  useEffect(() => {
+    if (copied) return;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, [copied]);
   return (
     <div className="rounded-xl border border-warn/40 bg-warn-soft p-4">
       <p className="flex items-start gap-2 font-medium text-warn">
@@ -13,7 +27,7 @@ export function TokenOnce({ token, what }: { token: string; what: string }) {
         <code data-token className="min-w-0 flex-1 font-mono text-[13px] break-all">
           {token}
         </code>
-        <CopyButton text={token} label={`Copy ${what}`} look="plain" />
+        <CopyButton text={token} label={`Copy ${what}`} look="plain" onCopied={onCopied} />
       </div>
     </div>
   );

@@ -38,7 +38,7 @@ export function AccessKeyForm({ item, vaultId = '', onClose }: AccessKeyFormProp
   const [made, setMade] = useState<CreatedAccessKey | null>(null);
   const refresh = useRefresh();
   async function save(values: Values) {
-    const body = { name: values.name, ...restrictionsOf(values) };
+    const body = { name: values.name, ...restrictionsOf(values, item) };
     if (item) {
       await put(`/v1/access-keys/${item.id}`, body);
       note('Access key updated');

@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Collection } from '../../ui/collection.tsx';
 import { actionsColumn, expiresColumn, lastUsedColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
 import { AccessKeyForm } from './access-key-form.tsx';
 import { Restrictions } from './restrictions.tsx';
 import { RevokeButton } from './revoke-button.tsx';
@@ -25,18 +26,24 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
     {
       id: 'name',
       header: 'Name',
-      cell: ({ id, name }) =>
-        mayLog ? (
-          <Link
-            href={`/logs/requests${query({ access_key_id: id })}`}
-            className="font-medium break-words hover:underline"
-            title="Show its requests"
-          >
-            {name}
-          </Link>
-        ) : (
-          <span className="font-medium break-words">{name}</span>
-        ),
+      cell: ({ id, name, vault_id, last_used_at }) => (
+        <>
+          {mayLog ? (
+            <Link
+              href={`/logs/requests${query({ access_key_id: id })}`}
+              className="font-medium break-words hover:underline"
+              title="Show its requests"
+            >
+              {name}
+            </Link>
+          ) : (
+            <span className="font-medium break-words">{name}</span>
+          )}
+          <span className="mt-0.5 block text-[13px] text-muted sm:hidden">
+            {!hasVault && <VaultName id={vault_id} />} used <Ago at={last_used_at} />
+          </span>
+        </>
+      ),
     },
     ...(hasVault ? [] : [vault]),
     { id: 'restrictions', header: 'Restrictions', from: 'md', cell: key => <Restrictions of={key} /> },

@@ -4,8 +4,11 @@ import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { CreatedPublicToken } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
+import { useSession } from '../../session/session.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { DateField, momentOf, TextField } from '../../ui/text-field.tsx';
+import { DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
+import { publicKeyLine } from '../set-up/connection.ts';
 
 interface PublicTokenFormProps {
   readonly keyId: string;
@@ -17,17 +20,30 @@ export function PublicTokenForm({ keyId, keyName, onClose }: PublicTokenFormProp
   const form = useForm({ name: '', expiration_date: '' });
   const [made, setMade] = useState<CreatedPublicToken | null>(null);
   const refresh = useRefresh();
+  const { state } = useSession();
   async function save({ name, expiration_date }: typeof form.values) {
     const body = {
       key_id: keyId,
-      expiration_date: momentOf(expiration_date),
+      expiration_date: expiryOf(expiration_date),
       ...(name === '' ? {} : { name }),
     };
     setMade(await post<CreatedPublicToken>('/v1/public-tokens', body));
     await refresh('public-tokens');
   }
   const title = `Share the public key of ${keyName}`;
-  if (made) return <OnceDialog title={title} token={made.token} what="public token" onClose={onClose} />;
+  if (made) {
+    return (
+      <OnceDialog wide title={title} token={made.token} what="public token" onClose={onClose}>
+        <div className="flex flex-col gap-2">
+          <h3 className="font-medium">How to use it</h3>
+          <CodeBlock text={publicKeyLine(state.base_url, made.token)} label="curl command" />
+          <p className="text-[13px] text-muted">
+            The answer is the public key as PEM. The token opens nothing else.
+          </p>
+        </div>
+      </OnceDialog>
+    );
+  }
   return (
     <FormDialog title={title} form={form} onSubmit={save} onClose={onClose} action="Create token">
       <TextField form={form} name="name" label="Name" optional placeholder="partner" />

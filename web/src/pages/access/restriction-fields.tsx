@@ -1,7 +1,7 @@
 /** The fields that restrict an access key: what it can read, from where, how often and until when. */
 import type { Form } from '../../api/form.ts';
 import type { AccessKey } from '../../api/types.ts';
-import { AreaField, CheckField, DateField, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
+import { AreaField, CheckField, DateField, expiryOf, localOf, TextField } from '../../ui/text-field.tsx';
 import { namesOf } from '../vaults/certificate-form.tsx';
 
 export interface RestrictionValues {
@@ -98,7 +98,7 @@ export function RestrictionFields<V extends RestrictionValues>({ form: whole }: 
   );
 }
 
-export function restrictionsOf(values: RestrictionValues): object {
+export function restrictionsOf(values: RestrictionValues, before: Restricted | undefined): object {
   const kinds = [
     values.secrets && 'secret',
     values.keys && 'key',
@@ -112,7 +112,7 @@ export function restrictionsOf(values: RestrictionValues): object {
     names_only: values.names_only,
     may_use: values.may_use,
     cidrs: list(values.cidrs),
-    expiration_date: momentOf(values.expiration_date),
+    expiration_date: expiryOf(values.expiration_date, before?.expiration_date),
     max_uses: figure(values.max_uses),
     rate_limit: figure(values.rate_limit),
   };

@@ -64,7 +64,7 @@ export function IdentityForm({ identity, onClose }: { identity?: Identity; onClo
   const form = useForm(valuesOf(identity));
   const refresh = useRefresh();
   async function save(values: Values) {
-    const body = bodyOf(values);
+    const body = bodyOf(values, identity);
     if (identity) await put(`/v1/identities/${identity.id}`, body);
     else await post('/v1/identities', { ...body, method: methodOf(values.platform) });
     note(identity ? 'Identity updated' : 'Identity created');
@@ -189,13 +189,13 @@ function VaultsChoice({ form }: { form: Form<Values> }) {
   );
 }
 
-function bodyOf(values: Values): object {
+function bodyOf(values: Values, before: Identity | undefined): object {
   const method = methodOf(values.platform);
   const common = {
     name: values.name,
     vault_ids: values.vault_ids,
     lifetime: Number(values.lifetime),
-    ...restrictionsOf(values),
+    ...restrictionsOf(values, before),
   };
   if (method === 'secret_id') return common;
   const subjects = namesOf(values.subjects);

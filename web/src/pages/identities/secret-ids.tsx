@@ -9,7 +9,7 @@ import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Expiry } from '../../ui/expiry.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { DateField, momentOf, TextField } from '../../ui/text-field.tsx';
+import { DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { RevokeButton } from '../access/revoke-button.tsx';
 import { PanelPart } from '../vaults/item-panel.tsx';
@@ -81,7 +81,7 @@ function SecretIdForm({ identity, onClose }: { identity: Identity; onClose: () =
       identity_id: identity.id,
       ...(name === '' ? {} : { name }),
       ...(max_uses === '' ? {} : { max_uses: Number(max_uses) }),
-      ...(expiration_date === '' ? {} : { expiration_date: momentOf(expiration_date) }),
+      ...(expiration_date === '' ? {} : { expiration_date: expiryOf(expiration_date) }),
     });
     setToken(created.token);
     await refresh('secret-ids');

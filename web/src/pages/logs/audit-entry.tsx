@@ -6,6 +6,7 @@ import { SidePanel } from '../../ui/dialog.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { VaultName } from '../access/vault-name.tsx';
+import { VerifyReceipt } from './verify-receipt.tsx';
 
 export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () => void }) {
   const { actor, subject } = entry;
@@ -16,7 +17,7 @@ export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () =>
           facts={[
             [
               'Outcome',
-              <Badge key="outcome" tone={entry.outcome === 'allowed' ? 'good' : 'bad'}>
+              <Badge key="outcome" tone={entry.outcome === 'allowed' ? 'neutral' : 'bad'}>
                 {entry.outcome}
               </Badge>,
             ],
@@ -30,7 +31,7 @@ export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () =>
             ['Client', entry.user_agent || 'unknown'],
             ['Request ID', <Mono key="request">{entry.request_id}</Mono>],
             ['Entry ID', <Mono key="id">{entry.id}</Mono>],
-            ['Receipt', <Mono key="receipt">{entry.receipt}</Mono>],
+            ['Receipt', <VerifyReceipt key="receipt" log="audit-logs" entry={entry} />],
           ]}
         />
         {Object.keys(entry.details).length > 0 && (

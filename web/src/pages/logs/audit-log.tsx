@@ -4,9 +4,11 @@ import type { AuditLog as Entry } from '../../api/types.ts';
 import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { ActorFilter } from './actor-filter.tsx';
+import { actionsWith } from './audit-actions.ts';
 import { AuditEntry } from './audit-entry.tsx';
 import { ChainVerification } from './chain-verification.tsx';
-import { IpAddress, TextFilter } from './log-filters.tsx';
+import { ChoiceFilter, IpAddress, SearchFilter } from './log-filters.tsx';
 import { LogPage } from './log-page.tsx';
 import { Times } from './times.tsx';
 
@@ -49,6 +51,27 @@ function Kinded({ name, kind }: { name: string; kind: string }) {
   );
 }
 
+/** Repeated actions of one actor on one subject, next to each other, are one line: the newest, with how many there are. */
+function folded(entries: readonly Entry[]): readonly Entry[] {
+  const lines: Entry[] = [];
+  for (const entry of entries) {
+    const last = lines.at(-1);
+    if (last !== undefined && isAlike(last, entry))
+      lines[lines.length - 1] = { ...last, count: last.count + entry.count };
+    else lines.push(entry);
+  }
+  return lines;
+}
+
+function isAlike(one: Entry, other: Entry): boolean {
+  return (
+    one.action === other.action &&
+    one.outcome === other.outcome &&
+    one.actor.id === other.actor.id &&
+    one.subject?.id === other.subject?.id
+  );
+}
+
 export default function AuditLog() {
   const address = useAddress();
   return (
@@ -57,16 +80,25 @@ export default function AuditLog() {
       intro="Every change, every revealed value and every refusal. Each entry is chained to the one before it."
       collection="audit-logs"
       columns={columns}
-      filters={['action', 'subject_id']}
+      filters={['action', 'actor_id', 'subject_id']}
+      fold={folded}
       above={<ChainVerification />}
       filterBar={
         <>
-          <TextFilter key={address.get('action')} address={address} name="action" label="Action" />
-          <TextFilter
+          <ActorFilter address={address} />
+          <ChoiceFilter
+            address={address}
+            name="action"
+            label="Action"
+            choices={actionsWith(address.get('action'))}
+          />
+          <SearchFilter
             key={`subject ${address.get('subject_id')}`}
             address={address}
             name="subject_id"
-            label="Subject ID"
+            label="Subject"
+            placeholder="Anything"
+            collection="resources"
           />
         </>
       }

@@ -4,7 +4,7 @@ import { type ReactNode, useId, useState } from 'react';
 import { query } from '../../api/client.ts';
 import type { Address } from '../../ui/address.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
-import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
+import { SearchChoice } from '../../ui/search-choice.tsx';
 import { localOf } from '../../ui/text-field.tsx';
 
 export const liveEvery = 2_000;
@@ -75,20 +75,26 @@ export function ChoiceFilter({
   );
 }
 
-export function VaultFilter({ address }: { address: Address }) {
+interface SearchFilterProps extends FilterProps {
+  readonly placeholder: string;
+  readonly collection: string;
+}
+
+/** A record chosen by its name; the address has its id. */
+export function SearchFilter({ address, name, label, placeholder, collection }: SearchFilterProps) {
   const id = useId();
   return (
     <div className="flex flex-col gap-1">
       <label htmlFor={id} className="text-xs font-medium text-muted">
-        Vault
+        {label}
       </label>
       <SearchChoice
-        {...vaults}
+        collection={collection}
         ids={{ id }}
-        className="w-52"
-        placeholder="All vaults"
-        value={address.get('vault_id')}
-        onChange={vault => address.set({ vault_id: vault })}
+        className="w-48"
+        placeholder={placeholder}
+        value={address.get(name)}
+        onChange={chosen => address.set({ [name]: chosen })}
       />
     </div>
   );
@@ -109,7 +115,7 @@ export function MomentFilter({ address, name, label }: FilterProps) {
   );
 }
 
-function Labelled({ label, children }: { label: string; children: ReactNode }) {
+export function Labelled({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is what it is given
     <label className="flex flex-col gap-1 text-xs font-medium text-muted">

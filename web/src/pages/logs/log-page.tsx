@@ -22,11 +22,13 @@ interface LogPageProps<T extends Entry> {
   readonly filterBar: ReactNode;
   readonly above?: ReactNode;
   readonly empty: Parameters<typeof CollectionTable>[0]['empty'];
+  /** What is shown as one line, of the entries of a page. */
+  readonly fold?: (entries: readonly T[]) => readonly T[];
   readonly panel: (entry: T, close: () => void) => ReactNode;
 }
 
 export function LogPage<T extends Entry>(props: LogPageProps<T>) {
-  const { title, intro, collection, columns, filterBar, above, empty, panel } = props;
+  const { title, intro, collection, columns, filterBar, above, empty, fold, panel } = props;
   const filters = [...props.filters, 'from', 'to'];
   const address = useAddress();
   const [opened, setOpened] = useState<T | null>(null);
@@ -57,6 +59,7 @@ export function LogPage<T extends Entry>(props: LogPageProps<T>) {
         filters={filters}
         every={every}
         empty={empty}
+        fold={fold}
       />
       {opened && panel(opened, () => setOpened(null))}
     </Page>

@@ -1,4 +1,4 @@
-/** One entry of the request log in full. */
+/** One entry of the request log, with everything that is known of it. */
 import type { AccessKey, RequestLog } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
@@ -6,25 +6,38 @@ import { Badge } from '../../ui/badge.tsx';
 import { SidePanel } from '../../ui/dialog.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
+import { AccessKeyName } from '../access/access-key-name.tsx';
+import { Restrictions } from '../access/restrictions.tsx';
 import { VaultName } from '../access/vault-name.tsx';
+import { reasonOf } from './refusal.ts';
+import { VerifyReceipt } from './verify-receipt.tsx';
 
 export function RequestEntry({ entry, onClose }: { entry: RequestLog; onClose: () => void }) {
+  const may = useMay();
+  const { data: key = null } = useRecord<AccessKey>(
+    'access-keys',
+    entry.access_key_id ?? undefined,
+    may('access-keys:read'),
+  );
+  const reason = entry.success ? null : reasonOf(entry, key);
   return (
     <SidePanel open onClose={onClose} title="Request" description={<Exact at={entry.created_at} />}>
       <Facts
         facts={[
           [
             'Outcome',
-            <Badge key="outcome" tone={entry.success ? 'good' : 'bad'}>
+            <Badge key="outcome" tone={entry.success ? 'neutral' : 'bad'}>
               {entry.status} {entry.success ? 'succeeded' : 'refused'}
             </Badge>,
           ],
+          ...(reason === null ? [] : [['Reason', reason] as const]),
           ...(entry.count > 1
             ? [['Count', `${entry.count} identical requests; this is the first`] as const]
             : []),
           ['Vault', <VaultName key="vault" id={entry.vault_id} />],
-          ['Access key', <KeyName key="key" id={entry.access_key_id} />],
-          ['Requested', entry.requested || 'all active secrets'],
+          ['Access key', <AccessKeyName key="key" id={entry.access_key_id} />],
+          ...(key === null ? [] : [['Restrictions', <Restrictions key="restrictions" of={key} />] as const]),
+          ['Requested', entry.requested || (entry.success ? 'all active secrets' : 'not understood')],
           ['Tool', entry.tool ?? 'none'],
           ['Route', <Mono key="route">{`${entry.method} ${entry.route}`}</Mono>],
           ['Address', <Mono key="address">{entry.ip_address}</Mono>],
@@ -32,16 +45,9 @@ export function RequestEntry({ entry, onClose }: { entry: RequestLog; onClose: (
           ['Duration', `${entry.duration_ms.toFixed(2)} ms`],
           ['Request ID', <Mono key="request">{entry.request_id}</Mono>],
           ['Entry ID', <Mono key="id">{entry.id}</Mono>],
-          ['Receipt', <Mono key="receipt">{entry.receipt}</Mono>],
+          ['Receipt', <VerifyReceipt key="receipt" log="request-logs" entry={entry} />],
         ]}
       />
     </SidePanel>
   );
-}
-
-function KeyName({ id }: { id: string | null }) {
-  const may = useMay();
-  const key = useRecord<AccessKey>('access-keys', id ?? undefined, may('access-keys:read'));
-  if (id === null) return <span className="text-muted">none recognised</span>;
-  return <>{key.data?.name ?? <Mono>{id}</Mono>}</>;
 }

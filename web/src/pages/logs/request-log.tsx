@@ -4,8 +4,9 @@ import type { RequestLog as Entry } from '../../api/types.ts';
 import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { AccessKeyName } from '../access/access-key-name.tsx';
 import { VaultName } from '../access/vault-name.tsx';
-import { ChoiceFilter, IpAddress, TextFilter, VaultFilter } from './log-filters.tsx';
+import { ChoiceFilter, IpAddress, SearchFilter, TextFilter } from './log-filters.tsx';
 import { LogPage } from './log-page.tsx';
 import { RequestEntry } from './request-entry.tsx';
 import { Times } from './times.tsx';
@@ -28,19 +29,24 @@ const columns: readonly Column<Entry>[] = [
     header: 'Status',
     cell: ({ status, success, count }) => (
       <span className="flex flex-wrap items-center gap-1.5">
-        <Badge tone={success ? 'good' : 'bad'}>{status}</Badge>
+        {success ? <span className="tabular-nums">{status}</span> : <Badge tone="bad">{status}</Badge>}
         <Times count={count} />
       </span>
     ),
   },
-  { id: 'vault', header: 'Vault', cell: ({ vault_id }) => <VaultName id={vault_id} /> },
+  {
+    id: 'key',
+    header: 'Access key',
+    cell: ({ access_key_id }) => <AccessKeyName id={access_key_id} />,
+  },
+  { id: 'vault', header: 'Vault', from: 'sm', cell: ({ vault_id }) => <VaultName id={vault_id} /> },
   {
     id: 'requested',
     header: 'Requested',
-    from: 'md',
+    from: 'lg',
     cell: ({ requested, tool }) => <span className="break-all">{tool ?? requested}</span>,
   },
-  { id: 'address', header: 'Address', from: 'sm', cell: ({ ip_address }) => <IpAddress of={ip_address} /> },
+  { id: 'address', header: 'Address', from: 'md', cell: ({ ip_address }) => <IpAddress of={ip_address} /> },
   {
     id: 'client',
     header: 'Client',
@@ -69,7 +75,22 @@ export default function RequestLog() {
       filters={['vault_id', 'access_key_id', 'status', 'ip_address']}
       filterBar={
         <>
-          <VaultFilter key={address.get('vault_id')} address={address} />
+          <SearchFilter
+            key={`vault ${address.get('vault_id')}`}
+            address={address}
+            name="vault_id"
+            label="Vault"
+            placeholder="All vaults"
+            collection="vaults"
+          />
+          <SearchFilter
+            key={`key ${address.get('access_key_id')}`}
+            address={address}
+            name="access_key_id"
+            label="Access key"
+            placeholder="All access keys"
+            collection="access-keys"
+          />
           <ChoiceFilter address={address} name="status" label="Status" choices={statuses} />
           <TextFilter key={address.get('ip_address')} address={address} name="ip_address" label="Address" />
         </>

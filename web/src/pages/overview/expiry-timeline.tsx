@@ -5,6 +5,7 @@ import type { Overview } from '../../api/types.ts';
 import { hrefOf } from '../../shell/href.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { dayOf, daysUntil } from '../../ui/time.tsx';
+import { VaultName } from '../access/vault-name.tsx';
 
 type Items = Overview['expiring'];
 
@@ -30,7 +31,9 @@ export function ExpiryTimeline({ items }: { items: Items }) {
             <Link href={hrefOf(item)} className="min-w-0 truncate font-medium hover:underline">
               {item.name}
             </Link>
-            <span className="ml-auto shrink-0 text-[13px] text-muted">{item.type}</span>
+            <span className="ml-auto max-w-1/2 shrink-0 truncate text-[13px] text-muted">
+              {item.type} in <VaultName id={item.vault_id} />
+            </span>
           </li>
         ))}
       </ul>

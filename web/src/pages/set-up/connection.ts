@@ -19,6 +19,10 @@ export function curlLine({ baseUrl, vaultId, accessKey = placeholder }: Connecti
     .replace(`'Authorization: Bearer ${placeholder}'`, `"Authorization: Bearer ${placeholder}"`);
 }
 
+export function publicKeyLine(baseUrl: string, token: string): string {
+  return `curl ${baseUrl}/api/v1/public-key \\\n  -H 'Authorization: Bearer ${token}'`;
+}
+
 export function mcpConfiguration({ baseUrl, accessKey = placeholder }: Connection): string {
   const strongroom = {
     type: 'http',

@@ -1,4 +1,5 @@
 /** The last step: the access key, shown once, and two ways to use it. */
+import { useState } from 'react';
 import { useSession } from '../../session/session.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { DialogButtons } from '../../ui/dialog.tsx';
@@ -9,6 +10,7 @@ import type { First } from './welcome.tsx';
 
 export function ReadIt({ first: { vault, secret, accessKey } }: { first: First }) {
   const { state } = useSession();
+  const [copied, setCopied] = useState(false);
   const connection = { baseUrl: state.base_url, vaultId: vault.id, accessKey: accessKey.token };
   return (
     <Steps
@@ -18,7 +20,12 @@ export function ReadIt({ first: { vault, secret, accessKey } }: { first: First }
       intro={`This access key reads the vault “${vault.name}” and nothing else. Every read is recorded before it is answered.`}
     >
       <div className="flex flex-col gap-6">
-        <TokenOnce token={accessKey.token} what="access key" />
+        <TokenOnce
+          token={accessKey.token}
+          what="access key"
+          copied={copied}
+          onCopied={() => setCopied(true)}
+        />
         <TryLines connection={connection} />
         <DialogButtons>
           <ButtonLink href={`/vaults/${vault.id}/secrets`}>Open the vault</ButtonLink>

@@ -1,12 +1,14 @@
 /** The second half of the first run: a vault with a secret in it, and an access key that reads it. */
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { get, post, query } from '../../api/client.ts';
+import { get, post, put, query } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { CreatedAccessKey, List, Secret, Vault } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { Button } from '../../ui/button.tsx';
 import { DialogButtons } from '../../ui/dialog.tsx';
+import { Loading } from '../../ui/page.tsx';
 import { AreaField, TextField } from '../../ui/text-field.tsx';
 import { ReadIt } from './read-it.tsx';
 import { Steps } from './steps.tsx';
@@ -17,26 +19,74 @@ export interface First {
   readonly accessKey: CreatedAccessKey;
 }
 
+/** What was stored in an earlier visit of this page. Only its access key is gone: nobody sees one twice. */
+type Stored = Omit<First, 'accessKey'>;
+
 export default function Welcome() {
   const [first, setFirst] = useState<First | null>(null);
-  const form = useForm({ vault: 'production', name: 'DATABASE_URL', value: '' });
   const refresh = useRefresh();
+  const stored = useQuery({
+    queryKey: ['welcome'],
+    queryFn: findStored,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  async function addKey(before: Stored) {
+    const name = 'First access key';
+    const accessKey = await post<CreatedAccessKey>('/v1/access-keys', { vault_id: before.vault.id, name });
+    await refresh('vaults', 'secrets', 'access-keys');
+    setFirst({ ...before, accessKey });
+  }
+  if (first !== null) return <ReadIt first={first} />;
+  if (stored.isPending) return <Loading />;
+  if (stored.data) return <Continue stored={stored.data} onContinue={addKey} />;
+  return <FirstSecret onStored={addKey} />;
+}
+
+async function findStored(): Promise<Stored | null> {
+  const [vault] = (await get<List<Vault>>('/v1/vaults?limit=1')).data;
+  if (vault === undefined) return null;
+  const [secret] = (await get<List<Secret>>(`/v1/secrets${query({ vault_id: vault.id, limit: 1 })}`)).data;
+  return secret === undefined ? null : { vault, secret };
+}
+
+function Continue({ stored, onContinue }: { stored: Stored; onContinue: (stored: Stored) => Promise<void> }) {
+  const form = useForm({});
+  const { vault, secret } = stored;
+  return (
+    <Steps
+      at={3}
+      title={`Read ${secret.name}`}
+      intro={`The vault “${vault.name}” and its secret are stored. An access key is shown only once: create one now, and read the vault with it.`}
+    >
+      <form onSubmit={form.submit(() => onContinue(stored))}>
+        <DialogButtons problem={form.problem}>
+          <Skip />
+          <Button type="submit" look="primary" busy={form.busy}>
+            Create access key
+          </Button>
+        </DialogButtons>
+      </form>
+    </Steps>
+  );
+}
+
+function Skip() {
+  return (
+    <Link href="/" className="mr-auto self-center text-muted underline underline-offset-4 hover:text-ink">
+      Skip
+    </Link>
+  );
+}
+
+function FirstSecret({ onStored }: { onStored: (stored: Stored) => Promise<void> }) {
+  const form = useForm({ vault: 'production', name: 'DATABASE_URL', value: '' });
   async function make({ vault: vaultName, name, value }: typeof form.values) {
     // Each part is looked up first, so that a retry after a failure continues where the first attempt stopped.
     const vault = await madeOrFound<Vault>('vaults', {}, { name: vaultName });
-    const secret = await madeOrFound<Secret>(
-      'secrets',
-      { vault_id: vault.id },
-      { vault_id: vault.id, name, value },
-    );
-    const accessKey = await post<CreatedAccessKey>('/v1/access-keys', {
-      vault_id: vault.id,
-      name: 'First access key',
-    });
-    await refresh('vaults', 'secrets', 'access-keys');
-    setFirst({ vault, secret, accessKey });
+    const body = { vault_id: vault.id, name, value };
+    const found = await madeOrFound<Secret>('secrets', { vault_id: vault.id }, body);
+    await onStored({ vault, secret: found });
   }
-  if (first !== null) return <ReadIt first={first} />;
   return (
     <Steps
       at={2}
@@ -63,12 +113,7 @@ export default function Welcome() {
           hint="Encrypted before it is stored."
         />
         <DialogButtons problem={form.problem}>
-          <Link
-            href="/"
-            className="mr-auto self-center text-muted underline underline-offset-4 hover:text-ink"
-          >
-            Skip
-          </Link>
+          <Skip />
           <Button type="submit" look="primary" busy={form.busy}>
             Create secret
           </Button>
@@ -78,11 +123,14 @@ export default function Welcome() {
   );
 }
 
-async function madeOrFound<T extends { name: string }>(
+/** What is there already gets the new value: nothing that was typed is dropped. */
+async function madeOrFound<T extends { id: string; name: string }>(
   collection: string,
   filter: Record<string, string>,
   body: { name: string; vault_id?: string; value?: string },
 ): Promise<T> {
-  const found = await get<List<T>>(`/v1/${collection}${query({ ...filter, q: body.name, limit: 100 })}`);
-  return found.data.find(one => one.name === body.name) ?? post<T>(`/v1/${collection}`, body);
+  const { data } = await get<List<T>>(`/v1/${collection}${query({ ...filter, q: body.name, limit: 100 })}`);
+  const found = data.find(one => one.name === body.name);
+  if (found === undefined) return post<T>(`/v1/${collection}`, body);
+  return body.value === undefined ? found : put<T>(`/v1/${collection}/${found.id}`, { value: body.value });
 }

@@ -7,7 +7,7 @@ import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { ChoiceField, DateField, momentOf, TextField } from '../../ui/text-field.tsx';
+import { ChoiceField, DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
 import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
@@ -41,7 +41,7 @@ export function ApiKeyForm({ onClose }: { onClose: () => void }) {
   async function save({ scopes, vault_ids, ...values }: Values) {
     const key = await post<CreatedApiKey>('/v1/api-keys', {
       ...values,
-      expiration_date: momentOf(values.expiration_date),
+      expiration_date: expiryOf(values.expiration_date),
       scopes: scopes.length === 0 ? null : scopes,
       vault_ids: vault_ids.length === 0 ? null : vault_ids,
     });

@@ -3,6 +3,7 @@ import { ShieldCheck } from 'lucide-react';
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
+import { codeOf } from '../../session/code.ts';
 import { useRefreshState, useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -46,7 +47,7 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
   const [codes, setCodes] = useState<readonly string[]>([]);
   const refreshState = useRefreshState();
   async function confirm({ code }: typeof form.values) {
-    const { recovery_codes } = await post<{ recovery_codes: string[] }>('/auth/totp', { code: code.trim() });
+    const { recovery_codes } = await post<{ recovery_codes: string[] }>('/auth/totp', { code: codeOf(code) });
     setCodes(recovery_codes);
   }
   async function finish() {
@@ -110,7 +111,7 @@ function TurnOff() {
   const refreshState = useRefreshState();
   const byPassword = signedIn.has_password;
   async function turnOff({ password, code }: typeof form.values) {
-    await post('/auth/totp/remove', byPassword ? { password } : { code });
+    await post('/auth/totp/remove', byPassword ? { password } : { code: codeOf(code) });
     form.reset();
     await refreshState();
     note('One-time codes are off');

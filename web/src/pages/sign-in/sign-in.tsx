@@ -3,6 +3,7 @@ import { Redirect, useSearchParams } from 'wouter';
 import type { AuthState } from '../../api/types.ts';
 import { useRefreshState } from '../../session/session.tsx';
 import { SignInForm } from '../../session/sign-in-form.tsx';
+import { CodeBlock } from '../../ui/copy.tsx';
 import { Problem } from '../../ui/dialog.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
 
@@ -19,8 +20,27 @@ export default function SignIn({ state }: { state: AuthState }) {
           <Problem text="Single sign-on failed. Ask an owner whether you are a member." />
         </div>
       )}
-      <SignInForm state={state} onDone={refresh} />
+      {state.nobody_joined ? <NobodyYet /> : <SignInForm state={state} onDone={refresh} />}
     </SignInFrame>
+  );
+}
+
+/** After a setup without a browser there is an organization, and nobody to sign in. */
+function NobodyYet() {
+  return (
+    <div className="flex flex-col gap-3">
+      <p>
+        Nobody can sign in yet: the organization was created with <code>strongroom setup</code>, without a
+        person. Invite the first one on the machine that runs Strongroom, then open the link that it prints.
+      </p>
+      <CodeBlock
+        label="command"
+        text={'strongroom setup \\\n  --organization NAME \\\n  --email you@example.com'}
+      />
+      <p className="text-[13px] text-muted">
+        The link is valid for 7 days. The same command prints a new one if it was lost.
+      </p>
+    </div>
   );
 }
 

@@ -25,7 +25,7 @@ const columns: readonly Column<Certificate>[] = [
     cell: ({ issuer }) => <span className="break-words text-muted">{issuer}</span>,
   },
   tagsColumn,
-  { id: 'expires', header: 'Expires', cell: ({ expires_at }) => <Expiry at={expires_at} /> },
+  { id: 'expires', header: 'Expires', sort: 'expires', cell: ({ expires_at }) => <Expiry at={expires_at} /> },
 ];
 
 export default function Certificates() {
@@ -39,6 +39,7 @@ export default function Certificates() {
         columns={columns}
         within={{ vault_id: vault }}
         filters={resourceFilters}
+        arranged
         bar={action => <ListBar what="certificates" action={action} />}
         create={{
           scope: 'certificates:write',

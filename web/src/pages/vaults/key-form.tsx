@@ -10,6 +10,7 @@ import {
   CheckField,
   ChoiceField,
   DateField,
+  expiryOf,
   localOf,
   momentOf,
   TextField,
@@ -66,7 +67,7 @@ export function KeyForm({ vaultId, item, onClose }: KeyFormProps) {
       name: values.name,
       tags: tagsOf(values.tags),
       activation_date: momentOf(values.activation_date),
-      expiration_date: momentOf(values.expiration_date),
+      expiration_date: expiryOf(values.expiration_date, item?.expiration_date),
     };
     if (item) await put(`/v1/keys/${item.id}`, common);
     else

@@ -17,7 +17,7 @@ import { PublicTokens } from '../access/public-tokens.tsx';
 import { HiddenValue } from './hidden-value.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
 import { KeyForm } from './key-form.tsx';
-import { kindOf } from './key-kind.ts';
+import { KeyHolds, kindOf } from './key-kind.tsx';
 import { revealKey } from './reveal.ts';
 import { IdWithCopy } from './secret-panel.tsx';
 import { SigningRequest } from './signing-request.tsx';
@@ -31,7 +31,7 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
       {key => (
         <>
           {may('keys:write') && <KeyActions item={key} onClose={onClose} />}
-          {key.type === 'private' && (
+          {key.has_private_key && (
             <PanelPart title="Private key">
               {key.exportable ? (
                 <HiddenValue
@@ -41,7 +41,10 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
                   reveal={() => revealKey(key.id)}
                 />
               ) : (
-                <p className="text-muted">This key is not exportable: its private key can’t be revealed.</p>
+                <p className="text-muted">
+                  Stored here and not exportable: it can’t be revealed. It still signs requests for
+                  certificates, and it can be rotated.
+                </p>
               )}
             </PanelPart>
           )}
@@ -73,7 +76,7 @@ function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
       <Button size="small" onClick={() => setEditing(true)}>
         <Pencil className="size-4" aria-hidden /> Edit
       </Button>
-      {item.type === 'private' && (
+      {item.has_private_key && (
         <ConfirmButton
           look="plain"
           size="small"
@@ -88,7 +91,7 @@ function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
           onConfirm={rotate}
         />
       )}
-      {item.type === 'private' && may('certificates:write') && <SigningRequest keyId={item.id} />}
+      {item.has_private_key && may('certificates:write') && <SigningRequest keyId={item.id} />}
       <DeleteItem item={item} collection="keys" onDone={onClose} />
       {editing && <KeyForm vaultId={item.vault_id} item={item} onClose={() => setEditing(false)} />}
     </div>
@@ -100,7 +103,7 @@ function KeyFacts({ item }: { item: Key }) {
     <Facts
       facts={[
         ['Type', kindOf(item)],
-        ['Contains', <Badge key="contains">{item.type} key</Badge>],
+        ['Contains', <KeyHolds key="contains" of={item} />],
         ['State', <StateBadge key="state" of={item} />],
         ['Version', item.version],
         ['Active from', item.activation_date ? <Exact key="from" at={item.activation_date} /> : 'always'],

@@ -2,23 +2,32 @@
 import { KeyRound } from 'lucide-react';
 import { useLocation, useParams } from 'wouter';
 import type { Key } from '../../api/types.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Collection } from '../../ui/collection.tsx';
 import { expiresColumn, nameColumn, stateColumn, tagsColumn, updatedColumn } from '../../ui/columns.tsx';
+import { Expiry } from '../../ui/expiry.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { KeyForm } from './key-form.tsx';
-import { kindOf } from './key-kind.ts';
+import { KeyHolds, kindOf } from './key-kind.tsx';
 import { KeyPanel } from './key-panel.tsx';
 import { ListBar, resourceFilters } from './list-bar.tsx';
 
+function Expires({ of: { expiration_date } }: { of: Key }) {
+  if (expiration_date === null) return null;
+  return (
+    <>
+      expires <Expiry at={expiration_date} />
+    </>
+  );
+}
+
 const columns: readonly Column<Key>[] = [
-  nameColumn('keys'),
+  nameColumn('keys', key => <Expires of={key} />),
   {
     id: 'kind',
     header: 'Type',
     cell: key => (
       <span className="flex flex-wrap gap-1.5">
-        <span className="whitespace-nowrap">{kindOf(key)}</span> <Badge>{key.type}</Badge>
+        <span className="whitespace-nowrap">{kindOf(key)}</span> <KeyHolds of={key} />
       </span>
     ),
   },
@@ -39,6 +48,7 @@ export default function Keys() {
         columns={columns}
         within={{ vault_id: vault }}
         filters={resourceFilters}
+        arranged
         bar={action => <ListBar what="keys" action={action} />}
         create={{
           scope: 'keys:write',

@@ -16,6 +16,10 @@ const states = [
 
 export function ListBar({ what, action }: { what: string; action: ReactNode }) {
   const address = useAddress();
+  function setTag(text: string) {
+    const tag = text.trim() === '' || text.includes('=') ? text.trim() : `${text.trim()}=`;
+    if (tag !== address.get('tag')) address.set({ tag });
+  }
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchBox label={`Search ${what}`} value={address.get('q')} onSearch={q => address.set({ q })} />
@@ -31,11 +35,15 @@ export function ListBar({ what, action }: { what: string; action: ReactNode }) {
           </option>
         ))}
       </select>
-      {address.get('tag') !== '' && (
-        <button type="button" className="text-[13px] underline" onClick={() => address.set({ tag: '' })}>
-          Tag: {address.get('tag')} – clear
-        </button>
-      )}
+      <input
+        key={`tag ${address.get('tag')}`}
+        aria-label="Tag"
+        placeholder="Tag: name=value"
+        className="control w-44"
+        defaultValue={address.get('tag')}
+        onBlur={event => setTag(event.target.value)}
+        onKeyDown={event => event.key === 'Enter' && setTag(event.currentTarget.value)}
+      />
       <div className="ml-auto">{action}</div>
     </div>
   );

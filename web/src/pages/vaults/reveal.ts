@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useState } from 'react';
 import { post } from '../../api/client.ts';
 import type { RevealedKey, RevealedSecret } from '../../api/types.ts';
+import { onNextLayer } from '../../ui/layers.ts';
 
 export const shownForSeconds = 30;
 
@@ -21,13 +22,14 @@ export interface Shown<T> {
   hide(): void;
 }
 
-/** A value that is shown for 30 seconds and then dropped. */
+/** A value that is shown for 30 seconds and then dropped; sooner where another layer opens over it. */
 export function useShown<T>(): Shown<T> {
   const [value, setValue] = useState<T | null>(null);
   const [secondsLeft, setSecondsLeft] = useState(0);
   const hide = useCallback(() => setValue(null), []);
   useEffect(() => {
     if (value === null) return;
+    const forget = onNextLayer(hide);
     const until = Date.now() + shownForSeconds * 1000;
     setSecondsLeft(shownForSeconds);
     const timer = setInterval(() => {
@@ -35,7 +37,10 @@ export function useShown<T>(): Shown<T> {
       setSecondsLeft(left);
       if (left <= 0) setValue(null);
     }, 250);
-    return () => clearInterval(timer);
-  }, [value]);
+    return () => {
+      forget();
+      clearInterval(timer);
+    };
+  }, [value, hide]);
   return { value, secondsLeft, show: setValue, hide };
 }

@@ -1,18 +1,21 @@
-/** Creates or edits a secret. When editing, an empty value leaves the current one unchanged. */
+/**
+ * Creates or edits a secret, at the side of the page. Editing begins with the current value where the person may
+ * reveal it, which is recorded; a value that was not changed makes no new version. Fields that most secrets do without
+ * are shown when asked for.
+ */
+import { ChevronDown } from 'lucide-react';
+import { useState } from 'react';
 import { post, put } from '../../api/client.ts';
-import { useForm } from '../../api/form.ts';
+import { type Form, useForm } from '../../api/form.ts';
 import type { Secret } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
-import { FormDialog } from '../../ui/form-dialog.tsx';
+import { Button } from '../../ui/button.tsx';
+import { CodeField, remarkOn } from '../../ui/code-field.tsx';
+import { DialogButtons, SidePanel } from '../../ui/dialog.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
-import { AreaField, CheckField, DateField, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
+import { CheckField, DateField, expiryOf, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
-
-interface SecretFormProps {
-  readonly vaultId: string;
-  readonly secret?: Secret;
-  readonly onClose: () => void;
-}
+import { Generator } from './generator.tsx';
 
 const empty = {
   name: '',
@@ -24,10 +27,12 @@ const empty = {
   expiration_date: '',
 };
 
-function valuesOf(secret: Secret): typeof empty {
+type Values = typeof empty;
+
+function valuesOf(secret: Secret, value: string): Values {
   return {
     name: secret.name,
-    value: '',
+    value,
     content_type: secret.content_type,
     tags: tagLines(secret.tags),
     enabled: secret.enabled,
@@ -36,59 +41,158 @@ function valuesOf(secret: Secret): typeof empty {
   };
 }
 
-export function SecretForm({ vaultId, secret, onClose }: SecretFormProps) {
-  const form = useForm(secret ? valuesOf(secret) : empty);
+function bodyOf(values: Values, before: Secret | undefined): object {
+  const { value, ...others } = values;
+  return {
+    ...others,
+    tags: tagsOf(values.tags),
+    activation_date: momentOf(values.activation_date),
+    expiration_date: expiryOf(values.expiration_date, before?.expiration_date),
+  };
+}
+
+export function NewSecret({ vaultId, onClose }: { vaultId: string; onClose: () => void }) {
+  const form = useForm(empty);
   const refresh = useRefresh();
-  async function save(values: typeof empty) {
-    const { value, ...others } = values;
-    const body = {
-      ...others,
-      tags: tagsOf(values.tags),
-      activation_date: momentOf(values.activation_date),
-      expiration_date: momentOf(values.expiration_date),
-      ...(secret && value === '' ? {} : { value }),
-    };
-    if (secret) await put(`/v1/secrets/${secret.id}`, body);
-    else await post('/v1/secrets', { vault_id: vaultId, ...body });
-    await refresh('secrets', 'versions');
-    note(secret ? 'Secret updated' : `Secret “${values.name}” created`);
+  async function save(values: Values) {
+    const { value } = values;
+    await post('/v1/secrets', { vault_id: vaultId, ...bodyOf(values, undefined), value });
+    await refresh('secrets', 'vaults');
+    note(`Secret “${values.name}” created`);
     onClose();
   }
   return (
-    <FormDialog
-      title={secret ? `Edit ${secret.name}` : 'New secret'}
+    <SidePanel open onClose={onClose} title="New secret" keep>
+      <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
+        <NameField form={form} />
+        <ValueFields form={form} label="Value" required hint="Up to 64 KiB." />
+        <MoreFields form={form} open={false} />
+        <FormButtons form={form} action="Create secret" onCancel={onClose} />
+      </form>
+    </SidePanel>
+  );
+}
+
+interface EditSecretProps {
+  readonly secret: Secret;
+  /** Null where the person may not see it. */
+  readonly current: string | null;
+  readonly onClose: () => void;
+}
+
+/** In the secret's own panel, in place of what it shows. */
+export function EditSecret({ secret, current, onClose }: EditSecretProps) {
+  const form = useForm(valuesOf(secret, current ?? ''));
+  const refresh = useRefresh();
+  async function save(values: Values) {
+    const { value } = values;
+    const isKept = value === (current ?? '');
+    await put(`/v1/secrets/${secret.id}`, { ...bodyOf(values, secret), ...(isKept ? {} : { value }) });
+    await refresh('secrets', 'versions');
+    note('Secret updated');
+    onClose();
+  }
+  const next = `A new value becomes version ${secret.version + 1}.`;
+  return (
+    <form className="flex flex-col gap-4" onSubmit={form.submit(save)}>
+      <ValueFields
+        form={form}
+        label={current === null ? 'New value' : 'Value'}
+        optional={current === null}
+        hint={current === null ? `Leave empty to keep version ${secret.version}. ${next}` : next}
+      />
+      <NameField form={form} />
+      <MoreFields form={form} open={hasMore(secret)} />
+      <FormButtons form={form} action="Save" onCancel={onClose} />
+    </form>
+  );
+}
+
+function hasMore({ tags, activation_date, expiration_date, content_type, enabled }: Secret): boolean {
+  const isPlain = content_type === empty.content_type && enabled;
+  return !isPlain || Object.keys(tags).length > 0 || activation_date !== null || expiration_date !== null;
+}
+
+function NameField({ form }: { form: Form<Values> }) {
+  return (
+    <TextField
       form={form}
-      onSubmit={save}
-      onClose={onClose}
-      action={secret ? 'Save' : 'Create secret'}
-    >
-      <TextField
-        form={form}
-        name="name"
-        label="Name"
-        required
-        maxLength={255}
-        placeholder="DATABASE_URL"
-        className="font-mono text-[13px]"
-      />
-      <AreaField
-        form={form}
+      name="name"
+      label="Name"
+      required
+      maxLength={255}
+      placeholder="DATABASE_URL"
+      className="font-mono text-[13px]"
+    />
+  );
+}
+
+interface ValueFieldsProps {
+  readonly form: Form<Values>;
+  readonly label: string;
+  readonly hint: string;
+  readonly required?: boolean;
+  readonly optional?: boolean;
+}
+
+function ValueFields({ form, ...field }: ValueFieldsProps) {
+  const { value, content_type } = form.values;
+  return (
+    <>
+      <CodeField
+        {...field}
         name="value"
-        label={secret ? 'New value' : 'Value'}
-        optional={secret !== undefined}
-        required={secret === undefined}
-        rows={3}
-        hint={
-          secret
-            ? `Leave empty to keep version ${secret.version}. A new value becomes version ${secret.version + 1}.`
-            : 'Up to 64 KiB.'
-        }
+        value={value}
+        error={form.errorOf('value')}
+        remark={remarkOn(value, content_type)}
+        onChange={text => form.set('value', text)}
       />
+      <Generator onGenerate={text => form.set('value', text)} />
+    </>
+  );
+}
+
+const formats = [
+  ['text/plain', 'Text'],
+  ['application/json', 'JSON'],
+  ['application/yaml', 'YAML'],
+  ['application/octet-stream;encoding=base64', 'Binary, as base64'],
+] as const;
+
+/** Dates, tags, format and state: shown when asked for, or when one of them is set. */
+function MoreFields({ form, open }: { form: Form<Values>; open: boolean }) {
+  const [shown, setShown] = useState(open);
+  if (!shown) {
+    return (
+      <div>
+        <Button look="quiet" size="small" onClick={() => setShown(true)}>
+          <ChevronDown className="size-4" aria-hidden /> Expiry, tags and more
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <>
       <div className="grid gap-4 sm:grid-cols-2">
         <DateField form={form} name="activation_date" label="Active from" optional />
         <DateField form={form} name="expiration_date" label="Expires" optional />
       </div>
-      <TextField form={form} name="content_type" label="Content type" required maxLength={255} />
+      <TextField
+        form={form}
+        name="content_type"
+        label="Content type"
+        required
+        maxLength={255}
+        list="content-types"
+        hint="JSON and YAML are checked while you type."
+      />
+      <datalist id="content-types">
+        {formats.map(([type, text]) => (
+          <option key={type} value={type}>
+            {text}
+          </option>
+        ))}
+      </datalist>
       <TagsField form={form} />
       <CheckField
         form={form}
@@ -96,6 +200,25 @@ export function SecretForm({ vaultId, secret, onClose }: SecretFormProps) {
         label="Enabled"
         hint="A disabled secret is kept but can’t be read through the vault."
       />
-    </FormDialog>
+    </>
+  );
+}
+
+function FormButtons({
+  form,
+  action,
+  onCancel,
+}: {
+  form: Form<Values>;
+  action: string;
+  onCancel: () => void;
+}) {
+  return (
+    <DialogButtons problem={form.problem}>
+      <Button onClick={onCancel}>Cancel</Button>
+      <Button type="submit" look="primary" busy={form.busy}>
+        {action}
+      </Button>
+    </DialogButtons>
   );
 }

@@ -1,6 +1,7 @@
 /** One secret: its value on demand, its dates and tags, its versions. */
 import { Pencil } from 'lucide-react';
 import { useState } from 'react';
+import { sentence } from '../../api/client.ts';
 import type { Secret } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
@@ -10,48 +11,94 @@ import { CopyButton } from '../../ui/copy.tsx';
 import { Expiry, StateBadge } from '../../ui/expiry.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
+import { note } from '../../ui/toast.tsx';
 import { HiddenValue } from './hidden-value.tsx';
 import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
 import { revealSecret } from './reveal.ts';
-import { SecretForm } from './secret-form.tsx';
+import { EditSecret } from './secret-form.tsx';
+import { SecretReaders } from './secret-readers.tsx';
 import { SecretVersions } from './secret-versions.tsx';
 import { UseRules } from './use-rules.tsx';
 
 export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }) {
   const record = useRecord<Secret>('secrets', id);
-  const [editing, setEditing] = useState(false);
-  const may = useMay();
+  const [editing, setEditing] = useState<Editing | null>(null);
   return (
     <ItemPanel record={record} onClose={onClose} kind="Secret">
-      {secret => (
-        <>
-          {may('secrets:write') && (
-            <div className="flex flex-wrap gap-2">
-              <Button size="small" onClick={() => setEditing(true)}>
-                <Pencil className="size-4" aria-hidden /> Edit
-              </Button>
-              <DeleteItem item={secret} collection="secrets" onDone={onClose} />
-            </div>
-          )}
-          <PanelPart title="Value">
-            <HiddenValue
-              key={secret.version}
-              what="value"
-              mayReveal={may('secrets:reveal')}
-              reveal={() => revealSecret(secret.id)}
-            />
-          </PanelPart>
-          <PanelPart title="Details">
-            <SecretFacts secret={secret} />
-          </PanelPart>
-          <UseRules secret={secret} />
-          <SecretVersions secret={secret} />
-          {editing && (
-            <SecretForm vaultId={secret.vault_id} secret={secret} onClose={() => setEditing(false)} />
-          )}
-        </>
-      )}
+      {secret =>
+        editing === null ? (
+          <Shown secret={secret} onEdit={setEditing} onClose={onClose} />
+        ) : (
+          <EditSecret secret={secret} current={editing.value} onClose={() => setEditing(null)} />
+        )
+      }
     </ItemPanel>
+  );
+}
+
+/** What the form begins with: the current value, where the person may reveal it. */
+interface Editing {
+  readonly value: string | null;
+}
+
+interface ShownProps {
+  readonly secret: Secret;
+  readonly onEdit: (editing: Editing) => void;
+  readonly onClose: () => void;
+}
+
+function Shown({ secret, onEdit, onClose }: ShownProps) {
+  const may = useMay();
+  return (
+    <>
+      {may('secrets:write') && (
+        <div className="flex flex-wrap gap-2">
+          <EditButton secret={secret} onEdit={onEdit} />
+          <DeleteItem item={secret} collection="secrets" onDone={onClose} />
+        </div>
+      )}
+      <PanelPart title="Value">
+        <HiddenValue
+          key={secret.version}
+          what="value"
+          mayReveal={may('secrets:reveal')}
+          reveal={() => revealSecret(secret.id)}
+        />
+      </PanelPart>
+      <PanelPart title="Details">
+        <SecretFacts secret={secret} />
+      </PanelPart>
+      <UseRules secret={secret} />
+      {may('logs:read') && <SecretReaders key={`readers ${secret.version}`} secret={secret} />}
+      <SecretVersions secret={secret} />
+    </>
+  );
+}
+
+/** Reveals the value on purpose, so that it can be changed instead of typed anew. */
+function EditButton({ secret, onEdit }: Omit<ShownProps, 'onClose'>) {
+  const may = useMay();
+  const [busy, setBusy] = useState(false);
+  async function edit() {
+    if (!may('secrets:reveal')) return onEdit({ value: null });
+    setBusy(true);
+    await revealSecret(secret.id).then(
+      value => onEdit({ value }),
+      error => {
+        setBusy(false);
+        note(sentence(error), { bad: true });
+      },
+    );
+  }
+  return (
+    <Button
+      size="small"
+      busy={busy}
+      onClick={edit}
+      title={may('secrets:reveal') ? 'Shows the current value, which is recorded' : undefined}
+    >
+      <Pencil className="size-4" aria-hidden /> Edit
+    </Button>
   );
 }
 

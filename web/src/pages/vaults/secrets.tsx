@@ -6,11 +6,14 @@ import { useMay } from '../../session/session.tsx';
 import { Collection } from '../../ui/collection.tsx';
 import { expiresColumn, nameColumn, stateColumn, tagsColumn, updatedColumn } from '../../ui/columns.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
+import { Expiry, StateBadge } from '../../ui/expiry.tsx';
+import { useSelection } from '../../ui/selection.ts';
 import type { Column } from '../../ui/table.tsx';
 import { ListBar, resourceFilters } from './list-bar.tsx';
 import { revealSecret } from './reveal.ts';
-import { SecretForm } from './secret-form.tsx';
+import { NewSecret } from './secret-form.tsx';
 import { SecretPanel } from './secret-panel.tsx';
+import { SelectionBar } from './secret-selection.tsx';
 
 const copyColumn: Column<Secret> = {
   id: 'copy',
@@ -22,16 +25,31 @@ const copyColumn: Column<Secret> = {
   ),
 };
 
+/** What a phone has no columns for. */
+export function PhoneFacts({ of }: { of: Parameters<typeof StateBadge>[0]['of'] }) {
+  return (
+    <span className="flex flex-wrap items-center gap-x-2">
+      <StateBadge of={of} />
+      {of.expiration_date !== null && (
+        <span>
+          expires <Expiry at={of.expiration_date} />
+        </span>
+      )}
+    </span>
+  );
+}
+
 function columnsFor(mayReveal: boolean): readonly Column<Secret>[] {
   return [
-    nameColumn('secrets'),
+    nameColumn('secrets', secret => <PhoneFacts of={secret} />),
     stateColumn,
     tagsColumn,
     expiresColumn('md'),
     {
       id: 'version',
       header: 'Version',
-      from: 'lg',
+      sort: 'version',
+      from: 'xl',
       cell: ({ version }) => <span className="tabular-nums">{version}</span>,
     },
     updatedColumn,
@@ -43,6 +61,8 @@ export default function Secrets() {
   const { vault = '', item } = useParams<{ vault: string; item?: string }>();
   const may = useMay();
   const [, go] = useLocation();
+  const selection = useSelection<Secret>();
+  const maySelect = may('secrets:write') || may('secrets:reveal');
   return (
     <>
       <Collection<Secret>
@@ -51,11 +71,14 @@ export default function Secrets() {
         columns={columnsFor(may('secrets:reveal'))}
         within={{ vault_id: vault }}
         filters={resourceFilters}
+        arranged
+        selection={maySelect ? selection : undefined}
+        above={found => <SelectionBar selection={selection} {...found} />}
         bar={action => <ListBar what="secrets" action={action} />}
         create={{
           scope: 'secrets:write',
           label: 'New secret',
-          form: close => <SecretForm vaultId={vault} onClose={close} />,
+          form: close => <NewSecret vaultId={vault} onClose={close} />,
         }}
         empty={{
           icon: FileLock2,

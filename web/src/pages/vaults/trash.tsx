@@ -1,4 +1,4 @@
-/** What was deleted from this vault in the last 30 days, and how to restore it. */
+/** What was deleted from a vault in the last 30 days, and how to restore it. */
 import { RotateCcw, Trash2 } from 'lucide-react';
 import { useParams } from 'wouter';
 import { post, remove } from '../../api/client.ts';
@@ -11,19 +11,34 @@ import { CollectionTable } from '../../ui/collection.tsx';
 import { actionsColumn } from '../../ui/columns.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Ago, daysUntil } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 
-const columns: readonly Column<GenericResource>[] = [
+export const trashColumns: readonly Column<GenericResource>[] = [
   {
     id: 'name',
     header: 'Name',
     cell: ({ name }) => <span className="font-mono text-[13px] break-all">{name}</span>,
   },
   { id: 'type', header: 'Type', cell: ({ type }) => <Badge>{type}</Badge> },
-  { id: 'deleted', header: 'Deleted', from: 'sm', cell: ({ deleted_at }) => <Ago at={deleted_at} /> },
+  {
+    id: 'deleted',
+    header: 'Deleted',
+    from: 'sm',
+    cell: ({ deleted_at }) => (
+      <span>
+        <Ago at={deleted_at} />, {daysLeft(deleted_at)} left
+      </span>
+    ),
+  },
   actionsColumn(item => <TrashActions item={item} />),
 ];
+
+/** For how long it can still be restored. */
+function daysLeft(deletedAt: string | null): string {
+  const days = deletedAt === null ? 0 : Math.max(0, daysUntil(deletedAt) + 30);
+  return days === 1 ? '1 day' : `${days} days`;
+}
 
 export default function Trash() {
   const { vault = '' } = useParams<{ vault: string }>();
@@ -31,7 +46,7 @@ export default function Trash() {
     <CollectionTable<GenericResource>
       collection="resources"
       label="Trash"
-      columns={columns}
+      columns={trashColumns}
       within={{ vault_id: vault, state: 'deleted' }}
       empty={{
         icon: Trash2,
@@ -72,7 +87,8 @@ function TrashActions({ item }: { item: GenericResource }) {
         label="Delete permanently"
         name={`Delete permanently: ${item.name}`}
         title={`Delete ${item.name} permanently?`}
-        text="All of its versions are destroyed. This can’t be undone."
+        text={`${item.type === 'vault' ? 'Everything in it is' : 'All of its versions are'} destroyed. This can’t be undone.`}
+        typed={item.type === 'vault' ? item.name : undefined}
         action="Delete permanently"
         onConfirm={purge}
       />

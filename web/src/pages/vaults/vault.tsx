@@ -1,17 +1,15 @@
 /** One vault: its tabs, and the actions on the vault as a whole. */
-import { Pencil, Trash2, Upload } from 'lucide-react';
+import { Pencil, Upload } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { Link, Redirect, Route, Switch, useLocation, useParams } from 'wouter';
-import { post, remove } from '../../api/client.ts';
+import { Link, Redirect, Route, Switch, useParams } from 'wouter';
 import type { Vault as VaultRecord } from '../../api/types.ts';
-import { useRecord, useRefresh } from '../../api/use.ts';
+import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
-import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Loading, Page, Wrong } from '../../ui/page.tsx';
 import { TabLinks } from '../../ui/tabs.tsx';
-import { note } from '../../ui/toast.tsx';
 import Certificates from './certificates.tsx';
+import { DeleteVault } from './delete-vault.tsx';
 import Keys from './keys.tsx';
 import People from './people.tsx';
 import Secrets from './secrets.tsx';
@@ -91,18 +89,6 @@ function VaultPage({ vault }: { vault: VaultRecord }) {
 function VaultActions({ vault }: { vault: VaultRecord }) {
   const may = useMay();
   const [open, setOpen] = useState<'edit' | 'import' | null>(null);
-  const [, go] = useLocation();
-  const refresh = useRefresh();
-  async function restore() {
-    await post(`/v1/resources/${vault.id}/restore`);
-    await refresh('vaults');
-  }
-  async function discard() {
-    await remove(`/v1/vaults/${vault.id}`);
-    go('/vaults');
-    await refresh('vaults');
-    note(`Vault “${vault.name}” deleted`, { undo: () => void restore() });
-  }
   return (
     <>
       {may('secrets:write') && (
@@ -115,14 +101,7 @@ function VaultActions({ vault }: { vault: VaultRecord }) {
           <Button onClick={() => setOpen('edit')}>
             <Pencil className="size-4" aria-hidden /> Edit
           </Button>
-          <ConfirmButton
-            label={<Trash2 className="size-4" aria-hidden />}
-            name="Delete vault"
-            title={`Delete “${vault.name}”?`}
-            text="Everything in it becomes unreadable immediately, and its access keys stop working. It can be restored for 30 days."
-            action="Delete vault"
-            onConfirm={discard}
-          />
+          <DeleteVault vault={vault} />
         </>
       )}
       {open === 'edit' && <VaultForm vault={vault} onClose={() => setOpen(null)} />}

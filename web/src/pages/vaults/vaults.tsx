@@ -1,16 +1,19 @@
-/** Every vault of the organization, searchable by name. */
-import { Plus, Vault as VaultIcon } from 'lucide-react';
-import { Link } from 'wouter';
-import type { Vault } from '../../api/types.ts';
+/** Every vault of the organization, searchable by name, and those that were deleted in the last 30 days. */
+import { Plus, Trash2, Vault as VaultIcon } from 'lucide-react';
+import { Link, useLocation } from 'wouter';
+import type { GenericResource, Vault } from '../../api/types.ts';
 import { useMay } from '../../session/session.tsx';
 import { useAddress } from '../../ui/address.ts';
 import { TagList } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CollectionTable } from '../../ui/collection.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { TabLinks } from '../../ui/tabs.tsx';
 import { Ago } from '../../ui/time.tsx';
+import { trashColumns } from './trash.tsx';
+import { useVaultCounts } from './vault-counts.tsx';
 import { VaultForm } from './vault-form.tsx';
 
 const columns: readonly Column<Vault>[] = [
@@ -31,13 +34,36 @@ const columns: readonly Column<Vault>[] = [
       </Link>
     ),
   },
+  { id: 'contents', header: 'Contains', cell: ({ id }, rows) => <Contents id={id} among={rows} /> },
   { id: 'tags', header: 'Tags', from: 'md', cell: ({ tags }) => <TagList tags={tags} /> },
   { id: 'updated', header: 'Updated', from: 'sm', cell: ({ updated_at }) => <Ago at={updated_at} /> },
+];
+
+const kinds = [
+  ['secrets', 'secret'],
+  ['keys', 'key'],
+  ['certificates', 'certificate'],
+] as const;
+
+/** One question to the service for all rows of the page. */
+function Contents({ id, among }: { id: string; among: readonly Vault[] }) {
+  const counts = useVaultCounts(among.map(vault => vault.id)).get(id);
+  if (counts === undefined) return null;
+  const parts = kinds
+    .filter(([name]) => (counts[name] ?? 0) > 0)
+    .map(([name, one]) => `${counts[name]!.toLocaleString('en')} ${counts[name] === 1 ? one : name}`);
+  return <span className="text-[13px] text-muted">{parts.join(', ') || 'empty'}</span>;
+}
+
+const tabs = [
+  { href: '/vaults', label: 'Vaults' },
+  { href: '/vaults/trash', label: 'Trash' },
 ];
 
 export default function Vaults() {
   const address = useAddress();
   const may = useMay();
+  const [location] = useLocation();
   const create = may('vaults:write', 'organization') && (
     <Button look="primary" onClick={() => address.set({ new: 'vault' })}>
       <Plus className="size-4" aria-hidden /> New vault
@@ -47,8 +73,26 @@ export default function Vaults() {
     <Page
       title="Vaults"
       intro="A vault holds secrets, keys and certificates that belong together."
-      actions={create}
+      actions={
+        <>
+          <ButtonLink href="/compare">Compare</ButtonLink>
+          {create}
+        </>
+      }
     >
+      <TabLinks label="Vaults" tabs={tabs} exact />
+      {location === '/vaults/trash' ? <DeletedVaults /> : <LivingVaults create={create} />}
+      {address.get('new') === 'vault' && may('vaults:write') && (
+        <VaultForm onClose={() => address.set({ new: '' })} />
+      )}
+    </Page>
+  );
+}
+
+function LivingVaults({ create }: { create: React.ReactNode }) {
+  const address = useAddress();
+  return (
+    <>
       <SearchBox label="Search vaults" value={address.get('q')} onSearch={text => address.set({ q: text })} />
       <CollectionTable<Vault>
         collection="vaults"
@@ -63,9 +107,22 @@ export default function Vaults() {
           filtered: 'No vaults match the search',
         }}
       />
-      {address.get('new') === 'vault' && may('vaults:write', 'organization') && (
-        <VaultForm onClose={() => address.set({ new: '' })} />
-      )}
-    </Page>
+    </>
+  );
+}
+
+function DeletedVaults() {
+  return (
+    <CollectionTable<GenericResource>
+      collection="resources"
+      label="Deleted vaults"
+      columns={trashColumns}
+      within={{ type: 'vault', state: 'deleted' }}
+      empty={{
+        icon: Trash2,
+        title: 'No deleted vaults',
+        hint: 'A deleted vault stays here for 30 days with everything in it, and can be restored.',
+      }}
+    />
   );
 }

@@ -11,8 +11,9 @@ import { Section } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { Ago, Clock } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { SubjectName, WebhookName } from './names.tsx';
 
-const tones: Record<Delivery['state'], Tone> = { pending: 'warn', delivered: 'good', dead: 'bad' };
+const tones: Record<Delivery['state'], Tone> = { pending: 'warn', delivered: 'neutral', dead: 'bad' };
 const every = 3_000;
 const size = 10;
 
@@ -34,7 +35,7 @@ export function Deliveries({ webhookId }: { webhookId?: string }) {
         <>
           <ul className="-mx-5 divide-y border-t">
             {found.map(delivery => (
-              <DeliveryRow key={delivery.id} delivery={delivery} />
+              <DeliveryRow key={delivery.id} delivery={delivery} ofOne={webhookId !== undefined} />
             ))}
           </ul>
           <div className="-mx-5 -mb-5">
@@ -46,7 +47,7 @@ export function Deliveries({ webhookId }: { webhookId?: string }) {
   );
 }
 
-function DeliveryRow({ delivery }: { delivery: Delivery }) {
+function DeliveryRow({ delivery, ofOne }: { delivery: Delivery; ofOne: boolean }) {
   const may = useMay();
   const refresh = useRefresh();
   const { attempts, state } = delivery;
@@ -63,6 +64,15 @@ function DeliveryRow({ delivery }: { delivery: Delivery }) {
         <summary className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded">
           <Badge tone={tones[state]}>{state}</Badge>
           <span className="font-medium">{delivery.event}</span>
+          <span className="min-w-0 break-words">
+            <SubjectName delivery={delivery} />
+            {!ofOne && (
+              <>
+                {' '}
+                to <WebhookName id={delivery.webhook_id} />
+              </>
+            )}
+          </span>
           <span className="text-[13px] text-muted">
             <Ago at={delivery.created_at} />, {attempts.length}{' '}
             {attempts.length === 1 ? 'attempt' : 'attempts'}

@@ -6,7 +6,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { CollectionTable, useCreate } from '../../ui/collection.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
+import { Ago, ago } from '../../ui/time.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { WebhookPanel } from './webhook-panel.tsx';
@@ -38,8 +38,10 @@ function Events({ events }: { events: readonly string[] }) {
   );
 }
 
-export function WebhookState({ webhook: { enabled, disabled_reason } }: { webhook: Webhook }) {
-  if (enabled) return <Badge tone="good">enabled</Badge>;
+export function WebhookState({ webhook }: { webhook: Webhook }) {
+  const { enabled, disabled_reason, failing_since } = webhook;
+  if (enabled && failing_since !== null) return <Badge tone="bad">failing since {ago(failing_since)}</Badge>;
+  if (enabled) return <span className="text-muted">enabled</span>;
   if (disabled_reason === null) return <Badge>disabled</Badge>;
   return (
     <Badge tone="bad">

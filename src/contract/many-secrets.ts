@@ -1,0 +1,103 @@
+/** Many secrets at once, on the wire: revealing, copying and comparing them. */
+import { z } from 'zod';
+import { pagination } from './common.ts';
+import { exampleVaultId } from './resource-fields.ts';
+import { revealedSecret, secretValue } from './secrets.ts';
+import { count, exampleId, flag, id, name } from './text.ts';
+
+const mostAtOnce = 100;
+const mostVaults = 8;
+
+function several<T extends z.ZodType>(item: T, least: number, most: number) {
+  const error = `must contain ${least} to ${most} items`;
+  return z
+    .array(item, { error: 'must be an array' })
+    .min(least, { error })
+    .max(most, { error })
+    .meta({ minItems: least, maxItems: most });
+}
+
+const distinct = { error: 'must not contain an id twice' };
+const isDistinct = (ids: readonly string[]) => new Set(ids).size === ids.length;
+const secretIds = several(id, 1, mostAtOnce).refine(isDistinct, distinct);
+
+export const secretsReveal = z
+  .strictObject({ secret_ids: secretIds })
+  .meta({ id: 'SecretsReveal', example: { secret_ids: [exampleId] } });
+
+export const revealedSecrets = z.object({ data: z.array(revealedSecret) }).meta({
+  id: 'RevealedSecrets',
+  description: 'The secrets with their values, in the order of the request.',
+});
+export type RevealedSecrets = z.output<typeof revealedSecrets>;
+
+export const secretsCopy = z
+  .strictObject({
+    secret_ids: secretIds,
+    vault_id: id.meta({ description: 'The vault to copy them to.' }),
+    move: flag.optional().meta({ description: 'Moves what was copied to the trash of its vault.' }),
+  })
+  .meta({ id: 'SecretsCopy', example: { secret_ids: [exampleId], vault_id: exampleVaultId } });
+export type SecretsCopy = z.output<typeof secretsCopy>;
+
+export const secretsCompare = z
+  .strictObject({
+    vault_id: id,
+    items: several(z.strictObject({ name, value: secretValue }), 1, mostAtOnce),
+  })
+  .meta({
+    id: 'SecretsCompare',
+    example: { vault_id: exampleVaultId, items: [{ name: 'API_TOKEN', value: 'correct horse' }] },
+  });
+export type SecretsCompare = z.output<typeof secretsCompare>;
+
+export const comparedSecrets = z
+  .object({
+    results: z.array(
+      z.object({
+        name,
+        id: id.nullable().meta({ description: 'Of the secret of this name; null if there is none.' }),
+        version: z.int().nullable(),
+        same: z.boolean().meta({ description: 'Whether its current value is the one that was sent.' }),
+      }),
+    ),
+  })
+  .meta({
+    id: 'ComparedSecrets',
+    example: { results: [{ name: 'API_TOKEN', id: exampleId, version: 3, same: false }] },
+  });
+export type ComparedSecrets = z.output<typeof comparedSecrets>;
+
+export const vaultsCompare = z
+  .strictObject({
+    vault_ids: several(id, 1, mostVaults).refine(isDistinct, distinct),
+    page: count(1, 999_999).default(1),
+    limit: count(1, mostAtOnce).default(50),
+    different: flag.default(false).meta({ description: 'Only names that are not the same everywhere.' }),
+  })
+  .meta({ id: 'VaultsCompare', example: { vault_ids: [exampleVaultId, exampleId] } });
+export type VaultsCompare = z.output<typeof vaultsCompare>;
+
+const cell = z.object({
+  id,
+  version: z.int(),
+  value: z.int().nullable().meta({
+    description: 'The same number in a row means the same value. Null without the permission to reveal.',
+  }),
+});
+
+export const comparedVaults = z
+  .object({
+    rows: z.array(z.object({ name, cells: z.array(cell.nullable()) })).meta({
+      description: 'A row for each name, with a cell for each vault; null where it has no such secret.',
+    }),
+    pagination,
+  })
+  .meta({
+    id: 'ComparedVaults',
+    example: {
+      rows: [{ name: 'DATABASE_URL', cells: [{ id: exampleId, version: 3, value: 1 }, null] }],
+      pagination: { total: 1, page: 1, limit: 50 },
+    },
+  });
+export type ComparedVaults = z.output<typeof comparedVaults>;

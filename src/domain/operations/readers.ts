@@ -1,0 +1,121 @@
+/**
+ * Who has read a version of a secret, and when last: access keys by the request log, people and programs that revealed
+ * it by the audit log. It looks at the newest entries only, and says so where there are more.
+ */
+import { type Caller, matchesPattern } from '../../access/caller.ts';
+import { invalid } from '../../contract/errors.ts';
+import { firstIdAt } from '../../contract/id.ts';
+import type { AuditLog, RequestLog, SecretReaders } from '../../contract/logs.ts';
+import { iso } from '../../contract/text.ts';
+import type { Ledger } from '../../logs/ledger.ts';
+import type { RequestFilter } from '../../store/request-logs.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Records } from '../resources/records.ts';
+import { matching, presentAudit } from './logs.ts';
+
+export type Readers = ReturnType<typeof readersWith>;
+
+type Reader = SecretReaders['data'][number];
+
+/** In blocks at once, and in entries all together. */
+const stretch = 50;
+const mostRead = 10_000;
+const mostRevealed = 500;
+
+export function readersWith(
+  { store, stamps, guard, ledger }: Parts & { readonly ledger: Ledger },
+  records: Records,
+) {
+  /** The newest entries that the filter finds, so many at most. */
+  async function* newest(filter: RequestFilter): AsyncIterable<RequestLog> {
+    let beforeId = filter.beforeId;
+    for (let seen = 0; seen < mostRead; ) {
+      const blocks = await store.requestLogs.newest({ ...filter, beforeId }, stretch);
+      for (const block of blocks) {
+        const entries = matching(block, filter);
+        seen += entries.length;
+        yield* entries;
+      }
+      if (blocks.length < stretch) return;
+      beforeId = blocks.at(-1)!.id;
+    }
+  }
+
+  /** A key that does not see the name got the rest. One that is gone may have seen it. */
+  async function keyNamed(id: string, secret: string): Promise<{ name: string } | null> {
+    const row = await store.credentials.byId(id);
+    if (row === undefined) return { name: '' };
+    const { name, narrowing } = stamps.credential.believe(row);
+    const { names = null } = JSON.parse(narrowing) as { names?: readonly string[] | null };
+    return names === null || names.some(pattern => matchesPattern(pattern, secret)) ? { name } : null;
+  }
+
+  async function byAccessKeys(filter: RequestFilter, name: string) {
+    const found = new Map<string, { reads: number; last_at: string }>();
+    let looked = 0;
+    for await (const entry of newest(filter)) {
+      looked++;
+      if (entry.access_key_id === null || !gives(entry, name)) continue;
+      const { reads, last_at } = found.get(entry.access_key_id) ?? { reads: 0, last_at: entry.created_at };
+      found.set(entry.access_key_id, { reads: reads + entry.count, last_at });
+    }
+    const readers: Reader[] = [];
+    for (const [id, of] of found) {
+      const key = await keyNamed(id, name);
+      if (key !== null) readers.push({ kind: 'access-key', id, name: key.name, ...of });
+    }
+    return { readers, complete: looked < mostRead };
+  }
+
+  async function byReveals(organizationId: string, id: string, fromId: string, version: number) {
+    const filter = { organizationId, subjectId: id, fromId };
+    const rows = await store.logs.newestAudits(filter, mostRevealed);
+    const found = new Map<string, Reader>();
+    for (const { actor, created_at } of rows.map(presentAudit).filter(entry => isReveal(entry, version))) {
+      const before = found.get(actor.id);
+      const { kind, name } = actor;
+      found.set(actor.id, {
+        kind,
+        id: actor.id,
+        name,
+        reads: (before?.reads ?? 0) + 1,
+        last_at: before?.last_at ?? created_at,
+      });
+    }
+    return { readers: [...found.values()], complete: rows.length < mostRevealed };
+  }
+
+  return {
+    async of(caller: Caller, id: string, wanted: number | undefined): Promise<SecretReaders> {
+      const permit = await guard.admit(caller, 'secrets:read', 'logs:read');
+      const row = await records.find(permit, 'secret', id);
+      const version = wanted ?? row.version;
+      const stored = await store.resources.version(id, version);
+      if (stored === undefined) throw invalid('version', 'is not a version of this secret');
+      const next = await store.resources.version(id, version + 1);
+      await ledger.settle().catch(() => {});
+      const { organizationId } = caller;
+      const fromId = firstIdAt(stored.created_at);
+      const beforeId = next === undefined ? undefined : firstIdAt(next.created_at);
+      const reads = { organizationId, vaultId: row.vault_id, status: 200, fromId, beforeId };
+      const keys = await byAccessKeys(reads, row.name);
+      // The audit log is the organization’s: nobody who is given single vaults sees it.
+      const people =
+        permit.vaults === null
+          ? await byReveals(organizationId, id, fromId, version)
+          : { readers: [], complete: true };
+      const data = [...keys.readers, ...people.readers].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
+      return { version, since: iso(stored.created_at), complete: keys.complete && people.complete, data };
+    },
+  };
+}
+
+/** Whether the answer held the value: as one of all secrets, or by itself. */
+function gives({ requested }: RequestLog, name: string): boolean {
+  return /^(secrets(,|$)|format=)/.test(requested) || requested === `secret=value ${name}`;
+}
+
+function isReveal({ action, outcome, details }: AuditLog, version: number): boolean {
+  const shows = action === 'secret.revealed' || action === 'secret.copied';
+  return shows && outcome === 'allowed' && details.version === version;
+}

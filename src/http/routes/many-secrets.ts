@@ -1,0 +1,54 @@
+/** Many secrets in one request: revealed, copied to another vault, or compared. */
+import * as resource from '../../contract/resources.ts';
+import type { Domain } from '../../domain/domain.ts';
+import { answerOf } from './bulk.ts';
+import { type Permissions, type Route, route } from './route.ts';
+
+export function manySecretRoutes({ manySecrets }: Domain): Route<Permissions>[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/secrets/reveal',
+      operationId: 'revealSecrets',
+      tag: 'secrets',
+      summary: 'Reveal the values of up to 100 secrets; each is recorded in the audit log',
+      needs: { all: ['secrets:reveal'] },
+      body: resource.secretsReveal,
+      answer: resource.revealedSecrets,
+      handle: ({ caller, body }) => manySecrets.reveal(caller, body.secret_ids),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/secrets/copy',
+      operationId: 'copySecrets',
+      tag: 'secrets',
+      summary: 'Copy or move up to 100 secrets to another vault, each with its own outcome',
+      needs: { all: ['secrets:reveal', 'secrets:write'] },
+      body: resource.secretsCopy,
+      answer: resource.bulkAnswer,
+      handle: async ({ caller, body }) => answerOf(await manySecrets.copy(caller, body)),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/secrets/compare',
+      operationId: 'compareSecrets',
+      tag: 'secrets',
+      summary: 'Compare up to 100 values with those of a vault; recorded in the audit log',
+      needs: { all: ['secrets:reveal'] },
+      body: resource.secretsCompare,
+      answer: resource.comparedSecrets,
+      handle: ({ caller, body }) => manySecrets.compare(caller, body),
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/vaults/compare',
+      operationId: 'compareVaults',
+      tag: 'vaults',
+      summary: 'Compare the secrets of up to 8 vaults without revealing them',
+      needs: { all: ['secrets:read'] },
+      body: resource.vaultsCompare,
+      answer: resource.comparedVaults,
+      handle: ({ caller, body }) => manySecrets.compareVaults(caller, body),
+    }),
+  ];
+}

@@ -1,0 +1,108 @@
+/**
+ * Vaults side by side, in the order of their stages: which secrets are missing, the same or different from one stage to
+ * the next, without showing a value. The service compares, and records that it did.
+ */
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Columns3 } from 'lucide-react';
+import { post } from '../../api/client.ts';
+import type { ComparedVaults } from '../../api/types.ts';
+import { useMay } from '../../session/session.tsx';
+import { type Address, useAddress } from '../../ui/address.ts';
+import { Field } from '../../ui/field.tsx';
+import { Empty, Loading, Page, Wrong } from '../../ui/page.tsx';
+import { Pager } from '../../ui/pager.tsx';
+import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
+import { ComparisonTable } from './comparison-table.tsx';
+import { Stages } from './stages.tsx';
+
+const most = 8;
+const size = 50;
+
+export default function Compare() {
+  const address = useAddress();
+  const ids = address.get('vaults').split(',').filter(Boolean).slice(0, most);
+  const choose = (next: readonly string[]) => address.set({ vaults: next.slice(0, most).join(',') });
+  return (
+    <Page
+      title="Compare vaults"
+      intro="Each column is a stage, from left to right. Nothing is revealed: you see which values are the same."
+    >
+      <div className="flex flex-wrap items-end gap-3">
+        <Stages ids={ids} onChoose={choose} />
+        <div className="min-w-64 flex-1">
+          <Field label="Vaults, in the order of their stages">
+            {field => (
+              <SearchChoices
+                {...vaults}
+                ids={field}
+                placeholder="Choose two or more vaults"
+                value={ids}
+                onChange={choose}
+              />
+            )}
+          </Field>
+        </div>
+      </div>
+      {ids.length < 2 ? (
+        <div className="surface">
+          <Empty icon={Columns3} title="Choose two or more vaults">
+            For example staging and production. The order that you choose them in is the order of the columns.
+          </Empty>
+        </div>
+      ) : (
+        <Comparison ids={ids} address={address} onOrder={choose} />
+      )}
+    </Page>
+  );
+}
+
+interface ComparisonProps {
+  readonly ids: readonly string[];
+  readonly address: Address;
+  readonly onOrder: (ids: readonly string[]) => void;
+}
+
+function Comparison({ ids, address, onOrder }: ComparisonProps) {
+  const may = useMay();
+  const different = address.get('different') !== '';
+  const { page } = address;
+  const body = { vault_ids: ids, page, limit: size, different };
+  const compared = useQuery({
+    queryKey: ['secrets', 'comparison', body],
+    queryFn: () => post<ComparedVaults>('/v1/vaults/compare', body),
+    placeholderData: keepPreviousData,
+    // Each comparison is recorded, so none is made that nobody asked for.
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+  });
+  return (
+    <>
+      <label className="flex w-fit items-center gap-2.5">
+        <input
+          type="checkbox"
+          className="size-4 accent-accent"
+          checked={different}
+          onChange={event => address.set({ different: event.target.checked ? '1' : '' })}
+        />
+        Only what is missing or different
+      </label>
+      {!may('secrets:reveal') && (
+        <p className="text-muted">
+          Your role sees which secrets exist, not whether their values are the same.
+        </p>
+      )}
+      <div className="surface overflow-hidden">
+        {compared.isPending && <Loading />}
+        {compared.error && !compared.data && (
+          <Wrong error={compared.error} retry={() => void compared.refetch()} />
+        )}
+        {compared.data && (
+          <>
+            <ComparisonTable ids={ids} rows={compared.data.rows} onOrder={onOrder} />
+            <Pager total={compared.data.pagination.total} page={page} limit={size} onPage={address.setPage} />
+          </>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,173 @@
+/** The comparison as a table: a row for each name, a column for each stage, and a copy from one stage to the next. */
+import { ArrowLeft, ArrowRight } from 'lucide-react';
+import { Link } from 'wouter';
+import { post } from '../../api/client.ts';
+import type { BulkAnswer, ComparedVaults, Vault } from '../../api/types.ts';
+import { useRecord, useRefresh } from '../../api/use.ts';
+import { useMay } from '../../session/session.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Name } from '../../ui/name.tsx';
+import { note } from '../../ui/toast.tsx';
+
+type Row = ComparedVaults['rows'][number];
+type Cell = Row['cells'][number];
+
+interface TableProps {
+  readonly ids: readonly string[];
+  readonly rows: readonly Row[];
+  readonly onOrder: (ids: readonly string[]) => void;
+}
+
+export function ComparisonTable({ ids, rows, onOrder }: TableProps) {
+  if (rows.length === 0) return <p className="px-5 py-6 text-muted">Nothing is missing or different.</p>;
+  return (
+    <div className="overflow-x-auto">
+      <table className="w-full border-collapse text-left" aria-label="Comparison">
+        <thead>
+          <tr className="border-b">
+            <th scope="col" className="px-5 py-2 text-xs font-medium text-muted">
+              Name
+            </th>
+            {ids.map((id, at) => (
+              <th key={id} scope="col" className="px-3 py-2 text-xs font-medium text-muted">
+                <Stage id={id} at={at} ids={ids} onOrder={onOrder} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <tr key={row.name} className="border-b last:border-0">
+              <th scope="row" className="px-5 py-2 font-mono text-[13px] font-medium">
+                <Name text={row.name} />
+              </th>
+              {ids.map((id, at) => (
+                <td key={id} className="px-3 py-2">
+                  <CellOf row={row} at={at} ids={ids} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface StageProps {
+  readonly id: string;
+  readonly at: number;
+  readonly ids: readonly string[];
+  readonly onOrder: (ids: readonly string[]) => void;
+}
+
+function Stage({ id, at, ids, onOrder }: StageProps) {
+  const name = useName(id);
+  function move(by: 1 | -1) {
+    const next = [...ids];
+    [next[at], next[at + by]] = [next[at + by]!, next[at]!];
+    onOrder(next);
+  }
+  return (
+    <span className="flex items-center gap-1 whitespace-nowrap">
+      {at > 0 && (
+        <Button look="quiet" size="icon" aria-label={`Move ${name} to the left`} onClick={() => move(-1)}>
+          <ArrowLeft className="size-3.5" aria-hidden />
+        </Button>
+      )}
+      <Link href={`/vaults/${id}/secrets`} className="font-medium text-ink hover:underline">
+        {name}
+      </Link>
+      {at < ids.length - 1 && (
+        <Button look="quiet" size="icon" aria-label={`Move ${name} to the right`} onClick={() => move(1)}>
+          <ArrowRight className="size-3.5" aria-hidden />
+        </Button>
+      )}
+    </span>
+  );
+}
+
+function useName(id: string): string {
+  return useRecord<Vault>('vaults', id).data?.name ?? `${id.slice(0, 8)}…`;
+}
+
+interface CellProps {
+  readonly row: Row;
+  readonly at: number;
+  readonly ids: readonly string[];
+}
+
+function CellOf({ row, at, ids }: CellProps) {
+  const cell = row.cells[at]!;
+  const before = previous(row.cells, at);
+  const state = stateOf(cell, before?.cell ?? null);
+  const canCopy = before !== null && (state === 'missing' || state === 'different');
+  return (
+    <span className="flex flex-wrap items-center gap-2">
+      {state === 'missing' && <Badge tone="warn">missing</Badge>}
+      {state === 'different' && <Badge tone="accent">different</Badge>}
+      {(state === 'same' || state === 'present') && <span className="text-muted">{state}</span>}
+      {cell !== null && (
+        <Link
+          href={`/vaults/${ids[at]}/secrets/${cell.id}`}
+          className="text-[13px] text-muted tabular-nums hover:underline"
+          aria-label={`${row.name}, version ${cell.version}`}
+        >
+          v{cell.version}
+        </Link>
+      )}
+      {canCopy && <Copy name={row.name} from={ids[before.at]!} cell={before.cell} to={ids[at]!} />}
+    </span>
+  );
+}
+
+/** The nearest stage to the left that has it. */
+function previous(cells: readonly Cell[], at: number): { at: number; cell: NonNullable<Cell> } | null {
+  for (let left = at - 1; left >= 0; left--) {
+    const cell = cells[left] ?? null;
+    if (cell !== null) return { at: left, cell };
+  }
+  return null;
+}
+
+function stateOf(cell: Cell, before: Cell): 'missing' | 'present' | 'same' | 'different' {
+  if (cell === null) return 'missing';
+  if (before === null || cell.value === null) return 'present';
+  return cell.value === before.value ? 'same' : 'different';
+}
+
+interface CopyProps {
+  readonly name: string;
+  readonly from: string;
+  readonly cell: NonNullable<Cell>;
+  readonly to: string;
+}
+
+function Copy({ name, from, cell, to }: CopyProps) {
+  const may = useMay();
+  const refresh = useRefresh();
+  const [source, target] = [useName(from), useName(to)];
+  async function copy() {
+    const body = { secret_ids: [cell.id], vault_id: to };
+    const { results } = await post<BulkAnswer>('/v1/secrets/copy', body);
+    const failure = results[0]?.error;
+    if (failure) note(failure.details.reason || failure.message, { bad: true });
+    else note(`${name} copied to ${target}`);
+    await refresh('secrets', 'versions', 'vaults');
+  }
+  if (!may('secrets:write') || !may('secrets:reveal')) return null;
+  return (
+    <ConfirmButton
+      look="quiet"
+      size="small"
+      label="Copy"
+      name={`Copy ${name} from ${source} to ${target}`}
+      title={`Copy ${name} to ${target}?`}
+      text={`The value of ${source} is stored in ${target}, as a new version where the name exists. It is not shown, and the audit log records it.`}
+      action="Copy"
+      onConfirm={copy}
+    />
+  );
+}

@@ -1,0 +1,93 @@
+/** Deletes a vault, after saying what depends on it and asking for its name. */
+import { useQuery } from '@tanstack/react-query';
+import { Trash2 } from 'lucide-react';
+import { useLocation } from 'wouter';
+import { get, post, query, remove } from '../../api/client.ts';
+import type { AccessKey, List, Vault } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
+import { useMay } from '../../session/session.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { note } from '../../ui/toast.tsx';
+import { useVaultCounts } from './vault-counts.tsx';
+
+const month = 30 * 86_400_000;
+const mostKeys = 100;
+
+export function DeleteVault({ vault }: { vault: Vault }) {
+  const [, go] = useLocation();
+  const refresh = useRefresh();
+  async function restore() {
+    await post(`/v1/resources/${vault.id}/restore`);
+    await refresh('vaults', 'resources');
+  }
+  async function discard() {
+    await remove(`/v1/vaults/${vault.id}`);
+    go('/vaults');
+    await refresh('vaults', 'resources');
+    note(`Vault “${vault.name}” deleted`, { undo: () => void restore() });
+  }
+  return (
+    <ConfirmButton
+      label={<Trash2 className="size-4" aria-hidden />}
+      name="Delete vault"
+      title={`Delete “${vault.name}”?`}
+      text={<Dependents vault={vault} />}
+      action="Delete vault"
+      typed={vault.name}
+      onConfirm={discard}
+    />
+  );
+}
+
+function Dependents({ vault }: { vault: Vault }) {
+  const may = useMay();
+  const counts = useVaultCounts([vault.id]).get(vault.id);
+  const keys = useQuery({
+    queryKey: ['access-keys', 'of', vault.id],
+    queryFn: () => get<List<AccessKey>>(`/v1/access-keys${query({ vault_id: vault.id, limit: mostKeys })}`),
+    enabled: may('access-keys:read'),
+  });
+  const used = (keys.data?.data ?? []).filter(
+    ({ last_used_at }) => last_used_at !== null && Date.now() - Date.parse(last_used_at) < month,
+  );
+  return (
+    <div className="flex flex-col gap-3">
+      <ul className="list-disc pl-5 text-ink">
+        <li>{held(counts)}</li>
+        {keys.data && (
+          <li>
+            {plural(used.length, 'access key')} used in the last 30 days
+            {used.length > 0 && `: ${named(used)}`}
+          </li>
+        )}
+      </ul>
+      <p>
+        Everything in it becomes unreadable immediately, and its access keys stop working. It can be restored
+        from the trash for 30 days.
+      </p>
+    </div>
+  );
+}
+
+const mostNamed = 5;
+
+function named(keys: readonly AccessKey[]): string {
+  const names = keys.slice(0, mostNamed).map(({ name }) => name);
+  return keys.length > mostNamed ? `${names.join(', ')} and others` : names.join(', ');
+}
+
+type Counts = ReturnType<ReturnType<typeof useVaultCounts>['get']>;
+
+function held(counts: Counts): string {
+  if (counts === undefined) return 'Counting what it contains…';
+  const parts = [
+    plural(counts.secrets ?? 0, 'secret'),
+    plural(counts.keys ?? 0, 'key'),
+    plural(counts.certificates ?? 0, 'certificate'),
+  ];
+  return parts.join(', ');
+}
+
+function plural(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,12 @@
+/** The type of a key in brief (`EC P-256`, `RSA 3072`), and what is stored of it. */
+import type { Key } from '../../api/types.ts';
+import { Badge } from '../../ui/badge.tsx';
+
+export function kindOf({ key_type, key_size, curve }: Pick<Key, 'key_type' | 'key_size' | 'curve'>): string {
+  return curve ? `${key_type} ${curve}` : `${key_type} ${key_size}`;
+}
+
+export function KeyHolds({ of: { has_private_key, exportable } }: { of: Key }) {
+  if (!has_private_key) return <Badge>public</Badge>;
+  return <Badge>{exportable ? 'private' : 'private, not exportable'}</Badge>;
+}

@@ -1,0 +1,222 @@
+/** What can be done with many secrets at once: tag, move, disable, delete and export them. */
+import { useState } from 'react';
+import { get, post, query, remove } from '../../api/client.ts';
+import { useForm } from '../../api/form.ts';
+import type { BulkAnswer, List, Secret } from '../../api/types.ts';
+import { type Parameters, useRefresh } from '../../api/use.ts';
+import { useMay } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Field } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
+import type { Selection } from '../../ui/selection.ts';
+import { TagsField, tagsOf } from '../../ui/tags-field.tsx';
+import { CheckField } from '../../ui/text-field.tsx';
+import { note } from '../../ui/toast.tsx';
+import { download, type ExportFormat, revealAll, textOf } from './export-secrets.ts';
+
+const atOnce = 100;
+
+interface SelectionBarProps {
+  readonly selection: Selection<Secret>;
+  /** How many the list finds, and by what. */
+  readonly total: number;
+  readonly filter: Parameters;
+}
+
+export function SelectionBar({ selection, total, filter }: SelectionBarProps) {
+  const may = useMay();
+  const refresh = useRefresh();
+  const [open, setOpen] = useState<'tag' | 'move' | null>(null);
+  const secrets = [...selection.chosen.values()];
+  const count = `${secrets.length} ${secrets.length === 1 ? 'secret' : 'secrets'}`;
+
+  async function finish(done: string, failures: readonly string[]) {
+    await refresh('secrets', 'vaults', 'resources', 'versions');
+    selection.clear();
+    setOpen(null);
+    if (failures.length === 0) note(`${count} ${done}`);
+    else note(`${failures.length} of ${count} failed: ${failures[0]}`, { bad: true });
+  }
+  const disable = async (enabled: boolean) =>
+    finish(enabled ? 'enabled' : 'disabled', await writeAll(secrets.map(({ id }) => ({ id, enabled }))));
+  async function discard() {
+    for (const { id } of secrets) await remove(`/v1/secrets/${id}`);
+    await finish('deleted. They can be restored from the trash.', []);
+  }
+  if (secrets.length === 0) return null;
+  return (
+    <section
+      aria-label="Selected secrets"
+      className="surface sticky top-2 z-10 flex flex-wrap items-center gap-2 px-4 py-2.5"
+    >
+      <span className="mr-2 font-medium tabular-nums" role="status">
+        {secrets.length} selected
+      </span>
+      {may('secrets:write') && (
+        <>
+          <Button size="small" onClick={() => setOpen('tag')}>
+            Tag
+          </Button>
+          {may('secrets:reveal') && (
+            <Button size="small" onClick={() => setOpen('move')}>
+              Move
+            </Button>
+          )}
+          <Button size="small" onClick={() => disable(secrets.every(({ enabled }) => !enabled))}>
+            {secrets.every(({ enabled }) => !enabled) ? 'Enable' : 'Disable'}
+          </Button>
+        </>
+      )}
+      {may('secrets:reveal') && (
+        <>
+          <Export secrets={secrets} format="env" label="Export .env" />
+          <Export secrets={secrets} format="json" label="Export JSON" />
+        </>
+      )}
+      {may('secrets:write') && (
+        <ConfirmButton
+          size="small"
+          label="Delete"
+          title={`Delete ${count}?`}
+          text="They can’t be read any more. You can restore them from the trash for 30 days."
+          action="Delete"
+          onConfirm={discard}
+        />
+      )}
+      <span className="ml-auto flex gap-1">
+        {secrets.length < total && <SelectAll selection={selection} total={total} filter={filter} />}
+        <Button look="quiet" size="small" onClick={selection.clear}>
+          Clear
+        </Button>
+      </span>
+      {open === 'tag' && <TagDialog secrets={secrets} onClose={() => setOpen(null)} onDone={finish} />}
+      {open === 'move' && <MoveDialog secrets={secrets} onClose={() => setOpen(null)} onDone={finish} />}
+    </section>
+  );
+}
+
+const mostSelected = 1_000;
+
+function SelectAll({ selection, total, filter }: SelectionBarProps) {
+  const [busy, setBusy] = useState(false);
+  async function all() {
+    setBusy(true);
+    const found: Secret[] = [];
+    for (let page = 1; found.length < Math.min(total, mostSelected); page++) {
+      const { data } = await get<List<Secret>>(`/v1/secrets${query({ ...filter, page, limit: atOnce })}`);
+      if (data.length === 0) break;
+      found.push(...data);
+    }
+    selection.add(found);
+    setBusy(false);
+  }
+  return (
+    <Button look="quiet" size="small" busy={busy} onClick={all}>
+      Select all {Math.min(total, mostSelected).toLocaleString('en')}
+    </Button>
+  );
+}
+
+function Export({
+  secrets,
+  format,
+  label,
+}: {
+  secrets: readonly Secret[];
+  format: ExportFormat;
+  label: string;
+}) {
+  async function run() {
+    const revealed = await revealAll(secrets.map(({ id }) => id));
+    download(format === 'env' ? 'secrets.env' : 'secrets.json', textOf(revealed, format));
+  }
+  return (
+    <ConfirmButton
+      look="plain"
+      size="small"
+      label={label}
+      title={`Export ${secrets.length} ${secrets.length === 1 ? 'value' : 'values'}?`}
+      text="The file contains the values as they are. Each is recorded in the audit log as revealed by you."
+      action="Export"
+      onConfirm={run}
+    />
+  );
+}
+
+interface DialogProps {
+  readonly secrets: readonly Secret[];
+  readonly onClose: () => void;
+  readonly onDone: (done: string, failures: readonly string[]) => Promise<void>;
+}
+
+function TagDialog({ secrets, onClose, onDone }: DialogProps) {
+  const form = useForm({ tags: '' });
+  async function save({ tags }: typeof form.values) {
+    const added = tagsOf(tags);
+    await onDone(
+      'tagged',
+      await writeAll(secrets.map(one => ({ id: one.id, tags: { ...one.tags, ...added } }))),
+    );
+  }
+  return (
+    <FormDialog
+      title="Add tags"
+      description="Tags of the same name are replaced; others are kept."
+      form={form}
+      onSubmit={save}
+      onClose={onClose}
+      action="Add tags"
+    >
+      <TagsField form={form} />
+    </FormDialog>
+  );
+}
+
+function MoveDialog({ secrets, onClose, onDone }: DialogProps) {
+  const form = useForm({ vault_id: '', copy: false });
+  async function save({ vault_id, copy }: typeof form.values) {
+    const failures: string[] = [];
+    for (let at = 0; at < secrets.length; at += atOnce) {
+      const secret_ids = secrets.slice(at, at + atOnce).map(({ id }) => id);
+      const body = { secret_ids, vault_id, move: !copy };
+      failures.push(...failuresIn(await post<BulkAnswer>('/v1/secrets/copy', body)));
+    }
+    await onDone(copy ? 'copied' : 'moved', failures);
+  }
+  return (
+    <FormDialog
+      title="Move to another vault"
+      description="Where the name exists already, it gets a new version. Earlier versions stay in the trash of this vault."
+      form={form}
+      onSubmit={save}
+      onClose={onClose}
+      action={form.values.copy ? 'Copy' : 'Move'}
+    >
+      <Field label="Vault" error={form.errorOf('vault_id')}>
+        {ids => (
+          <SearchChoice
+            {...vaults}
+            ids={ids}
+            placeholder="Choose a vault"
+            value={form.values.vault_id}
+            onChange={id => form.set('vault_id', id)}
+          />
+        )}
+      </Field>
+      <CheckField form={form} name="copy" label="Keep them here too" />
+    </FormDialog>
+  );
+}
+
+async function writeAll(items: readonly object[]): Promise<string[]> {
+  const failures: string[] = [];
+  for (let at = 0; at < items.length; at += atOnce)
+    failures.push(...failuresIn(await post('/v1/secrets/bulk', { items: items.slice(at, at + atOnce) })));
+  return failures;
+}
+
+function failuresIn({ results }: BulkAnswer): string[] {
+  return results.flatMap(({ error }) => (error === undefined ? [] : error.details.reason || error.message));
+}

@@ -1,0 +1,110 @@
+/**
+ * A text area for values of several lines: line numbers, two spaces for the tab key, and a word on what is not valid.
+ * Escape lets the next tab leave the field, so that nobody who uses a keyboard alone is caught in it.
+ */
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { Field } from './field.tsx';
+
+interface CodeFieldProps {
+  readonly label: string;
+  readonly name: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly error?: string;
+  readonly hint?: ReactNode;
+  readonly optional?: boolean;
+  readonly required?: boolean;
+  /** What is wrong with the text, if it is of a known form. It can be stored all the same. */
+  readonly remark?: string;
+}
+
+const fewest = 3;
+const most = 24;
+
+export function CodeField(props: CodeFieldProps) {
+  const { label, name, value, onChange, error, hint, optional, required = false, remark = '' } = props;
+  const [leaving, setLeaving] = useState(false);
+  const numbers = useRef<HTMLDivElement>(null);
+  const lines = value.split('\n').length;
+  const isLong = lines > 1;
+  function onKeyDown(event: KeyboardEvent<HTMLTextAreaElement>) {
+    if (!isLong) return;
+    if (event.key === 'Escape' && !leaving) {
+      event.stopPropagation();
+      setLeaving(true);
+    } else if (event.key === 'Tab' && !event.shiftKey && !leaving) {
+      event.preventDefault();
+      indent(event.currentTarget, onChange);
+    }
+  }
+  return (
+    <Field label={label} hint={hint} error={error} optional={optional}>
+      {ids => (
+        <>
+          <div className="control flex h-auto overflow-hidden p-0 focus-within:outline-2 focus-within:outline-accent">
+            {isLong && (
+              <div
+                ref={numbers}
+                aria-hidden
+                className="max-h-96 shrink-0 overflow-hidden border-r bg-sunken px-2 py-2 text-right font-mono text-[13px] leading-5 text-muted select-none"
+              >
+                {Array.from({ length: lines }, (_, line) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
+                  <div key={line}>{line + 1}</div>
+                ))}
+              </div>
+            )}
+            <textarea
+              {...ids}
+              name={name}
+              rows={Math.min(most, Math.max(fewest, lines))}
+              wrap={isLong ? 'off' : 'soft'}
+              required={required}
+              spellCheck={false}
+              autoComplete="off"
+              className="max-h-96 min-w-0 flex-1 resize-y bg-transparent px-3 py-2 font-mono text-[13px] leading-5 outline-none"
+              value={value}
+              onChange={event => onChange(event.target.value)}
+              onKeyDown={onKeyDown}
+              onBlur={() => setLeaving(false)}
+              onScroll={event => numbers.current?.scrollTo({ top: event.currentTarget.scrollTop })}
+            />
+          </div>
+          <div role="status" className="text-[13px] leading-5 text-warn empty:hidden">
+            {remark}
+          </div>
+        </>
+      )}
+    </Field>
+  );
+}
+
+function indent(area: HTMLTextAreaElement, onChange: (value: string) => void): void {
+  const { selectionStart: from, selectionEnd: to, value } = area;
+  onChange(`${value.slice(0, from)}  ${value.slice(to)}`);
+  requestAnimationFrame(() => area.setSelectionRange(from + 2, from + 2));
+}
+
+/** What is not valid about a text that is meant to be JSON or YAML; empty where nothing is, or for other texts. */
+export function remarkOn(text: string, contentType: string): string {
+  const trimmed = text.trim();
+  if (trimmed === '') return '';
+  if (/json/i.test(contentType) || /^[[{]/.test(trimmed)) return remarkOnJson(trimmed);
+  return /ya?ml/i.test(contentType) ? remarkOnYaml(text) : '';
+}
+
+/** The engine's own message may repeat a part of the value, so only the place is told. */
+function remarkOnJson(text: string): string {
+  try {
+    JSON.parse(text);
+    return '';
+  } catch (error) {
+    const place = /line (\d+) column (\d+)/.exec((error as Error).message);
+    return place ? `Not valid JSON, at line ${place[1]}, column ${place[2]}.` : 'Not valid JSON.';
+  }
+}
+
+function remarkOnYaml(text: string): string {
+  const tabbed = text.split('\n').findIndex(line => /^ *\t/.test(line));
+  return tabbed < 0 ? '' : `Not valid YAML: line ${tabbed + 1} is indented with a tab.`;
+}

@@ -1,0 +1,25 @@
+/** Which records of a list are selected, across its pages. */
+import { useState } from 'react';
+
+export interface Selection<T> {
+  readonly chosen: ReadonlyMap<string, T>;
+  /** Adds all of them, or takes them away where all are chosen already. */
+  toggle(rows: readonly T[]): void;
+  add(rows: readonly T[]): void;
+  clear(): void;
+}
+
+export function useSelection<T extends { readonly id: string }>(): Selection<T> {
+  const [chosen, setChosen] = useState<ReadonlyMap<string, T>>(new Map());
+  const withRows = (rows: readonly T[]) => new Map([...chosen, ...rows.map(row => [row.id, row] as const)]);
+  return {
+    chosen,
+    toggle: rows => {
+      if (!rows.every(({ id }) => chosen.has(id))) return setChosen(withRows(rows));
+      const gone = new Set(rows.map(({ id }) => id));
+      setChosen(new Map([...chosen].filter(([id]) => !gone.has(id))));
+    },
+    add: rows => setChosen(withRows(rows)),
+    clear: () => setChosen(new Map()),
+  };
+}
