@@ -32,9 +32,14 @@ const timelineQuery = `SELECT (SELECT system_identifier FROM pg_control_system()
 /** Our statement is not the trouble. */
 const isAway = (error: unknown) => !/^(0A|42)/.test(String((error as { code?: unknown }).code ?? ''));
 
-export function serverBehind(pool: pg.Pool, fail: (cause: unknown) => never): DatabaseServer {
+export function serverBehind(
+  pool: pg.Pool,
+  fail: (cause: unknown) => never,
+  losses: () => number,
+): DatabaseServer {
   let saysTimeline = true;
   return {
+    losses,
     async replication() {
       const { waits, standby } = (await pool.query(replicationQuery).catch(fail)).rows[0];
       if (waits) return 'synchronous';

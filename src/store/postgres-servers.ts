@@ -50,6 +50,8 @@ export class PostgresServers {
   readonly #servers: readonly Server[];
   #at = 0;
   #isPooled = false;
+  /** How many connections were lost that nobody ended. */
+  losses = 0;
 
   constructor({ url, passwordFile = null, environment }: Omit<PostgresPlace, 'listenUrl'>) {
     this.#address = addressIn(url, environment);
@@ -169,7 +171,9 @@ export class ServerClient extends pg.Client {
     this.#settings = settings;
     this.#encryption = server.encryption;
     // Without a listener, a connection that breaks would end the process; whoever waits for it is told anyway.
-    this.on('error', () => {});
+    this.on('error', () => {
+      servers.losses++;
+    });
     this.on('notice', notice => this.#refuseUnreplicated(notice as pg.DatabaseError));
   }
 
