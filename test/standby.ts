@@ -20,6 +20,8 @@ export interface Pair {
   readonly authority: string;
   /** A commit waits for the standby, from now on or no longer. */
   setSynchronous(isSynchronous: boolean): Promise<void>;
+  /** The standby receives nothing more. */
+  disconnect(): Promise<void>;
   /** The first one ends, at once or after it sent all that it has. */
   end(how: 'crash' | 'shutdown'): Promise<void>;
   /** The second one takes writes when this resolves. */
@@ -66,6 +68,11 @@ export async function startPair(): Promise<Pair> {
     ports,
     authority,
     setSynchronous,
+    disconnect: async () => {
+      await ask(ports[1], "ALTER SYSTEM SET primary_conninfo = ''");
+      await ask(ports[1], 'SELECT pg_reload_conf()');
+      await until(async () => (await ask(ports[0], 'SELECT 1 FROM pg_stat_replication')).length === 0);
+    },
     end: async how => {
       if (how === 'crash') processOf(first)?.kill('SIGQUIT');
       await first.stop();

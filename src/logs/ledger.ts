@@ -6,7 +6,8 @@
  * Each process writes two chains of its own, one a stream: a group's requests are one block, and one link; each
  * audit entry is a link. A change that the store refuses leaves its entries out: the rest of its group is
  * chained anew and submitted again. After any other failure nobody can say what was kept, so the ledger
- * starts new chains under a new writer's name rather than guess.
+ * starts new chains under a new writer's name rather than guess; and also where a connection to the server was lost, because
+ * another server may have taken its place.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../contract/errors.ts';
@@ -98,11 +99,14 @@ export class Ledger implements OtherLedger {
   #leftovers: Promise<void> | null = null;
   #queue: Pending[] = [];
   #flushing: Promise<void> | null = null;
+  /** Of connections, when the chains were begun. */
+  #losses: number;
   readonly #committed: (entries: number, milliseconds: number) => void;
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
     this.#committed = commitsOf(parts.meter);
+    this.#losses = lossesOf(parts);
     this.#writer = parts.newId();
     this.#filing = new Filing(parts, this.#writer);
     this.#hourCounts = new HourCounts(parts.store, parts.now);
@@ -179,6 +183,7 @@ export class Ledger implements OtherLedger {
     while (this.#queue.length > 0) {
       await this.#gather();
       const group = this.#queue.splice(0, largestGroup);
+      if (this.#losses !== lossesOf(this.#parts)) this.#beginAnew();
       // Whatever goes wrong in here, nobody is left waiting.
       await this.#commitGroup(group).catch(error => this.#startAnew(error, group));
     }
@@ -232,11 +237,16 @@ export class Ledger implements OtherLedger {
   }
 
   #startAnew(error: unknown, group: readonly Pending[]): void {
+    this.#beginAnew();
+    for (const { reject } of group) reject(unavailable(error));
+  }
+
+  #beginAnew(): void {
+    this.#losses = lossesOf(this.#parts);
     this.#writer = this.#parts.newId();
     this.#heads = noHeads;
     this.#filing = new Filing(this.#parts, this.#writer);
     this.#leftovers = null;
-    for (const { reject } of group) reject(unavailable(error));
   }
 
   #draft(group: readonly Pending[]): Draft {
@@ -288,6 +298,10 @@ export class Ledger implements OtherLedger {
     if (counts.length > 0) statements.push(logs.count(counts));
     return { statements, independent: true };
   }
+}
+
+function lossesOf({ store }: LedgerParts): number {
+  return store.server?.losses() ?? 0;
 }
 
 function commitsOf(meter: Meter): (entries: number, milliseconds: number) => void {

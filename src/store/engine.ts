@@ -115,6 +115,8 @@ export interface Engine {
 
 export interface DatabaseServer {
   replication(): Promise<Replication>;
+  /** How often a connection was lost: what is reached afterwards may not have all that was acknowledged before. */
+  losses(): number;
   /** Null where it does not say. */
   timeline(): Promise<Timeline | null>;
 }

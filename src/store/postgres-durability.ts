@@ -29,14 +29,30 @@ const replicationQuery = `SELECT current_setting('synchronous_standby_names') <>
 const timelineQuery = `SELECT (SELECT system_identifier FROM pg_control_system())::text AS cluster,
   ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int AS number`;
 
-export function serverBehind(pool: pg.Pool, fail: (cause: unknown) => never): DatabaseServer {
+/** Our statement is not the trouble. */
+const isAway = (error: unknown) => !/^(0A|42)/.test(String((error as { code?: unknown }).code ?? ''));
+
+export function serverBehind(
+  pool: pg.Pool,
+  fail: (cause: unknown) => never,
+  losses: () => number,
+): DatabaseServer {
+  let saysTimeline = true;
   return {
+    losses,
     async replication() {
       const { waits, standby } = (await pool.query(replicationQuery).catch(fail)).rows[0];
       if (waits) return 'synchronous';
       return standby ? 'asynchronous' : 'none';
     },
-    /** A service that is like PostgreSQL, and has no such files, may refuse. */
-    timeline: async () => (await pool.query(timelineQuery).catch(() => null))?.rows[0] ?? null,
+    /** A service that is like PostgreSQL, and has no such files, may refuse; it is not asked again. */
+    async timeline() {
+      if (!saysTimeline) return null;
+      const found = await pool.query(timelineQuery).catch(error => {
+        saysTimeline = isAway(error);
+        return null;
+      });
+      return found?.rows[0] ?? null;
+    },
   };
 }

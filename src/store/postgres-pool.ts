@@ -30,6 +30,7 @@ export class PostgresPool extends pg.Pool {
   readonly #servers: PostgresServers;
   readonly #clients = new Set<ServerClient>();
   #cutAt = Number.NEGATIVE_INFINITY;
+  #isLooking = false;
 
   constructor(servers: PostgresServers) {
     class Client extends ServerClient {
@@ -86,11 +87,15 @@ export class PostgresPool extends pg.Pool {
 
   /** The same, if a new connection gets no answer either. A busy server is slow, and cutting it off makes it slower. */
   async cutIfSilent(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     try {
       const client = await this.#servers.connect({ queryTimeout: longestGoodbye });
       await client.end();
     } catch (error) {
       if (!(error instanceof pg.DatabaseError)) this.cutAll();
+    } finally {
+      this.#isLooking = false;
     }
   }
 

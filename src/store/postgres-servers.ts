@@ -50,6 +50,8 @@ export class PostgresServers {
   readonly #servers: readonly Server[];
   #at = 0;
   #isPooled = false;
+  /** How many connections were lost that nobody ended. */
+  losses = 0;
 
   constructor({ url, passwordFile = null, environment }: Omit<PostgresPlace, 'listenUrl'>) {
     this.#address = addressIn(url, environment);
@@ -79,20 +81,16 @@ export class PostgresServers {
   }
 
   /** Tries one server after another, until one takes us or all have failed. */
-  async reaching<T>(attempt: () => Promise<T>): Promise<T> {
-    const tried = new Set<string>();
-    for (;;) {
-      tried.add(this.#tried);
-      try {
-        return await attempt();
-      } catch (error) {
-        if (tried.has(this.#tried)) throw this.#servers.length === 1 ? error : this.#allFailed(error);
-      }
+  async reaching<T>(attempt: () => Promise<T>, tried: readonly string[] = []): Promise<T> {
+    const { server } = this;
+    const { encryption } = server;
+    try {
+      return await attempt();
+    } catch (error) {
+      const now = [...tried, wayTo(server, encryption)];
+      if (now.includes(wayTo(this.server, this.server.encryption))) throw this.#whyFailed(error);
+      return this.reaching(attempt, now);
     }
-  }
-
-  get #tried(): string {
-    return `${this.#at} ${this.server.encryption}`;
   }
 
   /** The one to try next. */
@@ -111,7 +109,7 @@ export class PostgresServers {
       password: () => passwordFor(this.#address, server, this.#passwordFile) as Promise<string>,
       ssl: isEncrypted ? tlsOf(this.#address) : false,
       ...(isEncrypted && { sslnegotiation: parameters.sslnegotiation ?? 'postgres' }),
-      enableChannelBinding: parameters.channel_binding !== 'disable',
+      enableChannelBinding: ['prefer', 'require'].includes(parameters.channel_binding ?? ''),
       application_name: parameters.application_name ?? 'strongroom',
       ...(parameters.options !== undefined && { options: parameters.options }),
       connectionTimeoutMillis: this.connectTimeout,
@@ -138,10 +136,16 @@ export class PostgresServers {
     else this.#at = (this.#at + 1) % this.#servers.length;
   }
 
-  #allFailed(cause: unknown): Error {
+  /** One that none of several could be reached for says so of each. */
+  #whyFailed(cause: unknown): unknown {
+    if (this.#servers.length === 1 || this.#servers.some(({ failure }) => failure === null)) return cause;
     const each = this.#servers.map(({ host, port, failure }) => `${host}:${port} ${failure?.message ?? ''}`);
     return new Error(`no server takes writes (${each.join('; ')})`, { cause });
   }
+}
+
+function wayTo({ host, port }: Server, encryption: number): string {
+  return `${host}:${port} ${encryption}`;
 }
 
 interface Greeting {
@@ -167,7 +171,9 @@ export class ServerClient extends pg.Client {
     this.#settings = settings;
     this.#encryption = server.encryption;
     // Without a listener, a connection that breaks would end the process; whoever waits for it is told anyway.
-    this.on('error', () => {});
+    this.on('error', () => {
+      servers.losses++;
+    });
     this.on('notice', notice => this.#refuseUnreplicated(notice as pg.DatabaseError));
   }
 

@@ -69,7 +69,7 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
     onChange: announcer.add,
     hear: touched => announcer.announce(touched),
     hearsChanges: () => hearing.hears,
-    server: serverBehind(pool, pool.fail),
+    server: serverBehind(pool, pool.fail, () => servers.losses),
     close: async () => {
       await chores.stop();
       await hearing.stop();
