@@ -379,10 +379,14 @@ describe('what is given away', () => {
   it('a webhook is told of what its maker may read', async () => {
     const hook = (events: readonly string[]) => ({ url: 'https://127.0.0.1:9/hook', events });
     const reads: Scope[] = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'];
+    const neededFor: Record<string, Scope[]> = {
+      resource: reads,
+      access_key: ['access-keys:read'],
+      approval: ['approvals:read'],
+      webhook: ['webhooks:read'],
+    };
     for (const event of eventKinds) {
-      const needed = event.startsWith('resource.')
-        ? reads
-        : [event.startsWith('access_key.') ? ('access-keys:read' as const) : ('webhooks:read' as const)];
+      const needed = neededFor[event.split('.')[0]!]!;
       const { token } = await apiKey(['webhooks:write', ...needed]);
       const { id } = await ok('POST', '/v1/webhooks', hook([event]), token);
       for (const missing of needed) {

@@ -324,7 +324,7 @@ export interface Operations {
   updateUseRule: { asked: { id: string; body: UseRuleUpdate }; answered: UseRule };
   /** Delete a use rule. Requires the permission `use-rules:write`. */
   deleteUseRule: { asked: { id: string }; answered: Deletion };
-  /** Check whether the rules of a secret would allow a call, and why not; nothing is sent. Requires the permission `use-rules:read`. */
+  /** Check whether the rules of a secret would allow a call, and why not; nothing is sent. Requires the permission `use-rules:write`. */
   checkUse: { asked: { body: UseCheck }; answered: UseVerdict };
   /** List use rules for well-known services, to begin with. Requires the permission `use-rules:read`. */
   listUsePresets: { asked: {  }; answered: UsePresetList };

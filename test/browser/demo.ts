@@ -144,9 +144,9 @@ export async function askForUse(page: Page, service: Fresh, { vaultId, secretId 
     secret_id: secretId,
     name: 'issues of acme',
     hosts: ['api.github.com'],
-    methods: ['GET', 'POST'],
+    methods: ['POST'],
     paths: ['/repos/acme/**'],
-    place: { type: 'bearer' },
+    place: { type: 'json', pointer: '/auth/token' },
   });
   const key = { vault_id: vaultId, name: 'coding agent', names_only: true, may_use: true };
   const { body: agent } = await ask(page, 'POST', '/v1/access-keys', key);
@@ -161,7 +161,8 @@ export async function askForUse(page: Page, service: Fresh, { vaultId, secretId 
       body: JSON.stringify({ title: 'Broken link on the front page', labels: ['website'] }),
     }),
   });
-  await answer.arrayBuffer();
+  const { approval } = (await answer.json()) as { approval?: object };
+  if (approval === undefined) throw new Error(`the call does not wait: ${answer.status}`);
 }
 
 async function readOnce({ url }: Fresh, vaultId: string, key: string): Promise<void> {

@@ -141,7 +141,7 @@ export function rulesForUseWith(
     },
 
     async check(caller, { secret_id, rule, ...call }) {
-      const permit = await guard.admit(caller, 'use-rules:read');
+      const permit = await guard.admit(caller, 'use-rules:write');
       const secret = await records.find(permit, 'secret', secret_id).catch(notFoundAs(noSuch('secret_id')));
       const rows = (await store.useRules.ofResource(secret.id)).map(stamps.useRule.believe);
       const named = rows.filter(({ id }) => rule === undefined || id === rule);

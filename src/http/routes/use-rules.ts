@@ -29,7 +29,7 @@ export function ruleRoutes({ useRules, approvals }: Domain): Route<Permissions>[
       operationId: 'checkUse',
       tag: 'use-rules',
       summary: 'Check whether the rules of a secret would allow a call, and why not; nothing is sent',
-      needs: { all: ['use-rules:read'] },
+      needs: { all: ['use-rules:write'] },
       body: uses.useCheck,
       answer: uses.verdict,
       handle: ({ caller, body }) => useRules.check(caller, body),
