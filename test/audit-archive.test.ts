@@ -199,6 +199,8 @@ for (const engine of engines) {
       chmodSync(first, 0o600);
       writeFileSync(first, text.replace('secret.created', 'secret.updated'));
       assert.match(String(await found()), /^edited: archive 1 /);
+      writeFileSync(first, text.replace('{"seal":', '{ "seal":'));
+      assert.match(String(await found()), /^edited: archive 1 /, 'not a byte is another');
       const lines = text.split('\n');
       writeFileSync(first, [lines[0], lines[2], lines[1], ...lines.slice(3)].join('\n'));
       assert.match(String(await found()), /^edited: archive 1 /);
