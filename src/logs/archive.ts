@@ -11,8 +11,8 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createDurably } from '../durable-file.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
+import type { Finding } from './findings.ts';
 import { type Archived, type ArchiveName, isPrunedChain, type PrunedChain, readable } from './logged-link.ts';
-import type { Finding } from './verify.ts';
 
 /** A link of the audit log as an archive has it. */
 export interface ArchivedLink extends Link {

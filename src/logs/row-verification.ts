@@ -5,7 +5,7 @@
  */
 import { keyOf, type StampedRow, type StampedTable, stampedTables } from '../store/stamped-rows.ts';
 import type { Store } from '../store/store.ts';
-import type { Finding } from './verify.ts';
+import type { Finding } from './findings.ts';
 
 export interface StoredRow {
   readonly table: StampedTable;

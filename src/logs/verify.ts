@@ -18,6 +18,7 @@ import type { Stream } from '../store/logs.ts';
 import { type ArchiveReport, verifyArchives } from './archive.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash, isSignedBy, type SignedCheckpoint } from './checkpoints.ts';
+import type { Finding, VerifyReport } from './findings.ts';
 import {
   type Archived,
   type Continued,
@@ -32,7 +33,7 @@ import {
 } from './logged-link.ts';
 import { type IsSound, rowFindings, type StoredRow } from './row-verification.ts';
 
-export type { Filed, LoggedLink };
+export type { Filed, Finding, LoggedLink, VerifyReport };
 
 export interface LogSource {
   links(stream: Stream): AsyncIterable<LoggedLink>;
@@ -55,38 +56,6 @@ export interface VerifyOptions {
   /** Whether a row's stamp is valid, if the keyring is available. */
   readonly isSound?: IsSound | undefined;
   readonly now?: () => number;
-}
-
-export interface Finding {
-  readonly what:
-    | 'edited'
-    | 'missing'
-    | 'cut-off'
-    | 'hashed-anew'
-    | 'never-signed'
-    | 'rolled-back'
-    | 'misdated'
-    | 'no-checkpoint'
-    | 'bad-checkpoint'
-    | 'receipt-not-found';
-  readonly where: string;
-}
-
-export interface VerifyReport {
-  readonly ok: boolean;
-  readonly entries: Readonly<Record<Stream, number>>;
-  readonly checkpoints: number;
-  /** The external checkpoint that the logs were verified against; null if only their own checkpoints were used. */
-  readonly kept: { readonly number: number; readonly created_at: string } | null;
-  /** What is in archives: how many there are, and whether they were verified. Null if there are none. */
-  readonly archived: { readonly number: number; readonly entries: number | null } | null;
-  /** Entries that no checkpoint covers yet. */
-  readonly unsigned: number;
-  /** How often entries are gone, and nothing but an entry that is not yet signed says that retention removed them. */
-  readonly open: number;
-  /** When the database went on with another timeline, by entries that are proven. */
-  readonly continued: readonly Continued[];
-  readonly findings: readonly Finding[];
 }
 
 const mostFindings = 100;

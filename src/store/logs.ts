@@ -63,6 +63,16 @@ export function logs({ db, lists, name, insertingInto }: Engine) {
     return found;
   }
 
+  const proving = (first: number, last: number) => {
+    const rows = revisedTables.map(table => sql`SELECT 1 FROM ${sql.table(table)} WHERE id = a.subject_id`);
+    return sql<PlacedAuditRow>`SELECT a.* FROM audit_logs a
+      WHERE a.position BETWEEN ${first} AND ${last} AND a.subject_revision IS NOT NULL
+      AND EXISTS (${sql.join(rows, sql` UNION ALL `)})
+      AND NOT EXISTS (SELECT 1 FROM audit_logs b WHERE b.subject_id = a.subject_id
+        AND b.subject_revision IS NOT NULL AND b.subject_revision >= a.subject_revision
+        AND (b.subject_revision > a.subject_revision OR b.position > a.position))`;
+  };
+
   return {
     /** Entries of an organization that are kept. */
     total: (organizationId: string, stream: Stream) => totalOf(db, organizationId, stream),
@@ -135,18 +145,14 @@ export function logs({ db, lists, name, insertingInto }: Engine) {
         .execute(),
 
     /** Of these entries, those that say which revision of a row is the newest, where the row is still there. */
-    async provingAudits(first: number, last: number): Promise<PlacedAuditRow[]> {
-      const rows = sql.join(
-        revisedTables.map(table => sql`SELECT 1 FROM ${sql.table(table)} WHERE id = a.subject_id`),
-        sql` UNION ALL `,
-      );
-      const { rows: found } = await sql<PlacedAuditRow>`SELECT a.* FROM audit_logs a
-        WHERE a.position BETWEEN ${first} AND ${last} AND a.subject_revision IS NOT NULL AND EXISTS (${rows})
-        AND NOT EXISTS (SELECT 1 FROM audit_logs b WHERE b.subject_id = a.subject_id
-          AND b.subject_revision IS NOT NULL AND b.subject_revision >= a.subject_revision
-          AND (b.subject_revision > a.subject_revision OR b.position > a.position))
-        ORDER BY a.position`.execute(db);
-      return found;
+    provingAudits: async (first: number, last: number): Promise<PlacedAuditRow[]> =>
+      (await proving(first, last).execute(db)).rows,
+
+    /** There are still so many of them: no row was removed meanwhile. */
+    stillProving: (first: number, last: number, count: number): Statement => {
+      const counted = sql`SELECT 1 AS found WHERE (SELECT count(*) FROM (${proving(first, last)}) AS p) = ${count}`;
+      const { sql: text, parameters } = counted.compile(db);
+      return { sql: text, parameters, unless: 'stale' };
     },
 
     removeAudits: (positions: readonly [first: number, last: number], expect: number): Statement =>

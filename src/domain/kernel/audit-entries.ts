@@ -7,6 +7,15 @@ import type { Subject, SubjectChange } from './subjects.ts';
 /** Whoever an entry can name. */
 export type Actor = Pick<Caller, 'id' | 'name' | 'organizationId' | 'origin'> & { readonly kind: string };
 
+/** The service, where it looks after its logs. */
+export const itself: Actor = {
+  kind: 'service',
+  id: 'retention',
+  name: 'retention',
+  organizationId: '',
+  origin: { address: '', userAgent: '', requestId: '' },
+};
+
 export function entriesOf<A extends Action>(
   by: Actor,
   verb: string,

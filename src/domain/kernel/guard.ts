@@ -13,7 +13,7 @@ import type { AuditEntry } from '../../logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
 import { carriedAction } from '../../logs/logged-link.ts';
 import type { Statement } from '../../store/engine.ts';
-import { type Actor, entriesOf, entryOf } from './audit-entries.ts';
+import { type Actor, entriesOf, entryOf, itself } from './audit-entries.ts';
 import type {
   Allowed,
   Claimed,
@@ -126,15 +126,6 @@ const renewals = 5;
 /** In entries, and in milliseconds. */
 const stretch = 500;
 const longestStretch = 1_000;
-
-/** The service, where it looks after its logs. */
-const itself: Actor = {
-  kind: 'service',
-  id: 'retention',
-  name: 'retention',
-  organizationId: '',
-  origin: { address: '', userAgent: '', requestId: '' },
-};
 
 export interface GuardParts {
   readonly ledger: Ledger;

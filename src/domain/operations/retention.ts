@@ -16,6 +16,7 @@ import { chainStart, isMarked, type Link, linkHash } from '../../logs/chain.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import {
   type Archived,
+  type ArchiveName,
   archivedAction,
   type PrunedChain,
   prunedAction,
@@ -91,6 +92,37 @@ export function retentionWith(parts: Parts & { readonly ledger: Ledger }): Reten
     return isDue ? old : [];
   }
 
+  /** Into a file, which is durable when this resolves. The standing is moved behind the entries. */
+  function written(rows: readonly PlacedAuditRow[], stood: Standing, folder: string): Promise<ArchiveName> {
+    const before = chainsOf(stood.audit, new Set(rows.map(({ writer }) => writer)));
+    advance(rows, stood);
+    const archive = {
+      number: numberAfter(stood),
+      createdAt: iso(now()),
+      deployment: keyring.deployment,
+      previous: stood.archived && { file: stood.archived.file, sha256: stood.archived.sha256 },
+      before,
+      links: rows.map(row => ({ ...linkOf(row), id: row.id, writer: row.writer, text: row.entry })),
+    };
+    return writeArchive(folder, archive, bytes => keyring.signCheckpoint(bytes));
+  }
+
+  /** Out of the database, which says from then on where they are. */
+  async function taken(rows: readonly PlacedAuditRow[], stood: Standing, name: ArchiveName) {
+    const ends = [rows[0]!.position, rows.at(-1)!.position] as const;
+    const counts = countsOf('audit', rows.map(asOne)).map(row => ({ ...row, total: -row.total }));
+    const carried = (await store.logs.provingAudits(...ends)).map(carriedOf);
+    // A row that is gone by then must not be vouched for: its last entry may be archived before what is carried.
+    const statements = [
+      store.logs.stillProving(...ends, carried.length),
+      store.logs.removeAudits(ends, rows.length),
+    ];
+    if (counts.length > 0) statements.push(store.logs.count(counts));
+    const chains = { chains: chainsOf(stood.audit), request_chains: chainsOf(stood.request) };
+    const details = { number: numberAfter(stood), ...name, removed: rows.length, ...chains };
+    return guard.maintain(archivedAction, { details, statements, carried });
+  }
+
   return {
     async prune({ aged, days }) {
       if (days === 0) return false;
@@ -113,38 +145,15 @@ export function retentionWith(parts: Parts & { readonly ledger: Ledger }): Reten
       const rows = await due(kept);
       if (rows.length === 0) return false;
       const stood = await standing();
-      const before = chainsOf(stood.audit, new Set(rows.map(({ writer }) => writer)));
-      advance(rows, stood);
-      const number = (stood.archived?.number ?? 0) + 1;
-      const name = await writeArchive(
-        folder,
-        {
-          number,
-          createdAt: iso(now()),
-          deployment: keyring.deployment,
-          previous: stood.archived && { file: stood.archived.file, sha256: stood.archived.sha256 },
-          before,
-          links: rows.map(row => ({ ...linkOf(row), id: row.id, writer: row.writer, text: row.entry })),
-        },
-        bytes => keyring.signCheckpoint(bytes),
-      );
-      const ends = [rows[0]!.position, rows.at(-1)!.position] as const;
-      const counts = countsOf('audit', rows.map(asOne)).map(row => ({ ...row, total: -row.total }));
-      const statements = [store.logs.removeAudits(ends, rows.length)];
-      if (counts.length > 0) statements.push(store.logs.count(counts));
-      const carried = (await store.logs.provingAudits(...ends)).map(carriedOf);
-      const details = {
-        number,
-        ...name,
-        removed: rows.length,
-        chains: chainsOf(stood.audit),
-        request_chains: chainsOf(stood.request),
-      };
-      if ((await guard.maintain(archivedAction, { details, statements, carried })) === 'refused')
-        await dropArchive(folder, name);
+      const name = await written(rows, stood, folder);
+      if ((await taken(rows, stood, name)) === 'refused') await dropArchive(folder, name);
       return rows.length === archiveStep;
     },
   };
+}
+
+function numberAfter({ archived }: Standing): number {
+  return (archived?.number ?? 0) + 1;
 }
 
 function removedOf(blocks: readonly RequestBlockRow[], parts: readonly BlockPart[]) {
