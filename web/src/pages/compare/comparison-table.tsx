@@ -113,9 +113,9 @@ function CellOf({ row, at, ids }: CellProps) {
         <Link
           href={`/vaults/${ids[at]}/secrets/${cell.id}`}
           className="text-[13px] text-muted tabular-nums hover:underline"
-          aria-label={`${row.name}, version ${cell.version}`}
         >
           v{cell.version}
+          <span className="sr-only"> of {row.name}</span>
         </Link>
       )}
       {canCopy && <Copy name={row.name} from={ids[before.at]!} cell={before.cell} to={ids[at]!} />}
