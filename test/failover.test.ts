@@ -141,7 +141,7 @@ describe('a PostgreSQL that takes no writes for a while', () => {
     test.after(() => Promise.all([store.close(), client.end()]));
     const name = new URL(url).pathname.slice(1);
     const writes = () =>
-      store.tryWrite().then(
+      store.commit([{ statements: [{ sql: 'UPDATE meta SET value = value', parameters: [] }] }]).then(
         () => true,
         () => false,
       );
