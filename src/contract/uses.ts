@@ -137,12 +137,10 @@ export const decryptFields = {
 export const signCall = z
   .strictObject(signFields)
   .meta({ id: 'SignCall', example: { key: 'signing', alg: 'ES256', message: 'aGVsbG8' } });
-export const verifyCall = z
-  .strictObject(verifyFields)
-  .meta({
-    id: 'VerifyCall',
-    example: { key: 'signing', alg: 'ES256', message: 'aGVsbG8', signature: 'MEUCIQ' },
-  });
+export const verifyCall = z.strictObject(verifyFields).meta({
+  id: 'VerifyCall',
+  example: { key: 'signing', alg: 'ES256', message: 'aGVsbG8', signature: 'MEUCIQ' },
+});
 export const decryptCall = z
   .strictObject(decryptFields)
   .meta({ id: 'DecryptCall', example: { key: 'unwrapping', alg: 'RSA-OAEP-256', ciphertext: 'aGVsbG8' } });
@@ -285,17 +283,15 @@ export const approve = z
 
 /** In place of an answer, where somebody has to approve the call first. */
 export const approvalNotice = z.object({ id, url: z.string(), expires_at: timestamp });
-export const approvalRequired = z
-  .object({ message: z.string(), approval: approvalNotice })
-  .meta({
-    id: 'ApprovalRequired',
-    example: {
-      message: 'Forbidden: a person has to approve this call first',
-      approval: {
-        id: exampleId,
-        url: 'https://vault.example.com/approvals/0199a3c4',
-        expires_at: '2026-11-15T09:40:00.000Z',
-      },
+export const approvalRequired = z.object({ message: z.string(), approval: approvalNotice }).meta({
+  id: 'ApprovalRequired',
+  example: {
+    message: 'Forbidden: a person has to approve this call first',
+    approval: {
+      id: exampleId,
+      url: 'https://vault.example.com/approvals/0199a3c4',
+      expires_at: '2026-11-15T09:40:00.000Z',
     },
-  });
+  },
+});
 export type ApprovalNotice = z.output<typeof approvalNotice>;
