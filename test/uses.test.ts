@@ -404,7 +404,10 @@ for (const engine of engines) {
         assert.equal(result.resultType, 'input_required');
         const { method, params: asked } = result.inputRequests.approval;
         assert.deepEqual([method, asked.mode], ['elicitation/create', 'url']);
-        const opened = { inputResponses: { approval: { action: 'accept' } }, requestState: result.requestState };
+        const opened = {
+          inputResponses: { approval: { action: 'accept' } },
+          requestState: result.requestState,
+        };
         assert.equal((await send(opened)).body.result.resultType, 'input_required', 'nobody approved it yet');
         const declined = { inputResponses: { approval: { action: 'decline' } } };
         assert.equal((await send(declined)).body.result.isError, true);

@@ -9,7 +9,9 @@ import { capabilitiesKey, urlElicitationRequired } from './protocol-constants.ts
 
 /** Whether a client says that it sends its user to pages. */
 export function elicitsByUrl(capabilities: unknown): boolean {
-  return isRecord(capabilities) && isRecord(capabilities.elicitation) && isRecord(capabilities.elicitation.url);
+  return (
+    isRecord(capabilities) && isRecord(capabilities.elicitation) && isRecord(capabilities.elicitation.url)
+  );
 }
 
 const message = 'Approve a call with a secret, on a page of Strongroom';

@@ -31,7 +31,9 @@ export interface RpcAnswer {
 }
 
 /** What a client is told instead that can send its user to a page; null where it is told by the result itself. */
-export type Waiting = (approval: ApprovalNotice) => { readonly result: object } | { readonly error: object } | null;
+export type Waiting = (
+  approval: ApprovalNotice,
+) => { readonly result: object } | { readonly error: object } | null;
 
 declare module 'fastify' {
   interface FastifyRequest {
