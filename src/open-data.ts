@@ -57,6 +57,8 @@ export type ServePlace = Partial<
     ServeConfig,
     | 'allow-private-webhooks'
     | 'allow-private-issuers'
+    | 'oauth-client'
+    | 'oauth-fetch-clients'
     | 'log-retention-days'
     | 'checkpoint-file'
     | 'accept-restore'

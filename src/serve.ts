@@ -7,7 +7,9 @@ import { Chores } from './chores.ts';
 import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
+import { siteReader } from './http/browser.ts';
 import { lateAnswers } from './http/client-errors.ts';
+import { oauthSurface } from './http/oauth/issuer.ts';
 import type { ReadingSurfaceParts } from './http/parts.ts';
 import { buildReadingApp } from './http/reading-app.ts';
 import { addressReader } from './http/request.ts';
@@ -34,6 +36,7 @@ import type { Handed } from './planes/messages.ts';
 import { readinessOf } from './readiness.ts';
 import { describe, type Report } from './report.ts';
 import { checkBackups } from './scheduled-backups.ts';
+import { oauthSettingsOf } from './sign-on.ts';
 import { giveBackSpareMemory } from './spare-memory.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import type { Tls } from './tls.ts';
@@ -202,6 +205,9 @@ function surfaceOf(
     storeReady: async () => (await isReady()) && management.isUp,
     addressOf: addressReader(config['behind-proxy'], connections.peerOf),
     addresses: addressesOf(config),
+    oauth: oauthSurface(
+      oauthSettingsOf(config, siteReader(tls !== null, config['behind-proxy'], connections.peerOf)),
+    ),
     version: packageJson.version,
     onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
   };

@@ -38,9 +38,10 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     reads: ['kernel', 'resources', 'credentials'],
     webhooks: ['kernel', 'resources'],
     identities: ['kernel', 'resources', 'credentials'],
+    oauth: ['kernel', 'resources', 'credentials', 'accounts'],
     operations: ['kernel', 'resources', 'credentials', 'accounts', 'webhooks'],
   },
-  http: { routes: [], openapi: ['routes'], dialect: ['routes'] },
+  http: { routes: ['oauth'], openapi: ['routes'], dialect: ['routes'], oauth: [] },
   keyring: { 'root-key': [], age: [] },
   store: { migrations: [] },
 };

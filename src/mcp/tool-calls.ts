@@ -17,6 +17,7 @@ import type {
 } from '../domain/reads/vault-request.ts';
 import type { OwnAddresses } from './addresses.ts';
 import { isRecord } from './messages.ts';
+import { missingFor, noKey, SignInRequired } from './sign-in.ts';
 import type { Tool, ToolRead } from './tools.ts';
 import { connectionOf } from './vault-connection.ts';
 
@@ -41,6 +42,8 @@ export interface CallResult {
 export interface ToolCallParts {
   readonly vaultReads: VaultReads;
   readonly addresses: OwnAddresses;
+  /** Whether a client can be led to sign in. */
+  readonly signIn: boolean;
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
@@ -53,7 +56,7 @@ export interface ToolCalls {
 const route = '/mcp';
 const asToolResult: AnswerEncoding = { name: 'tool', encode: resultOf };
 
-export function toolCallsWith({ vaultReads, addresses, onError }: ToolCallParts): ToolCalls {
+export function toolCallsWith({ vaultReads, addresses, signIn, onError }: ToolCallParts): ToolCalls {
   async function callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult> {
     const given = isRecord(sent) ? sent : {};
     const facts = { ...factsOf(context), tool: tool.name };
@@ -70,9 +73,21 @@ export function toolCallsWith({ vaultReads, addresses, onError }: ToolCallParts)
       );
     }
     if (context.sessionFailure !== null) return refused(request, context.sessionFailure, context);
+    await checkScope(request, context);
     const result = await vaultReads.read(request, asToolResult);
-    if ('failure' in result) return refusalIn(result, context);
+    if ('failure' in result) {
+      if (signIn && result.status === 401 && request.token === null) throw noKey();
+      return refusalIn(result, context);
+    }
     return { body: filtered(result as ReadAnswer, read), receipt: result.receipt };
+  }
+
+  /** What a key by OAuth lacks can be asked for, so that its client is told by a status, and not its model. */
+  async function checkScope(request: VaultRequest, { header, reader }: CallContext): Promise<void> {
+    const scope = missingFor(request, header, reader);
+    if (scope === null) return;
+    await vaultReads.refuse(request, new Failure('FORBIDDEN'));
+    throw new SignInRequired(403, { error: 'insufficient_scope', scope });
   }
 
   /** Which vault the call means, or with a public token which key, and what it asks of it. */

@@ -21,6 +21,7 @@ export const revisedTables = [
   'credentials',
   'identities',
   'webhooks',
+  'oauth_grants',
 ] as const satisfies readonly (keyof Schema)[];
 export type RevisedTable = (typeof revisedTables)[number];
 

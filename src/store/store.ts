@@ -19,6 +19,7 @@ import { keyring } from './keyring.ts';
 import { limits } from './limits.ts';
 import type { Loader } from './loading.ts';
 import { logs } from './logs.ts';
+import { oauthGrants } from './oauth-grants.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
@@ -150,6 +151,7 @@ function nounsOf(engine: Engine) {
     overview: overview(engine),
     toolSessions: toolSessions(engine),
     deviceLogins: deviceLogins(engine),
+    oauthGrants: oauthGrants(engine),
     keyring: keyring(engine),
     keptAnswers: keptAnswers(engine),
     stampedRows: stampedRows(engine),

@@ -4,8 +4,24 @@
  * dropped the moment that a change to them is heard of; while changes can't be heard, nothing is kept.
  */
 import { addressSet } from '../../access/address.ts';
-import type { Caller, Origin, Proof, ProvenBy, Reader, ResourceKind, Sender } from '../../access/caller.ts';
-import { type Action, type Grant, mayGrant, type Role } from '../../access/policy.ts';
+import {
+  type Caller,
+  type Origin,
+  type Proof,
+  type ProvenBy,
+  type Reader,
+  type ResourceKind,
+  resourceKinds,
+  type Sender,
+} from '../../access/caller.ts';
+import {
+  type Action,
+  type Grant,
+  mayGrant,
+  type Role,
+  roleAllows,
+  shownByAccessKey,
+} from '../../access/policy.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
@@ -39,8 +55,10 @@ export interface Narrowing {
   readonly rate_limit?: number | null;
   /** Of an access key: the one that it was created with. It sees what that one sees, and ends with it. */
   readonly parent?: string;
-  /** Of an API key by which a member is signed in: it ends with them, and with the epoch that it was given in. */
+  /** Of what a member's sign-in gave: an API key, or an access key by OAuth. It ends with them, and with that epoch. */
   readonly login?: Login;
+  /** Of an access key by OAuth: the grant that it came of, which alone changes it. */
+  readonly grant?: string;
 }
 
 export interface Login {
@@ -175,8 +193,17 @@ export function authenticatorWith({
       return refuse(sender, credential);
     if (!isGood(credential, sender)) return refuse(sender, credential);
     if (!(await isStillGiven(credential, sender))) return refuse(sender, credential);
+    if (credential.narrowing.grant !== undefined && !(await isStillTheirs(credential)))
+      return refuse(sender, credential);
     used.set(credential.row.id, now());
     return credential;
+  }
+
+  /** What a member gave by OAuth is good while they are who they were, and could still read all that it shows. */
+  async function isStillTheirs({ narrowing }: Credential): Promise<boolean> {
+    const { login } = narrowing;
+    const holder = await people.byMember(login!.member_id);
+    return holder !== undefined && mayLend(login!, holder, narrowing);
   }
 
   /** Whether it can be used now, from there. */
@@ -214,8 +241,8 @@ export function authenticatorWith({
 
     remember: (connection, token, reader) => {
       const credential = kept.get(reader.id);
-      const counted = reader.rateLimit !== null || reader.maxUses !== null;
-      if (credential?.reader === reader && !counted) memories.set(connection, { token: token!, credential });
+      const judged = reader.rateLimit !== null || reader.maxUses !== null || reader.byOAuth;
+      if (credential?.reader === reader && !judged) memories.set(connection, { token: token!, credential });
     },
 
     apiKey: async (token, origin) => {
@@ -289,6 +316,13 @@ export function isOf(login: Login, { member, account }: Holder, given: Grant): b
   return isSame && member.state === 'active' && mayGrant(own, given);
 }
 
+/** Whether a member may let a client see this, at the epoch that they allowed it in. */
+export function mayLend(login: Login, { member, account }: Holder, narrowing: Narrowing): boolean {
+  const isSame = member.id === login.member_id && account.epoch === login.epoch && member.state === 'active';
+  const shown = shownByAccessKey(narrowing.kinds ?? resourceKinds, narrowing.names_only ?? false);
+  return isSame && shown.every(action => roleAllows(member.role as Role, action));
+}
+
 function keyCaller(
   { row, narrowing }: Pick<Credential, 'row' | 'narrowing'>,
   origin: Origin,
@@ -334,6 +368,7 @@ function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
     maxUses: row.max_uses,
     expirationDate: row.expiration_date,
     countedAs: row.id,
+    byOAuth: narrowing.grant !== undefined,
     view: viewOf(narrowing),
   };
 }

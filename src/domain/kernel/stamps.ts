@@ -11,6 +11,7 @@ import type { Audited } from '../../store/audited.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { DeviceLoginRow } from '../../store/device-logins.ts';
 import type { IdentityRow } from '../../store/identities.ts';
+import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import type { MemberRow, OrganizationRow } from '../../store/organizations.ts';
 import type { EventRow } from '../../store/outbox.ts';
 import type { ResourceRow, VersionRow } from '../../store/resources.ts';
@@ -59,6 +60,7 @@ export interface Stamps {
   readonly passkey: Stamper<PasskeyRow>;
   readonly session: Stamper<DashboardSessionRow>;
   readonly webhook: Stamper<WebhookRow>;
+  readonly oauthGrant: Stamper<OAuthGrantRow>;
   readonly toolSession: Marker<ToolSessionRow>;
   readonly lockOut: Marker<LockOutRow>;
   readonly deviceLogin: Marker<DeviceLoginRow>;
@@ -116,6 +118,7 @@ export function stampsWith(keyring: Keyring): Stamps {
     passkey: stamper('passkey', 'passkeys'),
     session: stamper('session', 'sessions'),
     webhook: stamper('webhook', 'webhooks'),
+    oauthGrant: stamper('oauth-grant', 'oauth_grants'),
     toolSession: marker('tool-session', 'mcp_sessions'),
     lockOut: marker('lock-out', 'lock_outs'),
     deviceLogin: marker('device-login', 'device_logins'),

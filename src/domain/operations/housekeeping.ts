@@ -31,6 +31,7 @@ export function housekeepingWith(
     step: async () => {
       await store.limits.forget(Math.floor(now() / 1000) - windowsKept);
       const minted = await store.credentials.forgetMinted(aged(), mintedPerStep);
+      await store.oauthGrants.forget(aged(), mintedPerStep);
       const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {
         const kind = type as ResourceType;

@@ -11,6 +11,7 @@ import { derivedColumns } from './006-derived-columns.ts';
 import { deviceLogins } from './007-device-logins.ts';
 import { lists } from './008-lists.ts';
 import { identities } from './009-identities.ts';
+import { oauth } from './015-oauth.ts';
 
 export type EngineName = Engine['name'];
 
@@ -38,6 +39,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '007-device-logins': deviceLogins,
   '008-lists': lists,
   '009-identities': identities,
+  '015-oauth': oauth,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {
