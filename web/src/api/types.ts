@@ -17,7 +17,14 @@ export type { DeviceRequest } from '../../../src/contract/device-login.ts';
 export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../src/contract/identities.ts';
 export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
 export type { AuditLog, LogVerification, RequestLog } from '../../../src/contract/logs.ts';
-export { eventKinds, type RoleName as Role, roleNames as roles } from '../../../src/contract/names.ts';
+export {
+  eventKinds,
+  type OAuthScope,
+  oauthScopes,
+  type RoleName as Role,
+  roleNames as roles,
+} from '../../../src/contract/names.ts';
+export type { AuthorizationShown, OAuthGrant } from '../../../src/contract/oauth.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
 export type {
   BulkAnswer,
