@@ -36,8 +36,7 @@ export interface CodeRequest extends TokenRequest {
 
 export interface Issued {
   readonly accessToken: string;
-  /** Null where the grant ends with the access key. */
-  readonly refreshToken: string | null;
+  readonly refreshToken: string;
   /** In seconds. */
   readonly lifetime: number;
   readonly scope: string;
@@ -101,8 +100,7 @@ export function tokenRequestsWith(
 
   function issued(row: OAuthGrantRow, accessToken: string, refreshToken: string): Issued {
     const lifetime = Math.floor((keyEnd(row) - now()) / second);
-    const isLast = keyEnd(row) === row.expires_at;
-    return { accessToken, refreshToken: isLast ? null : refreshToken, lifetime, scope: row.scope };
+    return { accessToken, refreshToken, lifetime, scope: row.scope };
   }
 
   async function exchangeOnce(request: CodeRequest, origin: Origin): Promise<Issued> {

@@ -77,7 +77,7 @@ export function mountTokenEndpoint(
         access_token: accessToken,
         token_type: 'Bearer',
         expires_in: lifetime,
-        ...(refreshToken === null ? {} : { refresh_token: refreshToken }),
+        refresh_token: refreshToken,
         scope: granted,
       });
     });
