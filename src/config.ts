@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path';
 import { isCidr } from './access/address.ts';
 import type { Keep } from './backup/schedule.ts';
 import { mostEnterpriseLimit } from './contract/access.ts';
+import { type ClientDocument, clientDocument } from './contract/oauth.ts';
 import { recipientFrom } from './keyring/age/keys.ts';
 import {
   choice,
@@ -67,6 +68,14 @@ function contentOf(file: string): string {
     return readFileSync(file, 'utf8').trim();
   } catch {
     throw new Error('names a file that can’t be read');
+  }
+}
+
+function clientsIn(content: string): readonly ClientDocument[] {
+  try {
+    return clientDocument.array().parse(JSON.parse(content));
+  } catch {
+    throw new Error('must name a file with a JSON list of client metadata documents');
   }
 }
 
@@ -199,6 +208,17 @@ export const serveOptions = {
   'public-url': urls(
     'the addresses at which clients reach the service; the tool endpoint refuses other Host headers',
   ),
+  oauth: choice(
+    'lead clients of the tool endpoint to sign in: when a call has no key (offered), or from their first request on (required)',
+    ['offered', 'required'] as const,
+  ),
+  'oauth-client': {
+    ...text('FILE', 'further OAuth clients: a JSON list of client metadata documents'),
+    fallback: [],
+    parse: file => clientsIn(contentOf(file)),
+  } satisfies Option<readonly ClientDocument[]> as Option<readonly ClientDocument[]>,
+  'oauth-fetch-clients': flag('fetch the metadata documents of unknown OAuth clients from public addresses'),
+  'oauth-registration': flag('let unknown OAuth clients register themselves'),
   'mcp-base-url': urls('other addresses that a tool call may give as baseUrl; compared, never fetched'),
   'checkpoint-file': text(
     'FILE',

@@ -58,6 +58,8 @@ export type ServePlace = Partial<
     ServeConfig,
     | 'allow-private-webhooks'
     | 'allow-private-issuers'
+    | 'oauth-client'
+    | 'oauth-fetch-clients'
     | 'log-retention-days'
     | 'audit-retention-days'
     | 'checkpoint-file'

@@ -9,7 +9,9 @@ import { databasePath, inData, type ServeConfig, UsageError } from './config.ts'
 import type { Replication } from './contract/overview.ts';
 import { readingDomainWith, type UsingDomain } from './domain/reading.ts';
 import { brokerInto } from './egress/broker-client.ts';
+import { siteReader } from './http/browser.ts';
 import { lateAnswers } from './http/client-errors.ts';
+import { oauthSurface } from './http/oauth/issuer.ts';
 import type { ReadingSurfaceParts } from './http/parts.ts';
 import { buildReadingApp } from './http/reading-app.ts';
 import { addressReader } from './http/request.ts';
@@ -36,6 +38,7 @@ import type { Handed } from './planes/messages.ts';
 import { readinessOf } from './readiness.ts';
 import { describe, type Report } from './report.ts';
 import { checkBackups } from './scheduled-backups.ts';
+import { oauthSettingsOf } from './sign-on.ts';
 import { giveBackSpareMemory } from './spare-memory.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import type { Store } from './store/store.ts';
@@ -229,6 +232,9 @@ function surfaceOf(
     storeReady: async () => (await isReady()) && management.isUp,
     addressOf: addressReader(config['behind-proxy'], connections.peerOf),
     addresses: addressesOf(config),
+    oauth: oauthSurface(
+      oauthSettingsOf(config, siteReader(tls !== null, config['behind-proxy'], connections.peerOf)),
+    ),
     version: packageJson.version,
     onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
   };

@@ -1,7 +1,10 @@
-/** Sign-in through an OpenID Connect issuer, as the flags ask for it. */
+/** Sign-in through an OpenID Connect issuer, and OAuth for the tool endpoint, as the flags ask for them. */
 import { type ServeConfig, UsageError } from './config.ts';
 import { type SingleSignOn, singleSignOnWith } from './domain/accounts/single-sign-on.ts';
+import type { SiteOf } from './http/browser.ts';
+import type { OAuthSettings } from './http/oauth/issuer.ts';
 import type { Strongroom } from './open.ts';
+import { isThisMachine } from './options.ts';
 
 /** Null where none is asked for. */
 export function signOnOf(
@@ -21,4 +24,12 @@ export function signOnOf(
     groupsClaim,
   };
   return singleSignOnWith(settings, keyring, now, newId);
+}
+
+export function oauthSettingsOf(config: ServeConfig, siteOf: SiteOf): OAuthSettings {
+  const { oauth: mode, host, 'oauth-registration': mayRegister, 'public-url': publicUrls } = config;
+  const isPlain = (url: string) => url.startsWith('http:') && !isThisMachine(new URL(url).hostname);
+  if (mode !== null && publicUrls.some(isPlain))
+    throw new UsageError('--oauth takes a --public-url that begins with https://');
+  return { mode, mayRegister, host, publicUrls, siteOf };
 }

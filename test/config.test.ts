@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { warningsOf } from '../src/cli/warnings.ts';
 import {
   type Options,
@@ -50,6 +51,13 @@ const good: Record<string, [given: string, read: unknown]> = {
     'https://vault.example.com, http://10.0.0.1:8420',
     ['https://vault.example.com', 'http://10.0.0.1:8420'],
   ],
+  oauth: ['offered', 'offered'],
+  'oauth-client': [
+    fileURLToPath(new URL('fixtures/oauth-clients.json', import.meta.url)),
+    [{ client_id: 'agent', client_name: 'Agent', redirect_uris: ['http://127.0.0.1/callback'] }],
+  ],
+  'oauth-fetch-clients': ['true', true],
+  'oauth-registration': ['true', true],
   'mcp-base-url': ['https://tools.example.com', ['https://tools.example.com']],
   'checkpoint-file': ['/f', '/f'],
   'accept-restore': ['12', 12],
@@ -120,6 +128,10 @@ const bad: Record<string, string[]> = {
     'https://a,',
     '',
   ],
+  oauth: ['true', 'on', ''],
+  'oauth-client': ['/nowhere', fileURLToPath(import.meta.url), ''],
+  'oauth-fetch-clients': ['maybe'],
+  'oauth-registration': ['maybe'],
   'mcp-base-url': ['tools', 'file:///etc', 'https://a, b', ''],
   'checkpoint-file': [''],
   'accept-restore': ['-1', 'x', '1.5', ''],

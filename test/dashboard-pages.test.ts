@@ -19,7 +19,7 @@ describe('the dashboard’s pages', () => {
     await writeFile(join(folder, 'assets', 'index-abc123.js'), script);
     await writeFile(join(folder, 'notes.secret'), 'not a page');
     app = Fastify();
-    app.setNotFoundHandler(dashboard(folder));
+    app.setNotFoundHandler(dashboard(folder).serve);
   });
   after(async () => {
     await app.close();

@@ -40,9 +40,10 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
     webhooks: ['kernel', 'resources'],
     identities: ['kernel', 'resources', 'credentials'],
     uses: ['kernel', 'resources', 'credentials', 'reads'],
+    oauth: ['kernel', 'resources', 'credentials', 'accounts'],
     operations: ['kernel', 'resources', 'credentials', 'accounts', 'webhooks'],
   },
-  http: { routes: [], openapi: ['routes'], dialect: ['routes'] },
+  http: { routes: ['oauth'], openapi: ['routes'], dialect: ['routes'], oauth: [] },
   keyring: { 'root-key': [], age: [] },
   store: { migrations: [] },
 };

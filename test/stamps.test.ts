@@ -33,6 +33,7 @@ const tables: Readonly<Record<string, keyof typeof columns>> = {
   toolSession: 'mcp_sessions',
   lockOut: 'lock_outs',
   deviceLogin: 'device_logins',
+  oauthGrant: 'oauth_grants',
 };
 
 const isCovered = (how: unknown) =>

@@ -15,6 +15,7 @@ import {
   loopbackWebhooks,
   makeOrganization,
 } from './harness.ts';
+import { refresh, signedIn } from './oauth-world.ts';
 import { Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
@@ -189,7 +190,7 @@ export interface StoredWorld {
 }
 
 export async function startStoredWorld(engine: EngineName): Promise<StoredWorld> {
-  const service = await startEmpty(engine, loopbackWebhooks);
+  const service = await startEmpty(engine, [...loopbackWebhooks, '--oauth', 'offered']);
   const receiver = await startReceiver();
   const stop = async () => {
     await service.stop();
@@ -283,6 +284,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await service.browser().signIn(`nobody-${name}@example.org`, 'wrong');
     const session = await toolSession(access.token);
     const device = await ok(owner, 'POST', '/auth/device', { host: name });
+    const grant = await signedIn({ service, owner, vaultId: vault.id });
     vaults.push({
       vault,
       secret,
@@ -304,6 +306,7 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
       person,
       session,
       device,
+      grant,
     });
   }
   const unread = { vault_id: vaults[0]!.vault.id, name: 'idle', expiration_date: dates.expiration_date };
@@ -333,6 +336,8 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
     await ok(owner, 'DELETE', `/v1/public-tokens/${of.pub.id}`);
     await ok(owner, 'POST', `/v1/members/${of.member}/invitation`, {});
     await ok(owner, 'POST', '/auth/device/approve', { user_code: of.device.user_code, role: 'viewer' });
+    const refreshed = await refresh(service.url, of.grant.refresh_token);
+    assert.equal(refreshed.status, 200, refreshed.text);
     await signInByPasskey(of.authenticator, 7);
     await service.browser().signIn(`nobody-${name}@example.org`, 'wrong');
     assert.equal((await callTool(of.session, of.vault.id, of.access.token)).status, 200);

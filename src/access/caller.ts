@@ -94,6 +94,8 @@ export interface Reader {
   readonly expirationDate: number | null;
   /** Whose rate its requests are counted in: its own, or that of the access key that it was created with. */
   readonly countedAs: string;
+  /** Whether a person gave it to a client by OAuth: then what it may not see can be asked for. */
+  readonly byOAuth: boolean;
   /** The same text for all access keys that see the same things. Cached answers are stored under it. */
   readonly view: string;
 }

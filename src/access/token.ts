@@ -16,6 +16,8 @@ export const tokenKinds = [
   'invite',
   'setup',
   'device',
+  'code',
+  'refresh',
 ] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 

@@ -13,6 +13,11 @@ import { identitiesWith } from './identities/identities.ts';
 import { issuersWith } from './identities/issuers.ts';
 import { loginsWith } from './identities/logins.ts';
 import { secretIdsWith } from './identities/secret-ids.ts';
+import { authorizationRequestsWith } from './oauth/authorization-requests.ts';
+import { type OAuthClientSettings, oauthClientsWith } from './oauth/clients.ts';
+import { grantRecordsWith } from './oauth/grant-records.ts';
+import { oauthGrantsWith } from './oauth/grants.ts';
+import { tokenRequestsWith } from './oauth/token-requests.ts';
 import { acceptanceWith } from './operations/acceptance.ts';
 import { housekeepingWith } from './operations/housekeeping.ts';
 import { verifyLogsWith } from './operations/log-verification.ts';
@@ -48,6 +53,8 @@ export interface DomainParts extends ReadingParts {
   readonly privateIssuers?: readonly string[] | undefined;
   /** A JSON document from where the service may connect to. */
   readonly fetchDocument: (url: string) => Promise<unknown>;
+  /** Which clients of the tool endpoint are known beside those that always are. */
+  readonly oauthClients?: OAuthClientSettings | undefined;
 }
 
 export type Domain = ReturnType<typeof domainWith>;
@@ -67,6 +74,17 @@ export function domainWith(given: DomainParts) {
   const webhooks = webhooksWith(parts, records, egressInto(privateWebhooks));
   const identities = identitiesWith(parts, records, egressInto(privateIssuers));
   const issuers = issuersWith({ fetchDocument: given.fetchDocument, now });
+  const accounts = accountsWith({
+    ...parts,
+    people,
+    attempts,
+    authenticate,
+    passwordPool: passwords,
+    passwordCosts: given.passwordCosts ?? passwordCosts,
+  });
+  const { fetchDocument, oauthClients = { documents: [], mayFetch: false } } = given;
+  const grantRecords = grantRecordsWith(parts, people);
+  const clients = oauthClientsWith({ ...oauthClients, keyring: parts.keyring, fetchDocument, now });
   return {
     ...reading,
     /** Refuses whoever does not hold a permission, and writes that down. */
@@ -77,14 +95,13 @@ export function domainWith(given: DomainParts) {
     overviews: overviewsWith({ ...parts, organizations, ledger, facts }),
     groups,
     members: membersWith(parts, records, groups),
-    accounts: accountsWith({
-      ...parts,
-      people,
-      attempts,
-      authenticate,
-      passwordPool: passwords,
-      passwordCosts: given.passwordCosts ?? passwordCosts,
-    }),
+    accounts,
+    oauth: {
+      clients,
+      judge: authorizationRequestsWith(clients),
+      grants: oauthGrantsWith(parts, grantRecords, accounts.proofs, records),
+      tokens: tokenRequestsWith(parts, attempts, grantRecords),
+    },
     /** Ends the threads on which keys are made and passwords derived. */
     closeThreads: async () => void (await Promise.all([parts.workers.close(), passwords.close()])),
     vaults,

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { dashboard } from './dashboard.ts';
 import { mountDialect } from './dialect/management-plane.ts';
+import { mountOAuth } from './oauth/mount.ts';
 import { mountDocs } from './openapi/docs.ts';
 import type { AppParts } from './parts.ts';
 import { mountGeneral } from './routes/api-callers.ts';
@@ -16,7 +17,9 @@ export function buildApp(parts: AppParts, onLate: UnauthenticatedBodiesParts['on
   const { stranger } = parts.timeouts ?? defaultTimeouts;
   const strangers = new UnauthenticatedBodies({ now: parts.now, patience: stranger, onLate });
   const app = surfaceWith(parts, strangers);
-  app.setNotFoundHandler(dashboard());
+  const pages = dashboard();
+  app.setNotFoundHandler(pages.serve);
+  if (parts.oauth !== null) mountOAuth(app, parts, parts.oauth, strangers, pages.index);
   const auth = authRoutes(parts);
   mountAuth(app, parts, strangers, auth);
   const general = generalRoutes(parts.domain);

@@ -28,7 +28,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 const compressed = new Set(['.html', '.js', '.css', '.svg', '.json', '.webmanifest', '.txt']);
-const programs = /^\/(v1|api|auth|mcp|docs|metrics|livez|readyz)(\/|$)/i;
+const programs = /^\/(v1|api|auth|oauth|mcp|docs|metrics|livez|readyz|\.well-known)(\/|$)/i;
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -61,11 +61,17 @@ const encoders: Readonly<Record<string, (body: Buffer) => Promise<Buffer>>> = {
 
 export type ServePage = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** For what no route answers. */
-export function dashboard(from = folder): ServePage {
+export interface Dashboard {
+  /** For what no route answers. */
+  readonly serve: ServePage;
+  /** The page itself, at a path that is not only the dashboard's. */
+  readonly index: ServePage;
+}
+
+export function dashboard(from = folder): Dashboard {
   const pages = readPages(from);
   const index = pages.get('/index.html') ?? pageOf('.html', missing);
-  return async (request, reply) => {
+  const serve: ServePage = async (request, reply) => {
     const path = request.url.split('?')[0]!;
     if (!isRead(request.method) || programs.test(path)) {
       throw new Failure('NOT_FOUND');
@@ -75,6 +81,7 @@ export function dashboard(from = folder): ServePage {
     reply.header('cache-control', cacheFor(path, page));
     return send(page ?? index, request, reply);
   };
+  return { serve, index: (request, reply) => send(index, request, reply) };
 }
 
 /** A missing file is not answered with the page: a script would fail with a confusing error. */

@@ -6,6 +6,7 @@ import type { UsingDomain } from '../domain/reading.ts';
 import type { AddressSettings } from '../mcp/addresses.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { SiteOf } from './browser.ts';
+import type { OAuthSurface } from './oauth/issuer.ts';
 import type { CountRequests } from './plan-limit.ts';
 import type { AddressOf } from './request.ts';
 import type { ListenerParts, Timeouts } from './server.ts';
@@ -36,6 +37,8 @@ export interface ReadingSurfaceParts extends SurfaceParts, ListenerParts {
   readonly storeReady: () => Promise<boolean>;
   /** Under which addresses this service is known. */
   readonly addresses: AddressSettings;
+  /** Null where the operator did not turn it on. */
+  readonly oauth: OAuthSurface | null;
 }
 
 export interface AppParts extends SurfaceParts {
@@ -43,4 +46,6 @@ export interface AppParts extends SurfaceParts {
   readonly countRequests: CountRequests;
   readonly siteOf: SiteOf;
   readonly singleSignOn: SingleSignOn | null;
+  /** Null where the operator did not turn it on. */
+  readonly oauth: OAuthSurface | null;
 }

@@ -11,6 +11,7 @@ import { ListMethod } from './dialect/list-method.ts';
 import { dialectHandler } from './dialect/reading-plane.ts';
 import { failureHeaders, failureOf } from './errors.ts';
 import { mountHealth, probes } from './health.ts';
+import { signInWith } from './oauth/issuer.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
 import { publicKeyHandler } from './public-key.ts';
 import { bearerToken, originOf } from './request.ts';
@@ -60,6 +61,7 @@ export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestList
     originOf: (request, id) => originOf(request, id, parts.addressOf),
     tokenOf: request => bearerToken(request.headers.authorization),
     strangers,
+    signIn: parts.oauth && signInWith(parts.oauth),
     failureOf,
     headersOf: failureHeaders,
   });

@@ -30,13 +30,23 @@ export function batchesWith({ contextIn, answerIn }: SessionRequests, surface: H
     try {
       return await answerIn(context, asked, asked.id, exchange);
     } catch (error) {
-      const failure = surface.failureOf(error);
-      if (failure === context.sessionFailure) return null;
-      if (failure.code === 'INTERNAL_ERROR' || failure.code === 'UNAVAILABLE') {
-        surface.onError(failure.cause ?? failure, context.origin.requestId);
-      }
-      return failed(asked.id, codeOf(failure, exchange.request), sentenceOf(failure));
+      return refusalOf(error, asked, context, exchange);
     }
+  }
+
+  function refusalOf(
+    error: unknown,
+    { id }: JSONRPCRequest,
+    { origin, sessionFailure }: CallContext,
+    { request }: Exchange,
+  ): RpcAnswer | null {
+    if (error instanceof RpcError) return failed(id, error.code, error.message);
+    const failure = surface.failureOf(error);
+    if (failure === sessionFailure) return null;
+    if (failure.code === 'INTERNAL_ERROR' || failure.code === 'UNAVAILABLE') {
+      surface.onError(failure.cause ?? failure, origin.requestId);
+    }
+    return failed(id, codeOf(failure, request), sentenceOf(failure));
   }
 
   return async (messages: readonly unknown[], exchange: Exchange): Promise<FastifyReply> => {

@@ -15,6 +15,7 @@ import type { HttpSurface } from './http-surface.ts';
 import { classify, RpcError } from './messages.ts';
 import { serverError } from './protocol-constants.ts';
 import { sessionRequestsWith } from './session-requests.ts';
+import { bringsKey, noKey } from './sign-in.ts';
 import { statelessRequestsWith } from './stateless-requests.ts';
 import { toolCallsWith } from './tool-calls.ts';
 
@@ -28,6 +29,7 @@ export function mountMcp(app: FastifyInstance, parts: HttpSurface): void {
     vaultUses,
     keyUses,
     addresses,
+    signIn: parts.signIn !== null,
     onError: parts.onError,
   });
   const exchanges = exchangesWith({ surface: parts, callTool });
@@ -70,8 +72,13 @@ export function mountMcp(app: FastifyInstance, parts: HttpSurface): void {
 
   function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const exchange = { request, reply };
-    if (Array.isArray(request.body)) return answerBatch(request.body, exchange);
+    const needsKey = parts.signIn?.mode === 'required' && request.reader === null;
+    if (Array.isArray(request.body)) {
+      if (needsKey) throw noKey();
+      return answerBatch(request.body, exchange);
+    }
     const { form, message } = classify(request.body, request.headers);
+    if (needsKey && form !== 'bare' && !bringsKey(message)) throw noKey();
     if (form === 'session') return sessionRequests.answer(message, message.id, exchange);
     if (form === 'bare') return sessionRequests.answer(fromBare(message), null, exchange);
     return form === 'stateless' ? answerStateless(message, exchange) : sessionRequests.take(exchange);

@@ -5,6 +5,7 @@ import { sessionHeader } from '../domain/credentials/tool-sessions.ts';
 import type { HttpSurface } from './http-surface.ts';
 import { RpcError } from './messages.ts';
 import { internalError, parseError, serverError, sessionNotFound } from './protocol-constants.ts';
+import { type Challenge, invalidKey, SignInRequired } from './sign-in.ts';
 
 /** The framework's refusals, which come before the body is ours. */
 const frameworkErrors: Readonly<Record<string, RpcError>> = {
@@ -34,7 +35,16 @@ export function answerError(
   const rpcError =
     error instanceof RpcError ? error : (frameworkErrors[(error as { code?: string }).code ?? ''] ?? null);
   if (rpcError === null) answerFailure(parts, parts.failureOf(error), request, reply);
-  else send(rpcError, request, reply);
+  else {
+    if (rpcError instanceof SignInRequired) challenge(parts, rpcError.challenge, request, reply);
+    send(rpcError, request, reply);
+  }
+}
+
+/** Tells a client where it can sign in. */
+function challenge(parts: HttpSurface, told: Challenge, { raw }: FastifyRequest, reply: FastifyReply): void {
+  const header = parts.signIn?.challengeOf(raw, told) ?? null;
+  if (header !== null) reply.header('WWW-Authenticate', header);
 }
 
 function answerFailure(
@@ -46,6 +56,7 @@ function answerFailure(
   const status = statusOf[failure.code];
   if (status >= 500) parts.onError(failure.cause ?? failure, request.id);
   reply.headers(parts.headersOf(failure));
+  if (failure.code === 'UNAUTHORIZED') challenge(parts, invalidKey, request, reply);
   send(new RpcError(status, codeOf(failure, request), sentenceOf(failure)), request, reply);
 }
 

@@ -4,6 +4,7 @@ import type { Origin } from '../access/caller.ts';
 import type { Failure } from '../contract/errors.ts';
 import type { UsingDomain } from '../domain/reading.ts';
 import type { AddressSettings } from './addresses.ts';
+import type { SignIn } from './sign-in.ts';
 
 export interface StrangersBound {
   /** Allows a body of at most `largest` bytes to be read, or refuses it unread. */
@@ -17,6 +18,8 @@ export interface HttpSurface {
   readonly version: string;
   /** Under which addresses this service is known. */
   readonly addresses: AddressSettings;
+  /** Null where the operator did not turn it on. */
+  readonly signIn: SignIn | null;
   readonly originOf: (request: IncomingMessage, requestId: string) => Origin;
   /** The token of the `Authorization` header, or null. */
   readonly tokenOf: (request: IncomingMessage) => string | null;

@@ -22,6 +22,7 @@ import type { UseResult } from '../domain/uses/using.ts';
 import type { VaultUses } from '../domain/uses/vault-uses.ts';
 import type { OwnAddresses } from './addresses.ts';
 import { isRecord } from './messages.ts';
+import { missingFor, noKey, SignInRequired } from './sign-in.ts';
 import type { Tool, ToolRead, ToolUse } from './tools.ts';
 import { connectionOf } from './vault-connection.ts';
 
@@ -50,6 +51,8 @@ export interface ToolCallParts {
   readonly vaultUses: VaultUses;
   readonly keyUses: KeyUses;
   readonly addresses: OwnAddresses;
+  /** Whether a client can be led to sign in. */
+  readonly signIn: boolean;
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
@@ -67,6 +70,7 @@ export function toolCallsWith({
   vaultUses,
   keyUses,
   addresses,
+  signIn,
   onError,
 }: ToolCallParts): ToolCalls {
   async function callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult> {
@@ -85,9 +89,10 @@ export function toolCallsWith({
       );
     }
     if (context.sessionFailure !== null) return refused(request, context.sessionFailure, context);
-    if (!tool.readOnly) return resultOfUse(await had(request, asked), context);
+    if (!tool.readOnly) return resultOfUse(await had(request, asked), request, context);
+    await checkScope(request, context);
     const result = await vaultReads.read(request, asToolResult);
-    if ('failure' in result) return refusalIn(result, context);
+    if ('failure' in result) return refusalTo(request, result, context);
     return { body: filtered(result as ReadAnswer, asked as ToolRead | Failure), receipt: result.receipt };
   }
 
@@ -97,9 +102,27 @@ export function toolCallsWith({
     return vaultUses.use({ ...facts, call: 'use' in asked ? asked.use : unread(asked) });
   }
 
-  function resultOfUse(result: UseResult<object>, context: CallContext): CallResult {
-    if ('failure' in result) return refusalIn(result, context);
+  function resultOfUse(result: UseResult<object>, request: VaultRequest, context: CallContext): CallResult {
+    if ('failure' in result) return refusalTo(request, result, context);
     return { body: resultOf(Buffer.from(JSON.stringify(result.answer), 'utf8')), receipt: result.receipt };
+  }
+
+  /** Whoever sent no key at all is led to sign in, where that is possible. */
+  function refusalTo(
+    { token }: VaultRequest,
+    result: Parameters<typeof refusalIn>[0],
+    context: CallContext,
+  ): CallResult {
+    if (signIn && result.status === 401 && token === null) throw noKey();
+    return refusalIn(result, context);
+  }
+
+  /** What a key by OAuth lacks can be asked for, so that its client is told by a status, and not its model. */
+  async function checkScope(request: VaultRequest, { header, reader }: CallContext): Promise<void> {
+    const scope = missingFor(request, header, reader);
+    if (scope === null) return;
+    await vaultReads.refuse(request, new Failure('FORBIDDEN'));
+    throw new SignInRequired(403, { error: 'insufficient_scope', scope });
   }
 
   /** Which vault the call means, or with a public token which key, and what it asks of it. */

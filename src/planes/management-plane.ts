@@ -14,6 +14,7 @@ import { writeDurably } from '../durable-file.ts';
 import { type Events, startEvents } from '../events/events.ts';
 import { buildApp } from '../http/app.ts';
 import { siteReader } from '../http/browser.ts';
+import { oauthSurface } from '../http/oauth/issuer.ts';
 import { addressReader, peerReader } from '../http/request.ts';
 import { toRouter } from '../http/surface.ts';
 import { Keyring } from '../keyring/keyring.ts';
@@ -25,7 +26,7 @@ import { type Strongroom, strongroomOver } from '../open.ts';
 import { archiveFolder, checkpointFile, locationOf, type Opened, rootKeySource } from '../open-data.ts';
 import { describe, UsageError } from '../report.ts';
 import { backupFacts, backupScheduleOf } from '../scheduled-backups.ts';
-import { signOnOf } from '../sign-on.ts';
+import { oauthSettingsOf, signOnOf } from '../sign-on.ts';
 import { giveBackSpareMemory } from '../spare-memory.ts';
 import { openStore, type Sibling } from '../store/store.ts';
 import { ForwardedRequests } from './forwarded.ts';
@@ -149,6 +150,7 @@ export class ManagementPlane {
     const { domain, keyring } = strongroom;
     const onError = this.#onError;
     const peerOf = peerReader(config.socket !== null);
+    const siteOf = siteReader(encrypted, config['behind-proxy'], peerOf);
     const app = buildApp(
       {
         ...strongroom,
@@ -156,7 +158,8 @@ export class ManagementPlane {
         timeouts: handed.timeouts,
         countRequests: strongroom.store.limits.take,
         addressOf: addressReader(config['behind-proxy'], peerOf),
-        siteOf: siteReader(encrypted, config['behind-proxy'], peerOf),
+        siteOf,
+        oauth: oauthSurface(oauthSettingsOf(config, siteOf)),
         singleSignOn: signOnOf(config, strongroom),
         version: packageJson.version,
         draining: () => this.#draining,

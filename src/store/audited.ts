@@ -24,6 +24,7 @@ export const revisedTables = [
   'webhooks',
   'use_rules',
   'approvals',
+  'oauth_grants',
 ] as const satisfies readonly (keyof Schema)[];
 export type RevisedTable = (typeof revisedTables)[number];
 

@@ -388,6 +388,31 @@ export interface DeviceLoginTable {
   stamp: Stamp;
 }
 
+/** What a person allowed a client of the tool endpoint. */
+export interface OAuthGrantTable extends OfMember {
+  /** Of the member's account when they allowed it: in any other, the grant is over. */
+  epoch: number;
+  /** The access key that it gives: one row, whose token changes with each refresh. */
+  access_key_id: string;
+  vault_id: string;
+  /** As the protocol writes it: with spaces between. */
+  scope: string;
+  /** The client's id and name, and how it was known. */
+  client: string;
+  redirect_uri: string;
+  /** The address of the tool endpoint that it is for. */
+  resource: string;
+  /** What the code's verifier hashes to. */
+  challenge: string;
+  code: Digest;
+  code_expires_at: number;
+  /** Of the newest refresh token; null until the code was exchanged. */
+  refresh: Digest | null;
+  /** How many refresh tokens came before that one. */
+  rotations: number;
+  expires_at: number;
+}
+
 interface OfMember extends Stamped {
   id: string;
   organization_id: string;
@@ -506,6 +531,7 @@ export interface Schema {
   lock_outs: LockOutTable;
   used_challenges: UsedChallengeTable;
   device_logins: DeviceLoginTable;
+  oauth_grants: OAuthGrantTable;
   log_hours: LogHourTable;
   changes: ChangeTable;
 }

@@ -22,6 +22,7 @@ import { limits } from './limits.ts';
 import type { Loader } from './loading.ts';
 import { logs } from './logs.ts';
 import { memberGroups } from './member-groups.ts';
+import { oauthGrants } from './oauth-grants.ts';
 import { organizations } from './organizations.ts';
 import { outbox } from './outbox.ts';
 import { overview } from './overview.ts';
@@ -174,6 +175,7 @@ function nounsOf(engine: Engine) {
     overview: overview(engine),
     toolSessions: toolSessions(engine),
     deviceLogins: deviceLogins(engine),
+    oauthGrants: oauthGrants(engine),
     keyring: keyring(engine),
     keptAnswers: keptAnswers(engine),
     timelines: timelines(engine),

@@ -2,6 +2,7 @@
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import type { AuthState } from './api/types.ts';
+import { authorizePage, isAuthorizationWaiting } from './session/authorization-request.ts';
 import { isDeviceWaiting } from './session/hash-token.ts';
 import { ProveAgain } from './session/prove-again.tsx';
 import { RenewSession } from './session/renew-session.tsx';
@@ -15,6 +16,7 @@ const SignIn = lazy(() => import('./pages/sign-in/sign-in.tsx'));
 const Choose = lazy(() => import('./pages/sign-in/choose.tsx'));
 const Invitation = lazy(() => import('./pages/sign-in/invitation.tsx'));
 const Welcome = lazy(() => import('./pages/set-up/welcome.tsx'));
+const Authorize = lazy(() => import('./pages/oauth/authorize.tsx'));
 const Device = lazy(() => import('./pages/device/device.tsx'));
 
 const pages: readonly (readonly [string, ComponentType])[] = [
@@ -80,13 +82,22 @@ function SignedInRoutes({ state }: { state: AuthState }) {
         <Route path="/device">
           <Device />
         </Route>
-        <Route path="/">{isDeviceWaiting() ? <Redirect to="/device" replace /> : <Inside />}</Route>
+        <Route path={authorizePage}>
+          <Authorize />
+        </Route>
+        <Route path="/">{waitingPage()}</Route>
         <Route>
           <Inside />
         </Route>
       </Switch>
     </SessionProvider>
   );
+}
+
+/** What the person came for, where signing in led them elsewhere. */
+function waitingPage() {
+  if (isDeviceWaiting()) return <Redirect to="/device" replace />;
+  return isAuthorizationWaiting() ? <Redirect to={authorizePage} replace /> : <Inside />;
 }
 
 function Inside() {

@@ -3,12 +3,19 @@
  * member who created it, or whose key did, and ends with them; one that the operator created belongs to nobody.
  */
 import type { Caller, Origin, ProvenBy } from '../../access/caller.ts';
-import { type Grant, noVaultRoles, type Role } from '../../access/policy.ts';
+import {
+  type Action,
+  allows,
+  type Grant,
+  noVaultRoles,
+  type Role,
+  shownByAccessKey,
+} from '../../access/policy.ts';
 import { isId } from '../../contract/id.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { Store } from '../../store/store.ts';
 import type { Stamps } from '../kernel/stamps.ts';
-import type { Credential, Login, Narrowing } from './authentication.ts';
+import { type Credential, type Login, type Narrowing, shownBy } from './authentication.ts';
 import { type Holder, rightsOf, rightsProvenBy } from './member-rights.ts';
 
 type KeyRecord = Pick<Credential, 'row' | 'narrowing'>;
@@ -56,6 +63,13 @@ export function callerOf(
 export function isOf(login: Login | undefined, { member, account }: Holder): boolean {
   if (member.state !== 'active') return false;
   return login === undefined || (member.id === login.member_id && account.epoch === login.epoch);
+}
+
+/** Whether a member may let a client see this of a vault, as who they were when they allowed it. */
+export function mayLend(login: Login, holder: Holder, vaultId: string, narrowing: Narrowing): boolean {
+  const rights = rightsOf(holder);
+  const isHeld = (action: Action) => allows(rights, action, vaultId);
+  return isOf(login, holder) && shownByAccessKey(shownBy(narrowing)).every(isHeld);
 }
 
 /** What an API key's own record gives it. */

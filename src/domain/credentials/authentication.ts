@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.ts';
 import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
-import { callerOf, makerOf } from './api-key-callers.ts';
+import { callerOf, makerOf, mayLend } from './api-key-callers.ts';
 import type { Holder } from './member-rights.ts';
 
 export const credentialKinds = {
@@ -40,10 +40,12 @@ export interface Narrowing {
   readonly rate_limit?: number | null;
   /** Of an access key: the one that it was created with. It sees what that one sees, and ends with it. */
   readonly parent?: string;
-  /** Of an API key by which a member is signed in: it ends with them, and with the epoch that it was given in. */
+  /** Of what a member's sign-in gave: an API key, or an access key by OAuth. It ends with them, and with that epoch. */
   readonly login?: Login;
   /** Of any other API key: the member who created it, or whose API key did. Null where that was the operator’s. */
   readonly maker?: string | null;
+  /** Of an access key by OAuth: the grant that it came of, which alone changes it. */
+  readonly grant?: string;
 }
 
 export interface Login {
@@ -174,8 +176,17 @@ export function authenticatorWith({
       return refuse(sender, credential);
     if (!isGood(credential, sender)) return refuse(sender, credential);
     if (!(await isStillGiven(credential, sender))) return refuse(sender, credential);
+    if (credential.narrowing.grant !== undefined && !(await isStillTheirs(credential)))
+      return refuse(sender, credential);
     used.set(credential.row.id, now());
     return credential;
+  }
+
+  /** What a member gave by OAuth is good while they are who they were, and could still read all that it shows. */
+  async function isStillTheirs({ row, narrowing }: Credential): Promise<boolean> {
+    const { login } = narrowing;
+    const holder = await people.byMember(login!.member_id);
+    return holder !== undefined && mayLend(login!, holder, row.vault_id!, narrowing);
   }
 
   /** Whether it can be used now, from there. */
@@ -213,8 +224,8 @@ export function authenticatorWith({
 
     remember: (connection, token, reader) => {
       const credential = kept.get(reader.id);
-      const counted = reader.rateLimit !== null || reader.maxUses !== null;
-      if (credential?.reader === reader && !counted) memories.set(connection, { token: token!, credential });
+      const judged = reader.rateLimit !== null || reader.maxUses !== null || reader.byOAuth;
+      if (credential?.reader === reader && !judged) memories.set(connection, { token: token!, credential });
     },
 
     apiKey: async (token, origin) => {
@@ -297,6 +308,7 @@ function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
     maxUses: row.max_uses,
     expirationDate: row.expiration_date,
     countedAs: row.id,
+    byOAuth: narrowing.grant !== undefined,
     view: viewOf(narrowing),
   };
 }

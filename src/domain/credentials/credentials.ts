@@ -126,6 +126,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
       const row = await revise(caller, 'vault', id, async before => {
         const own = JSON.parse(before.narrowing) as Narrowing;
         if (own.parent !== undefined) throw belongsToAnother();
+        if (own.grant !== undefined) throw belongsToGrant();
         const narrowing = narrowed(own, body);
         await checkShown(caller, before.vault_id!, narrowing);
         checkLife(caller, expiration_date);
@@ -180,5 +181,12 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
 function belongsToAnother(): Failure {
   return new Failure('CONFLICT', {
     message: 'This access key was created with another one: update that one, or revoke this one',
+  });
+}
+
+/** It shows what its member allowed, for as long as they allowed it. */
+function belongsToGrant(): Failure {
+  return new Failure('CONFLICT', {
+    message: 'This access key was given to a client by OAuth: it can be revoked, but not updated',
   });
 }

@@ -30,6 +30,7 @@ export function rowCheckWith(stamps: Stamps): IsSound {
     mcp_sessions: stamps.toolSession.vouched,
     lock_outs: stamps.lockOut.vouched,
     device_logins: stamps.deviceLogin.vouched,
+    oauth_grants: stamps.oauthGrant.vouched,
   };
   return ({ table, row }) => {
     try {

@@ -13,6 +13,7 @@ import type { CredentialRow } from '../../store/credentials.ts';
 import type { DeviceLoginRow } from '../../store/device-logins.ts';
 import type { IdentityRow } from '../../store/identities.ts';
 import type { MemberGroupRow } from '../../store/member-groups.ts';
+import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import type { MemberRow, OrganizationRow } from '../../store/organizations.ts';
 import type { EventRow } from '../../store/outbox.ts';
 import type { ResourceRow, VersionRow } from '../../store/resources.ts';
@@ -65,6 +66,7 @@ export interface Stamps {
   readonly webhook: Stamper<WebhookRow>;
   readonly useRule: Stamper<UseRuleRow>;
   readonly approval: Stamper<ApprovalRow>;
+  readonly oauthGrant: Stamper<OAuthGrantRow>;
   readonly toolSession: Marker<ToolSessionRow>;
   readonly lockOut: Marker<LockOutRow>;
   readonly deviceLogin: Marker<DeviceLoginRow>;
@@ -125,6 +127,7 @@ export function stampsWith(keyring: Keyring): Stamps {
     webhook: stamper('webhook', 'webhooks'),
     useRule: stamper('use-rule', 'use_rules'),
     approval: stamper('approval', 'approvals'),
+    oauthGrant: stamper('oauth-grant', 'oauth_grants'),
     toolSession: marker('tool-session', 'mcp_sessions'),
     lockOut: marker('lock-out', 'lock_outs'),
     deviceLogin: marker('device-login', 'device_logins'),

@@ -34,6 +34,7 @@ export function housekeepingWith(
       await store.limits.forget(Math.floor(now() / 1000) - windowsKept);
       const minted = await store.credentials.forgetMinted(aged(), mintedPerStep);
       const approvals = await store.approvals.forget(aged() - approvalsKept, approvalsPerStep);
+      await store.oauthGrants.forget(aged(), mintedPerStep);
       const old = await store.resources.deletedBefore(aged() - trashKept, perStep);
       for (const { organization_id, type, id } of old) {
         const kind = type as ResourceType;

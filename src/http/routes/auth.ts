@@ -2,6 +2,7 @@
 import type { AppParts } from '../parts.ts';
 import { deviceLoginRoutes } from './device-login.ts';
 import { loginRoutes } from './identities.ts';
+import { oauthRoutes } from './oauth.ts';
 import { ownAccountRoutes } from './own-account.ts';
 import type { AuthNeed, Route } from './route.ts';
 import { joinRoutes, signInRoutes } from './sign-in.ts';
@@ -16,6 +17,7 @@ export function authRoutes(parts: AppParts): Route<AuthNeed>[] {
     ...deviceLoginRoutes(parts.domain.accounts),
     ...loginRoutes(parts.domain),
     ...decisionRoutes(parts.domain),
+    ...(parts.oauth === null ? [] : oauthRoutes(parts, parts.oauth)),
     ...(parts.singleSignOn === null ? [] : signOnRoutes(parts, parts.singleSignOn)),
   ];
 }

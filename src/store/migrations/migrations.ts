@@ -15,6 +15,7 @@ import { changes } from './010-changes.ts';
 import { rightsByVault } from './012-rights-by-vault.ts';
 import { useRules } from './013-use-rules.ts';
 import { auditActors } from './014-audit-actors.ts';
+import { oauth } from './015-oauth.ts';
 
 export type EngineName = Engine['name'];
 
@@ -46,6 +47,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '012-rights-by-vault': rightsByVault,
   '013-use-rules': useRules,
   '014-audit-actors': auditActors,
+  '015-oauth': oauth,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -20,10 +20,13 @@ export {
   eventKinds,
   type GrantedRole,
   grantedRoleNames as grantedRoles,
+  type OAuthScope,
+  oauthScopes,
   type RoleName as Role,
   roleNames as roles,
   vaultPermissions,
 } from '../../../src/contract/names.ts';
+export type { AuthorizationShown, OAuthGrant } from '../../../src/contract/oauth.ts';
 export type { About as AboutRecord, Overview } from '../../../src/contract/overview.ts';
 export type {
   BulkAnswer,

@@ -1,4 +1,5 @@
 /** How the signed-in person signs in, and where they are signed in. */
+import { Clients } from './clients.tsx';
 import { CommandLines } from './command-lines.tsx';
 import { Passkeys } from './passkeys.tsx';
 import { Password } from './password.tsx';
@@ -13,6 +14,7 @@ export default function Security() {
       <SecondFactor />
       <Sessions />
       <CommandLines />
+      <Clients />
     </>
   );
 }

@@ -1,0 +1,150 @@
+/**
+ * Who asks: clients of the tool endpoint. One is known by this list, by the operator's, by a document at the address
+ * that is its id (where the operator allows fetching), or by having registered itself (where they allow that). What is
+ * registered is in the client's id, under a keyed mark: nothing is stored, so nobody fills anything up. None has a
+ * secret. Names are what clients say of themselves.
+ */
+import { type ClientDocument, clientDocument, clientRegistration, OAuthError } from '../../contract/oauth.ts';
+import { isSafeText } from '../../contract/text.ts';
+import type { Keyring } from '../../keyring/keyring.ts';
+import { isRedirect, matchesRedirect } from './redirects.ts';
+
+export interface OAuthClient {
+  readonly id: string;
+  readonly name: string;
+  /** Named by this service or its operator, so that its name is its own. */
+  readonly known: boolean;
+  readonly redirectUris: readonly string[];
+}
+
+export interface OAuthClients {
+  find(id: string): Promise<OAuthClient | null>;
+  /** The client's new id, with what it registered. Throws where it may not. */
+  register(sent: unknown): {
+    readonly id: string;
+    readonly name: string;
+    readonly redirectUris: readonly string[];
+  };
+}
+
+export interface OAuthClientSettings {
+  /** The operator's own. */
+  readonly documents: readonly ClientDocument[];
+  readonly mayFetch: boolean;
+}
+
+export interface OAuthClientParts extends OAuthClientSettings {
+  readonly keyring: Keyring;
+  readonly fetchDocument: (url: string) => Promise<unknown>;
+  readonly now: () => number;
+}
+
+/** As their vendors publish them, for services that can't or may not fetch them. */
+const builtIn: readonly ClientDocument[] = [
+  {
+    client_id: 'https://claude.ai/oauth/claude-code-client-metadata',
+    client_name: 'Claude Code',
+    redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
+  },
+  {
+    client_id: 'https://vscode.dev/oauth/client-metadata.json',
+    client_name: 'Visual Studio Code',
+    redirect_uris: ['http://127.0.0.1/', 'http://localhost/', 'https://vscode.dev/redirect'],
+  },
+  {
+    client_id: 'https://opencode.ai/oauth/opencode/client.json',
+    client_name: 'opencode',
+    redirect_uris: [
+      'http://127.0.0.1/callback',
+      'http://localhost/callback',
+      'http://127.0.0.1/mcp/oauth/callback',
+    ],
+  },
+];
+
+const freshFor = 5 * 60_000;
+const mostKept = 200;
+const longestId = 2_048;
+const registered = /^registered\.([\w-]+)\.([\w-]+)$/;
+
+interface Kept {
+  readonly client: OAuthClient | null;
+  readonly until: number;
+}
+
+export function oauthClientsWith(parts: OAuthClientParts): OAuthClients {
+  const { keyring, documents, mayFetch, fetchDocument, now } = parts;
+  const known = new Map(
+    [...builtIn, ...documents].map(document => [document.client_id, clientOf(document, true)]),
+  );
+  const kept = new Map<string, Kept>();
+  const fetching = new Map<string, Promise<OAuthClient | null>>();
+  const markOf = (text: string) => keyring.blindIndex('oauth-client', text);
+
+  async function fetchClient(id: string): Promise<OAuthClient | null> {
+    try {
+      const document = clientDocument.parse(await fetchDocument(id));
+      const isIts = document.client_id === id && document.redirect_uris.every(isRedirect);
+      return isIts ? clientOf(document, false) : null;
+    } catch {
+      return null;
+    }
+  }
+
+  /** However many ask, an address is asked once at a time, and not again for a while, whatever it said. */
+  async function fetched(id: string): Promise<OAuthClient | null> {
+    const before = kept.get(id);
+    if (before !== undefined && now() < before.until) return before.client;
+    const running = fetching.get(id) ?? fetchClient(id).finally(() => fetching.delete(id));
+    fetching.set(id, running);
+    const client = await running;
+    if (kept.size >= mostKept) kept.clear();
+    kept.set(id, { client, until: now() + (client === null ? 30_000 : freshFor) });
+    return client;
+  }
+
+  function registeredIn(id: string): OAuthClient | null {
+    const [, text, mark] = registered.exec(id) ?? [];
+    if (text === undefined || markOf(text) !== mark) return null;
+    const { n: name, r: redirectUris } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    return { id, name, redirectUris, known: false };
+  }
+
+  return {
+    find: async id => {
+      if (id.length > longestId) return null;
+      const found = known.get(id) ?? registeredIn(id);
+      if (found !== null || !mayFetch || !isDocumentAddress(id)) return found;
+      return fetched(id);
+    },
+
+    register: sent => {
+      const { success, data } = clientRegistration.safeParse(sent);
+      if (!success)
+        throw new OAuthError('invalid_client_metadata', 'redirect_uris must be 1 to 4 short addresses');
+      const { client_name: name = 'Unnamed client', redirect_uris: redirectUris } = data;
+      if (!redirectUris.every(isRedirect))
+        throw new OAuthError(
+          'invalid_redirect_uri',
+          'redirect_uris must begin with https://, or with http:// for this machine',
+        );
+      const text = Buffer.from(JSON.stringify({ n: name, r: redirectUris })).toString('base64url');
+      return { id: `registered.${text}.${markOf(text)}`, name, redirectUris };
+    },
+  };
+}
+
+export function takesRedirect({ redirectUris }: OAuthClient, sent: string): boolean {
+  return isRedirect(sent) && redirectUris.some(known => matchesRedirect(known, sent));
+}
+
+/** An address with a path, as the draft on such documents wants it. */
+function isDocumentAddress(id: string): boolean {
+  const url = URL.parse(id);
+  return url !== null && url.pathname !== '/' && url.hash === '' && url.href === id && isSafeText(id);
+}
+
+function clientOf(document: ClientDocument, known: boolean): OAuthClient {
+  const { client_id: id, client_name, redirect_uris: redirectUris } = document;
+  return { id, name: client_name ?? (URL.parse(id)?.host || 'Unnamed client'), known, redirectUris };
+}

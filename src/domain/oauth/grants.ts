@@ -1,0 +1,142 @@
+/**
+ * Grants: what a person allowed a client. They see who asks, and choose a vault of theirs, what is shown of it and for
+ * how long: never more than they may read themselves. Their grants are theirs to see and to end, whatever their role;
+ * the access keys that came of them are listed and revoked where all are.
+ */
+import { type Origin, resourceKinds } from '../../access/caller.ts';
+import { granted, restrictionsOf } from '../../access/oauth-scopes.ts';
+import { shownByAccessKey } from '../../access/policy.ts';
+import { mintToken } from '../../access/token.ts';
+import { Failure } from '../../contract/errors.ts';
+import { type ConsentBody, defaultGrantLife, type OAuthGrant } from '../../contract/oauth.ts';
+import { iso } from '../../contract/text.ts';
+import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
+import type { SignedInAs } from '../accounts/dashboard-sessions.ts';
+import type { Proofs } from '../accounts/proofs.ts';
+import { isUsable, shownBy } from '../credentials/authentication.ts';
+import { retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Records } from '../resources/records.ts';
+import type { AuthorizationRequest } from './authorization-requests.ts';
+import { type ClientFacts, type GrantRecords, grantSubject, present } from './grant-records.ts';
+import { refreshTokensWith } from './refresh-tokens.ts';
+
+export interface OAuthGrants {
+  /** The code that the client is sent. */
+  approve(as: SignedInAs, asked: AuthorizationRequest, consent: ConsentBody): Promise<string>;
+  deny(as: SignedInAs, asked: AuthorizationRequest): Promise<void>;
+  /** Those of the person that still work. */
+  list(as: SignedInAs): Promise<OAuthGrant[]>;
+  revoke(as: SignedInAs, id: string): Promise<void>;
+  /** By whoever has the access key or the refresh token; what is neither changes nothing. */
+  revokeByToken(token: string, origin: Origin): Promise<void>;
+}
+
+const second = 1_000;
+const codeLife = 60 * second;
+/** Of one member. */
+const mostGrants = 50;
+
+export function oauthGrantsWith(
+  { store, keyring, stamps, guard, now, newId }: Parts,
+  { keyOf, ofToken, end, holderOf }: GrantRecords,
+  proofs: Pick<Proofs, 'require'>,
+  records: Records,
+): OAuthGrants {
+  const tokens = refreshTokensWith(keyring);
+
+  async function own({ person }: SignedInAs): Promise<OAuthGrantRow[]> {
+    const rows = await store.oauthGrants.ofMember(person.member.id);
+    return rows
+      .map(stamps.oauthGrant.believe)
+      .filter(row => now() < row.expires_at && row.epoch === person.account.epoch);
+  }
+
+  /** A grant that was exchanged, with its access key, where that still works or can be refreshed. */
+  async function living(row: OAuthGrantRow): Promise<OAuthGrant[]> {
+    const key = row.refresh === null ? undefined : await keyOf(row);
+    const isOver = key === undefined || !isUsable({ ...key, expiration_date: row.expires_at }, now());
+    return isOver || (await holderOf(row)) === undefined ? [] : [present(row, key)];
+  }
+
+  async function checkConsent(as: SignedInAs, vaultId: string, scopes: ConsentBody['scopes'], until: number) {
+    const permit = await guard.admit(as.caller, 'vaults:read');
+    await records.reopenVault(permit, vaultId);
+    await guard.mayShow(as.caller, shownByAccessKey(shownBy(restrictionsOf(scopes))), [vaultId]);
+    // A session is what a thief would hold: nothing that it gives lasts longer by that alone.
+    if (until > as.caller.proof.until!) await proofs.require(as);
+    if ((await own(as)).length >= mostGrants)
+      throw new Failure('CONFLICT', { message: `You can have ${mostGrants} clients at a time: revoke some` });
+  }
+
+  function newGrant(
+    { person: { member, account } }: SignedInAs,
+    { client: { id, name, known }, redirectUri, challenge, resource }: AuthorizationRequest,
+    { vault_id, scopes }: ConsentBody,
+    until: number,
+  ) {
+    const grantId = newId();
+    const code = mintToken('code', grantId);
+    const row = stamps.oauthGrant.stamp({
+      id: grantId,
+      organization_id: member.organization_id,
+      member_id: member.id,
+      epoch: account.epoch,
+      access_key_id: newId(),
+      vault_id,
+      scope: granted(scopes).join(' '),
+      client: JSON.stringify({ id, name, known } satisfies ClientFacts),
+      redirect_uri: redirectUri,
+      resource,
+      challenge,
+      code: keyring.tokenDigest(code),
+      code_expires_at: now() + codeLife,
+      refresh: null,
+      rotations: 0,
+      expires_at: until,
+      created_at: now(),
+      updated_at: now(),
+      revision: 1,
+    });
+    return { row, code };
+  }
+
+  return {
+    approve: async (as, asked, consent) => {
+      const until = now() + (consent.expires_in ?? defaultGrantLife) * second;
+      await checkConsent(as, consent.vault_id, consent.scopes, until);
+      const { row, code } = newGrant(as, asked, consent, until);
+      const { scope, redirect_uri, expires_at } = row;
+      const details = { scope, redirect_uri, expiration_date: iso(expires_at) };
+      await guard.own(as.caller, 'oauth-grant.approved', {
+        subjects: [{ ...grantSubject(row), revision: 1, details }],
+        statements: [store.oauthGrants.insert(row)],
+      });
+      return code;
+    },
+
+    deny: async (as, { client, redirectUri }) => {
+      const subject = { type: 'oauth-grant', id: newId(), name: client.name, revision: 1 };
+      await guard.own(as.caller, 'oauth-grant.denied', {
+        subjects: [{ ...subject, details: { redirect_uri: redirectUri } }],
+        statements: [],
+      });
+    },
+
+    list: async as => (await Promise.all((await own(as)).map(living))).flat(),
+
+    revoke: (as, id) =>
+      retryingStale(async () => {
+        const row = (await own(as)).find(one => one.id === id);
+        if (row === undefined) throw new Failure('NOT_FOUND');
+        await end(row, as.caller, 'revoked by its member');
+      }),
+
+    revokeByToken: (token, origin) =>
+      retryingStale(async () => {
+        const row = await ofToken(token);
+        if (row === undefined || !tokens.isOf(token, row, await keyOf(row))) return;
+        await end(row, origin, 'revoked by its client');
+      }),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * Refresh tokens: each is made of the one before it, by a key that only the service has. So an earlier one is told from
+ * a made-up one without storing any: whoever follows it comes to the newest.
+ */
+import { createHash } from 'node:crypto';
+import { mintToken, parseToken } from '../../access/token.ts';
+import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
+
+/** How far back an earlier one is looked for. */
+const longestChain = 1_000;
+const verifierForm = /^[\w.~-]{43,128}$/;
+
+export function refreshTokensWith(keyring: Keyring) {
+  /** A token has no spaces, so what is made here is no token's digest. */
+  const secretOf = (purpose: string, token: string) => () => keyring.tokenDigest(`${purpose} ${token}`);
+  const nextOf = (token: string, { id }: OAuthGrantRow) =>
+    mintToken('refresh', id, secretOf('refresh after', token));
+
+  function isEarlier(token: string, row: OAuthGrantRow): boolean {
+    let following = token;
+    for (let steps = Math.min(row.rotations, longestChain); steps > 0; steps--) {
+      following = nextOf(following, row);
+      if (equalBytes(keyring.tokenDigest(following), row.refresh!)) return true;
+    }
+    return false;
+  }
+
+  return {
+    isEarlier,
+
+    /** What is given for a refresh token. */
+    after: (token: string, row: OAuthGrantRow) => ({
+      access: mintToken('vault', row.access_key_id, secretOf('access after', token)),
+      next: nextOf(token, row),
+    }),
+
+    /** Whether the token is the grant's newest of either kind. */
+    isOf: (token: string, row: OAuthGrantRow, key: CredentialRow | undefined): boolean => {
+      const digest = parseToken(token)?.kind === 'refresh' ? row.refresh : key?.digest;
+      return digest != null && equalBytes(keyring.tokenDigest(token), digest);
+    },
+  };
+}
+
+/** The one method of RFC 7636 that is taken. */
+export function isChallengeOf(verifier: string, challenge: string): boolean {
+  if (!verifierForm.test(verifier)) return false;
+  return createHash('sha256').update(verifier).digest('base64url') === challenge;
+}

@@ -1,0 +1,202 @@
+/**
+ * Exchanging codes and refresh tokens. A code is good once, for a minute, and only for the client, address and verifier
+ * that it was asked with. It gives an access key of one vault that lives for an hour, and a refresh token that is good
+ * once. Whoever comes with a code or a refresh token that was used ends the grant: one of the two who had it is a
+ * thief. All refusals are the same outside and are counted against the address; why, is in the audit log.
+ */
+import { type Origin, unstored } from '../../access/caller.ts';
+import { restrictionsOf, scopesIn } from '../../access/oauth-scopes.ts';
+import { mintToken } from '../../access/token.ts';
+import { Failure } from '../../contract/errors.ts';
+import { OAuthError } from '../../contract/oauth.ts';
+import { equalBytes } from '../../keyring/keyring.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
+import { callerOf, type Person } from '../accounts/people.ts';
+import { credentialKinds } from '../credentials/authentication.ts';
+import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
+import { newFields } from '../credentials/credential-records.ts';
+import { FailedAttempts } from '../kernel/failed-attempts.ts';
+import { retryingStale } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { clientIn, type GrantRecords, grantSubject, loginOf } from './grant-records.ts';
+import { isChallengeOf, refreshTokensWith } from './refresh-tokens.ts';
+
+/** What a token request brings beside the code or the refresh token. */
+export interface TokenRequest {
+  readonly token: string;
+  readonly clientId: string | null;
+  readonly resource: string;
+}
+
+export interface CodeRequest extends TokenRequest {
+  readonly redirectUri: string | null;
+  readonly verifier: string;
+}
+
+export interface Issued {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  /** In seconds. */
+  readonly lifetime: number;
+  readonly scope: string;
+}
+
+export interface TokenRequests {
+  /** Both throw an `OAuthError`. */
+  exchange(request: CodeRequest, origin: Origin): Promise<Issued>;
+  refresh(request: TokenRequest, origin: Origin): Promise<Issued>;
+}
+
+const second = 1_000;
+const accessLife = 3_600 * second;
+/** Refreshes of one grant in a minute. */
+const mostRefreshes = 30;
+const kind = credentialKinds.vault;
+
+export function tokenRequestsWith(
+  parts: Parts,
+  attempts: FailedAttempts,
+  { find, keyOf, end, holderOf }: GrantRecords,
+): TokenRequests {
+  const { store, keyring, stamps, guard, now } = parts;
+  const tokens = refreshTokensWith(keyring);
+  const refreshed = new FailedAttempts(now, mostRefreshes);
+  /** A client that sends several requests at once refreshes at once, too: those are one refresh. */
+  const refreshing = new Map<string, Promise<Issued>>();
+  const nobody = keyring.tokenDigest(mintToken('code', '00000000-0000-7000-8000-000000000000'));
+
+  /** One answer for all; why, is in the audit log. */
+  async function refuse(row: OAuthGrantRow | undefined, origin: Origin, reason: string): Promise<never> {
+    const wait = attempts.blockedFor(origin.address);
+    attempts.failed(origin.address);
+    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    const claimed = row && { organizationId: row.organization_id, subject: grantSubject(row) };
+    await guard.unproven(origin, 'oauth-grant.refused', claimed ?? null, reason);
+    throw new OAuthError('invalid_grant', 'the code or refresh token is not valid for this request');
+  }
+
+  /** What was asked with the token, beside the token itself. */
+  function isFor(row: OAuthGrantRow, { clientId, resource }: TokenRequest): boolean {
+    return (clientId === null || clientId === clientIn(row).id) && resource === row.resource;
+  }
+
+  function keyEnd(row: OAuthGrantRow): number {
+    return Math.min(now() + accessLife, row.expires_at);
+  }
+
+  function newKey(row: OAuthGrantRow, person: Person, token: string): CredentialRow {
+    const narrowing = {
+      ...restrictionsOf(scopesIn(row.scope)),
+      login: loginOf(row),
+      grant: row.id,
+    };
+    const maker = { id: row.member_id, organizationId: row.organization_id };
+    const name = `${clientIn(row).name} for ${person.member.email}`;
+    const wanted = { name, vaultId: row.vault_id, narrowing, expirationDate: keyEnd(row) };
+    const fields = newFields(maker, row.access_key_id, wanted, now());
+    return stamps.credential.stamp({ ...fields, kind, digest: keyring.tokenDigest(token) });
+  }
+
+  function issued(row: OAuthGrantRow, accessToken: string, refreshToken: string): Issued {
+    const lifetime = Math.floor((keyEnd(row) - now()) / second);
+    return { accessToken, refreshToken, lifetime, scope: row.scope };
+  }
+
+  async function exchangeOnce(request: CodeRequest, origin: Origin): Promise<Issued> {
+    const row = await find(request.token, 'code');
+    const isIts = equalBytes(keyring.tokenDigest(request.token), row?.code ?? nobody);
+    if (row === undefined || !isIts) return refuse(undefined, origin, 'unknown code');
+    if (row.refresh !== null) {
+      await end(row, origin, 'its code was used twice');
+      return refuse(row, origin, 'the code was used before');
+    }
+    if (now() >= row.code_expires_at) return refuse(row, origin, 'the code has expired');
+    if (!isFor(row, request) || request.redirectUri !== row.redirect_uri)
+      return refuse(row, origin, 'the code was given for another request');
+    if (!isChallengeOf(request.verifier, row.challenge))
+      return refuse(row, origin, 'the verifier is not the code’s');
+    const person = await holderOf(row);
+    if (person === undefined) return refuse(row, origin, 'the member may not give it any more');
+    const accessToken = mintToken('vault', row.access_key_id);
+    const refreshToken = mintToken('refresh', row.id);
+    const key = newKey(row, person, accessToken);
+    const next = stamps.oauthGrant.revise(row, { refresh: keyring.tokenDigest(refreshToken) }, now());
+    await guard.own(callerOf(person, origin, unstored), 'oauth-grant.exchanged', {
+      subjects: [
+        { ...grantSubject(next), revision: next.revision },
+        { ...subjectOf(key, kind), verb: 'access-key.created', details: { method: 'oauth' } },
+      ],
+      statements: [
+        store.conditions.proves(person.member, row.epoch),
+        store.oauthGrants.update(next),
+        store.credentials.insert(key),
+        accessKeyEvent(parts, 'access_key.created', key),
+      ],
+      touches: [key.id],
+    });
+    return issued(row, accessToken, refreshToken);
+  }
+
+  async function refreshOnce(request: TokenRequest, origin: Origin): Promise<Issued> {
+    const { token } = request;
+    const row = await find(token, 'refresh');
+    if (row === undefined || row.refresh === null) return refuse(undefined, origin, 'unknown refresh token');
+    if (!equalBytes(keyring.tokenDigest(token), row.refresh)) {
+      if (!tokens.isEarlier(token, row)) return refuse(row, origin, 'unknown refresh token');
+      await end(row, origin, 'a refresh token was used twice');
+      return refuse(row, origin, 'the refresh token was used before');
+    }
+    if (now() >= row.expires_at) return refuse(row, origin, 'the grant has ended');
+    if (!isFor(row, request)) return refuse(row, origin, 'the refresh token was given for another request');
+    return rotate(row, token, origin);
+  }
+
+  async function rotate(row: OAuthGrantRow, token: string, origin: Origin): Promise<Issued> {
+    const wait = refreshed.blockedFor(row.id);
+    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    refreshed.failed(row.id);
+    const [person, before] = [await holderOf(row), await keyOf(row)];
+    if (person === undefined || before === undefined || before.revoked_at !== null) {
+      await end(row, origin, 'its access key was revoked, or its member may not give it any more');
+      return refuse(row, origin, 'the grant has ended');
+    }
+    const { access, next } = tokens.after(token, row);
+    const key = stamps.credential.revise(
+      before,
+      { digest: keyring.tokenDigest(access), expiration_date: keyEnd(row) },
+      now(),
+    );
+    const changed = stamps.oauthGrant.revise(
+      row,
+      { refresh: keyring.tokenDigest(next), rotations: row.rotations + 1 },
+      now(),
+    );
+    await guard.own(callerOf(person, origin, unstored), 'oauth-grant.refreshed', {
+      subjects: [
+        { ...grantSubject(changed), revision: changed.revision },
+        { ...subjectOf(key, kind), verb: 'access-key.updated' },
+      ],
+      statements: [
+        store.conditions.proves(person.member, row.epoch),
+        store.oauthGrants.update(changed),
+        store.credentials.update(key),
+      ],
+      touches: [key.id],
+    });
+    return issued(row, access, next);
+  }
+
+  return {
+    exchange: (request, origin) => retryingStale(() => exchangeOnce(request, origin)),
+
+    refresh: (request, origin) => {
+      const asked = JSON.stringify(request);
+      const running =
+        refreshing.get(asked) ??
+        retryingStale(() => refreshOnce(request, origin)).finally(() => refreshing.delete(asked));
+      refreshing.set(asked, running);
+      return running;
+    },
+  };
+}

@@ -1,0 +1,100 @@
+/** What a person decides about clients of the tool endpoint, on the consent page and in their settings. */
+import { deletion, deletionOf } from '../../contract/common.ts';
+import { Failure } from '../../contract/errors.ts';
+import * as oauth from '../../contract/oauth.ts';
+import type { Site } from '../../domain/accounts/passkeys.ts';
+import type { AuthorizationRequest } from '../../domain/oauth/authorization-requests.ts';
+import type { OAuthSurface } from '../oauth/issuer.ts';
+import type { AppParts } from '../parts.ts';
+import { type AuthNeed, type Route, route } from './route.ts';
+
+const own = { tag: 'auth', needs: 'session' } as const;
+
+export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<AuthNeed>[] {
+  const { judge, grants } = domain.oauth;
+
+  function issuerAt(site: Site): string {
+    const issuer = surface.issuerAt(site);
+    if (issuer === null) throw new Failure('NOT_FOUND');
+    return issuer;
+  }
+
+  /** Where the browser goes on to: what was decided, or what was wrong with the request. */
+  async function decided(
+    request: string,
+    site: Site,
+    decide: (asked: AuthorizationRequest) => Promise<Readonly<Record<string, string>>>,
+  ) {
+    const asked = await judge(request, issuerAt(site));
+    if ('refusal' in asked) return { redirect_to: asked.refusal };
+    return { redirect_to: asked.returnTo(await decide(asked)) };
+  }
+
+  return [
+    route({
+      ...own,
+      method: 'POST',
+      path: '/auth/oauth/request',
+      operationId: 'getAuthorizationRequest',
+      summary: 'Get which client asks for access, and where it is to be sent',
+      body: oauth.authorizationBody,
+      answer: oauth.authorizationShown,
+      handle: async ({ body, site }) => {
+        const asked = await judge(body.request, issuerAt(site));
+        const { id, name, known } = asked.client;
+        return {
+          client: { id, name, known },
+          redirect_host: new URL(asked.redirectUri).host,
+          scopes: [...asked.scopes],
+          redirect_to: 'refusal' in asked ? asked.refusal : null,
+        };
+      },
+    }),
+    route({
+      ...own,
+      method: 'POST',
+      path: '/auth/oauth/approve',
+      operationId: 'approveAuthorization',
+      summary: 'Allow a client to read a vault, for a while',
+      body: oauth.consentBody,
+      answer: oauth.redirection,
+      handle: ({ as, body, site }) =>
+        decided(body.request, site, async asked => ({ code: await grants.approve(as, asked, body) })),
+    }),
+    route({
+      ...own,
+      method: 'POST',
+      path: '/auth/oauth/deny',
+      operationId: 'denyAuthorization',
+      summary: 'Refuse what a client asks for',
+      body: oauth.authorizationBody,
+      answer: oauth.redirection,
+      handle: ({ as, body, site }) =>
+        decided(body.request, site, async asked => {
+          await grants.deny(as, asked);
+          return { error: 'access_denied' };
+        }),
+    }),
+    route({
+      ...own,
+      method: 'GET',
+      path: '/auth/oauth/grants',
+      operationId: 'listOAuthGrants',
+      summary: 'List the clients that one allowed to read a vault',
+      answer: oauth.oauthGrantList,
+      handle: async ({ as }) => ({ data: await grants.list(as) }),
+    }),
+    route({
+      ...own,
+      method: 'DELETE',
+      path: '/auth/oauth/grants/{id}',
+      operationId: 'revokeOAuthGrant',
+      summary: 'End what one allowed a client, and revoke its access key',
+      answer: deletion,
+      handle: async ({ as, id }) => {
+        await grants.revoke(as, id);
+        return deletionOf(id);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,164 @@
+/**
+ * Where a client of the tool endpoint sends a person’s browser: they see who asks and where they will be sent, choose a
+ * vault, what is shown of it and for how long, and allow or refuse it. The service judges the request each time.
+ */
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { post, sentence } from '../../api/client.ts';
+import { type Form, useForm } from '../../api/form.ts';
+import { type AuthorizationShown, type OAuthScope, oauthScopes } from '../../api/types.ts';
+import { takeAuthorizationRequest } from '../../session/authorization-request.ts';
+import { useSession } from '../../session/session.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Problem } from '../../ui/dialog.tsx';
+import { Facts, Mono } from '../../ui/facts.tsx';
+import { Field } from '../../ui/field.tsx';
+import { Loading } from '../../ui/page.tsx';
+import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
+import { CheckField, ChoiceField } from '../../ui/text-field.tsx';
+import { SignInFrame } from '../sign-in/sign-in-frame.tsx';
+
+/** In seconds. */
+const lives: readonly (readonly [string, string])[] = [
+  ['3600', '1 hour'],
+  ['43200', '12 hours'],
+  ['604800', '7 days'],
+  ['2592000', '30 days'],
+];
+const scopeLabels: Readonly<Record<OAuthScope, string>> = {
+  'secrets:names': 'Names of secrets, keys and certificates',
+  'secrets:read': 'Secrets, with their values',
+  'keys:read': 'Keys, including private keys',
+  'certificates:read': 'Certificates',
+};
+
+type Values = { vault_id: string; expires_in: string } & Record<OAuthScope, boolean>;
+
+interface Redirection {
+  readonly redirect_to: string;
+}
+
+export default function Authorize() {
+  const [request] = useState(takeAuthorizationRequest);
+  const found = useQuery({
+    queryKey: ['authorization-request', request],
+    queryFn: async () => {
+      const shown = await post<AuthorizationShown>('/auth/oauth/request', { request });
+      if (shown.redirect_to !== null) window.location.replace(shown.redirect_to);
+      return shown;
+    },
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (found.error) return <Unknown problem={sentence(found.error)} />;
+  if (!found.data || found.data.redirect_to !== null) return <Loading />;
+  return <Decide request={request} shown={found.data} />;
+}
+
+/** Neither the client nor its address is known, so nobody is sent anywhere. */
+function Unknown({ problem }: { problem: string }) {
+  return (
+    <SignInFrame title="This can’t be allowed">
+      <Problem text={problem} />
+      <p className="mt-4 text-muted">
+        The program that sent you here is not known to this service, or named an address that is not its own.
+        Ask the operator of this service whether they allow it.
+      </p>
+    </SignInFrame>
+  );
+}
+
+function Decide({ request, shown }: { request: string; shown: AuthorizationShown }) {
+  const { member, organization } = useSession().signedIn;
+  const asked = Object.fromEntries(oauthScopes.map(scope => [scope, shown.scopes.includes(scope)]));
+  const form = useForm({ vault_id: '', expires_in: '43200', ...asked } as Values);
+  const allow = form.submit(async ({ vault_id, expires_in, ...chosen }) => {
+    const scopes = oauthScopes.filter(scope => chosen[scope]);
+    const body = { request, vault_id, scopes, expires_in: Number(expires_in) };
+    const { redirect_to } = await post<Redirection>('/auth/oauth/approve', body);
+    window.location.replace(redirect_to);
+  });
+  const refuse = form.submit(async () => {
+    const { redirect_to } = await post<Redirection>('/auth/oauth/deny', { request });
+    window.location.replace(redirect_to);
+  });
+  const isNothing = oauthScopes.every(scope => !form.values[scope]);
+  return (
+    <SignInFrame
+      title={`Allow ${shown.client.name}?`}
+      intro={`It asks to read a vault of ${organization.name} for ${member.email}. Allow it only if you started it.`}
+    >
+      <form className="flex flex-col gap-4" onSubmit={allow}>
+        <Asking shown={shown} />
+        <VaultField form={form} />
+        <ScopeFields form={form} />
+        <ChoiceField form={form} name="expires_in" label="For" choices={lives} />
+        <p className="text-[13px] leading-5 text-muted">
+          It gets an access key that expires after an hour and is renewed until then. You can end this in
+          Settings → Security.
+        </p>
+        <Problem text={form.problem} />
+        <div className="grid grid-cols-2 gap-3">
+          <Button onClick={refuse} disabled={form.busy}>
+            Refuse
+          </Button>
+          <Button
+            type="submit"
+            look="primary"
+            busy={form.busy}
+            disabled={isNothing || form.values.vault_id === ''}
+          >
+            Allow
+          </Button>
+        </div>
+      </form>
+    </SignInFrame>
+  );
+}
+
+function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShown }) {
+  const isHere = /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(redirect_host);
+  return (
+    <div className="rounded-lg border p-4">
+      <Facts
+        facts={[
+          ['Client', client.name],
+          ['Sends you to', <Mono key="host">{redirect_host}</Mono>],
+        ]}
+      />
+      <p className="mt-3 text-[13px] leading-5 text-muted">
+        {client.known
+          ? 'This client is known to the service.'
+          : 'The client’s name is what it says of itself, and is not verified.'}
+        {isHere && ' Any program on your machine could be the one that asks.'}
+      </p>
+    </div>
+  );
+}
+
+function VaultField({ form }: { form: Form<Values> }) {
+  return (
+    <Field label="Vault" error={form.errorOf('vault_id')}>
+      {ids => (
+        <SearchChoice
+          {...vaults}
+          ids={ids}
+          placeholder="Choose a vault"
+          value={form.values.vault_id}
+          onChange={id => form.set('vault_id', id)}
+        />
+      )}
+    </Field>
+  );
+}
+
+function ScopeFields({ form }: { form: Form<Values> }) {
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="mb-1.5 font-medium">It may see</legend>
+      {oauthScopes.map(scope => (
+        <CheckField key={scope} form={form} name={scope} label={scopeLabels[scope]} />
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,77 @@
+/** The clients that the person allowed to read a vault, and how to end that. */
+import { useQuery } from '@tanstack/react-query';
+import { ApiError, get, remove } from '../../api/client.ts';
+import type { OAuthGrant } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Section } from '../../ui/page.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { note } from '../../ui/toast.tsx';
+import { VaultName } from '../access/vault-name.tsx';
+
+export function Clients() {
+  const found = useQuery({
+    queryKey: ['oauth-grants'],
+    queryFn: () => get<{ data: OAuthGrant[] }>('/auth/oauth/grants'),
+  });
+  // A service whose operator did not turn it on has none, and no such list.
+  if (found.error instanceof ApiError && found.error.status === 404) return null;
+  const grants = found.data?.data ?? [];
+  return (
+    <Section
+      title="Clients"
+      intro="Programs that you allowed to read a vault. Changing your password ends all of them."
+    >
+      {grants.length === 0 ? (
+        <p className="text-muted">None.</p>
+      ) : (
+        <ul className="divide-y rounded-lg border">
+          {grants.map(grant => (
+            <ClientRow key={grant.id} of={grant} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function ClientRow({
+  of: { id, client, vault_id, scopes, last_used_at, expiration_date },
+}: {
+  of: OAuthGrant;
+}) {
+  const refresh = useRefresh();
+  async function end() {
+    await remove(`/auth/oauth/grants/${id}`);
+    await refresh('oauth-grants', 'access-keys');
+    note('Access ended');
+  }
+  return (
+    <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5">
+      <span className="min-w-0">
+        <span className="flex flex-wrap items-center gap-2 font-medium break-words">
+          {client.name}
+          {scopes.map(scope => (
+            <Badge key={scope} tone="accent">
+              {scope}
+            </Badge>
+          ))}
+        </span>
+        <span className="block text-[13px] leading-5 text-muted">
+          <VaultName id={vault_id} />, last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
+        </span>
+      </span>
+      <ConfirmButton
+        look="quiet"
+        size="small"
+        label="Revoke"
+        name={`Revoke ${client.name}`}
+        title={`Revoke “${client.name}”?`}
+        text="Its access key is revoked immediately."
+        action="Revoke"
+        onConfirm={end}
+      />
+    </li>
+  );
+}
