@@ -11,7 +11,7 @@ import type { HttpSurface } from './http-surface.ts';
 import { isRecord, type Message } from './messages.ts';
 import { invalidParams } from './protocol-constants.ts';
 import type { ProtocolAnswer } from './sdk-server.ts';
-import type { CallContext, ToolCalls } from './tool-calls.ts';
+import type { CallContext, CallResult, ToolCalls } from './tool-calls.ts';
 import { type Naming, type Tool, toolNamed, unknownTool } from './tools.ts';
 
 export interface Exchange {
@@ -73,11 +73,7 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
     const sent = params.arguments;
     const wrong = tool === undefined ? unknownTool : isArguments(sent) ? null : notArguments;
     if (tool !== undefined && wrong === null) {
-      const { body, receipt, approval } = await callTool(tool, sent, context);
-      const asked = approval === undefined ? null : waiting(approval);
-      if (asked !== null) return { ...rpcAnswer({ jsonrpc: '2.0', id, ...asked }), receipt };
-      const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}`;
-      return { body: Buffer.concat([Buffer.from(head, 'utf8'), body.subarray(1), closing]), receipt };
+      return answered(await callTool(tool, sent, context), id, more, waiting);
     }
     if (context.sessionFailure !== null) throw context.sessionFailure;
     return rpcAnswer({ jsonrpc: '2.0', id, error: { code: invalidParams, message: wrong } });
@@ -103,6 +99,19 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
   }
 
   return { contextOf, call, ask, serverFor };
+}
+
+/** An envelope around the result, or what the client is told instead. */
+function answered(
+  { body, receipt, approval }: CallResult,
+  id: unknown,
+  more: string,
+  waiting: Waiting,
+): RpcAnswer {
+  const asked = approval === undefined ? null : waiting(approval);
+  if (asked !== null) return { ...rpcAnswer({ jsonrpc: '2.0', id, ...asked }), receipt };
+  const head = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${more}`;
+  return { body: Buffer.concat([Buffer.from(head, 'utf8'), body.subarray(1), closing]), receipt };
 }
 
 export function rpcAnswer(answer: object): RpcAnswer {
