@@ -284,6 +284,7 @@ test('vaults stand side by side in an order of stages, and what is missing is co
   await page.getByRole('button', { name: 'Save this order' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('shop');
   await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Stages “shop” saved').first().waitFor();
   await page.goto('/compare');
   await page.getByLabel('Stages', { exact: true }).selectOption('shop');
   await page.waitForURL(new RegExp(`vaults=${stage}%2C${live}`));

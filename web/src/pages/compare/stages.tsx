@@ -10,6 +10,7 @@ import type { List, Vault } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
@@ -35,19 +36,21 @@ export function Stages({ ids, onChoose }: StagesProps) {
   return (
     <>
       {saved.size > 0 && (
-        <label className="flex flex-col gap-1.5 font-medium">
-          Stages
-          <select
-            className="control w-auto font-normal"
-            value={current}
-            onChange={event => onChoose(saved.get(event.target.value) ?? ids)}
-          >
-            <option value="">Choose…</option>
-            {[...saved.keys()].map(name => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <Field label="Stages">
+          {field => (
+            <select
+              {...field}
+              className="control w-auto"
+              value={current}
+              onChange={event => onChoose(saved.get(event.target.value) ?? ids)}
+            >
+              <option value="">Choose…</option>
+              {[...saved.keys()].map(name => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          )}
+        </Field>
       )}
       {may('vaults:write') && ids.length > 1 && current === '' && (
         <Button onClick={() => setSaving(true)}>Save this order</Button>
