@@ -3,7 +3,7 @@
  * how long: never more than they may read themselves. Their grants are theirs to see and to end, whatever their role;
  * the access keys that came of them are listed and revoked where all are.
  */
-import { type Origin, resourceKinds } from '../../access/caller.ts';
+import type { Origin } from '../../access/caller.ts';
 import { granted, restrictionsOf } from '../../access/oauth-scopes.ts';
 import { shownByAccessKey } from '../../access/policy.ts';
 import { mintToken } from '../../access/token.ts';
