@@ -73,7 +73,7 @@ test('a webhook is narrowed to vaults, and widened again', async () => {
 
   await page.goto(`/webhooks/${made.id}`);
   await page.getByRole('dialog').getByRole('link', { name: 'website-production' }).waitFor();
-  await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click();
   await page.getByRole('button', { name: 'Remove payments-production' }).click();
   await page.getByRole('button', { name: 'Remove website-production' }).click();
   await page.getByRole('button', { name: 'Save' }).click();
@@ -107,7 +107,7 @@ test('the request log is filtered by a vault, which stays named after a reload',
 
 test('a certificate gets another name, tags and another key; a key that does not fit is refused', async () => {
   await page.goto(`/vaults/${demo.vaultId}/certificates/${demo.certificateId}`);
-  await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click();
   const form = page.getByRole('dialog', { name: 'Edit payments.example.com' });
   await form.getByLabel('Name').fill('shop.example.com');
   await form.getByLabel('Tags').fill('team=web');

@@ -36,7 +36,8 @@ type Visit = readonly [
 ];
 
 const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click();
-const changeIt = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+const changeIt = (page: Page) =>
+  page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click();
 const changeSecret = async (page: Page) => {
   await changeIt(page);
   await page.getByRole('button', { name: 'Generate a value' }).click();

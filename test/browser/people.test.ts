@@ -89,7 +89,7 @@ test('a viewer sees no reveal button, and gets 403 when they ask anyway', async 
 test('a session that ends in the middle of an edit asks for sign-in and loses nothing', async () => {
   const { page } = owner;
   await page.goto(secretPage());
-  await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click();
   await page.getByRole('textbox', { name: 'Value' }).fill('typed before the session ended');
   const { body } = await ask(page, 'GET', '/auth/sessions');
   const current = body.data.find((session: { current: boolean }) => session.current);

@@ -159,7 +159,7 @@ test('the audit log is filtered by actor and by an action from a list, and folds
 test('an edit begins with the value and ends in one version; JSON is checked; a value is generated', async () => {
   await page.goto(inVault(`secrets/${demo.secretId}`));
   const panel = page.getByRole('dialog', { name: 'DATABASE_URL' });
-  await panel.getByRole('button', { name: 'Edit' }).click();
+  await panel.getByRole('button', { name: 'Edit', exact: true }).click();
   const value = panel.getByRole('textbox', { name: 'Value' });
   assert.match(await value.inputValue(), /^postgres:\/\/app:second.*\npool=20$/);
   assert.equal(await page.getByRole('dialog').count(), 1, 'no window over another');
