@@ -53,7 +53,7 @@ const good: Record<string, [given: string, read: unknown]> = {
   ],
   oauth: ['offered', 'offered'],
   'oauth-client': [
-    fileURLToPath(new URL('fixtures/oauth-clients.json', import.meta.url)),
+    fileURLToPath(new URL('oauth-clients.json', import.meta.url)),
     [{ client_id: 'agent', client_name: 'Agent', redirect_uris: ['http://127.0.0.1/callback'] }],
   ],
   'oauth-fetch-clients': ['true', true],

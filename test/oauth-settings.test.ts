@@ -11,7 +11,7 @@ import { callService, type Service, startService } from './harness.ts';
 import { bareCall, bareSession, makeAccessKey, modernCall, post } from './mcp-world.ts';
 import { asking, type OAuthWorld, startOAuth } from './oauth-world.ts';
 
-const clientFile = fileURLToPath(new URL('fixtures/oauth-clients.json', import.meta.url));
+const clientFile = fileURLToPath(new URL('oauth-clients.json', import.meta.url));
 
 describe('OAuth that was not turned on', () => {
   let service: Service;

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { eventually } from '../harness.ts';
 import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish, read } from './demo.ts';
 
@@ -107,12 +108,14 @@ test('a failing webhook looks failing, and its deliveries name it and the resour
     events: ['resource.created'],
   });
   await ask(page, 'POST', '/v1/secrets', { vault_id: demo.vaultId, name: 'TOLD_OF', value: 'x' });
+  const address = `/v1/webhooks/${body.id}`;
+  await eventually(async () => (await ask(page, 'GET', address)).body.failing_since !== null);
   await page.goto('/webhooks');
-  await page.getByText('failing since').waitFor({ timeout: 60_000 });
+  await page.getByText('failing since').waitFor();
   const row = page.locator('summary', { hasText: 'resource.created' }).first();
   await row.getByText('TOLD_OF').waitFor();
   await row.getByText('nobody there').waitFor();
-  await ask(page, 'DELETE', `/v1/webhooks/${body.id}`);
+  await ask(page, 'DELETE', address);
 });
 
 test('the request log is filtered by access key; an entry says all that is known, why it was refused, and verifies', async () => {
