@@ -33,10 +33,10 @@ test('a .env file: quotes, comments, export, escapes and values over several lin
   ]);
 });
 
-test('lines that are no assignment are counted, never repeated', () => {
+test('lines that are no assignment are named by their number, never repeated', () => {
   const { items, problems } = parseText('A=1\nhunter2 hunter2\n');
   assert.equal(items.length, 1);
-  assert.deepEqual(problems, ['Skipped 1 line not in the form NAME=value.']);
+  assert.deepEqual(problems, ['Skipped line 2: not in the form NAME=value.']);
 });
 
 test('JSON: an object, a list of names and values, and what is no string', () => {

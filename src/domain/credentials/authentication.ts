@@ -5,7 +5,7 @@
  */
 import { addressSet } from '../../access/address.ts';
 import type { Caller, Origin, Reader, ResourceKind, Sender } from '../../access/caller.ts';
-import type { Action, Shown } from '../../access/policy.ts';
+import type { Action } from '../../access/policy.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
@@ -278,11 +278,6 @@ function ownerIn({ row }: Credential): Owner {
 
 function viewOf({ kinds = null, names = null, names_only = false }: Narrowing): string {
   return kinds === null && names === null && !names_only ? '' : JSON.stringify([kinds, names, names_only]);
-}
-
-/** What an access key gives away, as policy sees it. */
-export function shownBy({ kinds = null, names_only = false, may_use = false }: Narrowing): Shown {
-  return { kinds, namesOnly: names_only, mayUse: may_use };
 }
 
 export function credentialOf(row: CredentialRow): Credential {

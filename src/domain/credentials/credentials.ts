@@ -25,7 +25,7 @@ import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
-import { type Narrowing, shownBy } from './authentication.ts';
+import type { Narrowing } from './authentication.ts';
 import { credentialChangesWith, type VaultQuery } from './credential-changes.ts';
 import {
   checkGivenLife,
@@ -38,6 +38,7 @@ import {
   presentPublicToken,
   rename,
 } from './credential-records.ts';
+import { shownBy } from './shown-by.ts';
 
 export type ApiKeys = Collection<ApiKey, ApiKeyCreate, ApiKeyUpdate, SearchQuery, CreatedApiKey>;
 export type AccessKeys = Collection<

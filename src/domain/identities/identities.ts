@@ -16,8 +16,9 @@ import {
   type LoginMethod,
 } from '../../contract/identities.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import { type Narrowing, shownBy } from '../credentials/authentication.ts';
+import type { Narrowing } from '../credentials/authentication.ts';
 import { checkLife, narrowed } from '../credentials/credential-records.ts';
+import { shownBy } from '../credentials/shown-by.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import { type Permit, retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
