@@ -38,6 +38,8 @@ const free: Readonly<Record<string, string>> = {
   'POST /auth/device/request': 'shows what is asked for',
   'POST /auth/device/approve':
     'changes no factor; a key that outlasts the session takes a proof (test/device-login.test.ts)',
+  'POST /auth/approvals/:id/approve': 'changes no factor, and gives one call that is shown whole',
+  'POST /auth/approvals/:id/refuse': 'takes away, and a call alone',
   'POST /auth/device/deny': 'takes away, and a request alone',
   'DELETE /auth/device/keys/:id': 'takes away, and a key alone',
 };
