@@ -106,7 +106,9 @@ export async function startPooler(url: string): Promise<Pooler> {
   }).listen(0, '127.0.0.1');
   await new Promise(resolve => server.once('listening', resolve));
   const pooler: Pooler = {
-    url: url.replace(`:${port}/`, `:${(server.address() as AddressInfo).port}/`),
+    url: url
+      .replace(`:${port}/`, `:${(server.address() as AddressInfo).port}/`)
+      .replace(/connect_timeout=\d+/, 'connect_timeout=5'),
     silent: false,
     close: async () => {
       closed = true;

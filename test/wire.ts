@@ -40,7 +40,9 @@ export async function startWire(
   }).listen(0, '127.0.0.1');
   await new Promise(resolve => server.once('listening', resolve));
   const wire: Wire = {
-    url: url.replace(`:${port}/`, `:${(server.address() as AddressInfo).port}/`),
+    url: url
+      .replace(`:${port}/`, `:${(server.address() as AddressInfo).port}/`)
+      .replace(/connect_timeout=\d+/, 'connect_timeout=5'),
     deaf,
     close: () => {
       for (const socket of sockets) socket.destroy();
