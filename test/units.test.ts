@@ -43,7 +43,10 @@ for (const engine of engines) {
         service.clock.now,
       );
       await person('owner');
-      const routes = generalRoutes(other.domain).filter(({ method }) => method !== 'GET');
+      // A dry run changes and reveals nothing, and is a POST for its body alone.
+      const reads = (route: Route<Permissions>) =>
+        route.method === 'GET' || route.path === '/v1/use-rules/check';
+      const routes = generalRoutes(other.domain).filter(route => !reads(route));
       deeds = await Promise.all(routes.map(deedOf));
     });
     after(async () => {
@@ -80,7 +83,11 @@ for (const engine of engines) {
         .find(({ method, path }) => method === route.method && path === route.path)!;
       const path = await realPath(service.call, document, operation, world);
       const id = route.path.includes('{id}') ? path.split('/')[3]! : '';
-      const sent = realBody(document.requestExample(operation), world);
+      const example = realBody(document.requestExample(operation), world);
+      // What is copied to where it is already is refused for that.
+      const elsewhere = async () => (await ok('POST', '/v1/vaults', { name: unique('elsewhere') })).id;
+      const sent =
+        example?.secret_ids && example.vault_id ? { ...example, vault_id: await elsewhere() } : example;
       const body = route.body === undefined ? undefined : check(route.body, sent ?? {});
       const query = route.query === undefined ? {} : check(route.query, {});
       const call = { id, body, query, url: path, reply: null };
