@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { launch, open, setUp, startFresh } from '../test/browser/browser.ts';
 import { type Demo, furnish, read } from '../test/browser/demo.ts';
+import { buildChangedWeb } from './build-web.ts';
+
+await buildChangedWeb();
 
 const folder = process.argv[2] ?? 'docs/images';
 const wide = { width: 1280, height: 860 };
