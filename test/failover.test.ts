@@ -6,12 +6,39 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import type { Checkpoint, SignedCheckpoint } from '../src/logs/checkpoints.ts';
 import type { Continued } from '../src/logs/logged-link.ts';
+import type { LogSource } from '../src/logs/verify.ts';
 import { openStore, peekKeyring } from '../src/store/store.ts';
 import { failOver, lostOf, type Replicated, startLoad, startReplicas } from './failover.ts';
 import { callService, eventually } from './harness.ts';
 import { freshDatabase } from './postgres.ts';
 import { ask, type Pair, startPair } from './standby.ts';
+
+/** The log as if the newest of these checkpoints had never arrived, nor what it signed. */
+async function withoutNewest(log: LogSource, among: (checkpoint: Checkpoint) => boolean): Promise<LogSource> {
+  const checkpoints: SignedCheckpoint[] = [];
+  for await (const checkpoint of log.checkpoints()) checkpoints.push(checkpoint);
+  const bodies = checkpoints.map(({ body }) => JSON.parse(body) as Checkpoint);
+  const signed = (writer: string, which: readonly Checkpoint[]) =>
+    which.flatMap(({ heads }) => heads.filter(head => head.writer === writer).map(({ seq }) => seq));
+  const isLastOf = ({ heads }: Checkpoint, index: number) =>
+    heads.every(({ writer }) => signed(writer, bodies.slice(index + 1)).length === 0);
+  const at = bodies.findLastIndex((body, index) => among(body) && isLastOf(body, index));
+  const gone = bodies[at]!.heads.map(head => ({
+    ...head,
+    after: Math.max(0, ...signed(head.writer, bodies.slice(0, at))),
+  }));
+  return {
+    async *checkpoints() {
+      yield* checkpoints.toSpliced(at, 1);
+    },
+    async *links(stream) {
+      for await (const link of log.links(stream))
+        if (!gone.some(({ writer, after }) => writer === link.writer && link.seq > after)) yield link;
+    },
+  };
+}
 
 describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
   let pair: Pair;
@@ -120,6 +147,16 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
     const path = '/v1/audit-logs?action=log.timeline_continued';
     const told = await callService(replicas[1]!.url, 'GET', path, undefined, key);
     assert.equal(told.body.pagination.total, 1);
+  });
+
+  it('what the standby had not received is told from what somebody cut off', async () => {
+    await eventually(async () => (await replicated.verify()).unsigned === 0);
+    const at = (await replicated.verify()).continued[0]!.at;
+    const kinds = async (made: (log: LogSource) => Promise<LogSource>) =>
+      new Set((await replicated.verify(made)).findings.map(({ what }) => what));
+    const before = ({ created_at }: Checkpoint) => created_at < at;
+    assert.deepEqual(await kinds(log => withoutNewest(log, before)), new Set(['lost-in-failover']));
+    assert.deepEqual(await kinds(log => withoutNewest(log, () => true)), new Set(['cut-off']));
   });
 
   it('the server that was the first is a standby when it is back, and nobody goes to it', async () => {

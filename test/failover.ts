@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, serveOptions } from '../src/config.ts';
 import { readCheckpointFile } from '../src/logs/checkpoint-file.ts';
 import { databaseSource } from '../src/logs/source.ts';
-import { type VerifyReport, verifyLogs } from '../src/logs/verify.ts';
+import { type LogSource, type VerifyReport, verifyLogs } from '../src/logs/verify.ts';
 import { openLogs } from '../src/open-data.ts';
 import { type Running, serve } from '../src/serve.ts';
 import { atTheLatest } from './ending.ts';
@@ -18,8 +18,8 @@ import { inOneThread } from './one-thread.ts';
 import { dataFolder } from './postgres.ts';
 import type { Pair } from './standby.ts';
 
-/** However busy the machine is. */
-const longestLoad = 60_000;
+/** However busy the machine is, in milliseconds, for so many. */
+const longestLoad = (count: number) => 60_000 + 1_000 * count;
 
 export interface Replicated {
   readonly replicas: readonly Running[];
@@ -28,7 +28,8 @@ export interface Replicated {
   readonly key: string;
   readonly vaultId: string;
   readonly place: readonly string[];
-  verify(): Promise<VerifyReport>;
+  /** What the verifier says of the log, or of what was made of it. */
+  verify(made?: (log: LogSource) => Promise<LogSource>): Promise<VerifyReport>;
   stop(): Promise<void>;
 }
 
@@ -50,12 +51,16 @@ export async function startReplicas(url: string, count: number, threads = false)
     key,
     place,
     vaultId: vault.body.id,
-    verify: async () => {
+    verify: async (made = async log => log) => {
       const kept = (await readCheckpointFile(join(data, 'checkpoint.json')))!;
       const about = await callService(replicas[0]!.url, 'GET', '/v1/about', undefined, key);
       const logs = await openLogs(config);
-      const report = verifyLogs(databaseSource(logs), { publicKey: about.body.log_public_key, kept });
-      return report.finally(() => logs.close());
+      try {
+        const log = await made(databaseSource(logs));
+        return await verifyLogs(log, { publicKey: about.body.log_public_key, kept });
+      } finally {
+        await logs.close();
+      }
     },
     stop: atTheLatest(async () => {
       await Promise.all(replicas.map(replica => replica.stop()));
@@ -76,8 +81,8 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** Each replica is written to and read from, one request after another. */
-export async function startLoad({ replicas, key, vaultId }: Replicated): Promise<Load> {
+/** Each replica is written to and read from by so many at a time. */
+export async function startLoad({ replicas, key, vaultId }: Replicated, atOnce = 1): Promise<Load> {
   const { token } = (
     await callService(replicas[0]!.url, 'POST', '/v1/access-keys', { vault_id: vaultId, name: 'k' }, key)
   ).body;
@@ -90,7 +95,7 @@ export async function startLoad({ replicas, key, vaultId }: Replicated): Promise
     refused: 0,
     more: async count => {
       const goal = done.map(number => number + count);
-      const end = Date.now() + longestLoad;
+      const end = Date.now() + longestLoad(count);
       while (done.some((number, index) => number < goal[index]!)) {
         assert.ok(Date.now() < end, 'a replica acknowledges nothing');
         await sleep(10);
@@ -111,10 +116,14 @@ export async function startLoad({ replicas, key, vaultId }: Replicated): Promise
     load.refused++;
     load.refusedAt[index] = performance.now();
   };
-  const lanes = replicas.flatMap(({ url }, index) => [
+  let names = 0;
+  const callers = replicas.flatMap((replica, index) =>
+    Array.from({ length: atOnce }, () => ({ ...replica, index })),
+  );
+  const lanes = callers.flatMap(({ url, index }) => [
     (async () => {
-      for (let count = 0; running; count++) {
-        const secret = { vault_id: vaultId, name: `S ${index} ${count}`, value: 'x' };
+      while (running) {
+        const secret = { vault_id: vaultId, name: `S ${names++}`, value: 'x' };
         const { status, body } = await callService(url, 'POST', '/v1/secrets', secret, key);
         note(index, status, load.secrets, body.id);
         if (status !== 200) await sleep(20);
@@ -143,13 +152,13 @@ export async function lostOf({ replicas, key }: Replicated, { secrets, reads }: 
   return lost;
 }
 
-/** How long after the promotion each replica refused last, in milliseconds. */
+/** How long after the promotion was asked for each replica refused last, in milliseconds. */
 export async function failOver(pair: Pair, how: 'crash' | 'shutdown', load: Load): Promise<number> {
   await load.more(5);
   await pair.end(how);
   await eventually(async () => load.refused > 0);
-  await pair.promote();
   const promoted = performance.now();
+  await pair.promote();
   await load.more(5);
   return Math.max(0, ...load.refusedAt.map(at => at - promoted));
 }

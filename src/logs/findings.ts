@@ -7,6 +7,8 @@ export interface Finding {
     | 'edited'
     | 'missing'
     | 'cut-off'
+    /** Gone, and signed just before a standby took over that had not received it. */
+    | 'lost-in-failover'
     | 'hashed-anew'
     | 'never-signed'
     | 'rolled-back'

@@ -10,14 +10,15 @@
  * entries in the audit chain, and of the audit log itself it is in archives, which are proven where they are at hand; where one of those is not yet signed, nobody can say without the keyring who removed it, and the
  * report leaves that open.
  *
- * Where a standby of PostgreSQL took over, an entry says so. What it had not received is gone, and that is found like any
- * other gap; the report names the moment, so that the two can be told apart.
+ * Where a standby of PostgreSQL took over, an entry says so. What it had not received is gone: that is found like any other
+ * gap, and told from one that somebody made.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Stream } from '../store/logs.ts';
 import { type ArchiveReport, verifyArchives } from './archive.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash, isSignedBy, type SignedCheckpoint } from './checkpoints.ts';
+import { FailoverGaps } from './failover-gaps.ts';
 import type { Finding, VerifyReport } from './findings.ts';
 import {
   type Archived,
@@ -79,15 +80,23 @@ export async function verifyLogs(source: LogSource, options: VerifyOptions): Pro
 interface SignedChain {
   readonly hashes: Map<number, string>;
   readonly newest: number;
+  /** When the newest was signed, in milliseconds. */
+  readonly at: number;
 }
 
-const unsigned: SignedChain = { hashes: new Map(), newest: 0 };
+const unsigned: SignedChain = { hashes: new Map(), newest: 0, at: 0 };
+
+/** What is gone, and when it was signed: a failover may have lost it, which is known at the end. */
+interface Gone extends Finding {
+  readonly signedAt?: number;
+}
 
 class Verification {
   readonly #key: KeyObject;
   readonly #hasMark: VerifyOptions['hasMark'];
   readonly #now: number;
-  readonly #findings: Finding[] = [];
+  readonly #findings: Gone[] = [];
+  readonly #gaps = new FailoverGaps(longestUnsigned);
   readonly #counts: Record<Stream, number> = { request: 0, audit: 0 };
   readonly #signed = new Map<string, SignedChain>();
   readonly #links = new Map<string, Link>();
@@ -122,10 +131,9 @@ class Verification {
   checkpoint(signed: SignedCheckpoint): void {
     const checkpoint = this.#read(signed);
     if (checkpoint === null) return;
-    if (!this.#follows(checkpoint))
-      this.#find('bad-checkpoint', `checkpoint ${checkpoint.number} does not follow the one before`);
+    if (!this.#follows(checkpoint)) this.#gapBefore(checkpoint, 'does not follow the one before');
     if (checkpoint.number === this.#kept?.number && signed.body !== this.#keptBody)
-      this.#find('bad-checkpoint', `checkpoint ${checkpoint.number} is not the one that was kept`);
+      this.#gapBefore(checkpoint, 'is not the one that was kept');
     this.#checkpoints++;
     this.#last = checkpoint;
     this.#lastBody = signed.body;
@@ -135,10 +143,13 @@ class Verification {
   /** What the one kept outside signed must be there too. */
   checkpointsEnd(): void {
     const [kept, last] = [this.#kept, this.#last];
-    if (kept !== null && kept.number > (last?.number ?? 0))
-      this.#find('cut-off', `checkpoints end at ${last?.number ?? 0}, but ${kept.number} was kept`);
+    if (kept !== null && kept.number > (last?.number ?? 0)) {
+      const where = `checkpoints end at ${last?.number ?? 0}, but ${kept.number} was kept`;
+      this.#find('cut-off', where, timeOf(kept));
+      this.#gaps.add(last === null ? 0 : timeOf(last), Number.POSITIVE_INFINITY);
+    }
     if (kept !== null) this.#noteHeads(kept);
-    const newest = [kept, last].filter(one => one !== null).map(one => Date.parse(one.created_at));
+    const newest = [kept, last].filter(one => one !== null).map(timeOf);
     this.#signedAt = newest.length === 0 ? null : Math.max(...newest);
   }
 
@@ -179,9 +190,9 @@ class Verification {
   }
 
   report(): VerifyReport {
-    for (const [chain, { newest }] of this.#signed) {
+    for (const [chain, { newest, at }] of this.#signed) {
       const reached = this.#links.get(chain)?.seq ?? this.#pruned.get(chain)?.seq ?? 0;
-      if (reached < newest) this.#find('cut-off', `${chain}: links ${reached + 1} to ${newest} are gone`);
+      if (reached < newest) this.#find('cut-off', `${chain}: links ${reached + 1} to ${newest} are gone`, at);
     }
     if (this.#signedAt === null && this.#oldestUnsigned < this.#now - longestUnsigned)
       this.#find('no-checkpoint', 'there are entries, but no checkpoint that covers any of them');
@@ -199,8 +210,13 @@ class Verification {
       unsigned: this.#unsigned,
       open: this.#open,
       continued: this.#continued,
-      findings: this.#findings,
+      findings: this.#findings.map(gone => this.#toldFromFailover(gone)),
     };
+  }
+
+  #toldFromFailover({ signedAt, ...finding }: Gone): Finding {
+    const isLost = signedAt !== undefined && this.#gaps.isLost(signedAt, this.#continued);
+    return isLost ? { ...finding, what: 'lost-in-failover' } : finding;
   }
 
   /** Whether what no checkpoint covers may be one that is still to be signed. A mark that holds says so of its own. */
@@ -250,11 +266,18 @@ class Verification {
     return number === this.#last.number + 1 && previous === checkpointHash(this.#lastBody);
   }
 
-  #noteHeads({ heads }: Checkpoint): void {
+  #gapBefore(checkpoint: Checkpoint, what: string): void {
+    const at = timeOf(checkpoint);
+    this.#gaps.add(this.#last === null ? 0 : timeOf(this.#last), at);
+    this.#find('bad-checkpoint', `checkpoint ${checkpoint.number} ${what}`, at);
+  }
+
+  #noteHeads({ heads, ...checkpoint }: Checkpoint): void {
     for (const { writer, stream, seq, hash } of heads) {
       const chain = `${stream} ${writer}`;
-      const { hashes, newest } = this.#signed.get(chain) ?? { hashes: new Map(), newest: 0 };
-      this.#signed.set(chain, { hashes: hashes.set(seq, hash), newest: Math.max(newest, seq) });
+      const { hashes, ...known } = this.#signed.get(chain) ?? { ...unsigned, hashes: new Map() };
+      const newest = seq > known.newest ? { newest: seq, at: timeOf(checkpoint) } : known;
+      this.#signed.set(chain, { hashes: hashes.set(seq, hash), ...newest });
     }
   }
 
@@ -284,9 +307,15 @@ class Verification {
     if (continued !== null) this.#continued.push(continued);
   }
 
-  #find(what: Finding['what'], where: string): void {
-    if (this.#findings.length < mostFindings) this.#findings.push({ what, where });
+  #find(what: Finding['what'], where: string, signedAt?: number): void {
+    if (this.#findings.length >= mostFindings) return;
+    this.#findings.push({ what, where, ...(signedAt === undefined ? {} : { signedAt }) });
   }
+}
+
+/** When it was signed, in milliseconds. */
+function timeOf({ created_at }: Pick<Checkpoint, 'created_at'>): number {
+  return Date.parse(created_at);
 }
 
 /** A head is signed after its blocks were filed. */
