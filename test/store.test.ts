@@ -71,6 +71,7 @@ const credentialRow = (
   key_id: null,
   role: null,
   narrowing: '{}',
+  narrowing_key: null,
   expiration_date: null,
   max_uses: null,
   identity_id: null,

@@ -76,6 +76,7 @@ export const sealedColumns = {
   'webhooks.secret': true,
   'webhooks.previous_secret': true,
   'approvals.request': true,
+  'credentials.narrowing_key': true,
   'accounts.totp': true,
   'accounts.totp_pending': true,
 } as const satisfies Record<Taking<Sealed>, true>;

@@ -2,6 +2,7 @@
  * Who is asking. Only authentication creates a caller. It carries everything that policy needs, so that no decision
  * looks anything up, and also what proved it, because a decision is valid only as long as that proof is.
  */
+import type { KeyNarrowing } from '../contract/restrictions.ts';
 import type { Grant } from './policy.ts';
 
 /** Who sent a request, as far as can be seen. Good enough for the record, never for a decision. */
@@ -83,8 +84,8 @@ export interface Reader {
   readonly organizationId: string;
   readonly vaultId: string;
   readonly kinds: readonly ResourceKind[] | null;
-  /** Patterns in which `*` matches any number of characters, and everything else matches literally. */
-  readonly names: readonly string[] | null;
+  /** Lists of patterns, of each of which one has to match a name. `*` matches any number of characters, and everything else matches literally. */
+  readonly names: readonly (readonly string[])[];
   readonly namesOnly: boolean;
   /** Whether it may use secrets and keys by their use rules. It reads no more for it. */
   readonly mayUse: boolean;
@@ -96,6 +97,8 @@ export interface Reader {
   readonly countedAs: string;
   /** Whether a person gave it to a client by OAuth: then what it may not see can be asked for. */
   readonly byOAuth: boolean;
+  /** What its holder restricted it to; null where it is used as it was given. */
+  readonly narrowing: KeyNarrowing | null;
   /** The same text for all access keys that see the same things. Cached answers are stored under it. */
   readonly view: string;
 }
@@ -105,7 +108,7 @@ export function readerSeesKind(reader: Pick<Reader, 'kinds'>, kind: ResourceKind
 }
 
 export function readerSeesName(reader: Pick<Reader, 'names'>, name: string): boolean {
-  return reader.names === null || reader.names.some(pattern => matchesPattern(pattern, name));
+  return reader.names.every(patterns => patterns.some(pattern => matchesPattern(pattern, name)));
 }
 
 /** `*` matches any number of characters. Takes linear time in the length of the name for each star, so no pattern can make it explode. */

@@ -29,9 +29,9 @@ export interface ParsedToken {
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const values = new Map([...digits].map((digit, value) => [digit, BigInt(value)]));
-const idLength = 22;
-const secretLength = 43;
-const checksumLength = 6;
+export const idLength = 22;
+export const secretLength = 43;
+export const checksumLength = 6;
 const bodyLength = idLength + secretLength + checksumLength;
 const shape = new RegExp(`^sr_(${tokenKinds.join('|')})_([0-9A-Za-z]+)$`);
 
@@ -50,10 +50,13 @@ export function parseToken(text: string): ParsedToken | null {
   const match = shape.exec(text);
   if (match === null) return null;
   const [, kind, body] = match as unknown as [string, TokenKind, string];
-  if (body.length !== bodyLength) return null;
-  if (checksum(text.slice(0, -checksumLength)) !== text.slice(-checksumLength)) return null;
+  if (body.length !== bodyLength || !endsInItsChecksum(text)) return null;
   const id = uuidFrom(body.slice(0, idLength));
   return id === null ? null : { kind, id };
+}
+
+export function endsInItsChecksum(text: string): boolean {
+  return checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 }
 
 function checksum(text: string): string {
@@ -72,10 +75,16 @@ function base62(bytes: Uint8Array, length: number): string {
   return text;
 }
 
-function uuidFrom(text: string): string | null {
+/** As many bytes as were written in these digits; null where they say a larger number. */
+export function bytesFrom(text: string, size: number): Buffer | null {
   let value = 0n;
   for (const digit of text) value = value * 62n + values.get(digit)!;
-  const hex = value.toString(16).padStart(32, '0');
-  if (hex.length !== 32) return null;
+  const hex = value.toString(16).padStart(2 * size, '0');
+  return hex.length === 2 * size ? Buffer.from(hex, 'hex') : null;
+}
+
+export function uuidFrom(text: string): string | null {
+  const hex = bytesFrom(text, 16)?.toString('hex');
+  if (hex === undefined) return null;
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -17,6 +17,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     import: () => import('./import.ts'),
     inject: () => import('./inject.ts'),
     redact: () => import('./redact.ts'),
+    narrow: () => import('./narrow.ts'),
     login: () => import('./login.ts'),
     logout: () => import('./logout.ts'),
     whoami: () => import('./whoami.ts'),

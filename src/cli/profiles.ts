@@ -85,7 +85,7 @@ export function forgetKey({ keyring }: Profile, environment: Environment): void 
 }
 
 export function kindOf(key: string): 'access_key' | 'api_key' {
-  if (/^sr_vault_\w+$/.test(key)) return 'access_key';
+  if (/^sr_(vault|narrow)_\w+$/.test(key)) return 'access_key';
   if (/^sr_api_\w+$/.test(key)) return 'api_key';
   throw new UsageError('a key begins with sr_api_ or sr_vault_');
 }

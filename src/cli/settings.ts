@@ -70,7 +70,7 @@ export function placeFor(given: Given, environment: Environment, folder = proces
 
 /** A key of the environment is never mixed with those of a profile. */
 function keysFrom(environment: Environment, profile: Profile | null, name: string | null) {
-  const accessKey = keyIn(environment, 'STRONGROOM_ACCESS_KEY', 'sr_vault_');
+  const accessKey = keyIn(environment, 'STRONGROOM_ACCESS_KEY', 'sr_vault_', 'sr_narrow_');
   const apiKey = keyIn(environment, 'STRONGROOM_API_KEY', 'sr_api_');
   const none = { accessKey, apiKey, workload: null };
   if (accessKey !== null || apiKey !== null) return { ...none, source: 'the environment' };
@@ -80,10 +80,10 @@ function keysFrom(environment: Environment, profile: Profile | null, name: strin
   return { ...none, ...keysOf(profile, name, environment), source: `the profile ${name}` };
 }
 
-function keyIn(environment: Environment, name: string, prefix: string): string | null {
+function keyIn(environment: Environment, name: string, ...prefixes: string[]): string | null {
   const key = environment[name]?.trim() || null;
-  if (key === null || (key.startsWith(prefix) && /^\w+$/.test(key))) return key;
-  throw new UsageError(`${name} must be a key that begins with ${prefix}`);
+  if (key === null || (/^\w+$/.test(key) && prefixes.some(prefix => key.startsWith(prefix)))) return key;
+  throw new UsageError(`${name} must be a key that begins with ${prefixes.join(' or ')}`);
 }
 
 function pickProfile(
@@ -112,7 +112,7 @@ export function findProject(folder: string): Project | null {
 
 function readProject(file: string): Project {
   const source = readFileSync(file, 'utf8');
-  if (/\bsr_(api|vault)_\w{20}/.test(source))
+  if (/\bsr_(api|vault|narrow)_\w{20}/.test(source))
     throw new Refusal(`${file} contains a key: revoke it, and keep keys in the environment or a profile`);
   const {
     url = null,

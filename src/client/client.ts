@@ -11,6 +11,7 @@ export { type ErrorCode, StrongroomError } from './errors.ts';
 export { type FakeStore, fake } from './fake.ts';
 export { file } from './file-cache.ts';
 export type { Schemas } from './held-values.ts';
+export { type NarrowedKey, narrow, type Restrictions } from './narrow.ts';
 export { type OpenOptions, open } from './open.ts';
 export type { ConnectionOptions, Fetch, Receipt } from './request.ts';
 export { Secret } from './secret.ts';

@@ -88,12 +88,12 @@ export type CreatedApiKey = z.output<typeof createdApiKey>;
 
 // Vault access keys
 
-const kinds = listOfAtMost(3, oneOf(['secret', 'key', 'certificate']));
-const namePatterns = listOfAtMost(50, line(1, 255)).meta({
+export const kinds = listOfAtMost(3, oneOf(['secret', 'key', 'certificate']));
+export const namePatterns = listOfAtMost(50, line(1, 255)).meta({
   description: '`*` matches any number of characters; everything else matches literally.',
   example: ['DATABASE_*'],
 });
-const cidrs = listOfAtMost(50, line(1, 64));
+export const cidrs = listOfAtMost(50, line(1, 64));
 
 /** What an access key may be narrowed to. */
 export const accessKeyNarrowings = {

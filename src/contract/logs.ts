@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { pageQuery } from './common.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
+import { keyNarrowing } from './restrictions.ts';
 import { exampleId, id, line, moment, queryInteger, timestamp } from './text.ts';
 
 const period = {
@@ -50,6 +51,7 @@ export const requestLog = z
     status: z.int(),
     vault_id: id.nullable(),
     access_key_id: id.nullable(),
+    narrowing: keyNarrowing.nullable(),
     requested: z.string(),
     tool: z.string().nullable(),
     user_agent: z.string(),
@@ -68,6 +70,7 @@ export const requestLog = z
       method: 'GET',
       status: 200,
       access_key_id: '0199a3c4-4444-7abc-8def-0123456789ab',
+      narrowing: null,
       requested: 'secrets',
       tool: null,
       duration_ms: 0.8,

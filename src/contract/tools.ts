@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { keyTypes } from './resources.ts';
+import { longestCredential } from './restrictions.ts';
 import { isSafeText, line } from './text.ts';
 import {
   approvalNotice,
@@ -31,7 +32,7 @@ const flag = (what: string) =>
 const connection = {
   vaultId: text(64, 'The vault’s id. Optional: the access key opens one vault only.').optional(),
   accessKey: text(
-    512,
+    longestCredential,
     'A vault access key. Omit it if the connection already carries one, which is safer.',
   ).optional(),
   baseUrl: text(2048, 'The address of the service. It must be this service; it is compared, never fetched.')
@@ -150,6 +151,9 @@ export const vaultDescription = z.object({
     rate_limit: z.int().nullable().meta({ description: 'Requests per minute; null if unlimited.' }),
     max_uses: z.int().nullable(),
     expiration_date: time,
+    restrictions: z.array(z.record(z.string(), z.unknown())).optional().meta({
+      description: 'What its holder restricted it to beyond all of this. Each of them applies.',
+    }),
   }),
 });
 

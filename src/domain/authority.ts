@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import { isSignedIn, proofOf } from './accounts/dashboard-sessions.ts';
 import { type People, callerOf as personCaller } from './accounts/people.ts';
 import { callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
-import { credentialOf, isUsable } from './credentials/authentication.ts';
+import { credentialOf, isUsable } from './credentials/credential.ts';
 import type { Authority } from './kernel/guard.ts';
 import type { Stamps } from './kernel/stamps.ts';
 

@@ -15,6 +15,7 @@ import { type People, peopleWith } from './accounts/people.ts';
 import { authorityWith } from './authority.ts';
 import { type Authenticator, authenticatorWith } from './credentials/authentication.ts';
 import { checkNameWith } from './credentials/name-exposure.ts';
+import { narrowingKeysWith } from './credentials/narrowing-keys.ts';
 import { type ToolSessions, toolSessionsWith } from './credentials/tool-sessions.ts';
 import { FailedAttempts } from './kernel/failed-attempts.ts';
 import { guardWith } from './kernel/guard.ts';
@@ -104,7 +105,8 @@ export function foundationWith(given: ReadingParts): Foundation {
     failures();
     other?.tellFailed(address);
   });
-  const authenticate = authenticatorWith({ store, keyring, stamps, attempts, people, now });
+  const narrowingKeys = narrowingKeysWith(parts);
+  const authenticate = authenticatorWith({ store, keyring, stamps, attempts, people, narrowingKeys, now });
   const visibility = visibilityWith(parts, records);
   const vaultAnswers = vaultAnswersWith(visibility, new KeptAnswers(parts));
   const toolAnswers = toolAnswersWith(parts, records, visibility);

@@ -7,6 +7,7 @@ import { isIP } from 'node:net';
 import { addressSet, plainAddress } from '../access/address.ts';
 import type { Origin, Sender } from '../access/caller.ts';
 import { type Failure, invalid } from '../contract/errors.ts';
+import { longestCredential } from '../contract/restrictions.ts';
 
 /** Each with a bit of its own. */
 const single = new Map(
@@ -55,9 +56,11 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
   return !request.complete && (encoding !== undefined || (length !== undefined && length !== '0'));
 }
 
+const longestBearer = 'Bearer '.length + longestCredential;
+
 /** The token of an `Authorization: Bearer` header, or null. */
 export function bearerToken(header: string | undefined): string | null {
-  if (header === undefined || header.length > 512) return null;
+  if (header === undefined || header.length > longestBearer) return null;
   return /^Bearer +([!-~]+) *$/i.exec(header)?.[1] ?? null;
 }
 

@@ -166,6 +166,7 @@ export function countsOf(
 function areAlike(a: Alike, b: Alike): boolean {
   return (
     a.access_key_id === b.access_key_id &&
+    a.narrowing === b.narrowing &&
     a.vault_id === b.vault_id &&
     a.organization_id === b.organization_id &&
     a.status === b.status &&

@@ -2,6 +2,7 @@
  * What is recorded. An entry is stored as exactly the text that was hashed, so that nobody has to guess later how it
  * was encoded; the columns beside it only help to find it.
  */
+import type { KeyNarrowing } from '../contract/restrictions.ts';
 
 /** One request to the vault or the tool endpoint, refused ones included. Names of resources, never values. */
 export interface RequestEntry {
@@ -14,6 +15,8 @@ export interface RequestEntry {
   readonly status: number;
   readonly vault_id: string | null;
   readonly access_key_id: string | null;
+  /** What its holder restricted the access key to, where they did. */
+  readonly narrowing?: KeyNarrowing | undefined;
   /** What was asked for: a selection, or the name of one resource. */
   readonly requested: string;
   readonly tool: string | null;

@@ -104,6 +104,17 @@ export function credentials({ db, lists, commit }: Engine) {
       return rows![0]!.length;
     },
 
+    /** Of one that was created before there were any, unless it changed meanwhile. */
+    async noteNarrowingKey({ id, narrowing_key, stamp, revision }: CredentialRow): Promise<void> {
+      const noted = db
+        .updateTable('credentials')
+        .set({ narrowing_key, stamp })
+        .where('id', '=', id)
+        .where('revision', '=', revision)
+        .where('narrowing_key', 'is', null);
+      await commit([{ statements: [statement(noted)], touches: [id] }]);
+    },
+
     async noteUse(used: ReadonlyMap<string, number>): Promise<void> {
       // In the order of ids, so that two replicas never wait for each other.
       const inOrder = [...used].sort(([a], [b]) => (a < b ? -1 : 1));

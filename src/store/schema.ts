@@ -143,6 +143,8 @@ export interface CredentialTable extends Stamped {
   identity_id: string | null;
   /** Of the identity, when it was given the access key: at any other, or without it, the key is over. */
   identity_revision: number | null;
+  /** What an access key's holder needs to restrict it, sealed; null for other kinds, and until an older one is used. */
+  narrowing_key: Sealed | null;
 }
 
 /** A machine that proves who it is, and is given short-lived access keys. */

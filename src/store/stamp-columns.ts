@@ -189,6 +189,7 @@ export const columns = {
     last_used_at: shown,
     identity_id: { since: 9, before: () => null },
     identity_revision: { since: 9, before: () => null },
+    narrowing_key: { since: 18, before: () => null },
   },
   identities: {
     id: 'stamped',

@@ -22,7 +22,7 @@ import { grantedRoleNames } from '../../contract/names.ts';
 import { iso } from '../../contract/text.ts';
 import { equalBytes } from '../../keyring/keyring.ts';
 import type { DeviceLoginRow } from '../../store/device-logins.ts';
-import type { Login } from '../credentials/authentication.ts';
+import type { Login } from '../credentials/credential.ts';
 import { tooMuch } from '../credentials/credential-records.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { retryingStale } from '../kernel/guard.ts';

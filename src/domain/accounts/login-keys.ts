@@ -12,13 +12,8 @@ import { Failure } from '../../contract/errors.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { Statement } from '../../store/engine.ts';
 import { isOf } from '../credentials/api-key-callers.ts';
-import {
-  type Authenticator,
-  credentialKinds,
-  isUsable,
-  type Login,
-  type Narrowing,
-} from '../credentials/authentication.ts';
+import type { Authenticator } from '../credentials/authentication.ts';
+import { credentialKinds, isUsable, type Login, type Narrowing } from '../credentials/credential.ts';
 import { newFields, presentApiKey } from '../credentials/credential-records.ts';
 import { retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -77,11 +72,8 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
     const caller = callerOf(person, origin, unstored);
     const token = mintToken('api', id);
     const fields = newFields(caller, id, { name, role, narrowing: { login }, expirationDate: until }, now());
-    return {
-      caller,
-      token,
-      row: stamps.credential.stamp({ ...fields, kind, digest: keyring.tokenDigest(token) }),
-    };
+    const proven = { ...fields, kind, digest: keyring.tokenDigest(token), narrowing_key: null };
+    return { caller, token, row: stamps.credential.stamp(proven) };
   }
 
   return {

@@ -15,7 +15,7 @@ import { isId } from '../../contract/id.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { Store } from '../../store/store.ts';
 import type { Stamps } from '../kernel/stamps.ts';
-import type { Credential, Login, Narrowing } from './authentication.ts';
+import type { Credential, Login, Narrowing } from './credential.ts';
 import { type Holder, rightsOf, rightsProvenBy } from './member-rights.ts';
 import { shownBy } from './shown-by.ts';
 

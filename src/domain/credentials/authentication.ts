@@ -3,11 +3,17 @@
  * credentials all end in the same answer and cost the same work. Believed records are kept in memory, and
  * dropped the moment that a change to them is heard of; while changes can't be heard, nothing is kept.
  */
-import { addressSet } from '../../access/address.ts';
-import type { Caller, Origin, Reader, ResourceKind, Sender } from '../../access/caller.ts';
-import type { Action } from '../../access/policy.ts';
+import type { Caller, Origin, Reader, Sender } from '../../access/caller.ts';
+import {
+  hasChain,
+  isNarrowed,
+  narrowingIn,
+  narrowingKeyOf,
+  parseNarrowed,
+} from '../../access/narrowed-token.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
+import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import { memoryDigest } from '../../keyring/memory.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
@@ -17,50 +23,18 @@ import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 import { callerOf, makerOf, mayLend } from './api-key-callers.ts';
+import {
+  type Credential,
+  childReader,
+  credentialKinds,
+  credentialOf,
+  isUsable,
+  restricted,
+  restrictedReader,
+  type StoredKind,
+} from './credential.ts';
 import type { Holder } from './member-rights.ts';
-
-export const credentialKinds = {
-  api: 'api-key',
-  vault: 'access-key',
-  pub: 'public-token',
-  /** Proves an identity at its login, and is good for nothing else. */
-  login: 'secret-id',
-} as const;
-type StoredKind = keyof typeof credentialKinds;
-
-/** Scopes and narrowings, as a credential's record keeps them. */
-export interface Narrowing {
-  readonly scopes?: readonly Action[] | null;
-  readonly vault_ids?: readonly string[] | null;
-  readonly kinds?: readonly ResourceKind[] | null;
-  readonly names?: readonly string[] | null;
-  readonly names_only?: boolean;
-  readonly may_use?: boolean;
-  readonly cidrs?: readonly string[] | null;
-  readonly rate_limit?: number | null;
-  /** Of an access key: the one that it was created with. It sees what that one sees, and ends with it. */
-  readonly parent?: string;
-  /** Of what a member's sign-in gave: an API key, or an access key by OAuth. It ends with them, and with that epoch. */
-  readonly login?: Login;
-  /** Of any other API key: the member who created it, or whose API key did. Null where that was the operator’s. */
-  readonly maker?: string | null;
-  /** Of an access key by OAuth: the grant that it came of, which alone changes it. */
-  readonly grant?: string;
-}
-
-export interface Login {
-  readonly member_id: string;
-  readonly epoch: number;
-}
-
-/** A believed record, with what can be worked out once. */
-export interface Credential {
-  readonly row: CredentialRow;
-  readonly narrowing: Narrowing;
-  readonly admits: (address: string) => boolean;
-  /** What an access key is to the vault endpoint; null for the other kinds. */
-  readonly reader: Reader | null;
-}
+import type { NarrowingKeys } from './narrowing-keys.ts';
 
 /** Whose credential was shown, whether or not it is good for anything. */
 export interface Owner {
@@ -68,6 +42,8 @@ export interface Owner {
   readonly organizationId: string;
   /** The vault that it is for, or that its key is in. */
   readonly vaultId: string | null;
+  /** What its holder restricted it to. */
+  readonly narrowing: KeyNarrowing | null;
 }
 
 /** A refusal that knows whose credential was shown. That is for the log: the answer is the same for all. */
@@ -106,10 +82,13 @@ export interface AuthenticatorParts {
   readonly stamps: Stamps;
   readonly attempts: FailedAttempts;
   readonly people: { byMember(memberId: string): Promise<Holder | undefined> };
+  readonly narrowingKeys: NarrowingKeys;
   readonly now: () => number;
 }
 
 const mostKept = 20_000;
+/** Anyone who has an access key can make as many as they like: they crowd out each other, and nobody else. */
+const mostNarrowed = 2_000;
 
 export function authenticatorWith({
   store,
@@ -117,6 +96,7 @@ export function authenticatorWith({
   stamps,
   attempts,
   people,
+  narrowingKeys,
   now,
 }: AuthenticatorParts): Authenticator {
   const kept = new RowCache<Credential>(store, mostKept);
@@ -125,6 +105,9 @@ export function authenticatorWith({
   // Tokens that were proven before are known again by a mark of theirs; it stands as long as the record is kept.
   const markOf = memoryDigest();
   const proven = new Map<string, Credential>();
+  const provenNarrowed = new Map<string, Credential>();
+  // Of access keys that were created before there were any.
+  const unkeyed = new Map<string, { readonly row: CredentialRow; readonly narrowingKey: Uint8Array }>();
   // Whose an API key is never changes.
   const makers = new WeakMap<Credential, string | null>();
   const memories = new WeakMap<object, { readonly token: string; readonly credential: Credential }>();
@@ -158,15 +141,40 @@ export function authenticatorWith({
   /** The credential whose token this is, or undefined. */
   async function recognise(token: string, sender: Sender): Promise<Credential | undefined> {
     const mark = markOf(token);
-    const before = proven.get(mark);
-    if (before !== undefined && kept.get(before.row.id) === before) return before;
+    const before = proven.get(mark) ?? provenNarrowed.get(mark);
+    if (before !== undefined && isCurrent(before)) return before;
+    if (isNarrowed(token))
+      return keepProof(provenNarrowed, mostNarrowed, mark, await recogniseNarrowed(token, sender));
+    return keepProof(proven, mostKept, mark, await recogniseWhole(token, sender));
+  }
+
+  async function recogniseWhole(token: string, sender: Sender): Promise<Credential | undefined> {
     const parsed = parseToken(token);
     const credential = parsed === null ? undefined : await find(parsed.id, sender);
     const isIts = equalBytes(keyring.tokenDigest(token), credential?.row.digest ?? nobody);
     if (credential === undefined || !isIts) return undefined;
-    if (proven.size >= mostKept) proven.clear();
-    proven.set(mark, credential);
+    const { row } = credential;
+    const isUnkeyed = row.kind === credentialKinds.vault && row.narrowing_key === null;
+    if (isUnkeyed) unkeyed.set(row.id, { row, narrowingKey: narrowingKeyOf(token) });
     return credential;
+  }
+
+  /** What a token says of itself is looked at once its chain holds: only then did a holder of the access key write it. */
+  async function recogniseNarrowed(token: string, sender: Sender): Promise<Credential | undefined> {
+    const parsed = parseNarrowed(token);
+    const credential = parsed === null ? undefined : await find(parsed.id, sender);
+    const opening = () => narrowingKeys.open(credential!.row);
+    const key = credential === undefined ? null : await attempts.lookUp(sender.address, opening);
+    const isIts =
+      parsed === null ? equalBytes(keyring.tokenDigest(token), nobody) : hasChain(key ?? nobody, parsed);
+    if (credential === undefined || key === null || !isIts) return undefined;
+    const narrowing = narrowingIn(parsed!);
+    return narrowing === null ? undefined : restricted(credential, narrowing);
+  }
+
+  /** A credential stands as long as the record is kept that it was proven by. */
+  function isCurrent(credential: Credential): boolean {
+    return kept.get(credential.row.id) === (credential.restrictedFrom ?? credential);
   }
 
   /** The credential that the token proves, of the kind that belongs here and able to be used now. */
@@ -191,17 +199,22 @@ export function authenticatorWith({
 
   /** Whether it can be used now, from there. */
   function isGood({ row, admits }: Credential, { address }: Sender): boolean {
-    return isUsable(row, now()) && admits(address);
+    const time = now();
+    return isUsable(row, time) && admits(address, time);
   }
 
   /** One that was created with another access key sees what that one sees now, if that one is good here and now. */
   async function readerNow(credential: Credential, sender: Sender): Promise<Reader> {
     const { parent } = credential.narrowing;
-    if (parent === undefined) return credential.reader!;
+    const reader = credential.reader!;
+    if (parent === undefined) return reader;
     const made = await find(parent, sender);
     if (made === undefined || !isGood(made, sender) || made.row.max_uses !== null)
       return refuse(sender, credential);
-    return childReader(credential.reader!, made.reader!);
+    const { narrowing } = reader;
+    return narrowing === null
+      ? childReader(reader, made.reader!)
+      : restrictedReader(childReader(credential.restrictedFrom!.reader!, made.reader!), narrowing);
   }
 
   function refuse({ address }: Sender, shown: Credential | undefined): never {
@@ -215,17 +228,20 @@ export function authenticatorWith({
       const memory = memories.get(connection);
       if (memory === undefined || memory.token !== token) return null;
       const { row, reader, admits } = memory.credential;
-      if (kept.get(row.id) !== memory.credential || !isUsable(row, now()) || !admits(address)) return null;
+      const time = now();
+      if (!isCurrent(memory.credential) || !isUsable(row, time) || !admits(address, time)) return null;
       if (row.identity_id !== null && !isGiven(row, identities.get(row.identity_id))) return null;
       if (reader === null || (vaultId !== null && reader.vaultId !== vaultId)) return null;
-      used.set(row.id, now());
+      used.set(row.id, time);
       return reader;
     },
 
     remember: (connection, token, reader) => {
-      const credential = kept.get(reader.id);
-      const judged = reader.rateLimit !== null || reader.maxUses !== null || reader.byOAuth;
-      if (credential?.reader === reader && !judged) memories.set(connection, { token: token!, credential });
+      const credential = reader.narrowing === null ? kept.get(reader.id) : provenNarrowed.get(markOf(token!));
+      if (credential?.reader !== reader) return;
+      const byOAuth = credential.narrowing.grant !== undefined;
+      const judged = reader.rateLimit !== null || reader.maxUses !== null || byOAuth;
+      if (!judged) memories.set(connection, { token: token!, credential });
     },
 
     apiKey: async (token, origin) => {
@@ -255,6 +271,10 @@ export function authenticatorWith({
     },
 
     noteUses: async () => {
+      for (const { row, narrowingKey } of takeAll(unkeyed)) {
+        const narrowing_key = await narrowingKeys.seal(row, narrowingKey);
+        await store.credentials.noteNarrowingKey(stamps.credential.stamp({ ...row, narrowing_key }));
+      }
       if (used.size === 0) return;
       const batch = new Map(used);
       used.clear();
@@ -263,52 +283,30 @@ export function authenticatorWith({
   };
 }
 
-export function isUsable({ revoked_at, expiration_date }: CredentialRow, now: number): boolean {
-  return revoked_at === null && (expiration_date === null || now < expiration_date);
-}
-
 /** Whether the identity is as it was when it was given the access key. */
 function isGiven({ identity_revision }: CredentialRow, identity: IdentityRow | undefined): boolean {
   return identity !== undefined && identity.revision === identity_revision;
 }
 
-function ownerIn({ row }: Credential): Owner {
-  return { id: row.id, organizationId: row.organization_id, vaultId: row.vault_id };
+function ownerIn({ row, reader }: Credential): Owner {
+  const narrowing = reader?.narrowing ?? null;
+  return { id: row.id, organizationId: row.organization_id, vaultId: row.vault_id, narrowing };
 }
 
-function viewOf({ kinds = null, names = null, names_only = false }: Narrowing): string {
-  return kinds === null && names === null && !names_only ? '' : JSON.stringify([kinds, names, names_only]);
+function keepProof(
+  proofs: Map<string, Credential>,
+  most: number,
+  mark: string,
+  proven: Credential | undefined,
+): Credential | undefined {
+  if (proven === undefined) return undefined;
+  if (proofs.size >= most) proofs.clear();
+  proofs.set(mark, proven);
+  return proven;
 }
 
-export function credentialOf(row: CredentialRow): Credential {
-  const narrowing = JSON.parse(row.narrowing) as Narrowing;
-  const admits = narrowing.cidrs ? addressSet(narrowing.cidrs) : () => true;
-  const reader = row.kind === credentialKinds.vault ? readerOf(row, narrowing) : null;
-  return { row, narrowing, admits, reader };
-}
-
-function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
-  return {
-    kind: 'access-key',
-    id: row.id,
-    name: row.name,
-    organizationId: row.organization_id,
-    vaultId: row.vault_id!,
-    kinds: narrowing.kinds ?? null,
-    names: narrowing.names ?? null,
-    namesOnly: narrowing.names_only ?? false,
-    mayUse: narrowing.may_use ?? false,
-    cidrs: narrowing.cidrs ?? null,
-    rateLimit: narrowing.rate_limit ?? null,
-    maxUses: row.max_uses,
-    expirationDate: row.expiration_date,
-    countedAs: row.id,
-    byOAuth: narrowing.grant !== undefined,
-    view: viewOf(narrowing),
-  };
-}
-
-/** It is another key, with its own end and its own number of uses; everything else is its parent's. */
-function childReader({ id, name, maxUses, expirationDate }: Reader, parent: Reader): Reader {
-  return { ...parent, id, name, maxUses, expirationDate };
+function takeAll<T>(from: Map<string, T>): T[] {
+  const all = [...from.values()];
+  from.clear();
+  return all;
 }

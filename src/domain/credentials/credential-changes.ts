@@ -13,8 +13,9 @@ import { type EventKind, eventOf } from '../kernel/events.ts';
 import { type Permit, retryingStale, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
-import { credentialKinds } from './authentication.ts';
+import { credentialKinds } from './credential.ts';
 import { checkLife, type NewCredential, newFields } from './credential-records.ts';
+import { narrowingKeysWith } from './narrowing-keys.ts';
 
 type Kind = keyof typeof credentialKinds;
 export type VaultQuery = SearchQuery & {
@@ -33,7 +34,9 @@ const plurals = {
 type Plural<K extends Kind> = (typeof plurals)[K];
 type MayWrite<K extends Kind> = Permit<`${Plural<K>}:write`>;
 
-export function credentialChangesWith({ store, keyring, stamps, guard, now, newId }: Parts) {
+export function credentialChangesWith(parts: Parts) {
+  const { store, keyring, stamps, guard, now, newId } = parts;
+  const narrowingKeys = narrowingKeysWith(parts);
   const mayRead = <K extends Kind>(caller: Caller, kind: K) =>
     guard.admit(caller, `${plurals[kind]}:read` as `${Plural<K>}:read`);
   const mayWrite = <K extends Kind>(caller: Caller, kind: K): Promise<MayWrite<K>> =>
@@ -87,8 +90,9 @@ export function credentialChangesWith({ store, keyring, stamps, guard, now, newI
     const id = newId();
     const token = mintToken(kind, id);
     const fields = newFields(caller, id, { ...wanted, expirationDate }, now());
-    const digest = keyring.tokenDigest(token);
-    const row = stamps.credential.stamp({ ...fields, kind: credentialKinds[kind], digest });
+    const keyed = { ...fields, digest: keyring.tokenDigest(token) };
+    const narrowing_key = kind === 'vault' ? await narrowingKeys.sealed(keyed, token) : null;
+    const row = stamps.credential.stamp({ ...keyed, kind: credentialKinds[kind], narrowing_key });
     await change(permit, kind, 'created', row, [
       store.credentials.insert(row),
       ...event(kind, 'access_key.created', row),

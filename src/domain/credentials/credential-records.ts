@@ -8,7 +8,7 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import { searched } from '../kernel/row-check.ts';
 import { grantIn } from './api-key-callers.ts';
-import type { Narrowing } from './authentication.ts';
+import type { Narrowing } from './credential.ts';
 
 function named(name: string): Pick<CredentialRow, 'name' | 'name_search'> {
   return { name, name_search: searched(name) };
@@ -44,7 +44,7 @@ export function newFields(
   id: string,
   wanted: NewCredential,
   now: number,
-): Omit<CredentialRow, 'kind' | 'digest' | 'stamp'> {
+): Omit<CredentialRow, 'kind' | 'digest' | 'narrowing_key' | 'stamp'> {
   return {
     id,
     organization_id: caller.organizationId,

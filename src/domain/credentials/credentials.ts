@@ -25,7 +25,7 @@ import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
-import type { Narrowing } from './authentication.ts';
+import type { Narrowing } from './credential.ts';
 import { credentialChangesWith, type VaultQuery } from './credential-changes.ts';
 import {
   checkGivenLife,

@@ -8,7 +8,7 @@ import { allows, readsValue } from '../../access/policy.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { CheckName } from '../resources/records.ts';
-import { credentialKinds, credentialOf, isUsable, type Narrowing } from './authentication.ts';
+import { credentialKinds, credentialOf, isUsable, type Narrowing } from './credential.ts';
 
 type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly' | 'mayUse'>;
 
@@ -46,5 +46,5 @@ export function checkNameWith({ store, stamps, guard, now }: Parts): CheckName {
 }
 
 function viewIn({ kinds = null, names = null, names_only = false, may_use = false }: Narrowing): View {
-  return { kinds, names, namesOnly: names_only, mayUse: may_use };
+  return { kinds, names: names === null ? [] : [names], namesOnly: names_only, mayUse: may_use };
 }

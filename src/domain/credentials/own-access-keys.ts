@@ -2,7 +2,8 @@
  * What an access key does with access keys, without anybody's API key: it creates children for a while, and revokes
  * itself. A child sees what its parent sees at that moment, from where its parent may be used, shares its rate, and is
  * good for nothing once its parent is. It has no children of its own. Neither has a key whose uses are counted, because
- * theirs would not be.
+ * theirs would not be. One that its holder restricted can do neither: a child would not be restricted, and what it
+ * would revoke is the access key that it comes of.
  */
 import type { Origin, Reader } from '../../access/caller.ts';
 import { mintToken } from '../../access/token.ts';
@@ -10,9 +11,11 @@ import { Failure } from '../../contract/errors.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import { retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { type Authenticator, credentialKinds, isUsable, type Narrowing } from './authentication.ts';
+import type { Authenticator } from './authentication.ts';
+import { credentialKinds, isUsable, type Narrowing } from './credential.ts';
 import { accessKeyEvent, subjectOf } from './credential-changes.ts';
 import { newFields } from './credential-records.ts';
+import { narrowingKeysWith } from './narrowing-keys.ts';
 
 export interface NewChild {
   readonly name: string;
@@ -44,6 +47,13 @@ const mostChildren = 100;
 
 export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
   const { store, keyring, stamps, guard, authenticate, now, newId } = parts;
+  const narrowingKeys = narrowingKeysWith(parts);
+
+  async function wholeKey(token: string | null, origin: Origin): Promise<Reader> {
+    const reader = await authenticate.accessKeyAnywhere(token, origin);
+    if (reader.narrowing !== null) throw restrictedKey();
+    return reader;
+  }
 
   /** The record as it is now: what is done to it depends on its revision. */
   async function recordOf(reader: Reader): Promise<CredentialRow> {
@@ -61,7 +71,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
     if (living.length >= mostChildren) throw tooMany();
   }
 
-  function newChild(parent: CredentialRow, { name, lifetime, maxUses }: NewChild) {
+  async function newChild(parent: CredentialRow, { name, lifetime, maxUses }: NewChild) {
     const id = newId();
     const token = mintToken('vault', id);
     const expirationDate = Math.min(now() + lifetime, parent.expiration_date ?? Number.POSITIVE_INFINITY);
@@ -76,17 +86,19 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
       ...identityOf(parent),
     };
     const fields = newFields(maker, id, wanted, now());
-    const row = stamps.credential.stamp({ ...fields, kind, digest: keyring.tokenDigest(token) });
+    const keyed = { ...fields, kind, digest: keyring.tokenDigest(token) };
+    const narrowing_key = await narrowingKeys.sealed(keyed, token);
+    const row = stamps.credential.stamp({ ...keyed, narrowing_key });
     return { row, token, created: { id, name, token, expiresAt: expirationDate, maxUses } };
   }
 
   return {
     createChild: async (token, origin, wanted) => {
-      const reader = await authenticate.accessKeyAnywhere(token, origin);
+      const reader = await wholeKey(token, origin);
       return retryingStale(async () => {
         const parent = await recordOf(reader);
         await checkParent(parent);
-        const { row, created } = newChild(parent, wanted);
+        const { row, created } = await newChild(parent, wanted);
         const at = { table: 'credentials', id: parent.id, revision: parent.revision } as const;
         await guard.used({ ...reader, origin }, `${kind}.created`, {
           subjects: [{ ...subjectOf(row, kind), details: { parent: parent.id } }],
@@ -102,7 +114,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
     },
 
     revokeItself: async (token, origin) => {
-      const reader = await authenticate.accessKeyAnywhere(token, origin);
+      const reader = await wholeKey(token, origin);
       await retryingStale(async () => {
         const row = stamps.credential.revise(await recordOf(reader), { revoked_at: now() }, now());
         await guard.used({ ...reader, origin }, `${kind}.revoked`, {
@@ -118,6 +130,12 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
 /** What was given to an identity ends with any change to it, and so do its children. */
 function identityOf({ identity_id: id, identity_revision: revision }: CredentialRow) {
   return id === null ? {} : { identity: { id, revision } };
+}
+
+function restrictedKey(): Failure {
+  return new Failure('FORBIDDEN', {
+    message: 'Forbidden: an access key that its holder restricted creates and revokes none',
+  });
 }
 
 function tooMany(): Failure {

@@ -122,7 +122,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
       const row = {
         id,
         digest: keyring.tokenDigest(token),
-        state: JSON.stringify(agreed),
+        state: JSON.stringify({ ...agreed, narrowing: reader?.narrowing?.id }),
         credential_id: reader?.id ?? null,
         created_at: time,
         used_at: time,
@@ -134,7 +134,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
     async find(token, reader, { address }, connection) {
       if (typeof token !== 'string') throw missing();
       const row = remembered(token, connection) ?? (await prove(token, address));
-      if (row.credential_id !== null && reader !== null && reader.id !== row.credential_id) throw anothers();
+      if (row.credential_id !== null && reader !== null && !isIts(row, reader)) throw anothers();
       memories.set(connection, { token, row });
       await noteUse(row);
       return { id: row.id, credentialId: row.credential_id, ...agreedIn(row) };
@@ -144,6 +144,12 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
 
     forget: () => store.toolSessions.forget(now() - sessionIdle, mostUnused),
   };
+}
+
+/** An access key that its holder restricted is another than the one that it comes of. */
+function isIts({ credential_id, state }: ToolSessionRow, { id, narrowing }: Reader): boolean {
+  if (id !== credential_id) return false;
+  return (JSON.parse(state) as { narrowing?: string }).narrowing === narrowing?.id;
 }
 
 function agreedIn({ state }: ToolSessionRow): Pick<ToolSession, 'revision' | 'elicits'> {

@@ -16,7 +16,7 @@ import {
   type LoginMethod,
 } from '../../contract/identities.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import type { Narrowing } from '../credentials/authentication.ts';
+import type { Narrowing } from '../credentials/credential.ts';
 import { checkLife, narrowed } from '../credentials/credential-records.ts';
 import { shownBy } from '../credentials/shown-by.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';

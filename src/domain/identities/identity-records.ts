@@ -6,7 +6,7 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import { authoritiesIn } from '../../material/client-certificate.ts';
 import { keySetOf } from '../../material/web-token.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import type { Narrowing } from '../credentials/authentication.ts';
+import type { Narrowing } from '../credentials/credential.ts';
 import type { ClaimPatterns } from './conditions.ts';
 
 /** What a proof is judged by. */

@@ -12,9 +12,10 @@ import { Failure } from '../../contract/errors.ts';
 import { isSafeText } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import { credentialKinds } from '../credentials/authentication.ts';
+import { credentialKinds } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import { newFields, presentAccessKey } from '../credentials/credential-records.ts';
+import { narrowingKeysWith } from '../credentials/narrowing-keys.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { retryingStale, StaleChange } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -53,6 +54,7 @@ const longestName = 255;
 export function loginsWith(parts: LoginParts): Logins {
   const { store, keyring, stamps, guard, attempts, issuers, now, newId } = parts;
   const prove = proofsWith(parts, issuers);
+  const narrowingKeys = narrowingKeysWith(parts);
   const given = new FailedAttempts(now, mostLogins);
 
   async function find(id: string): Promise<IdentityRow | undefined> {
@@ -84,7 +86,7 @@ export function loginsWith(parts: LoginParts): Logins {
     given.failed(id);
   }
 
-  function keyFor(identity: IdentityRow, vaultId: string, { subject }: Proven) {
+  async function keyFor(identity: IdentityRow, vaultId: string, { subject }: Proven) {
     const { vault_ids: _, ...narrowing } = grantedIn(identity);
     const id = newId();
     const token = mintToken('vault', id);
@@ -100,8 +102,9 @@ export function loginsWith(parts: LoginParts): Logins {
       identity,
     };
     const fields = newFields(creator, id, wanted, time);
-    const digest = keyring.tokenDigest(token);
-    return { row: stamps.credential.stamp({ ...fields, kind: credentialKinds.vault, digest }), token };
+    const keyed = { ...fields, kind: credentialKinds.vault, digest: keyring.tokenDigest(token) };
+    const narrowing_key = await narrowingKeys.sealed(keyed, token);
+    return { row: stamps.credential.stamp({ ...keyed, narrowing_key }), token };
   }
 
   async function keep(
@@ -127,7 +130,7 @@ export function loginsWith(parts: LoginParts): Logins {
   async function admit({ proof, vaultId }: LoginRequest, identity: IdentityRow | undefined, origin: Origin) {
     const proven = await prove(identity, proof);
     checkConditions(identity!, origin);
-    const { row, token } = keyFor(identity!, await vaultFor(identity!, vaultId), proven);
+    const { row, token } = await keyFor(identity!, await vaultFor(identity!, vaultId), proven);
     countLogin(identity!);
     await keep(identity!, row, proven, origin).catch(error => {
       const isUsed = error instanceof Failure && error.code === 'CONFLICT' && !(error instanceof StaleChange);

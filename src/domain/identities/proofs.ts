@@ -11,7 +11,7 @@ import { type Claims, type KeySet, keySetOf, provenClaims, TokenRefused } from '
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { Statement } from '../../store/engine.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import { credentialKinds, isUsable } from '../credentials/authentication.ts';
+import { credentialKinds, isUsable } from '../credentials/credential.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { matchesAny, unmetClaim } from './conditions.ts';

@@ -1,11 +1,16 @@
 /** Who did what to what, as the audit log has it. The guard alone writes these. */
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
+import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { type AuditEntry, logText } from '../../logs/entries.ts';
 import type { Subject, SubjectChange } from './subjects.ts';
 
 /** Whoever an entry can name. */
-export type Actor = Pick<Caller, 'id' | 'name' | 'organizationId' | 'origin'> & { readonly kind: string };
+export type Actor = Pick<Caller, 'id' | 'name' | 'organizationId' | 'origin'> & {
+  readonly kind: string;
+  /** Of an access key: what its holder restricted it to. */
+  readonly narrowing?: KeyNarrowing | null;
+};
 
 /** The service, where it looks after its logs. */
 export const itself: Actor = {
@@ -45,6 +50,6 @@ export function entryOf(
     ip_address: by.origin.address,
     user_agent: logText(by.origin.userAgent),
     request_id: by.origin.requestId,
-    details,
+    details: by.narrowing ? { ...details, narrowing: by.narrowing.id } : details,
   };
 }

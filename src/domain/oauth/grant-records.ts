@@ -11,7 +11,7 @@ import type { CredentialRow } from '../../store/credentials.ts';
 import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import type { People, Person } from '../accounts/people.ts';
 import { mayLend } from '../credentials/api-key-callers.ts';
-import { credentialKinds, type Narrowing } from '../credentials/authentication.ts';
+import { credentialKinds, type Narrowing } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';

@@ -13,7 +13,7 @@ import { iso } from '../../contract/text.ts';
 import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import type { SignedInAs } from '../accounts/dashboard-sessions.ts';
 import type { Proofs } from '../accounts/proofs.ts';
-import { isUsable } from '../credentials/authentication.ts';
+import { isUsable } from '../credentials/credential.ts';
 import { shownBy } from '../credentials/shown-by.ts';
 import { retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';

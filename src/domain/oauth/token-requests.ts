@@ -13,9 +13,10 @@ import { equalBytes } from '../../keyring/keyring.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import { callerOf, type Person } from '../accounts/people.ts';
-import { credentialKinds } from '../credentials/authentication.ts';
+import { credentialKinds } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import { newFields } from '../credentials/credential-records.ts';
+import { narrowingKeysWith } from '../credentials/narrowing-keys.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -61,6 +62,7 @@ export function tokenRequestsWith(
 ): TokenRequests {
   const { store, keyring, stamps, guard, now } = parts;
   const tokens = refreshTokensWith(keyring);
+  const narrowingKeys = narrowingKeysWith(parts);
   const refreshed = new FailedAttempts(now, mostRefreshes);
   /** A client that sends several requests at once refreshes at once, too: those are one refresh. */
   const refreshing = new Map<string, Promise<Issued>>();
@@ -85,7 +87,7 @@ export function tokenRequestsWith(
     return Math.min(now() + accessLife, row.expires_at);
   }
 
-  function newKey(row: OAuthGrantRow, person: Person, token: string): CredentialRow {
+  async function newKey(row: OAuthGrantRow, person: Person, token: string): Promise<CredentialRow> {
     const narrowing = {
       ...restrictionsOf(scopesIn(row.scope)),
       login: loginOf(row),
@@ -95,7 +97,8 @@ export function tokenRequestsWith(
     const name = `${clientIn(row).name} for ${person.member.email}`;
     const wanted = { name, vaultId: row.vault_id, narrowing, expirationDate: keyEnd(row) };
     const fields = newFields(maker, row.access_key_id, wanted, now());
-    return stamps.credential.stamp({ ...fields, kind, digest: keyring.tokenDigest(token) });
+    const keyed = { ...fields, kind, digest: keyring.tokenDigest(token) };
+    return stamps.credential.stamp({ ...keyed, narrowing_key: await narrowingKeys.sealed(keyed, token) });
   }
 
   function issued(row: OAuthGrantRow, accessToken: string, refreshToken: string): Issued {
@@ -120,7 +123,7 @@ export function tokenRequestsWith(
     if (person === undefined) return refuse(row, origin, 'the member may not give it any more');
     const accessToken = mintToken('vault', row.access_key_id);
     const refreshToken = mintToken('refresh', row.id);
-    const key = newKey(row, person, accessToken);
+    const key = await newKey(row, person, accessToken);
     const next = stamps.oauthGrant.revise(row, { refresh: keyring.tokenDigest(refreshToken) }, now());
     await guard.own(callerOf(person, origin, unstored), 'oauth-grant.exchanged', {
       subjects: [
@@ -162,9 +165,11 @@ export function tokenRequestsWith(
       return refuse(row, origin, 'the grant has ended');
     }
     const { access, next } = tokens.after(token, row);
+    const digest = keyring.tokenDigest(access);
+    const narrowing_key = await narrowingKeys.sealed({ ...before, digest }, access);
     const key = stamps.credential.revise(
       before,
-      { digest: keyring.tokenDigest(access), expiration_date: keyEnd(row) },
+      { digest, narrowing_key, expiration_date: keyEnd(row) },
       now(),
     );
     const changed = stamps.oauthGrant.revise(

@@ -138,7 +138,11 @@ function period({ from, to }: { from?: number | undefined; to?: number | undefin
 export function matching({ id, text, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
   return entriesOf(id, text)
     .filter(entry => matches(entry, filter))
-    .map(({ organization_id, ...entry }) => ({ ...entry, receipt: receiptOf(entry.id, hash) }))
+    .map(({ organization_id, narrowing = null, ...entry }) => ({
+      ...entry,
+      narrowing,
+      receipt: receiptOf(entry.id, hash),
+    }))
     .reverse();
 }
 

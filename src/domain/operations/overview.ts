@@ -15,7 +15,7 @@ import { hourLength } from '../../logs/hourly-counts.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import type { Busy } from '../../store/overview.ts';
 import type { Organizations } from '../accounts/organizations.ts';
-import { credentialKinds } from '../credentials/authentication.ts';
+import { credentialKinds } from '../credentials/credential.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { actionOn } from '../resources/subject.ts';
 

@@ -2,7 +2,7 @@
  * Cached answers: one sealed blob for each vault, selection and set of restrictions, so that a read costs one
  * decryption. A vault's blobs are dropped as soon as a change in it is heard of; none is used past a date that
  * changes its content; a load that was overtaken by a change is returned once and not cached. Requests for the same
- * answer share one load. Memory is bounded, and the oldest goes first.
+ * answer share one load. Memory is bounded, and the oldest goes first; a vault with many answers crowds out its own.
  */
 import type { Sealed } from '../../bytes.ts';
 import { MemorySeal } from '../../keyring/memory.ts';
@@ -32,11 +32,14 @@ export interface CachedAnswer extends Omit<Answer, 'body'> {
 interface VaultEntries {
   readonly entries: Map<string, CachedAnswer>;
   readonly loads: Map<string, Promise<Answer>>;
+  bytes: number;
 }
 
 type Changes = Pick<Store, 'onChange' | 'hearsChanges'>;
 
 const defaultBytes = 48 * 1024 * 1024;
+/** No answer, and no vault with all of its answers, takes more than the fourth part. */
+const share = 4;
 /** What an entry costs beside its blob. */
 const overhead = 400;
 
@@ -87,7 +90,7 @@ export class AnswerCache {
   #vault(vaultId: string): VaultEntries {
     let vault = this.#vaults.get(vaultId);
     if (vault === undefined) {
-      vault = { entries: new Map(), loads: new Map() };
+      vault = { entries: new Map(), loads: new Map(), bytes: 0 };
       this.#vaults.set(vaultId, vault);
     }
     return vault;
@@ -96,13 +99,23 @@ export class AnswerCache {
   /** A vault that was dropped meanwhile is another object: what was loaded for the old one is not kept. */
   #keep(vaultId: string, vault: VaultEntries, key: string, { body, ...answer }: Answer): void {
     if (this.#vaults.get(vaultId) !== vault || !this.#changes.hearsChanges()) return;
-    if (body.length > this.#most / 4) return;
+    if (body.length > this.#most / share) return;
     this.#remove(vault, key);
     const context = Buffer.from(`${vaultId} ${key}`, 'utf8');
     const sealed = this.#seal.seal(context, body);
+    const size = sealed.length + overhead;
+    this.#makeRoomIn(vault, size);
     vault.entries.set(key, { ...answer, context, sealed, opened: null });
-    this.#bytes += sealed.length + overhead;
+    vault.bytes += size;
+    this.#bytes += size;
     this.#makeRoom(vaultId);
+  }
+
+  #makeRoomIn(vault: VaultEntries, size: number): void {
+    for (const key of vault.entries.keys()) {
+      if (vault.bytes + size <= this.#most / share) return;
+      this.#remove(vault, key);
+    }
   }
 
   #makeRoom(keep: string): void {
@@ -116,7 +129,9 @@ export class AnswerCache {
   #remove(vault: VaultEntries, key: string): void {
     const entry = vault.entries.get(key);
     if (entry === undefined) return;
-    this.#bytes -= entry.sealed.length + overhead;
+    const size = entry.sealed.length + overhead;
+    vault.bytes -= size;
+    this.#bytes -= size;
     vault.entries.delete(key);
   }
 

@@ -5,6 +5,7 @@
  */
 import type { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
+import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
 import { type Authenticator, type Owner, Refused } from '../credentials/authentication.ts';
@@ -14,6 +15,7 @@ export interface Attribution {
   readonly organizationId: string | null;
   readonly vaultId: string | null;
   readonly credentialId: string | null;
+  readonly narrowing: KeyNarrowing | null;
 }
 
 type VaultPlace = Pick<Attribution, 'organizationId' | 'vaultId'>;
@@ -38,12 +40,16 @@ export function attributionWith({ store, authenticate }: AttributionParts) {
   return async (request: RequestFacts, failure: Failure): Promise<Attribution> => {
     const named = await vaultNamed(request);
     const shown = await ownerShown(request, failure);
-    if (named !== null) return { ...named, credentialId: shown?.vaultId === named.vaultId ? shown.id : null };
-    if (shown === null) return { organizationId: null, vaultId: null, credentialId: null };
+    if (named !== null) return { ...named, ...credentialIn(shown?.vaultId === named.vaultId ? shown : null) };
+    if (shown === null) return { organizationId: null, vaultId: null, ...credentialIn(null) };
     // The vault that was named is none; the one that the credential is for was not asked for.
     const vaultId = request.vaultId === null ? shown.vaultId : null;
-    return { organizationId: shown.organizationId, vaultId, credentialId: shown.id };
+    return { organizationId: shown.organizationId, vaultId, ...credentialIn(shown) };
   };
+}
+
+function credentialIn(shown: Owner | null): Pick<Attribution, 'credentialId' | 'narrowing'> {
+  return { credentialId: shown?.id ?? null, narrowing: shown?.narrowing ?? null };
 }
 
 function placeOf(row: ResourceRow | undefined): VaultPlace | null {

@@ -44,7 +44,8 @@ export class KeptAnswers {
   /** The answer to what was asked, of what was looked at: the one that is stored for exactly that, or a new one. */
   async answer(look: Look, asked: string, make: () => Promise<Answer>): Promise<Answer> {
     const { reader, vault, digest } = look;
-    if (digest === null) return make();
+    // Anyone who has an access key can restrict it in as many ways as they like: those answers are not stored.
+    if (digest === null || reader.narrowing !== null) return make();
     const name = hash('sha256', `${reader.view}\n${asked}`, 'base64url');
     const place = placeOf(vault, name, digest);
     const stored = await this.#store.keptAnswers.find(vault.row.id, name);

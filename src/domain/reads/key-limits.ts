@@ -2,7 +2,7 @@
 import type { Origin, Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
-import { isUsable } from '../credentials/authentication.ts';
+import { isUsable } from '../credentials/credential.ts';
 import { retryingStale } from '../kernel/guard.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';

@@ -1,4 +1,6 @@
 /** The entry of one request in the request log, and what is found out for it while the request is served. */
+
+import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { isSuccess, logText, type RequestEntry } from '../../logs/entries.ts';
 import type { Owner } from '../credentials/authentication.ts';
 import type { RequestFacts } from './vault-request.ts';
@@ -8,24 +10,26 @@ export interface Findings {
   readonly started: number;
   requestId: string | null;
   credentialId: string | null;
+  narrowing: KeyNarrowing | null;
   requested: string;
   organizationId: string | null;
   vaultId: string | null;
 }
 
 export function newFindings({ requestId }: RequestFacts): Findings {
-  const nobody = { credentialId: null, requested: '', organizationId: null, vaultId: null };
+  const nobody = { credentialId: null, narrowing: null, requested: '', organizationId: null, vaultId: null };
   return { started: performance.now(), requestId, ...nobody };
 }
 
-export function identify(findings: Findings, { id, organizationId, vaultId }: Owner): void {
+export function identify(findings: Findings, { id, organizationId, vaultId, narrowing }: Owner): void {
   findings.credentialId = id;
+  findings.narrowing = narrowing;
   findings.organizationId = organizationId;
   findings.vaultId = vaultId;
 }
 
 export function entryOf(request: RequestFacts, findings: Findings, status: number): RequestEntry {
-  const { started, requestId, credentialId, requested, organizationId, vaultId } = findings;
+  const { started, requestId, credentialId, narrowing, requested, organizationId, vaultId } = findings;
   return {
     organization_id: organizationId,
     success: isSuccess(status),
@@ -36,6 +40,7 @@ export function entryOf(request: RequestFacts, findings: Findings, status: numbe
     status,
     vault_id: vaultId,
     access_key_id: credentialId,
+    narrowing: narrowing ?? undefined,
     requested: logText(requested),
     tool: request.tool,
     user_agent: logText(request.sender.userAgent),

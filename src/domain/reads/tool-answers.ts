@@ -99,13 +99,15 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
       id: reader.id,
       name: reader.name,
       kinds: reader.kinds ?? ['secret', 'key', 'certificate'],
-      names: reader.names ?? ['*'],
+      // Lists of which each has to match can't be written as one: what the holder added is said below.
+      names: reader.names[0] ?? ['*'],
       names_only: reader.namesOnly,
       may_use: reader.mayUse,
       cidrs: reader.cidrs,
       rate_limit: reader.rateLimit,
       max_uses: reader.maxUses,
       expiration_date: isoOrNull(reader.expirationDate),
+      ...(reader.narrowing && { restrictions: reader.narrowing.restrictions }),
     };
     return [{ vault: { id: row.id, name: row.name }, access_key: described }, 'vault', 0];
   }

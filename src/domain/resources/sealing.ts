@@ -24,9 +24,10 @@ export interface OpenVault {
 
 export const noLabels: Labels = { tags: {}, description: '' };
 
+export type SealingParts = Pick<Parts, 'keyring' | 'stamps' | 'keyringSync'>;
 export type Sealing = ReturnType<typeof sealingWith>;
 
-export function sealingWith({ keyring, stamps, keyringSync }: Parts) {
+export function sealingWith({ keyring, stamps, keyringSync }: SealingParts) {
   async function openVaultRow(row: ResourceRow): Promise<OpenVault> {
     await keyringSync.ensureKeysFor(row.vault_key!);
     const place = { organization: row.organization_id, vault: row.id };

@@ -26,6 +26,9 @@ export interface ApprovedCall {
   readonly shown: ShownRequest;
 }
 
+/** What an access key was approved as: restricted by its holder, it is another. */
+type ApprovedReader = Pick<Reader, 'id' | 'narrowing'>;
+
 /** Somebody has to approve the call first. */
 export class ApprovalRequired extends Failure {
   readonly approval: Omit<ApprovalNotice, 'url'>;
@@ -50,17 +53,22 @@ export function approvalIn(failure: Failure, base: string): { readonly approval?
 export const approvalLifetime = 10 * 60 * 1000;
 const mostWaiting = 20;
 
-export function fingerprintOf(reader: Pick<Reader, 'id'>, call: ApprovedCall): string {
+export function fingerprintOf(reader: ApprovedReader, call: ApprovedCall): string {
   return digestOf([...scopeOf(reader, call), ...call.asked]);
 }
 
 /** Of what all calls of an access key under a rule have in common. */
-function scopeFingerprintOf(reader: Pick<Reader, 'id'>, call: ApprovedCall): string {
+function scopeFingerprintOf(reader: ApprovedReader, call: ApprovedCall): string {
   return digestOf(scopeOf(reader, call));
 }
 
-function scopeOf({ id }: Pick<Reader, 'id'>, { tool, rule, resource }: ApprovedCall): string[] {
-  return [tool, id, rule.id, String(rule.revision), resource.id, String(resource.version)];
+function scopeOf({ id, narrowing }: ApprovedReader, { tool, rule, resource }: ApprovedCall): string[] {
+  const by = narrowing === null ? id : `${id} ${narrowing.id}`;
+  return [tool, by, rule.id, String(rule.revision), resource.id, String(resource.version)];
+}
+
+function shownName({ name, narrowing }: Reader): string {
+  return narrowing === null ? name : `${name} (restricted, ${narrowing.id})`;
 }
 
 /** An array of texts and nulls has one form as JSON. */
@@ -115,7 +123,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
     const id = newId();
     const time = now();
     const shown = Buffer.from(
-      JSON.stringify({ ...call.shown, rule: call.rule.name, access_key: reader.name }),
+      JSON.stringify({ ...call.shown, rule: call.rule.name, access_key: shownName(reader) }),
       'utf8',
     );
     const row = stamps.approval.stamp({

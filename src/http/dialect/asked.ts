@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Failure, invalid } from '../../contract/errors.ts';
+import { longestCredential } from '../../contract/restrictions.ts';
 import { isRead } from '../request.ts';
 
 const verbs = ['data', 'metadata', 'subkeys', 'config', 'delete', 'undelete', 'destroy'] as const;
@@ -142,11 +143,11 @@ export function versionIn(url: string): number | null {
   return Number(given) || null;
 }
 
-const longestToken = 512;
+const longestBearer = 'Bearer '.length + longestCredential;
 
 /** The credential: in Vault's own header, or as a bearer token. */
 export function tokenIn({ 'x-vault-token': own, authorization }: IncomingHttpHeaders): string | null {
-  const bearer = /^Bearer +([!-~]+) *$/i.exec((authorization ?? '').slice(0, longestToken))?.[1] ?? null;
+  const bearer = /^Bearer +([!-~]+) *$/i.exec((authorization ?? '').slice(0, longestBearer))?.[1] ?? null;
   const token = typeof own === 'string' && own !== '' ? own : null;
   if (token !== null && bearer !== null && token !== bearer) return null;
   return token ?? bearer;

@@ -19,6 +19,7 @@ const requestColumns = [
   'status',
   'vault_id',
   'access_key_id',
+  'narrowing',
   'requested',
   'tool',
   'user_agent',
@@ -55,7 +56,7 @@ type Format = 'jsonl' | 'csv';
 const pieceSize = 64 * 1024;
 
 export function exportRequestLog(reply: FastifyReply, format: Format, entries: Watched<RequestLog>) {
-  return send(reply, 'request-logs', format, entries, requestColumns, entry => entry);
+  return send(reply, 'request-logs', format, entries, requestColumns, flatRequest);
 }
 
 export function exportAuditLog(reply: FastifyReply, format: Format, entries: Watched<AuditLog>) {
@@ -103,6 +104,10 @@ async function* csv<Entry, Column extends string>(
     const cells = row(entry);
     yield `${columns.map(column => cell(cells[column])).join(',')}\n`;
   }
+}
+
+function flatRequest({ narrowing, ...entry }: RequestLog) {
+  return { ...entry, narrowing: narrowing && JSON.stringify(narrowing) };
 }
 
 /** A table has no members within members. */

@@ -1,0 +1,108 @@
+/**
+ * Access keys that their holder restricted: `sr_narrow_` + id + version and restrictions + mark + checksum. The mark is
+ * the last link of a chain of HMACs that begins with the access key itself and has a link for each restriction: whoever
+ * has a link can add another one, and nobody can take one away. What is not exactly as it is written here is none of
+ * ours. The format is described in docs/agents.md, with examples that a test checks.
+ */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { check } from '../contract/check.ts';
+import {
+  type KeyNarrowing,
+  longestCredential,
+  type Restriction,
+  restriction,
+} from '../contract/restrictions.ts';
+import { isCidr } from './address.ts';
+import { bytesFrom, checksumLength, endsInItsChecksum, idLength, secretLength, uuidFrom } from './token.ts';
+
+const prefix = 'sr_narrow_';
+const version = 1;
+const label = `strongroom narrow ${version}`;
+const mostRestrictions = 8;
+const shape = /^[0-9A-Za-z]+$/;
+/** Bytes are written in stretches of this many, so that the time that it takes grows with their number alone. */
+const stretch = 32;
+
+export interface NarrowedToken {
+  /** Of the access key's record. */
+  readonly id: string;
+  /** As they were sent: nothing is known of them before the chain holds. */
+  readonly links: readonly Buffer[];
+  readonly mark: Buffer;
+  /** Of the access key and what it is restricted to. */
+  readonly digest: string;
+}
+
+export function isNarrowed(token: string): boolean {
+  return token.startsWith(prefix);
+}
+
+/** What the text claims to be, or null if it is none of ours. It proves nothing yet. */
+export function parseNarrowed(text: string): NarrowedToken | null {
+  const body = text.slice(prefix.length);
+  const least = idLength + secretLength + checksumLength;
+  if (!isNarrowed(text) || text.length > longestCredential || body.length <= least) return null;
+  if (!shape.test(body) || !endsInItsChecksum(text)) return null;
+  const end = body.length - checksumLength - secretLength;
+  const id = uuidFrom(body.slice(0, idLength));
+  const links = linksIn(decoded(body.slice(idLength, end)));
+  const mark = bytesFrom(body.slice(end, -checksumLength), 32);
+  if (id === null || links === null || mark === null) return null;
+  return { id, links, mark, digest: createHash('sha256').update(body.slice(0, end)).digest('hex') };
+}
+
+/** What the chain of an access key begins with. It can't be turned back into the access key. */
+export function narrowingKeyOf(accessKey: string): Buffer {
+  return createHmac('sha256', accessKey).update(label).digest();
+}
+
+export function hasChain(narrowingKey: Uint8Array, { links, mark }: NarrowedToken): boolean {
+  let key = narrowingKey;
+  for (const link of links) key = createHmac('sha256', key).update(link).digest();
+  return timingSafeEqual(key, mark);
+}
+
+/** Null where one of them is unknown here, or is not written in the one way in which it is. */
+export function narrowingIn({ links, digest }: NarrowedToken): KeyNarrowing | null {
+  const restrictions = links.map(restrictionIn);
+  if (restrictions.some(one => one === null)) return null;
+  return { id: digest.slice(0, 16), restrictions: restrictions as Restriction[] };
+}
+
+function restrictionIn(link: Buffer): Restriction | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(link);
+    const found = check(restriction, JSON.parse(text));
+    const isWritten = JSON.stringify(found) === text;
+    return isWritten && (found.cidrs ?? []).every(isCidr) ? found : null;
+  } catch {
+    return null;
+  }
+}
+
+function linksIn(bytes: Buffer | null): Buffer[] | null {
+  if (bytes?.[0] !== version) return null;
+  const links: Buffer[] = [];
+  for (let at = 1; at < bytes.length; ) {
+    if (bytes.length < at + 2) return null;
+    const start = at + 2;
+    at = start + bytes.readUInt16BE(at);
+    if (at > bytes.length || links.push(bytes.subarray(start, at)) > mostRestrictions) return null;
+  }
+  return links.length === 0 ? null : links;
+}
+
+const digitsFor = (size: number) => Math.ceil((size * 8) / Math.log2(62));
+const sizes = new Map(Array.from({ length: stretch + 1 }, (_, size) => [digitsFor(size), size]));
+
+function decoded(text: string): Buffer | null {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < text.length; at += digitsFor(stretch)) {
+    const digits = text.slice(at, at + digitsFor(stretch));
+    const size = sizes.get(digits.length);
+    const bytes = size === undefined ? null : bytesFrom(digits, size);
+    if (bytes === null) return null;
+    parts.push(bytes);
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,53 @@
+/**
+ * What the chains of narrowed access keys begin with. It is worked out from the access key the moment that this is at
+ * hand, and stored sealed with the key of its vault, bound to the record and to the digest of that very token: whoever
+ * has the database alone has nothing that opens anything, and with another token it is another one.
+ */
+import { narrowingKeyOf } from '../../access/narrowed-token.ts';
+import type { Sealed } from '../../bytes.ts';
+import type { CredentialRow } from '../../store/credentials.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { type OpenVault, type SealingParts, sealingWith } from '../resources/sealing.ts';
+
+export type NarrowingKeyParts = SealingParts & Pick<Parts, 'store'>;
+
+/** As much of a record as says whose it is. */
+export type Keyed = Pick<CredentialRow, 'id' | 'organization_id' | 'vault_id' | 'digest'>;
+
+export interface NarrowingKeys {
+  /** As it is stored; null where there is no vault to open. */
+  sealed(row: Keyed, token: string): Promise<Sealed | null>;
+  /** The same for one that was worked out before. */
+  seal(row: Keyed, narrowingKey: Uint8Array): Promise<Sealed | null>;
+  /** Null where none is stored. */
+  open(row: CredentialRow): Promise<Uint8Array | null>;
+}
+
+export function narrowingKeysWith(parts: NarrowingKeyParts): NarrowingKeys {
+  const { store, stamps } = parts;
+  const { openVaultRow } = sealingWith(parts);
+
+  async function vaultOf({ organization_id, vault_id }: Keyed): Promise<OpenVault | null> {
+    const row = vault_id === null ? undefined : await store.resources.byId(organization_id, vault_id);
+    return row === undefined ? null : openVaultRow(stamps.resource.believe(row));
+  }
+
+  async function seal(row: Keyed, narrowingKey: Uint8Array): Promise<Sealed | null> {
+    return (await vaultOf(row))?.sealer.seal(placeOf(row), narrowingKey) ?? null;
+  }
+
+  return {
+    seal,
+    sealed: (row, token) => seal(row, narrowingKeyOf(token)),
+    open: async row => {
+      const { narrowing_key: sealed } = row;
+      const vault = sealed === null ? null : await vaultOf(row);
+      return vault === null ? null : vault.sealer.open(placeOf(row), sealed!);
+    },
+  };
+}
+
+function placeOf({ id, digest }: Keyed) {
+  const field = `narrowing-key ${Buffer.from(digest).toString('base64url')}`;
+  return { type: 'credential', resource: id, field, version: 0 };
+}
