@@ -4,7 +4,7 @@
  * has each use before it is made, and its outcome before the result is handed out.
  */
 import { Failure, invalid } from '../../contract/errors.ts';
-import type { KeyOperation, UseAlgorithm } from '../../contract/use-rules.ts';
+import type { KeyOperation, UseAlgorithm } from '../../contract/use-names.ts';
 import type { DecryptCall, SignCall, VerifyCall } from '../../contract/uses.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
