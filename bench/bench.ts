@@ -12,6 +12,7 @@ import { openStrongroom, type Strongroom } from '../src/open.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+process.setMaxListeners(0);
 const canPin = existsSync('/usr/bin/taskset') && cpus().length > 1;
 
 /** The server has the first core, the load the second; or all share all of them. */
@@ -24,7 +25,9 @@ function start(
     canPin && core !== 'any'
       ? ['taskset', '-c', String(core), process.execPath, ...args]
       : [process.execPath, ...args];
-  return spawn(command!, rest, { stdio: ['ignore', 'pipe', stderr] });
+  const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', stderr] });
+  process.once('exit', () => child.kill('SIGKILL')); // Whatever went wrong here, nothing is left running.
+  return child;
 }
 
 /** Too long for a command line. */
@@ -63,6 +66,8 @@ export interface Target {
   readonly hasEnded: boolean;
   /** What all its threads worked so far, in milliseconds. */
   processorTime(): number;
+  /** What the thread that answers vault reads worked of that. */
+  readingTime(): number;
   stop(): Promise<void>;
 }
 
@@ -71,18 +76,20 @@ function target(child: ChildProcess, port: number): Target {
     const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
     return Math.round(Number(new RegExp(`${line}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024);
   };
+  const worked = (file: string) => {
+    const fields = readFileSync(file, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * 10; // In hundredths of a second.
+  };
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   return {
     port,
     memory: () => megabytes('VmRSS'),
     peakMemory: () => megabytes('VmHWM'),
     forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
-    processorTime: () => {
-      const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ');
-      return (Number(fields[11]) + Number(fields[12])) * 10; // In hundredths of a second.
-    },
+    processorTime: () => worked(`/proc/${child.pid}/stat`),
+    readingTime: () => worked(`/proc/${child.pid}/task/${child.pid}/stat`),
     get hasEnded() {
       return hasEnded();
     },
@@ -97,6 +104,12 @@ export async function startCeiling(sample: Response): Promise<Target> {
   const skipped = new Set(['date', 'connection', 'keep-alive']);
   const headers = [...sample.headers].filter(([name]) => !skipped.has(name)).flat();
   const child = start(0, [here('ceiling.ts'), inFile({ headers, body: await sample.text() })]);
+  return target(child, Number(await firstLine(child)));
+}
+
+/** A process of the benchmark itself, on the load's core, whose first line is the port that it listens on. */
+export async function startBeside(file: string, ...args: readonly string[]): Promise<Target> {
+  const child = start(1, [here(file), ...args]);
   return target(child, Number(await firstLine(child)));
 }
 

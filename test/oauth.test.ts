@@ -283,12 +283,40 @@ for (const engine of engines) {
       };
       await needs('secrets.get', { name: 'TOKEN', includeValue: true }, 'secrets:read');
       await needs('keys.get', { id: world.keyId }, 'keys:read');
+      await needs(
+        'secrets.use',
+        { secret: 'TOKEN', url: 'https://example.com/', dry_run: true },
+        'secrets:use',
+      );
+      await needs('keys.sign', { key: 'signing', alg: 'ES256', message: 'YQ' }, 'secrets:use');
       const { access_token } = await signedIn(world, { scopes: ['secrets:names', 'keys:read'] });
       const { body } = await modernCall(url, 'keys.get', { id: world.keyId }, { key: access_token });
       assert.match(body.result.structuredContent.pem, /PRIVATE KEY/);
       assert.equal((await read(access_token)).status, 403);
       const { body: log } = await owner.get('/v1/request-logs?limit=1');
       assert.deepEqual([log.data[0].status, log.data[0].tool], [403, 'secrets.get'], 'and that is recorded');
+    });
+
+    it('gives the use of secrets and keys without their values, by those who could read them', async () => {
+      const { access_token: key, scope } = await signedIn(world, {
+        scopes: ['secrets:names', 'secrets:use'],
+      });
+      assert.equal(scope, 'secrets:use');
+      const call = async (tool: string, args: object) =>
+        (await modernCall(url, tool, args, { key })).body.result?.structuredContent;
+      const may = await call('vault.describe', {});
+      assert.deepEqual([may.access_key.names_only, may.access_key.may_use], [true, true]);
+      const dry = { secret: 'TOKEN', url: 'https://example.com/', dry_run: true };
+      assert.equal((await call('secrets.use', dry)).allowed, false);
+      const rule = { key_id: world.keyId, name: 'signs', operations: ['sign'], algorithms: ['ES256'] };
+      await owner.post('/v1/use-rules', { ...rule, approval: 'never' });
+      const signed = await call('keys.sign', { key: 'signing', alg: 'ES256', message: 'YQ' });
+      assert.equal(signed.signature.length, 86);
+      const asked = { name: 'TOKEN', includeValue: true };
+      assert.equal((await modernCall(url, 'secrets.get', asked, { key })).status, 403);
+      const { browser: viewer } = await invite(world.service, owner, 'using@example.org', 'viewer');
+      const given = { vault_id: world.vaultId, request: asking(url).query, scopes: ['secrets:use'] };
+      assert.equal((await viewer.post('/auth/oauth/approve', given)).status, 403);
     });
 
     it('lists a person’s own grants, and ends one with its key at once', async () => {

@@ -87,6 +87,28 @@ describe('a replica that does not hear the others', () => {
     assert.equal((await read(later)).status, 401, 'what was kept before the gap is not believed after it');
     assert.equal((await read(living)).body.secrets[0].value, 'two');
   });
+
+  it('a rule that another replica changed or deleted allows nothing within moments, and at once where it does not hear', async () => {
+    const [secret] = (await service.call('GET', `/v1/secrets?vault_id=${vaultId}`)).body.data;
+    const fields = { secret_id: secret.id, hosts: ['api.example.com'], paths: ['/**'], methods: ['GET'] };
+    const rule = () => make('use-rules', { ...fields, name: `r${Math.random()}`, place: { type: 'bearer' } });
+    const agent = await make('access-keys', { vault_id: vaultId, name: 'agent', may_use: true });
+    const isAllowed = async ({ id }: { id: string }) => {
+      const call = { secret: 'S', rule: id, url: 'https://api.example.com/', dry_run: true };
+      const path = `/api/v1/vaults/${vaultId}/use`;
+      return (await callService(behind.url, 'POST', path, call, agent.token)).body.allowed;
+    };
+    const [changed, deleted, later] = [await rule(), await rule(), await rule()];
+    for (const one of [changed, deleted, later]) await eventually(() => isAllowed(one));
+    await service.call('PUT', `/v1/use-rules/${changed.id}`, { methods: ['POST'] });
+    await eventually(async () => !(await isAllowed(changed)));
+    await service.call('DELETE', `/v1/use-rules/${deleted.id}`);
+    await eventually(async () => !(await isAllowed(deleted)));
+    wire.deaf = true;
+    await isReady(false);
+    await service.call('DELETE', `/v1/use-rules/${later.id}`);
+    assert.equal(await isAllowed(later), false);
+  });
 });
 
 describe('replicas behind a pooler by transactions', () => {

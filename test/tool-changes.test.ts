@@ -1,11 +1,13 @@
-/** `set`, `rm`, `history`, `rollback` and `diff`, against a real service. */
+/** `set`, `rm`, `history`, `rollback`, `diff`, `use` and `use-rules`, against a real service. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { Browser, password } from './people.ts';
 import { binary, type Done, startTool, type Tool } from './tool.ts';
+import { startUpstream, type Upstream } from './uses-world.ts';
 
 const execute = promisify(execFile);
 const nasty = 'line one\nline "two" \'three\' $HOME `x` \\n \\ # = é 😀\ttab  ';
@@ -130,5 +132,99 @@ describe('diff', () => {
     assert.equal(done.code, 1);
     assert.equal((await tool.admin(['diff', 'third', 'third', '--exit-code'])).code, 0);
     fails(await tool.admin(['diff', 'nowhere', 'third']), 1, /no vault of that name/);
+  });
+});
+
+describe('use and use-rules', () => {
+  const token = 'ghp_7Qx2mZr9Lk4Tn8VbcW1sYd6Hf3Jg';
+  const admin = (args: readonly string[], input = '') =>
+    tool.admin(args, { input, env: { STRONGROOM_VAULT: 'app' } });
+  let upstream: Upstream;
+  let agent: Record<string, string>;
+  before(async () => {
+    upstream = await startUpstream();
+    await tool.put('UPSTREAM_TOKEN', token);
+    const key = { vault_id: tool.vaultId, name: 'agent', names_only: true, may_use: true };
+    agent = { STRONGROOM_ACCESS_KEY: (await tool.service.call('POST', '/v1/access-keys', key)).body.token };
+  });
+  after(() => upstream.close());
+
+  it('rules are written from presets, flags and files, checked, updated and deleted', async () => {
+    assert.match((await admin(['use-rules', 'presets'])).stdout, /^github +api\.github\.com +\/repos/);
+    const add = ['use-rules', 'add', 'issues', '--secret', 'UPSTREAM_TOKEN', '--preset', 'github'];
+    const open = await admin(add);
+    assert.equal(open.code, 2);
+    assert.match(open.stderr, /--path is required, such as \/repos\/OWNER/);
+    const added = await admin([...add, '--path', '/repos/acme/**', '--approval', 'never']);
+    assert.equal(added.code, 0, added.stderr);
+    const listed = await admin(['use-rules', 'list']);
+    assert.match(listed.stdout, /^issues +\S+ +never +GET,\S+ api\.github\.com \/repos\/acme\/\*\*\n$/);
+    const check = ['use-rules', 'check', 'UPSTREAM_TOKEN'];
+    const allowed = await admin([...check, 'https://api.github.com/repos/acme/shop']);
+    assert.equal(allowed.stdout, `allowed by the rule ${added.stdout}`);
+    const strange = await admin([...check, 'https://example.com/repos/acme/shop']);
+    assert.deepEqual([strange.code, strange.stdout], [1, '']);
+    assert.match(strange.stderr, /not allowed by issues: url is not among the hosts of the rule/);
+    const input = JSON.stringify({ response_headers: ['etag'] });
+    const edit = ['use-rules', 'edit', 'issues', '--file', '-', '--place', 'header:x-token:Token ', '--json'];
+    const edited = JSON.parse((await admin(edit, input)).stdout);
+    assert.deepEqual(edited.response_headers, ['etag']);
+    assert.deepEqual(edited.place, { type: 'header', name: 'x-token', prefix: 'Token ' });
+    assert.equal((await admin(['use-rules', 'delete', 'issues'])).code, 0);
+    assert.equal((await admin(['use-rules', 'delete', 'issues'])).code, 1);
+  });
+
+  it('a rule of a key has its operations, algorithms and the shape of tokens', async () => {
+    const key = { vault_id: tool.vaultId, name: 'SIGNER', generate: { key_type: 'EC', curve: 'P-256' } };
+    assert.equal((await tool.service.call('POST', '/v1/keys', key)).status, 200);
+    const shape = ['--jwt-issuer', 'agents', '--jwt-audience', 'payments'];
+    const how = ['--key', 'SIGNER', '--operation', 'sign', '--algorithm', 'ES256', ...shape, '--json'];
+    const added = await admin(['use-rules', 'add', 'tokens', ...how]);
+    assert.equal(added.code, 0, added.stderr);
+    const { operations, algorithms, jwt } = JSON.parse(added.stdout);
+    const expected = { issuer: 'agents', audiences: ['payments'], longest_lifetime: 600 };
+    assert.deepEqual(
+      { operations, algorithms, jwt },
+      { operations: ['sign'], algorithms: ['ES256'], jwt: expected },
+    );
+  });
+
+  it('a call is made with the secret, and what comes back is printed without it', async () => {
+    const host = ['--host', upstream.url, '--path', '/echo,/own/**', '--method', 'GET,POST'];
+    const rule = ['use-rules', 'add', 'calls', '--secret', 'UPSTREAM_TOKEN', ...host, '--place', 'bearer'];
+    assert.equal((await admin([...rule, '--approval', 'never'])).code, 0);
+    const use = (args: readonly string[], input = '') =>
+      tool.run(['use', 'UPSTREAM_TOKEN', ...args], { env: agent, input });
+    const echoed = await use([`${upstream.url}/echo`, '--header', 'accept: text/plain, */*']);
+    assert.deepEqual([echoed.code, echoed.stdout], [0, 'it is: [redacted] .']);
+    assert.match(echoed.stderr, /status 200, redacted in 1 places\nstrongroom: content-type: text\/plain\n/);
+    assert.equal(upstream.requests.at(-1)!.headers.accept, 'text/plain, */*');
+    assert.equal(upstream.requests.at(-1)!.headers.authorization, `Bearer ${token}`);
+    upstream.answer = (_request, body, response) => response.writeHead(404).end(body);
+    const posted = await use([`${upstream.url}/own/it`, '--body', '-', '--json'], 'a body\n');
+    assert.equal(posted.code, 1, 'a status from 400 up');
+    assert.equal(upstream.requests.at(-1)!.body, 'a body\n');
+    assert.equal(JSON.parse(posted.stdout).status, 404);
+    const dry = await use([`${upstream.url}/other`, '--dry-run']);
+    assert.deepEqual([dry.code, dry.stdout], [1, '']);
+    assert.match(dry.stderr, /not allowed by calls: url matches no path of the rule/);
+    assert.ok(!(echoed.stderr + posted.stdout + posted.stderr + dry.stderr).includes(token));
+  });
+
+  it('one that waits for an approval names the page, and can wait for the person', async () => {
+    await admin(['use-rules', 'edit', 'calls', '--approval', 'always']);
+    const call = ['use', 'UPSTREAM_TOKEN', `${upstream.url}/echo`];
+    const waiting = await tool.run(call, { env: agent });
+    assert.equal(waiting.code, 1);
+    const [, id] = /approve this call: http\S+\/approvals\/(\S+)\n/.exec(waiting.stderr)!;
+    const patient = tool.start([...call, '--wait'], { env: agent });
+    const { body } = await tool.service.call('POST', '/v1/members', { email: 'a@b.example', role: 'editor' });
+    const person = new Browser(tool.service.url);
+    await person.post('/auth/invitation/accept', { token: body.token, password });
+    assert.equal((await person.post(`/auth/approvals/${id}/approve`, {})).status, 200);
+    const { code, stdout } = await patient.done;
+    assert.deepEqual([code, stdout], [0, 'it is: [redacted] .']);
+    const key = await admin(['use', 'UPSTREAM_TOKEN', `${upstream.url}/echo`]);
+    assert.match(key.stderr, /STRONGROOM_ACCESS_KEY is required/);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { egressInto } from '../src/access/egress.ts';
+import { brokerInto } from '../src/egress/broker-client.ts';
 import { brokerWith } from '../src/egress/brokered-call.ts';
 import { callService, engines } from './harness.ts';
 import { bareCall, bareSession, envelope, modernCall, post } from './mcp-world.ts';
@@ -80,6 +81,7 @@ for (const engine of engines) {
         (await service.call('POST', '/v1/access-keys', { vault_id: vaultId, name: 'other', ...more })).body
           .token;
       const call = { url: `${upstream.url}/echo` };
+      assert.equal((await world.use(call)).status, 200);
       const reading = await world.use(call, await make({}));
       assert.deepEqual(
         [reading.status, reading.body.message],
@@ -238,6 +240,7 @@ for (const engine of engines) {
     it('a deleted rule allows nothing any more, and a purged secret has none', async () => {
       const { service, vaultId, upstream } = world;
       const own = await world.rule();
+      assert.equal((await world.use({ rule: own, url: `${upstream.url}/echo` })).status, 200);
       await service.call('DELETE', `/v1/use-rules/${own}`);
       assert.equal((await world.use({ rule: own, url: `${upstream.url}/echo` })).status, 403);
       const { body: secret } = await service.call('POST', '/v1/secrets', {
@@ -446,23 +449,24 @@ for (const engine of engines) {
   });
 }
 
+const order = {
+  method: 'GET',
+  headers: { authorization: `Bearer ${value}` },
+  body: null,
+  values: [value],
+  responseHeaders: [],
+  maxResponse: 1000,
+  binary: false,
+  response: 'full' as const,
+  pointer: null,
+  patience: 5_000,
+};
+
 describe('where a brokered call goes', () => {
   it('a name that leads inside, at once or a moment later, is not connected to', async t => {
     const upstream = await startUpstream();
     t.after(upstream.close);
     const port = upstream.host.split(':')[1];
-    const order = {
-      method: 'GET',
-      headers: { authorization: `Bearer ${value}` },
-      body: null,
-      values: [value],
-      responseHeaders: [],
-      maxResponse: 1000,
-      binary: false,
-      response: 'full' as const,
-      pointer: null,
-      patience: 5_000,
-    };
     let asked = 0;
     const flipping = async () => (++asked % 2 === 1 ? ['127.0.0.2'] : ['127.0.0.1']);
     for (const resolve of [async () => ['127.0.0.1'], async () => ['::ffff:127.0.0.1'], flipping]) {
@@ -474,5 +478,23 @@ describe('where a brokered call goes', () => {
       await broker.close();
     }
     assert.equal(upstream.connections, 0);
+  });
+
+  it('a call that was given up when the broker was closed is not made', async t => {
+    const upstream = await startUpstream();
+    t.after(upstream.close);
+    const broker = brokerInto(['127.0.0.0/8']);
+    t.after(broker.close);
+    const made = await broker.call({ ...order, url: `${upstream.url}/echo` });
+    assert.equal(made.outcome, 'answered');
+    const given = broker.call({ ...order, url: `${upstream.url}/echo` });
+    await broker.close();
+    assert.equal((await given).outcome, 'failed');
+    const later = await broker.call({ ...order, url: `${upstream.url}/own/later` });
+    assert.equal(later.outcome, 'answered');
+    assert.deepEqual(
+      upstream.requests.map(({ url }) => url),
+      ['/echo', '/own/later'],
+    );
   });
 });

@@ -1,12 +1,13 @@
 /**
  * What the scopes of OAuth mean for the access key that comes of them. `secrets:names` shows the names of everything in
- * the vault and no value; each of the others shows one kind in full. An access key is restricted to names as a whole or
- * not at all, so `secrets:names` says nothing beside another, and is left out of what is granted.
+ * the vault and no value; `secrets:use` has what the key sees used by its use rules, and shows no more; each of the
+ * others shows one kind in full. An access key is restricted to names as a whole or not at all, so `secrets:names` says
+ * nothing beside another, and is left out of what is granted.
  */
 import { type OAuthScope, oauthScopes } from '../contract/names.ts';
 import { type Reader, type ResourceKind, readerSeesKind } from './caller.ts';
 
-const kindOf: Readonly<Record<Exclude<OAuthScope, 'secrets:names'>, ResourceKind>> = {
+const kindOf: Readonly<Partial<Record<OAuthScope, ResourceKind>>> = {
   'secrets:read': 'secret',
   'keys:read': 'key',
   'certificates:read': 'certificate',
@@ -19,6 +20,9 @@ const scopeOf: Readonly<Record<ResourceKind, OAuthScope>> = {
 
 /** The least that is worth asking for. */
 export const firstScope: OAuthScope = 'secrets:names';
+
+/** What having the service use anything takes. */
+export const useScope: OAuthScope = 'secrets:use';
 
 /** Those that exist, of what a client wrote. */
 export function scopesIn(text: string): OAuthScope[] {
@@ -36,9 +40,13 @@ export function granted(chosen: readonly OAuthScope[]): OAuthScope[] {
 export function restrictionsOf(scopes: readonly OAuthScope[]): {
   readonly kinds: readonly ResourceKind[] | null;
   readonly names_only: boolean;
+  readonly may_use: boolean;
 } {
-  const kinds = granted(scopes).flatMap(scope => (scope === 'secrets:names' ? [] : kindOf[scope]));
-  return kinds.length === 0 ? { kinds: null, names_only: true } : { kinds, names_only: false };
+  const may_use = scopes.includes(useScope);
+  const kinds = granted(scopes).flatMap(scope => kindOf[scope] ?? []);
+  return kinds.length === 0
+    ? { kinds: null, names_only: true, may_use }
+    : { kinds, names_only: false, may_use };
 }
 
 /** The scope that a key by OAuth lacks for reading this; null where it has it, or has nobody to ask. */

@@ -8,6 +8,7 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     run: () => import('./run.ts'),
     get: () => import('./get.ts'),
     list: () => import('./list.ts'),
+    use: () => import('./use.ts'),
     set: () => import('./set.ts'),
     rm: () => import('./rm.ts'),
     history: () => import('./history.ts'),
@@ -23,6 +24,14 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     whoami: () => import('./whoami.ts'),
     open: () => import('./open.ts'),
     completion: () => import('./completion.ts'),
+  },
+  'Let agents use secrets': {
+    'use-rules list': async () => ({ command: (await import('./use-rules.ts')).listCommand }),
+    'use-rules add': async () => ({ command: (await import('./use-rule-changes.ts')).addCommand }),
+    'use-rules edit': async () => ({ command: (await import('./use-rule-changes.ts')).editCommand }),
+    'use-rules delete': async () => ({ command: (await import('./use-rules.ts')).deleteCommand }),
+    'use-rules presets': async () => ({ command: (await import('./use-rules.ts')).presetsCommand }),
+    'use-rules check': async () => ({ command: (await import('./use-rules.ts')).checkCommand }),
   },
   'Let machines in': {
     'identities list': async () => ({ command: (await import('./identities.ts')).listCommand }),

@@ -69,7 +69,13 @@ export type Permission = keyof typeof permissions;
 export const scopeNames = Object.keys(permissions) as [Permission, ...Permission[]];
 
 /** What a client of the tool endpoint can ask a person for. Names come with any of the others. */
-export const oauthScopes = ['secrets:names', 'secrets:read', 'keys:read', 'certificates:read'] as const;
+export const oauthScopes = [
+  'secrets:names',
+  'secrets:use',
+  'secrets:read',
+  'keys:read',
+  'certificates:read',
+] as const;
 export type OAuthScope = (typeof oauthScopes)[number];
 
 export const resourceTypes = ['vault', 'secret', 'key', 'certificate'] as const;

@@ -1,10 +1,11 @@
 /** Use rules for well-known services, to begin with: narrow the paths to what the agent is for. */
+import type { UseMethod } from './use-names.ts';
 
 export interface UsePreset {
   readonly id: string;
   readonly title: string;
   readonly hosts: readonly string[];
-  readonly methods: readonly ('GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE')[];
+  readonly methods: readonly UseMethod[];
   readonly paths: readonly string[];
   readonly place:
     | { readonly type: 'bearer' }

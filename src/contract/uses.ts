@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageQuery, recordTimes } from './common.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { exactLine, exampleId, flag, id, line, oneOf, timestamp } from './text.ts';
-import { signingAlgorithms, useAlgorithms, useMethods } from './use-rules.ts';
+import { signingAlgorithms, useAlgorithms, useMethods } from './use-names.ts';
 
 const text = (most: number) =>
   z

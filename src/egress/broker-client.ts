@@ -3,6 +3,7 @@
  * what it held, and the next call starts another.
  */
 import { Worker } from 'node:worker_threads';
+import { batched } from './batches.ts';
 import type { Order, Report } from './broker-thread.ts';
 import { type BrokeredResult, nothing } from './brokered-answer.ts';
 import type { Broker } from './brokered-call.ts';
@@ -14,10 +15,19 @@ export function brokerInto(opened: readonly string[]): Broker {
   const waiting = new Map<number, (result: BrokeredResult) => void>();
   let thread: Worker | null = null;
   let last = 0;
+  // A group of log entries lets many calls go at once. What was given up meanwhile is not made.
+  const send = batched<Order>(orders => {
+    const wanted = orders.filter(({ number }) => waiting.has(number));
+    if (wanted.length === 0) return;
+    thread ??= start();
+    thread.postMessage(wanted);
+  });
 
   function start(): Worker {
     const worker = new Worker(new URL(threadFile, import.meta.url), { workerData: { opened } });
-    worker.on('message', ({ number, result }: Report) => settle(number, result ?? lost));
+    worker.on('message', (reports: readonly Report[]) => {
+      for (const { number, result } of reports) settle(number, result ?? lost);
+    });
     worker.on('error', () => {});
     worker.on('exit', () => {
       if (thread !== worker) return;
@@ -37,8 +47,7 @@ export function brokerInto(opened: readonly string[]): Broker {
       new Promise(resolve => {
         const number = ++last;
         waiting.set(number, resolve);
-        thread ??= start();
-        thread.postMessage({ number, call } satisfies Order);
+        send({ number, call });
       }),
 
     close: async () => {

@@ -12,7 +12,7 @@ import {
   verify,
 } from 'node:crypto';
 import { invalid } from '../contract/errors.ts';
-import type { UseAlgorithm } from '../contract/use-rules.ts';
+import type { UseAlgorithm } from '../contract/use-names.ts';
 
 interface Scheme {
   /** As the runtime calls the type of the key, and its curve where there is one. */

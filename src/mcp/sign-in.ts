@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Reader } from '../access/caller.ts';
-import { firstScope, missingScope } from '../access/oauth-scopes.ts';
+import { firstScope, missingScope, useScope } from '../access/oauth-scopes.ts';
 import type { Failure } from '../contract/errors.ts';
 import type { OAuthScope } from '../contract/names.ts';
 import type { Selection, VaultRequest } from '../domain/reads/vault-request.ts';
@@ -47,9 +47,11 @@ export function missingFor(
   request: VaultRequest,
   header: string | null,
   reader: Reader | null,
+  forUse: boolean,
 ): OAuthScope | null {
   if (reader === null || request.by !== 'access-key' || request.token !== header) return null;
   const { selection } = request;
+  if (forUse) return reader.byOAuth && !reader.mayUse ? useScope : null;
   if (isFailure(selection) || (selection.of !== 'kind' && selection.of !== 'item')) return null;
   return missingScope(reader, selection.kind, isOnlyNames(selection));
 }

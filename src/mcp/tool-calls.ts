@@ -89,8 +89,8 @@ export function toolCallsWith({
       );
     }
     if (context.sessionFailure !== null) return refused(request, context.sessionFailure, context);
+    await checkScope(request, context, !tool.readOnly);
     if (!tool.readOnly) return resultOfUse(await had(request, asked), request, context);
-    await checkScope(request, context);
     const result = await vaultReads.read(request, asToolResult);
     if ('failure' in result) return refusalTo(request, result, context);
     return { body: filtered(result as ReadAnswer, asked as ToolRead | Failure), receipt: result.receipt };
@@ -118,8 +118,12 @@ export function toolCallsWith({
   }
 
   /** What a key by OAuth lacks can be asked for, so that its client is told by a status, and not its model. */
-  async function checkScope(request: VaultRequest, { header, reader }: CallContext): Promise<void> {
-    const scope = missingFor(request, header, reader);
+  async function checkScope(
+    request: VaultRequest,
+    { header, reader }: CallContext,
+    forUse: boolean,
+  ): Promise<void> {
+    const scope = missingFor(request, header, reader, forUse);
     if (scope === null) return;
     await vaultReads.refuse(request, new Failure('FORBIDDEN'));
     throw new SignInRequired(403, { error: 'insufficient_scope', scope });

@@ -28,7 +28,7 @@ type Json = any;
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const bin = (name: string) => join(root, 'node_modules/.bin', name);
 const known = 'https://claude.ai/oauth/claude-code-client-metadata';
-const values = 'Secrets, with their values';
+const values = 'Read secrets, with their values';
 const identity = { name: 'test', version: '1' };
 const home = mkdtempSync(join(tmpdir(), 'strongroom-oauth-'));
 

@@ -104,11 +104,15 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
   ): VerifiedResource {
     if (found === undefined) throw new Failure('NOT_FOUND');
     const row = stamps.resource.believe(found);
-    const type = row.type as ResourceKind;
-    if (kind !== undefined && type !== kind) throw new Failure('NOT_FOUND');
-    if (!readerSeesKind(reader, type) || !readerSeesName(reader, row.name)) throw new Failure('NOT_FOUND');
-    refuseInactive(row);
+    if (kind !== undefined && row.type !== kind) throw new Failure('NOT_FOUND');
+    refuseUnseen(reader, row);
     return row;
+  }
+
+  function refuseUnseen(reader: Reader, row: ResourceRow): void {
+    const isSeen = readerSeesKind(reader, row.type as ResourceKind) && readerSeesName(reader, row.name);
+    if (!isSeen) throw new Failure('NOT_FOUND');
+    refuseInactive(row);
   }
 
   async function byId(reader: Reader, id: string, kind?: ResourceKind): Promise<VerifiedResource> {
@@ -186,6 +190,8 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     byId,
     byName,
     refuseInactive,
+    /** Refuses a row that was found before, where this reader does not see it or it is not active now. */
+    refuseUnseen,
     /** When a resource's state changes by itself. */
     validUntil: (row: ResourceRow) => nextChangeOf([row], now()),
     present: { value, secret, key, certificate, listed, pem, stub },

@@ -4,7 +4,8 @@
  * rule refuses is named by its field, and never repeated.
  */
 import { Failure, invalid } from '../../contract/errors.ts';
-import { isReservedHeader, type UseMethod } from '../../contract/use-rules.ts';
+import type { UseMethod } from '../../contract/use-names.ts';
+import { isReservedHeader } from '../../contract/use-rules.ts';
 import type { UseCall } from '../../contract/uses.ts';
 import type { CallRule } from './rule-records.ts';
 

@@ -4,8 +4,7 @@
  * has each use before it is made, and its outcome before the result is handed out.
  */
 import { Failure, invalid } from '../../contract/errors.ts';
-import { isId } from '../../contract/id.ts';
-import type { KeyOperation, UseAlgorithm } from '../../contract/use-rules.ts';
+import type { KeyOperation, UseAlgorithm } from '../../contract/use-names.ts';
 import type { DecryptCall, SignCall, VerifyCall } from '../../contract/uses.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
@@ -13,6 +12,7 @@ import { keyAttributes } from '../resources/keys.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
 import { type KeyRule, keyRuleOf } from './rule-records.ts';
+import { usablesWith } from './usables.ts';
 import { type Deed, type UseParts, type UseResult, usingWith } from './using.ts';
 import { tokenPart } from './web-token-shape.ts';
 
@@ -36,8 +36,9 @@ const done: Readonly<Record<KeyOperation, string>> = {
 };
 
 export function keyUsesWith(parts: UseParts): KeyUses {
-  const { store, stamps, visibility, workers, now } = parts;
+  const { visibility, workers, now } = parts;
   const using = usingWith(parts);
+  const usable = usablesWith(parts, 'key', keyRuleOf);
   const approvals = approvalRequestsWith(parts);
 
   async function perform(deed: Deed, { asked }: KeyUseRequest): Promise<object> {
@@ -45,11 +46,8 @@ export function keyUsesWith(parts: UseParts): KeyUses {
     const { reader } = deed;
     const { operation, call } = asked;
     deed.requested = `key=${operation}`;
-    const vault = await visibility.openVault(reader);
-    const row = await (isId(call.key)
-      ? visibility.byId(reader, call.key, 'key')
-      : visibility.byName(reader, 'key', call.key));
-    const rule = ruleFor(await rulesOf(row), asked);
+    const { vault, row, rules } = await usable(reader, call.key);
+    const rule = ruleFor(rules, asked);
     const input = inputOf(asked, rule, row, now());
     const approved = approvedCall(asked, rule, row, input);
     const what = `key=${operation} ${call.alg} call=${fingerprintOf(reader, approved)}`;
@@ -61,10 +59,6 @@ export function keyUsesWith(parts: UseParts): KeyUses {
     const result = await carriedOut(asked, input, row, vault);
     deed.requested = `${what.replace(`=${operation}`, `=${done[operation]}`)} ${row.name}`;
     return { kid: row.id, alg: call.alg, ...result, rule: rule.id, request_id: '', receipt: '' };
-  }
-
-  async function rulesOf(row: VerifiedResource): Promise<KeyRule[]> {
-    return (await store.useRules.ofResource(row.id)).map(found => keyRuleOf(stamps.useRule.believe(found)));
   }
 
   async function carriedOut(

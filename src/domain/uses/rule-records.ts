@@ -2,8 +2,8 @@
 import type { Egress } from '../../access/egress.ts';
 import { invalid } from '../../contract/errors.ts';
 import { iso } from '../../contract/text.ts';
+import { decryptionAlgorithms, signingAlgorithms, type UseAlgorithm } from '../../contract/use-names.ts';
 import type { UseRule, UseRuleUpdate } from '../../contract/use-rules.ts';
-import { decryptionAlgorithms, signingAlgorithms, type UseAlgorithm } from '../../contract/use-rules.ts';
 import type { UseRuleRow } from '../../store/use-rules.ts';
 
 type Decided = Omit<

@@ -64,7 +64,8 @@ export function rulesForUseWith(
     await guard.change(permit, verb, {
       subjects: [ruleChange(row)],
       statements: [statement],
-      touches: [row.id],
+      // Rules are kept with their vault by those who use what lies in it.
+      touches: [row.vault_id],
     });
   }
 

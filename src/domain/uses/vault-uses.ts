@@ -18,6 +18,7 @@ import { notAllowed, type ParsedCall, parsedCall, patternFor } from './judging.t
 import { mintingWith } from './minting.ts';
 import { placed, placeInWords } from './placing.ts';
 import { type CallRule, callRuleOf } from './rule-records.ts';
+import { usablesWith } from './usables.ts';
 import { type Deed, type UseParts, type UseResult, usingWith } from './using.ts';
 import { judged, needsApproval, verdictOf } from './verdicts.ts';
 
@@ -45,8 +46,9 @@ interface Chosen {
 const tool = 'secrets.use';
 
 export function vaultUsesWith(parts: VaultUseParts): VaultUses {
-  const { store, stamps, visibility, broker } = parts;
+  const { visibility, broker } = parts;
   const using = usingWith(parts);
+  const usable = usablesWith(parts, 'secret', callRuleOf);
   const approvals = approvalRequestsWith(parts);
   const minting = mintingWith(parts);
   const slots = concurrencyOf();
@@ -56,11 +58,7 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     const asked = understood(request.call);
     deed.requested = 'secret=use';
     const call = parsedCall(asked);
-    const vault = await visibility.openVault(reader);
-    const row = await visibility.byName(reader, 'secret', asked.secret);
-    const rules = (await store.useRules.ofResource(row.id)).map(found =>
-      callRuleOf(stamps.useRule.believe(found)),
-    );
+    const { vault, row, rules } = await usable(reader, asked.secret);
     const named = asked.rule === undefined ? rules : rules.filter(({ id }) => id === asked.rule);
     deed.requested = `secret=use ${row.name}`;
     if (asked.dry_run) {

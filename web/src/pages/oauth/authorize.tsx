@@ -26,10 +26,11 @@ const lives: readonly (readonly [string, string])[] = [
   ['2592000', '30 days'],
 ];
 const scopeLabels: Readonly<Record<OAuthScope, string>> = {
-  'secrets:names': 'Names of secrets, keys and certificates',
-  'secrets:read': 'Secrets, with their values',
-  'keys:read': 'Keys, including private keys',
-  'certificates:read': 'Certificates',
+  'secrets:names': 'See names of secrets, keys and certificates',
+  'secrets:use': 'Have secrets and keys used by their use rules, without seeing them',
+  'secrets:read': 'Read secrets, with their values',
+  'keys:read': 'Read keys, including private keys',
+  'certificates:read': 'Read certificates',
 };
 
 type Values = { vault_id: string; expires_in: string } & Record<OAuthScope, boolean>;
@@ -86,7 +87,7 @@ function Decide({ request, shown }: { request: string; shown: AuthorizationShown
   return (
     <SignInFrame
       title={`Allow ${shown.client.name}?`}
-      intro={`It asks to read a vault of ${organization.name} for ${member.email}. Allow it only if you started it.`}
+      intro={`It asks for a vault of ${organization.name} for ${member.email}. Allow it only if you started it.`}
     >
       <form className="flex flex-col gap-4" onSubmit={allow}>
         <Asking shown={shown} />
@@ -155,7 +156,7 @@ function VaultField({ form }: { form: Form<Values> }) {
 function ScopeFields({ form }: { form: Form<Values> }) {
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="mb-1.5 font-medium">It may see</legend>
+      <legend className="mb-1.5 font-medium">It may</legend>
       {oauthScopes.map(scope => (
         <CheckField key={scope} form={form} name={scope} label={scopeLabels[scope]} />
       ))}

@@ -1,0 +1,155 @@
+/**
+ * What it costs to have a call made with a secret, beside the same call made directly, in turns of one run: sixteen
+ * at a time, to an upstream that answers after twenty milliseconds and to one that answers at once. Then what is left
+ * of the rate of vault reads while such calls are made. Latencies of a busy machine say little; processor time says
+ * more. Fails where a call takes two milliseconds longer than the direct one, or reads keep less than nine tenths.
+ *
+ *   node bench/uses.ts [--short] [--database-url URL]
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { callService, makeOrganization } from '../test/harness.ts';
+import { load, readRequest, startBeside, startServer, type Target, table } from './bench.ts';
+import type { LoadResult } from './load.ts';
+
+const { values } = parseArgs({
+  options: { short: { type: 'boolean', default: false }, 'database-url': { type: 'string' } },
+});
+const turns = values.short ? 3 : 9;
+const seconds = values.short ? 2 : 4;
+const inParallel = 16;
+const mostAdded = 2;
+const smallest = 0.9;
+
+interface Sample extends LoadResult {
+  /** Microseconds of processor time for each call: of the service, and of the thread that serves vaults. */
+  readonly used: number;
+  readonly reading: number;
+}
+
+const data = mkdtempSync(join(tmpdir(), 'strongroom-bench-'));
+const place = [
+  '--data',
+  data,
+  ...(values['database-url'] === undefined ? [] : ['--database-url', values['database-url']]),
+];
+const { key } = await makeOrganization(place, 'Bench', 'enterprise', 0);
+const server = await startServer([...place, '--allow-private-webhooks', '127.0.0.0/8']);
+const url = `http://127.0.0.1:${server.port}`;
+
+async function call(path: string, body: object) {
+  const answer = await callService(url, 'POST', path, body, key);
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.text}`);
+  return answer.body;
+}
+
+const vault = await call('/v1/vaults', { name: 'bench' });
+const items = Array.from({ length: 50 }, (_, at) => ({
+  vault_id: vault.id,
+  name: `SECRET_${at}`,
+  value: `ghp_${'x7Q'.repeat(12)}${at}`,
+}));
+const [{ secret: first }] = (await call('/v1/secrets/bulk', { items })).results;
+const { token } = await call('/v1/access-keys', { vault_id: vault.id, name: 'agent', may_use: true });
+
+async function ruleFor(upstream: Target): Promise<void> {
+  await call('/v1/use-rules', {
+    secret_id: first.id,
+    name: `port ${upstream.port}`,
+    hosts: [`http://localhost:${upstream.port}`],
+    methods: ['GET'],
+    paths: ['/issues/**'],
+    place: { type: 'bearer' },
+    approval: 'never',
+    rate_limit: null,
+  });
+}
+
+function directRequest(upstream: Target): string {
+  return `GET /issues/7 HTTP/1.1\r\nHost: 127.0.0.1:${upstream.port}\r\nAuthorization: Bearer ${items[0]!.value}\r\n\r\n`;
+}
+
+function brokeredRequest(upstream: Target): string {
+  const body = JSON.stringify({ secret: 'SECRET_0', url: `http://localhost:${upstream.port}/issues/7` });
+  return `POST /api/v1/vaults/${vault.id}/use HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+async function measure(port: number, request: string, connections = inParallel): Promise<Sample> {
+  const [used, reading] = [server.processorTime(), server.readingTime()];
+  const result = await load({ port, connections, seconds, requests: [request] });
+  const { 200: answered = 0, ...others } = result.statuses;
+  if (Object.keys(others).length > 0)
+    throw new Error(`not all were answered: ${JSON.stringify(result.statuses)}`);
+  const each = (before: number, after: number) => (1000 * (after - before)) / answered;
+  return {
+    ...result,
+    used: each(used, server.processorTime()),
+    reading: each(reading, server.readingTime()),
+  };
+}
+
+function median(samples: readonly Sample[], of: 'perSecond' | 'p50' | 'p99' | 'used' | 'reading'): number {
+  return samples.map(sample => sample[of]).sort((a, b) => a - b)[samples.length >> 1]!;
+}
+
+/** Direct and brokered take turns: a machine changes its speed within seconds. */
+async function compare(upstream: Target): Promise<Record<'direct' | 'brokered', Sample[]>> {
+  await measure(server.port, brokeredRequest(upstream));
+  const samples: Record<'direct' | 'brokered', Sample[]> = { direct: [], brokered: [] };
+  for (let turn = 0; turn < turns; turn++) {
+    samples.direct.push(await measure(upstream.port, directRequest(upstream)));
+    samples.brokered.push(await measure(server.port, brokeredRequest(upstream)));
+  }
+  return samples;
+}
+
+const rows: (string | number)[][] = [];
+let added = 0;
+const slow = await startBeside('upstream.ts', '20');
+const quick = await startBeside('upstream.ts', '0');
+for (const [what, upstream] of [
+  ['20 ms', slow],
+  ['at once', quick],
+] as const) {
+  await ruleFor(upstream);
+  const samples = await compare(upstream);
+  for (const [way, list] of Object.entries(samples)) {
+    const [rate, p50, p99] = (['perSecond', 'p50', 'p99'] as const).map(of => median(list, of));
+    const cost =
+      way === 'direct' ? ['', ''] : [median(list, 'used'), median(list, 'reading')].map(Math.round);
+    rows.push([`${what}, ${way}`, Math.round(rate!), p50!.toFixed(2), p99!.toFixed(2), ...cost]);
+  }
+  if (upstream === slow) added = median(samples.brokered, 'p50') - median(samples.direct, 'p50');
+}
+
+const alone: Sample[] = [];
+const meanwhile: Sample[] = [];
+const read = readRequest({ id: vault.id, token });
+let calls = 0;
+await measure(server.port, read);
+for (let turn = 0; turn < turns; turn++) {
+  alone.push(await measure(server.port, read));
+  const [reads, uses] = await Promise.all([
+    measure(server.port, read),
+    measure(server.port, brokeredRequest(slow)),
+  ]);
+  meanwhile.push(reads);
+  calls += uses.perSecond / turns;
+}
+await Promise.all([slow.stop(), quick.stop(), server.stop()]);
+rmSync(data, { recursive: true, force: true });
+
+const kept = median(meanwhile, 'perSecond') / median(alone, 'perSecond');
+console.log(
+  table(
+    ['upstream, way', 'calls/s', 'p50 ms', 'p99 ms', 'µs of the service', 'µs of its reading thread'],
+    rows,
+  ),
+);
+console.log(`a brokered call takes ${added.toFixed(2)} ms longer than a direct one, ${inParallel} at a time`);
+console.log(
+  `reads keep ${Math.round(100 * kept)} % of ${Math.round(median(alone, 'perSecond'))}/s while ${Math.round(calls)} calls/s are made`,
+);
+if (added > mostAdded || kept < smallest) process.exitCode = 1;

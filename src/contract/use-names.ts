@@ -1,0 +1,25 @@
+/** The words of use rules. It imports nothing, because commands and the dashboard wait for it. */
+
+export const useMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+export type UseMethod = (typeof useMethods)[number];
+export const approvalDemands = ['never', 'writes', 'always'] as const;
+export type ApprovalDemand = (typeof approvalDemands)[number];
+export const responseModes = ['full', 'status-only', 'store'] as const;
+export type ResponseMode = (typeof responseModes)[number];
+export const keyOperations = ['sign', 'verify', 'decrypt'] as const;
+export type KeyOperation = (typeof keyOperations)[number];
+export const signingAlgorithms = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+] as const;
+export const decryptionAlgorithms = ['RSA-OAEP', 'RSA-OAEP-256'] as const;
+export const useAlgorithms = [...signingAlgorithms, ...decryptionAlgorithms] as const;
+export type UseAlgorithm = (typeof useAlgorithms)[number];

@@ -1,0 +1,71 @@
+/**
+ * What is used of a vault, kept in memory as answers are: the vault with its key, what was asked for in it, and the
+ * rules of that. All of a vault goes the moment that a change in it is heard of, and the change of a rule is one;
+ * nothing is kept while changes can't be heard. Whether the access key sees it, and whether it is active now, is asked
+ * each time. Values stay sealed; how many and how long ones are kept is bounded.
+ */
+import type { Reader, ResourceKind } from '../../access/caller.ts';
+import { isId } from '../../contract/id.ts';
+import type { UseRuleRow } from '../../store/use-rules.ts';
+import { RowCache } from '../kernel/row-cache.ts';
+import type { VerifiedResource } from '../reads/visibility.ts';
+import type { OpenVault } from '../resources/sealing.ts';
+import type { UseParts } from './using.ts';
+
+export interface Usable<Rule> {
+  readonly vault: OpenVault;
+  readonly row: VerifiedResource;
+  readonly rules: readonly Rule[];
+}
+
+interface KeptVault<Rule> {
+  readonly vault: OpenVault;
+  readonly usables: Map<string, Usable<Rule>>;
+}
+
+const mostVaults = 500;
+const mostOfVault = 50;
+/** Of a sealed value, in bytes: tokens and private keys are shorter. */
+const longestKept = 8 * 1024;
+
+export type Usables<Rule> = (reader: Reader, asked: string) => Promise<Usable<Rule>>;
+
+/** Of one kind, by their names; keys by their ids too. */
+export function usablesWith<Rule>(
+  { store, stamps, visibility }: UseParts,
+  kind: ResourceKind,
+  ruleOf: (row: UseRuleRow) => Rule,
+): Usables<Rule> {
+  const kept = new RowCache<KeptVault<Rule>>(store, mostVaults);
+
+  async function openVault(reader: Reader): Promise<KeptVault<Rule>> {
+    const { vaultId } = reader;
+    const known = kept.get(vaultId);
+    if (known !== undefined) return known;
+    const open = async () => ({ vault: await visibility.openVault(reader), usables: new Map() });
+    return (await kept.load(vaultId, open))!;
+  }
+
+  async function find(reader: Reader, vault: OpenVault, asked: string): Promise<Usable<Rule>> {
+    const row = await (kind === 'key' && isId(asked)
+      ? visibility.byId(reader, asked, kind)
+      : visibility.byName(reader, kind, asked));
+    const rules = (await store.useRules.ofResource(row.id)).map(found =>
+      ruleOf(stamps.useRule.believe(found)),
+    );
+    return { vault, row, rules };
+  }
+
+  return async (reader, asked) => {
+    const { vault, usables } = await openVault(reader);
+    const known = usables.get(asked);
+    if (known !== undefined) {
+      visibility.refuseUnseen(reader, known.row);
+      return known;
+    }
+    const found = await find(reader, vault, asked);
+    // Where a change was heard meanwhile, this is no longer the vault that is kept, and nobody sees what it holds.
+    if (usables.size < mostOfVault && found.row.value.length <= longestKept) usables.set(asked, found);
+    return found;
+  };
+}
