@@ -56,7 +56,7 @@ function Finder({ onClose }: { onClose: () => void }) {
           aria-activedescendant={choices[active] ? `${id}-${active}` : undefined}
           aria-label="Search by name"
           placeholder="Search secrets, keys, people, pages, actions…"
-          className="h-12 flex-1 bg-transparent text-[15px] outline-none placeholder:text-muted"
+          className="h-12 flex-1 bg-transparent text-base outline-none placeholder:text-muted"
           value={text}
           onChange={event => {
             setText(event.target.value);

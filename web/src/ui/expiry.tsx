@@ -1,14 +1,19 @@
 /** When something expires, and how soon that is. */
 import { Badge } from './badge.tsx';
-import { ago, dayOf, daysUntil } from './time.tsx';
+import { ago, dayOf, daysUntil, exactly } from './time.tsx';
 
 export function Expiry({ at }: { at: string | null }) {
   if (at === null) return <span className="text-muted">never</span>;
   const days = daysUntil(at);
-  if (days <= 0) return <Badge tone="bad">expired {ago(at)}</Badge>;
-  if (days <= 7) return <Badge tone="bad">{ago(at)}</Badge>;
-  if (days <= 30) return <Badge tone="warn">{ago(at)}</Badge>;
-  return <span className="whitespace-nowrap">{dayOf(at)}</span>;
+  return (
+    <time dateTime={at} title={exactly(at)} className="whitespace-nowrap tabular-nums">
+      {days > 30 ? dayOf(at) : <Badge tone={days <= 7 ? 'bad' : 'warn'}>{soon(at, days)}</Badge>}
+    </time>
+  );
+}
+
+function soon(at: string, days: number): string {
+  return days <= 0 ? `expired ${ago(at)}` : ago(at);
 }
 
 interface Dated {

@@ -65,7 +65,7 @@ export function AreaField<T extends object>({
           placeholder={placeholder}
           spellCheck={false}
           autoComplete="off"
-          className={`control resize-y ${mono ? 'font-mono text-[13px]' : ''}`}
+          className={`control resize-y ${mono ? 'font-mono text-xs' : ''}`}
           value={form.values[name] as string}
           onChange={event => form.set(name, event.target.value as T[typeof name])}
         />
@@ -119,13 +119,13 @@ export function CheckField<T extends object>({
       <input
         type="checkbox"
         name={name}
-        className="mt-1 size-4 shrink-0 accent-accent"
+        className="mt-0.5"
         checked={form.values[name] as boolean}
         onChange={event => form.set(name, event.target.checked as T[typeof name])}
       />
       <span>
         <span className="font-medium">{label}</span>
-        {hint && <span className="block text-[13px] leading-5 text-muted">{hint}</span>}
+        {hint && <span className="block text-xs text-muted">{hint}</span>}
       </span>
     </label>
   );

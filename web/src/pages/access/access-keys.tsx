@@ -39,7 +39,7 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
           ) : (
             <span className="font-medium break-words">{name}</span>
           )}
-          <span className="mt-0.5 block text-[13px] text-muted sm:hidden">
+          <span className="mt-0.5 block text-xs text-muted sm:hidden">
             {!hasVault && <VaultName id={vault_id} />} used <Ago at={last_used_at} />
           </span>
         </>

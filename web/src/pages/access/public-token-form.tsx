@@ -37,7 +37,7 @@ export function PublicTokenForm({ keyId, keyName, onClose }: PublicTokenFormProp
         <div className="flex flex-col gap-2">
           <h3 className="font-medium">How to use it</h3>
           <CodeBlock text={publicKeyLine(state.base_url, made.token)} label="curl command" />
-          <p className="text-[13px] text-muted">
+          <p className="text-xs text-muted">
             The answer is the public key as PEM. The token opens nothing else.
           </p>
         </div>

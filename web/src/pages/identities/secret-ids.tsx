@@ -55,7 +55,7 @@ function Summary({ of: { name, uses, max_uses, expiration_date, last_used_at } }
   return (
     <span className="min-w-0">
       <span className="block font-medium break-words">{name}</span>
-      <span className="flex flex-wrap gap-x-3 text-[13px] text-muted">
+      <span className="flex flex-wrap gap-x-3 text-xs text-muted">
         {max_uses !== null && (
           <span>
             {uses} of {max_uses} uses

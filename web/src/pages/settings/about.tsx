@@ -61,7 +61,7 @@ export default function About() {
           />
           <h3 className="mt-5 mb-2 font-medium">Log public key</h3>
           <CodeBlock text={data.log_public_key.trim()} label="log public key" />
-          <p className="mt-3 text-[13px] text-muted">
+          <p className="mt-3 text-xs text-muted">
             With this public key and a checkpoint, anyone can verify the logs offline.
           </p>
         </Section>

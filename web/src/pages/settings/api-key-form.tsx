@@ -114,7 +114,7 @@ function Choices({ title, error, chosen, options, onChange }: ChoicesProps) {
           <label key={value} className="flex items-center gap-2.5">
             <input
               type="checkbox"
-              className="size-4 shrink-0 accent-accent"
+              className="shrink-0"
               checked={chosen.includes(value)}
               onChange={event =>
                 onChange(event.target.checked ? [...chosen, value] : chosen.filter(one => one !== value))
@@ -125,7 +125,7 @@ function Choices({ title, error, chosen, options, onChange }: ChoicesProps) {
         ))}
       </fieldset>
       {error !== '' && (
-        <p role="alert" className="mt-1 text-[13px] text-bad">
+        <p role="alert" className="mt-1 text-xs text-bad">
           {title} {error}.
         </p>
       )}

@@ -58,7 +58,7 @@ function ClientRow({
             </Badge>
           ))}
         </span>
-        <span className="block text-[13px] leading-5 text-muted">
+        <span className="block text-xs text-muted">
           <VaultName id={vault_id} />, last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
         </span>
       </span>

@@ -49,7 +49,7 @@ function CommandLineRow({ of: { id, name, role, expiration_date, last_used_at } 
         <span className="flex flex-wrap items-center gap-2 font-medium break-words">
           {name} <Badge tone="accent">{role}</Badge>
         </span>
-        <span className="block text-[13px] leading-5 text-muted">
+        <span className="block text-xs text-muted">
           last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
         </span>
       </span>

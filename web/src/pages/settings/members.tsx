@@ -78,7 +78,7 @@ function RoleChoice({ member }: { member: Member }) {
   return (
     <select
       aria-label={`Role of ${member.email}`}
-      className="control w-auto py-0.5 text-[13px]"
+      className="control w-auto py-0.5 text-xs"
       value={member.role}
       onChange={event => void change(event.target.value)}
     >

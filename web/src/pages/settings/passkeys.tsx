@@ -88,7 +88,7 @@ function PasskeyRow({ passkey: { id, name, used_at } }: { passkey: Passkey }) {
     <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2">
       <span>
         <span className="block font-medium">{name}</span>
-        <span className="block text-[13px] leading-5 text-muted">
+        <span className="block text-xs text-muted">
           last used <Ago at={used_at} />
         </span>
       </span>

@@ -30,7 +30,7 @@ export function Plan({ organization }: { organization: Organization }) {
       {role === 'owner' ? (
         <ChangePlan organization={organization} />
       ) : (
-        <p className="mt-3 text-[13px] text-muted">
+        <p className="mt-3 text-xs text-muted">
           An owner can change the plan here, an operator from the command line:{' '}
           <Mono>strongroom organization set-plan</Mono>
         </p>

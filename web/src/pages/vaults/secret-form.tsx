@@ -122,7 +122,7 @@ function NameField({ form }: { form: Form<Values> }) {
       required
       maxLength={255}
       placeholder="DATABASE_URL"
-      className="font-mono text-[13px]"
+      className="font-mono text-xs"
     />
   );
 }

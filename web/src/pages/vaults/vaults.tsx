@@ -28,7 +28,7 @@ const columns: readonly Column<Vault>[] = [
         <span className="min-w-0">
           <span className="block font-medium break-words group-hover:underline">{name}</span>
           {description !== '' && (
-            <span className="block max-w-md truncate text-[13px] leading-5 text-muted">{description}</span>
+            <span className="block max-w-md truncate text-xs text-muted">{description}</span>
           )}
         </span>
       </Link>
@@ -52,7 +52,7 @@ function Contents({ id, among }: { id: string; among: readonly Vault[] }) {
   const parts = kinds
     .filter(([name]) => (counts[name] ?? 0) > 0)
     .map(([name, one]) => `${counts[name]!.toLocaleString('en')} ${counts[name] === 1 ? one : name}`);
-  return <span className="text-[13px] text-muted">{parts.join(', ') || 'empty'}</span>;
+  return <span className="text-xs text-muted">{parts.join(', ') || 'empty'}</span>;
 }
 
 const tabs = [
