@@ -8,6 +8,7 @@ import type { Browser } from 'playwright-core';
 import { launch, open, setUp, startFresh } from '../test/browser/browser.ts';
 import { crowd } from '../test/browser/crowd.ts';
 import { askForUse, furnish, read } from '../test/browser/demo.ts';
+import { buildChangedWeb } from './build-web.ts';
 import { moreShotsOf, type Shot, shoot, shotsOf } from './shots.ts';
 
 const [folder, ...only] = process.argv.slice(2);
@@ -17,6 +18,8 @@ const schemes = ['light', 'dark'] as const;
 const heights = { 1440: 900, 1024: 768, 390: 844 } as const;
 
 mkdirSync(folder, { recursive: true });
+// Before the service starts: it keeps the files in memory.
+await buildChangedWeb();
 const service = await startFresh(['--allow-private-webhooks', '127.0.0.0/8'], {}, 24);
 const browser = await launch();
 try {

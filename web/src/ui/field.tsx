@@ -20,7 +20,7 @@ export function Field({ label, hint, error = '', optional = false, children }: F
   const described = [hint ? `${id}-hint` : '', error === '' ? '' : `${id}-error`].filter(Boolean).join(' ');
   return (
     <div className="flex min-w-0 flex-col gap-1">
-      <label htmlFor={id} className="font-medium text-ink">
+      <label id={`${id}-label`} htmlFor={id} className="font-medium text-ink">
         {label}
         {optional && <span className="text-xs font-normal text-muted"> – optional</span>}
       </label>

@@ -1,6 +1,5 @@
-/** Form controls: text, text area, select, date and checkbox. Each is bound to a form by name. */
+/** Form controls: text, text area, select and checkbox. Each is bound to a form by name. */
 import type { InputHTMLAttributes, ReactNode } from 'react';
-import { ApiError } from '../api/client.ts';
 import type { Form } from '../api/form.ts';
 import { Field } from './field.tsx';
 
@@ -129,31 +128,4 @@ export function CheckField<T extends object>({
       </span>
     </label>
   );
-}
-
-/** A date and time in the person's own time zone, sent as UTC. */
-export function DateField<T extends object>(props: TextProps<T>) {
-  return <TextField {...props} type="datetime-local" />;
-}
-
-/** Converts a date field's value for the wire: an empty field means no date. */
-export function momentOf(local: string): string | null {
-  return local === '' ? null : new Date(local).toISOString();
-}
-
-/** The same for an expiry: one that is chosen now must lie ahead. One that was stored before may have passed. */
-export function expiryOf(local: string, before: string | null | undefined = null): string | null {
-  const moment = momentOf(local);
-  if (moment !== null && local !== localOf(before) && Date.parse(moment) <= Date.now()) {
-    const details = { field: 'expiration_date', reason: 'must be in the future' };
-    throw new ApiError(400, { error: { message: 'The date is not valid', details } });
-  }
-  return moment;
-}
-
-/** Converts a time from the wire for a date field. */
-export function localOf(moment: string | null | undefined): string {
-  if (!moment) return '';
-  const date = new Date(moment);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

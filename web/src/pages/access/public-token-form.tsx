@@ -6,8 +6,9 @@ import type { CreatedPublicToken } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
+import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { publicKeyLine } from '../set-up/connection.ts';
 
 interface PublicTokenFormProps {

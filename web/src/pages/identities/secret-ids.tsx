@@ -7,9 +7,10 @@ import type { CreatedSecretId, Identity, SecretId } from '../../api/types.ts';
 import { useList, useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { Expiry } from '../../ui/expiry.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { RevokeButton } from '../access/revoke-button.tsx';
 import { PanelPart } from '../vaults/item-panel.tsx';
@@ -100,7 +101,7 @@ function SecretIdForm({ identity, onClose }: { identity: Identity; onClose: () =
     <FormDialog title="New secret ID" form={form} onSubmit={save} onClose={onClose} action="Create secret ID">
       <TextField form={form} name="name" label="Name" optional maxLength={255} placeholder="build server" />
       <TextField form={form} name="max_uses" label="Maximum logins" type="number" min={1} optional />
-      <DateField form={form} name="expiration_date" label="Expires" optional hint="In 30 days by default." />
+      <DateField form={form} name="expiration_date" label="Expires" optional none="In 30 days" />
     </FormDialog>
   );
 }

@@ -6,8 +6,9 @@ import { type CreatedApiKey, grantedRoles, roles } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
+import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { ChoiceField, DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
+import { ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
