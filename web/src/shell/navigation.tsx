@@ -34,7 +34,7 @@ const groups: readonly (readonly [name: string, places: readonly Place[]])[] = [
     ],
   ],
   [
-    'Who has access',
+    'Access control',
     [
       { href: '/access', label: 'Access', icon: KeyRound, needs: 'access-keys:read', key: 'a' },
       { href: '/identities', label: 'Identities', icon: Fingerprint, needs: 'identities:read', key: 'i' },
@@ -42,7 +42,7 @@ const groups: readonly (readonly [name: string, places: readonly Place[]])[] = [
     ],
   ],
   [
-    'What happens',
+    'Activity',
     [
       { href: '/logs/requests', label: 'Request log', icon: Activity, needs: 'logs:read', key: 'r' },
       { href: '/logs/audit', label: 'Audit log', icon: ScrollText, needs: 'logs:read', key: 'l' },

@@ -55,7 +55,7 @@ export function Calendar({ chosen, today, earliest = '', onChoose }: CalendarPro
         </Button>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid is a table that is moved about in */}
-      <table ref={grid} role="grid" aria-labelledby={title} className="mt-1" onKeyDown={onKeyDown}>
+      <table ref={grid} role="grid" aria-labelledby={title} className="mt-1 w-full" onKeyDown={onKeyDown}>
         <thead>
           <tr>
             {weekdays.map(name => (
@@ -124,7 +124,7 @@ function Day({ day, isChosen, isToday, isOutside, isTooEarly, isHere, onChoose }
         aria-current={isToday ? 'date' : undefined}
         aria-disabled={isTooEarly || undefined}
         onClick={() => !isTooEarly && onChoose(day)}
-        className={`grid h-8 w-9 place-items-center rounded-lg tabular-nums transition-colors max-sm:size-10 ${isTooEarly ? 'cursor-not-allowed text-muted line-through opacity-60' : look}`}
+        className={`mx-auto grid h-8 w-9 place-items-center rounded-lg tabular-nums transition-colors max-sm:size-10 ${isTooEarly ? 'cursor-not-allowed text-muted opacity-45' : look}`}
       >
         {Number(day.slice(8))}
       </button>

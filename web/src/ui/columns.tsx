@@ -21,6 +21,7 @@ export function nameColumn<T extends Resource>(collection: string, below?: (row:
     id: 'name',
     header: 'Name',
     sort: 'name',
+    wraps: true,
     cell: row => (
       <>
         <Link
@@ -47,6 +48,7 @@ export const tagsColumn: Column<{ readonly tags: Readonly<Record<string, string>
   id: 'tags',
   header: 'Tags',
   from: 'xl',
+  wraps: true,
   cell: ({ tags }) => <TagFilters tags={tags} />,
 };
 

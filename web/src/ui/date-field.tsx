@@ -176,19 +176,34 @@ function Chooser(props: DateInputProps & { readonly onClose: () => void }) {
           />
           <label className="mt-2 flex items-center gap-2 border-t pt-2 text-xs text-muted">
             Time
-            <input
-              type="time"
-              className="control w-auto text-ink"
-              value={time || timeOfDay}
-              onChange={event =>
-                event.target.value !== '' && onChange(`${day || today}T${event.target.value}`)
-              }
-            />
+            <TimeInput value={time || timeOfDay} onChange={next => onChange(`${day || today}T${next}`)} />
             <span className="max-w-32">{zoneAt(value)}</span>
           </label>
         </div>
       </div>
     </Popover.Popup>
+  );
+}
+
+/** Hours and minutes as the field above shows them, whatever the browser's own language would write. */
+function TimeInput({ value, onChange }: { value: string; onChange: (time: string) => void }) {
+  const [typed, setTyped] = useState<string | null>(null);
+  function type(text: string) {
+    setTyped(text);
+    const [, hour, minute] = /^([01]?\d|2[0-3])[:.]?([0-5]\d)$/.exec(text.trim()) ?? [];
+    if (hour !== undefined) onChange(`${hour.padStart(2, '0')}:${minute}`);
+  }
+  return (
+    <input
+      type="text"
+      inputMode="numeric"
+      maxLength={5}
+      placeholder="14:30"
+      className="control w-16 text-center text-ink tabular-nums"
+      value={typed ?? value}
+      onChange={event => type(event.target.value)}
+      onBlur={() => setTyped(null)}
+    />
   );
 }
 

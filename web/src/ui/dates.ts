@@ -80,7 +80,7 @@ export function zoneAt(moment: string): string {
     .formatToParts(at)
     .find(({ type }) => type === 'timeZoneName')!
     .value.replace('GMT', 'UTC');
-  return timeZone === offset ? timeZone : `${timeZone}, ${offset}`;
+  return timeZone === 'UTC' ? timeZone : `${timeZone}, ${offset}`;
 }
 
 export function addDays(day: string, count: number): string {

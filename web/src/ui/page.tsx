@@ -31,17 +31,28 @@ export function Page({ title, above, intro, actions, children }: PageProps) {
   );
 }
 
-export function Section({
-  title,
-  intro,
-  actions,
-  children,
-}: {
-  title: string;
-  intro?: ReactNode;
-  actions?: ReactNode;
-  children: ReactNode;
-}) {
+interface SectionProps {
+  readonly title: string;
+  readonly intro?: ReactNode;
+  readonly actions?: ReactNode;
+  /** The title stands beside the content, where there is room: for pages that are read from top to bottom. */
+  readonly beside?: boolean;
+  readonly children: ReactNode;
+}
+
+export function Section({ title, intro, actions, beside = false, children }: SectionProps) {
+  if (beside) {
+    return (
+      <section className="grid gap-x-10 gap-y-3 border-b pt-2 pb-6 last:border-0 lg:grid-cols-[16rem_minmax(0,44rem)]">
+        <div className="min-w-0">
+          <h2 className="font-semibold">{title}</h2>
+          {intro && <p className="text-xs text-muted">{intro}</p>}
+          {actions && <div className="mt-2 flex flex-wrap gap-2">{actions}</div>}
+        </div>
+        <div className="min-w-0">{children}</div>
+      </section>
+    );
+  }
   return (
     <section className="surface">
       <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-2 border-b px-4 py-2.5">

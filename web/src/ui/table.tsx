@@ -27,6 +27,8 @@ export interface Column<T extends RowData> {
   /** The header is for screen readers only. */
   readonly quiet?: boolean;
   readonly end?: boolean;
+  /** It may take several lines; the others stay on one, from a tablet on. */
+  readonly wraps?: boolean;
   /** In place of the header’s text. */
   readonly heading?: ReactNode;
 }
@@ -129,8 +131,8 @@ export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
   });
   const columnOf = (id: string) => columns.find(column => column.id === id)!;
   const changed = useChanged(rows);
-  const cellClass = ({ from, end }: Column<T>) =>
-    `${from ? widths[from] : ''} ${end ? 'text-right tabular-nums' : ''}`;
+  const cellClass = ({ from, end, wraps }: Column<T>) =>
+    `${from ? widths[from] : ''} ${end ? 'text-right tabular-nums' : ''} ${wraps ? '' : 'md:whitespace-nowrap'}`;
   return (
     <div
       // What scrolls sideways can’t have a head that stays: where the columns surely fit, the head does.

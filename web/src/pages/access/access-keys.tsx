@@ -26,6 +26,7 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
     {
       id: 'name',
       header: 'Name',
+      wraps: true,
       cell: ({ id, name, vault_id, last_used_at }) => (
         <>
           {mayLog ? (
@@ -46,8 +47,14 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
       ),
     },
     ...(hasVault ? [] : [vault]),
-    { id: 'restrictions', header: 'Restrictions', from: 'md', cell: key => <Restrictions of={key} /> },
-    expiresColumn('lg'),
+    {
+      id: 'restrictions',
+      header: 'Restrictions',
+      from: 'lg',
+      wraps: true,
+      cell: key => <Restrictions of={key} />,
+    },
+    expiresColumn('md'),
     lastUsedColumn,
     ...(mayWrite ? [actionsColumn((key: AccessKey) => <Actions item={key} />)] : []),
   ];

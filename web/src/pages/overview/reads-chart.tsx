@@ -1,10 +1,11 @@
 /** Reads over time as stacked bars, with the same figures in a table for screen readers. */
 import { useSyncExternalStore } from 'react';
+import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 
 type Reads = Overview['reads'];
 
-const height = 200;
+const height = 236;
 const narrowScreen = window.matchMedia('(max-width: 640px)');
 const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const figures = new Intl.NumberFormat('en');
@@ -123,10 +124,10 @@ function ChartTable({ reads }: { reads: Reads }) {
 
 function Legend({ colour, text }: { colour: string; text: string }) {
   return (
-    <span className="flex items-center gap-2 text-muted">
-      <span aria-hidden className={`size-2.5 rounded-sm ${colour}`} />
+    <Link href="/logs/requests" className="flex items-center gap-2 text-muted hover:text-ink hover:underline">
+      <span aria-hidden className={`size-2 rounded-sm ${colour}`} />
       <span className="tabular-nums">{text}</span>
-    </span>
+    </Link>
   );
 }
 

@@ -21,7 +21,7 @@ export default function About() {
   const { data } = useOptional<AboutRecord>('/v1/about');
   return (
     <>
-      <Section title="This service">
+      <Section beside title="This service">
         <Facts
           facts={[
             ['Version', state.version],
@@ -48,6 +48,7 @@ export default function About() {
       {data && <Backups backups={data.backups} />}
       {data && (
         <Section
+          beside
           title="Encryption keys"
           intro="The root key encrypts the keyring; the current keyring version encrypts each vault’s own key. An operator can rotate both from the command line while the service runs."
         >

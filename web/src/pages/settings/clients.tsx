@@ -20,6 +20,7 @@ export function Clients() {
   const grants = found.data?.data ?? [];
   return (
     <Section
+      beside
       title="Clients"
       intro="Programs that you allowed to read a vault. Changing your password ends all of them."
     >

@@ -18,6 +18,7 @@ export function CommandLines() {
   const keys = found.data?.data ?? [];
   return (
     <Section
+      beside
       title="Command lines"
       intro="Where you signed in with strongroom login. Changing your password ends all of them."
     >

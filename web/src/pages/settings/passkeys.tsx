@@ -25,6 +25,7 @@ export function Passkeys() {
   const usable = state.methods.passkey && passkeysWork;
   return (
     <Section
+      beside
       title="Passkeys"
       intro="Sign in with a fingerprint, a face or a security key. A passkey only works on this site, so it can’t be phished."
     >

@@ -22,6 +22,7 @@ export function Plan({ organization }: { organization: Organization }) {
   const { role } = useSession().signedIn.member;
   return (
     <Section
+      beside
       title="Plan"
       intro="The limit counts requests to the general API in one-minute windows. Requests from the dashboard and vault reads don’t count."
     >

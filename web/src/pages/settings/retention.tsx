@@ -8,7 +8,7 @@ import { Section } from '../../ui/page.tsx';
 export function Retention() {
   const { data } = useOptional<AboutRecord>('/v1/about');
   return (
-    <Section title="Retention">
+    <Section beside title="Retention">
       <Facts
         facts={[
           ['Request log', data ? daysOf(data.log_retention_days) : ''],

@@ -21,7 +21,11 @@ interface Begun {
 export function SecondFactor() {
   const { signedIn } = useSession();
   return (
-    <Section title="One-time codes" intro="A code from an authenticator app, required after the password.">
+    <Section
+      beside
+      title="One-time codes"
+      intro="A code from an authenticator app, required after the password."
+    >
       {signedIn.second_factor ? <TurnOff /> : <TurnOn />}
     </Section>
   );

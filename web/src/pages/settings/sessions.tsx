@@ -16,6 +16,7 @@ export function Sessions() {
   });
   return (
     <Section
+      beside
       title="Sessions"
       intro="Where you are signed in. If you don’t recognise a session, end it and change your password."
     >
