@@ -174,6 +174,7 @@ function Chooser(props: DateInputProps & { readonly onClose: () => void }) {
             earliest={mustBeAhead ? today : undefined}
             onChoose={chosen => choose(`${chosen}T${time || timeOfDay}`)}
           />
+          {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is in it */}
           <label className="mt-2 flex items-center gap-2 border-t pt-2 text-xs text-muted">
             Time
             <TimeInput value={time || timeOfDay} onChange={next => onChange(`${day || today}T${next}`)} />

@@ -16,7 +16,7 @@ interface DialogProps {
   readonly keep?: boolean;
 }
 
-/** The initial focus: the first field that can be filled in, rather than the close button. */
+/** The initial focus: the first field that can be filled in, or the layer itself, rather than the close button. */
 const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
 
 /** As high as what lies above it: of two layers, the upper one dims the lower one. */
@@ -62,11 +62,11 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
         <Base.Viewport className="fixed inset-0 z-50 flex justify-end">
           <Base.Popup
             ref={popup}
-            initialFocus={() => popup.current?.querySelector<HTMLElement>(firstToFill) ?? true}
+            initialFocus={() => popup.current?.querySelector<HTMLElement>(firstToFill) ?? popup.current}
             className="enter flex h-full w-full max-w-2xl flex-col overflow-y-auto border-l border-(--edge) bg-raised text-ink shadow-(--shadow-popup) outline-none data-ending-style:translate-x-10 data-starting-style:translate-x-10"
           >
             <Head title={title} description={description} />
-            <div className="flex-1 px-4 pt-4 pb-8 sm:px-6">{children}</div>
+            <div className="flex-1 px-4 pt-4 pb-8 sm:px-5">{children}</div>
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>

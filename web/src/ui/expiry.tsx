@@ -22,12 +22,21 @@ interface Dated {
   readonly enabled?: boolean;
 }
 
+const tones = { disabled: 'neutral', expired: 'bad', 'not yet active': 'warn' } as const;
+
 /** The current state of a secret or key. */
-export function StateBadge({ of, now = Date.now() }: { of: Dated; now?: number }) {
-  if (of.enabled === false) return <Badge>disabled</Badge>;
-  if (of.expiration_date !== null && Date.parse(of.expiration_date) <= now)
-    return <Badge tone="bad">expired</Badge>;
-  if (of.activation_date !== null && Date.parse(of.activation_date) > now)
-    return <Badge tone="warn">not yet active</Badge>;
-  return <span className="text-muted">active</span>;
+export function stateOf(of: Dated, now = Date.now()): keyof typeof tones | 'active' {
+  if (of.enabled === false) return 'disabled';
+  if (of.expiration_date !== null && Date.parse(of.expiration_date) <= now) return 'expired';
+  if (of.activation_date !== null && Date.parse(of.activation_date) > now) return 'not yet active';
+  return 'active';
+}
+
+export function StateBadge({ of }: { of: Dated }) {
+  const state = stateOf(of);
+  return state === 'active' ? (
+    <span className="text-muted">active</span>
+  ) : (
+    <Badge tone={tones[state]}>{state}</Badge>
+  );
 }

@@ -132,7 +132,7 @@ export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
   const columnOf = (id: string) => columns.find(column => column.id === id)!;
   const changed = useChanged(rows);
   const cellClass = ({ from, end, wraps }: Column<T>) =>
-    `${from ? widths[from] : ''} ${end ? 'text-right tabular-nums' : ''} ${wraps ? '' : 'md:whitespace-nowrap'}`;
+    `${from ? widths[from] : ''} ${end ? 'text-right tabular-nums' : ''} ${wraps ? '' : 'md:whitespace-nowrap md:[&_wbr]:hidden'}`;
   return (
     <div
       // What scrolls sideways can’t have a head that stays: where the columns surely fit, the head does.

@@ -29,15 +29,17 @@ export function ChainVerification() {
   if (!data) return null;
   const { icon: Icon, colour, role } = looks[stateOf(data)];
   return (
-    <div role={role} className={`flex flex-wrap items-center gap-x-2 gap-y-1 ${colour}`}>
-      <Icon className={`size-4 shrink-0 ${data.ok ? 'text-good' : ''}`} aria-hidden />
-      <span className={data.ok ? '' : 'font-medium'}>{sentenceOf(data)}</span>
-      {data.checked_at !== null && (
-        <span className="text-xs">
-          {figures.format(data.entries.request + data.entries.audit)} entries, checked{' '}
-          <Ago at={data.checked_at} />
-        </span>
-      )}
+    <div role={role} className={`flex items-start gap-2 ${colour}`}>
+      <Icon className={`mt-0.5 size-4 shrink-0 ${data.ok ? 'text-good' : ''}`} aria-hidden />
+      <span>
+        <span className={data.ok ? '' : 'font-medium'}>{sentenceOf(data)}</span>{' '}
+        {data.checked_at !== null && (
+          <span className="text-xs">
+            {figures.format(data.entries.request + data.entries.audit)} entries, checked{' '}
+            <Ago at={data.checked_at} />
+          </span>
+        )}
+      </span>
     </div>
   );
 }

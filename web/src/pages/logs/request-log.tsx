@@ -37,7 +37,6 @@ const columns: readonly Column<Entry>[] = [
   {
     id: 'key',
     header: 'Access key',
-    wraps: true,
     cell: ({ access_key_id, vault_id }) => (
       <>
         <AccessKeyName id={access_key_id} />
@@ -63,7 +62,7 @@ const columns: readonly Column<Entry>[] = [
   {
     id: 'client',
     header: 'Client',
-    from: 'lg',
+    from: 'xl',
     wraps: true,
     cell: ({ user_agent }) => (
       <span className="line-clamp-1 max-w-40 min-w-24 break-all text-muted" title={user_agent}>

@@ -23,7 +23,7 @@ const columns: readonly Column<ApiKey>[] = [
       </span>
     ),
   },
-  { id: 'role', header: 'Role', cell: ({ role }) => <Badge tone="accent">{role}</Badge> },
+  { id: 'role', header: 'Role', cell: ({ role }) => role },
   { id: 'restrictions', header: 'Restrictions', from: 'md', cell: key => <Restrictions of={key} /> },
   expiresColumn('lg'),
   lastUsedColumn,

@@ -54,9 +54,7 @@ function ClientRow({
         <span className="flex flex-wrap items-center gap-2 font-medium break-words">
           {client.name}
           {scopes.map(scope => (
-            <Badge key={scope} tone="accent">
-              {scope}
-            </Badge>
+            <Badge key={scope}>{scope}</Badge>
           ))}
         </span>
         <span className="block text-xs text-muted">

@@ -48,7 +48,7 @@ function CommandLineRow({ of: { id, name, role, expiration_date, last_used_at } 
     <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5">
       <span className="min-w-0">
         <span className="flex flex-wrap items-center gap-2 font-medium break-words">
-          {name} <Badge tone="accent">{role}</Badge>
+          {name} <Badge>{role}</Badge>
         </span>
         <span className="block text-xs text-muted">
           last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
