@@ -1,4 +1,5 @@
 /** Builds the dashboard into web/dist: files alone, nothing inline, so that a strict Content-Security-Policy holds. */
+import { join } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
@@ -17,6 +18,17 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    rolldownOptions: {
+      // The documentation of the API, whose page is the service's, wears the same look.
+      input: {
+        index: join(import.meta.dirname, 'index.html'),
+        docs: join(import.meta.dirname, 'src/docs.css'),
+      },
+      output: {
+        assetFileNames: ({ names }) =>
+          names.includes('docs.css') ? 'docs.css' : 'assets/[name]-[hash][extname]',
+      },
+    },
   },
   server: { proxy: Object.fromEntries(served.map(path => [path, service])) },
 });

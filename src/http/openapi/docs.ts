@@ -17,6 +17,7 @@ const policy = [
   "script-src 'self'",
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
+  "font-src 'self'",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -28,11 +29,17 @@ const page = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Strongroom API</title>
-<link rel="icon" href="data:,">
+<title>API – Strongroom</title>
+<link rel="icon" href="/favicon.svg" type="image/svg+xml">
+<script src="/docs/theme.js"></script>
 <link rel="stylesheet" href="/docs/viewer.css">
+<link rel="stylesheet" href="/docs.css">
 </head>
 <body>
+<header class="bar">
+<a class="brand" href="/"><img src="/favicon.svg" alt="" width="24" height="24">Strongroom</a>
+<nav aria-label="Main"><a href="/">Dashboard</a><a href="/v1/openapi.json">OpenAPI document</a></nav>
+</header>
 <main id="api"></main>
 <noscript>This page needs JavaScript. The same is at /v1/openapi.json.</noscript>
 <script src="/docs/viewer.js"></script>
@@ -41,14 +48,28 @@ const page = `<!doctype html>
 </html>
 `;
 
-const start = `window.SwaggerUIBundle({
+/** The theme that was chosen in the dashboard, or the system's; before anything is drawn. */
+const theme = `const system = matchMedia('(prefers-color-scheme: dark)');
+function apply() {
+  const chosen = localStorage.getItem('strongroom-theme');
+  const isDark = chosen === 'dark' || (chosen !== 'light' && system.matches);
+  document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+  document.documentElement.classList.toggle('dark-mode', isDark);
+}
+apply();
+system.addEventListener('change', apply);
+`;
+
+/** The endpoint that programs read their vault at stands first, and is open. */
+const start = `const ui = window.SwaggerUIBundle({
   url: '/v1/openapi.json',
   dom_id: '#api',
   deepLinking: true,
   docExpansion: 'none',
-  defaultModelsExpandDepth: 0,
+  defaultModelsExpandDepth: -1,
   persistAuthorization: false,
   validatorUrl: null,
+  onComplete: () => location.hash === '' && ui.layoutActions.show(['operations-tag', 'vault endpoint'], true),
 });
 `;
 
@@ -61,6 +82,7 @@ export function mountDocs(app: FastifyInstance, routes: readonly RouteDescriptio
   app.get('/docs', async (_request, reply) =>
     send(reply.header('content-security-policy', policy), 'text/html', page),
   );
+  app.get('/docs/theme.js', async (_request, reply) => send(reply, 'text/javascript', theme));
   app.get('/docs/start.js', async (_request, reply) => send(reply, 'text/javascript', start));
   app.get('/docs/viewer.js', async (_request, reply) =>
     send(reply, 'text/javascript', viewer('swagger-ui-bundle.js')),

@@ -34,11 +34,11 @@ export function openApiDocument(routes: readonly RouteDescription[], version: st
     security: [{ apiKey: [] }, { session: [] }],
     tags: tags(routes),
     paths: {
-      '/v1/health': { get: healthOperation(components) },
-      ...paths,
       '/api/v1/vaults/{vault_id}': { get: vaultOperation(components) },
       ...operationsOfUse(components),
       '/api/v1/public-key': { get: publicKeyOperation(components) },
+      ...paths,
+      '/v1/health': { get: healthOperation(components) },
     },
     webhooks: webhookOperations(components),
     components: {

@@ -79,7 +79,8 @@ function answer(description: string, failures: readonly Failure[], headers: obje
   return [String(statusOf[failures[0]!.code]), { description, headers, content }];
 }
 
+/** In the order in which they are shown: what most programs call comes first, what operators call last. */
 export function tags(routes: readonly RouteDescription[]): { name: string }[] {
-  const names = new Set(['health', ...routes.map(({ tag }) => tag), 'vault endpoint']);
+  const names = new Set(['vault endpoint', ...routes.map(({ tag }) => tag), 'health']);
   return [...names].map(name => ({ name }));
 }

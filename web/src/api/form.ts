@@ -7,6 +7,8 @@ import { ApiError, sentence } from './client.ts';
 
 export interface Form<T> {
   readonly values: T;
+  /** What it began with. */
+  readonly initial: T;
   readonly busy: boolean;
   /** What to show above the buttons; empty where a field shows it. */
   readonly problem: string;
@@ -38,6 +40,7 @@ export function useForm<T extends object>(initial: T): Form<T> {
 
   return {
     values,
+    initial,
     busy,
     problem: failure === null || isOurs ? '' : sentence(failure),
     set: (name, value) => setValues(before => ({ ...before, [name]: value })),

@@ -104,7 +104,7 @@ function DropZone({
     >
       <FileUp className="size-5 text-muted" aria-hidden />
       <span className="font-medium">Drop files here, or choose them</span>
-      <span className="text-[13px] text-muted">
+      <span className="text-xs text-muted">
         {files.length === 0
           ? '.env, .json, .pem, .crt, .key, .p12, .pfx'
           : files.map(file => file.name).join(', ')}

@@ -43,7 +43,7 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
   return (
     <form className="flex flex-col gap-4" onSubmit={form.submit(run)}>
       {problems.map(problem => (
-        <p key={problem} className="rounded-lg bg-warn-soft px-3 py-2 text-[13px] text-warn">
+        <p key={problem} className="rounded-lg bg-warn-soft px-3 py-2 text-xs text-warn">
           {problem}
         </p>
       ))}
@@ -61,7 +61,7 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
                   <input
                     type="checkbox"
                     aria-label={`Import ${one.item.name}`}
-                    className="size-4 accent-accent"
+                    className="align-middle"
                     checked={!left.has(one)}
                     disabled={outcomes.get(one)?.ok ?? false}
                     onChange={() => toggle(one)}
@@ -71,7 +71,7 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
               {
                 id: 'name',
                 header: 'Name',
-                cell: ({ one }) => <span className="font-mono text-[13px] break-all">{one.item.name}</span>,
+                cell: ({ one }) => <span className="font-mono text-xs break-all">{one.item.name}</span>,
               },
               { id: 'kind', header: 'Kind', from: 'sm', cell: ({ one }) => kinds[one.item.kind] },
               {

@@ -1,11 +1,12 @@
-/** Who is signed in, and signing out. */
-import { ChevronsUpDown, LogOut, ShieldCheck } from 'lucide-react';
+/** Who is signed in, help, and signing out. */
+import { BookOpen, ChevronsUpDown, Keyboard, LogOut, ShieldCheck } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { post } from '../api/client.ts';
 import { useSession } from '../session/session.tsx';
+import { Kbd } from '../ui/kbd.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
 
-export function AccountMenu() {
+export function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
   const { member, organization } = useSession().signedIn;
   const [, go] = useLocation();
   async function signOut() {
@@ -15,31 +16,41 @@ export function AccountMenu() {
   }
   return (
     <Menu
-      triggerClass="flex w-full items-center gap-3 rounded-lg px-2 py-1.5 text-left hover:bg-sunken"
+      triggerClass="flex w-full items-center gap-2.5 rounded-lg px-2 py-1.5 text-left transition-colors hover:bg-hover"
       trigger={
         <>
           <span
             aria-hidden
-            className="grid size-8 shrink-0 place-items-center rounded-full bg-accent-soft text-xs font-semibold text-accent-strong uppercase"
+            className="grid size-7 shrink-0 place-items-center rounded-full bg-accent-soft text-2xs font-semibold text-accent-strong uppercase"
           >
             {member.email.slice(0, 2)}
           </span>
           <span className="min-w-0 flex-1 leading-4">
             <span className="sr-only">Account of </span>
-            <span className="block truncate text-[13px] font-medium">{member.email}</span>
-            <span className="block truncate text-xs text-muted">
+            <span className="block truncate text-xs font-medium" title={member.email}>
+              {member.email}
+            </span>
+            <span className="block truncate text-2xs text-muted">
               {organization.name} · {member.role}
             </span>
           </span>
-          <ChevronsUpDown className="size-4 shrink-0 text-muted" aria-hidden />
+          <ChevronsUpDown className="size-3.5 shrink-0 text-muted" aria-hidden />
         </>
       }
     >
       <MenuItem onClick={() => go('/settings/security')}>
-        <ShieldCheck className="size-4" aria-hidden /> Security
+        <ShieldCheck className="size-4 text-muted" aria-hidden /> Security
+      </MenuItem>
+      <MenuItem onClick={onShortcuts}>
+        <Keyboard className="size-4 text-muted" aria-hidden />
+        <span className="flex-1 pr-6">Keyboard shortcuts</span>
+        <Kbd keys="?" />
+      </MenuItem>
+      <MenuItem onClick={() => window.location.assign('/docs')}>
+        <BookOpen className="size-4 text-muted" aria-hidden /> API documentation
       </MenuItem>
       <MenuItem onClick={signOut}>
-        <LogOut className="size-4" aria-hidden /> Sign out
+        <LogOut className="size-4 text-muted" aria-hidden /> Sign out
       </MenuItem>
     </Menu>
   );

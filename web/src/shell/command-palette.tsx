@@ -4,8 +4,16 @@ import { Search } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useRecord } from '../api/use.ts';
+import { Kbd } from '../ui/kbd.tsx';
 import { useLayer } from '../ui/layers.ts';
+import { Name } from '../ui/name.tsx';
 import { type Choice, useChoices } from './palette-choices.ts';
+
+const hints = [
+  ['↑ ↓', 'choose'],
+  ['↵', 'open'],
+  ['Esc', 'close'],
+] as const;
 
 export function CommandPalette({ open, onClose }: { open: boolean; onClose: () => void }) {
   useLayer(open);
@@ -13,8 +21,8 @@ export function CommandPalette({ open, onClose }: { open: boolean; onClose: () =
     <Base.Root open={open} onOpenChange={next => !next && onClose()}>
       <Base.Portal>
         <Base.Backdrop forceRender className="enter fixed inset-0 z-50 bg-shade" />
-        <Base.Viewport className="fixed inset-0 z-50 flex justify-center p-4 pt-[12vh]">
-          <Base.Popup className="popup enter h-fit w-full max-w-xl overflow-hidden">
+        <Base.Viewport className="fixed inset-0 z-50 flex justify-center p-2 pt-[8vh] sm:p-4 sm:pt-[12vh]">
+          <Base.Popup className="popup enter h-fit w-full max-w-xl overflow-hidden data-ending-style:scale-98 data-starting-style:scale-98">
             <Base.Title className="sr-only">Search</Base.Title>
             <Finder onClose={onClose} />
           </Base.Popup>
@@ -45,7 +53,7 @@ function Finder({ onClose }: { onClose: () => void }) {
   }
   return (
     <>
-      <div className="flex items-center gap-3 border-b px-4">
+      <div className="flex items-center gap-2.5 border-b px-4">
         <Search className="size-4 text-muted" aria-hidden />
         <input
           // biome-ignore lint/a11y/noAutofocus: the dialog was opened to type here
@@ -56,7 +64,7 @@ function Finder({ onClose }: { onClose: () => void }) {
           aria-activedescendant={choices[active] ? `${id}-${active}` : undefined}
           aria-label="Search by name"
           placeholder="Search secrets, keys, people, pages, actions…"
-          className="h-12 flex-1 bg-transparent text-[15px] outline-none placeholder:text-muted"
+          className="h-11 min-w-0 flex-1 bg-transparent text-base outline-none placeholder:text-muted"
           value={text}
           onChange={event => {
             setText(event.target.value);
@@ -89,7 +97,12 @@ function Choices({ id, choices, active, onChoose }: ChoicesProps) {
   }, [id, active]);
   return (
     <>
-      <div id={`${id}-list`} role="listbox" aria-label="Results" className="max-h-[52vh] overflow-y-auto p-2">
+      <div
+        id={`${id}-list`}
+        role="listbox"
+        aria-label="Results"
+        className="max-h-[min(52vh,26rem)] overflow-y-auto p-1.5"
+      >
         {choices.map((choice, index) => (
           <div
             key={choice.key}
@@ -99,18 +112,32 @@ function Choices({ id, choices, active, onChoose }: ChoicesProps) {
             aria-selected={index === active}
             onClick={() => onChoose(choice)}
             onKeyDown={() => undefined}
-            className={`flex items-center gap-3 rounded-lg px-3 py-2 ${index === active ? 'bg-accent-soft' : 'hover:bg-sunken'}`}
+            className={`flex min-h-8 items-center gap-2.5 rounded-lg px-2.5 py-1 max-sm:min-h-11 ${index === active ? 'bg-accent-soft' : 'hover:bg-hover'}`}
           >
             <choice.icon className="size-4 shrink-0 text-muted" aria-hidden />
-            <span className="min-w-0 flex-1 truncate">{choice.label}</span>
-            <span className="max-w-1/2 shrink-0 truncate text-xs text-muted">
-              {choice.kind}
-              {choice.vaultId && <InVault id={choice.vaultId} />}
+            <span className="min-w-0 flex-1 sm:flex sm:items-center sm:gap-3">
+              <span className="block sm:flex-1">
+                <Name text={choice.label} />
+              </span>
+              <span className="block text-xs text-muted sm:shrink-0">
+                {choice.kind}
+                {choice.vaultId && <InVault id={choice.vaultId} />}
+              </span>
             </span>
           </div>
         ))}
       </div>
       {choices.length === 0 && <p className="px-5 pb-6 text-center text-muted">No results.</p>}
+      <p
+        aria-hidden
+        className="hidden items-center gap-4 border-t bg-canvas px-4 py-1.5 text-xs text-muted sm:flex"
+      >
+        {hints.map(([keys, what]) => (
+          <span key={keys} className="flex items-center gap-1.5">
+            <Kbd keys={keys} /> {what}
+          </span>
+        ))}
+      </p>
     </>
   );
 }

@@ -4,83 +4,91 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Button } from '../ui/button.tsx';
 import { SidePanel } from '../ui/dialog.tsx';
+import { Kbd, withKey } from '../ui/kbd.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { ApprovalNotices } from './approval-notices.tsx';
 import { CommandPalette } from './command-palette.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
+import { ShortcutSheet, useShortcuts } from './shortcuts.tsx';
 import { ThemeSwitch } from './theme.tsx';
 
-const isMac = navigator.platform.startsWith('Mac');
+type Layer = 'search' | 'shortcuts' | null;
 
 export function Layout({ children }: { children: ReactNode }) {
-  const [searching, setSearching] = useState(false);
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
-      event.preventDefault();
-      setSearching(open => !open);
-    };
-    window.addEventListener('keydown', listen);
-    return () => window.removeEventListener('keydown', listen);
-  }, []);
-  const search = () => setSearching(true);
+  const [layer, setLayer] = useState<Layer>(null);
+  const close = () => setLayer(null);
+  useShortcuts({
+    search: () => setLayer(open => (open === 'search' ? null : 'search')),
+    sheet: () => setLayer('shortcuts'),
+  });
+  const side = { onSearch: () => setLayer('search'), onShortcuts: () => setLayer('shortcuts') };
   return (
-    <div className="min-h-dvh lg:grid lg:grid-cols-[15.5rem_1fr]">
+    <div className="min-h-dvh lg:grid lg:grid-cols-[13.75rem_1fr]">
       <a
         href="#main"
         className="sr-only z-50 rounded-lg bg-accent px-3 py-2 text-on-accent focus:not-sr-only focus:fixed focus:top-3 focus:left-3"
       >
         Skip to content
       </a>
-      <TopBar onSearch={search} />
-      <aside className="sticky top-0 hidden h-dvh flex-col gap-4 border-r bg-surface px-3 py-4 lg:flex">
-        <Side onSearch={search} />
+      <TopBar {...side} />
+      <aside className="sticky top-0 hidden h-dvh flex-col gap-4 overflow-y-auto bg-canvas px-2.5 py-3 lg:flex">
+        <Side {...side} />
       </aside>
-      <main id="main" tabIndex={-1} className="min-w-0 outline-none">
+      <main id="main" tabIndex={-1} className="min-h-dvh min-w-0 bg-surface outline-none lg:border-l">
         {children}
       </main>
       <ApprovalNotices />
-      <CommandPalette open={searching} onClose={() => setSearching(false)} />
+      <CommandPalette open={layer === 'search'} onClose={close} />
+      <ShortcutSheet open={layer === 'shortcuts'} onClose={close} />
     </div>
   );
 }
 
-function Side({ onSearch, onGo }: { onSearch: () => void; onGo?: () => void }) {
+interface SideProps {
+  readonly onSearch: () => void;
+  readonly onShortcuts: () => void;
+}
+
+function Side({ onSearch, onShortcuts, onGo }: SideProps & { onGo?: () => void }) {
   return (
     <>
       <div className="flex items-center justify-between pl-2">
-        <span className="flex items-center gap-2.5 text-[15px] font-semibold tracking-tight">
-          <Logo /> Strongroom
+        <span className="flex items-center gap-2 text-base font-semibold tracking-tight">
+          <Logo className="size-6" /> Strongroom
         </span>
         <ThemeSwitch />
       </div>
       <button
         type="button"
         onClick={onSearch}
-        className="flex items-center gap-2.5 rounded-lg border bg-canvas px-3 py-1.5 text-muted hover:border-line-strong"
+        className="flex h-(--control) shrink-0 items-center gap-2 rounded-lg border bg-surface px-2 text-muted shadow-(--shadow-control) transition-colors hover:border-line-strong/60 hover:text-ink"
       >
         <Search className="size-4" aria-hidden />
         <span className="flex-1 text-left">Search</span>
-        <kbd className="rounded border bg-surface px-1.5 font-sans text-xs leading-5">
-          {isMac ? '⌘K' : 'Ctrl K'}
-        </kbd>
+        <span className="max-lg:hidden">
+          <Kbd keys={`${withKey} K`} />
+        </span>
       </button>
       <Navigation onGo={onGo} />
       <div className="mt-auto">
-        <AccountMenu />
+        <AccountMenu onShortcuts={onShortcuts} />
       </div>
     </>
   );
 }
 
-function TopBar({ onSearch }: { onSearch: () => void }) {
+function TopBar({ onSearch, onShortcuts }: SideProps) {
   const [open, setOpen] = useState(false);
   const [location] = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
   useEffect(() => setOpen(false), [location]);
+  const after = (next: () => void) => () => {
+    setOpen(false);
+    next();
+  };
   return (
-    <header className="sticky top-0 z-20 flex items-center justify-between border-b bg-surface px-3 py-2 lg:hidden">
+    <header className="sticky top-0 z-20 flex h-13 items-center justify-between border-b bg-surface px-2 lg:hidden">
       <Button look="quiet" size="icon" aria-label="Menu" onClick={() => setOpen(true)}>
         <MenuIcon className="size-5" aria-hidden />
       </Button>
@@ -90,13 +98,7 @@ function TopBar({ onSearch }: { onSearch: () => void }) {
       </Button>
       <SidePanel open={open} onClose={() => setOpen(false)} title="Menu">
         <div className="flex h-full flex-col gap-4">
-          <Side
-            onSearch={() => {
-              setOpen(false);
-              onSearch();
-            }}
-            onGo={() => setOpen(false)}
-          />
+          <Side onSearch={after(onSearch)} onShortcuts={after(onShortcuts)} onGo={() => setOpen(false)} />
         </div>
       </SidePanel>
     </header>

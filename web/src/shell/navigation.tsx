@@ -1,10 +1,11 @@
-/** The main navigation. Pages that a person can't read are not offered. */
+/** The main navigation, in groups. Pages that a person can't read are not offered. */
 import {
   Activity,
   Fingerprint,
   Inbox,
   KeyRound,
   LayoutDashboard,
+  type LucideIcon,
   ScrollText,
   Settings,
   Vault,
@@ -13,48 +14,95 @@ import {
 import { Link, useLocation } from 'wouter';
 import { useWaiting } from '../api/approvals.ts';
 import { useMay } from '../session/session.tsx';
-import { Badge } from '../ui/badge.tsx';
+import { Kbd } from '../ui/kbd.tsx';
 
-const places = [
-  { href: '/', label: 'Overview', icon: LayoutDashboard, needs: '' },
-  { href: '/vaults', label: 'Vaults', icon: Vault, needs: 'vaults:read' },
-  { href: '/access', label: 'Access', icon: KeyRound, needs: 'access-keys:read' },
-  { href: '/identities', label: 'Identities', icon: Fingerprint, needs: 'identities:read' },
-  { href: '/approvals', label: 'Approvals', icon: Inbox, needs: 'approvals:read' },
-  { href: '/logs/requests', label: 'Request log', icon: Activity, needs: 'logs:read' },
-  { href: '/logs/audit', label: 'Audit log', icon: ScrollText, needs: 'logs:read' },
-  { href: '/webhooks', label: 'Webhooks', icon: Webhook, needs: 'webhooks:read' },
-  { href: '/settings', label: 'Settings', icon: Settings, needs: '' },
-] as const;
+export interface Place {
+  readonly href: string;
+  readonly label: string;
+  readonly icon: LucideIcon;
+  readonly needs: string;
+  /** Goes there after g was pressed. */
+  readonly key: string;
+}
+
+const groups: readonly (readonly [name: string, places: readonly Place[]])[] = [
+  [
+    '',
+    [
+      { href: '/', label: 'Overview', icon: LayoutDashboard, needs: '', key: 'o' },
+      { href: '/vaults', label: 'Vaults', icon: Vault, needs: 'vaults:read', key: 'v' },
+    ],
+  ],
+  [
+    'Access control',
+    [
+      { href: '/access', label: 'Access', icon: KeyRound, needs: 'access-keys:read', key: 'a' },
+      { href: '/identities', label: 'Identities', icon: Fingerprint, needs: 'identities:read', key: 'i' },
+      { href: '/approvals', label: 'Approvals', icon: Inbox, needs: 'approvals:read', key: 'p' },
+    ],
+  ],
+  [
+    'Activity',
+    [
+      { href: '/logs/requests', label: 'Request log', icon: Activity, needs: 'logs:read', key: 'r' },
+      { href: '/logs/audit', label: 'Audit log', icon: ScrollText, needs: 'logs:read', key: 'l' },
+      { href: '/webhooks', label: 'Webhooks', icon: Webhook, needs: 'webhooks:read', key: 'w' },
+    ],
+  ],
+  ['', [{ href: '/settings', label: 'Settings', icon: Settings, needs: '', key: 's' }]],
+];
+
+/** The places that the person may go to. */
+export function usePlaces(): typeof groups {
+  const may = useMay();
+  return groups
+    .map(([name, places]) => [name, places.filter(({ needs }) => needs === '' || may(needs))] as const)
+    .filter(([, places]) => places.length > 0);
+}
 
 export function Navigation({ onGo }: { onGo?: () => void }) {
-  const [location] = useLocation();
-  const may = useMay();
-  const waiting = useWaiting().data?.pagination.total ?? 0;
-  const shown = places.filter(({ needs }) => needs === '' || may(needs));
   return (
-    <nav aria-label="Main" className="flex flex-col gap-0.5">
-      {shown.map(({ href, label, icon: Icon }) => {
-        const isHere = href === '/' ? location === '/' : location.startsWith(href);
-        return (
-          <Link
-            key={href}
-            href={href}
-            onClick={onGo}
-            aria-current={isHere ? 'page' : undefined}
-            className={`flex items-center gap-3 rounded-lg px-3 py-1.5 font-medium transition-colors ${isHere ? 'bg-accent-soft text-accent-strong' : 'text-muted hover:bg-sunken hover:text-ink'}`}
-          >
-            <Icon className="size-4 shrink-0" aria-hidden />
-            {label}
-            {href === '/approvals' && waiting > 0 && (
-              <Badge tone="warn">
-                {waiting}
-                <span className="sr-only"> waiting</span>
-              </Badge>
-            )}
-          </Link>
-        );
-      })}
+    <nav aria-label="Main" className="flex flex-col gap-4">
+      {usePlaces().map(([name, places]) => (
+        <div key={places[0]!.href} className="flex flex-col gap-px">
+          {name !== '' && <p className="px-2 pb-1 text-2xs font-medium text-muted">{name}</p>}
+          {places.map(place => (
+            <PlaceLink key={place.href} place={place} onGo={onGo} />
+          ))}
+        </div>
+      ))}
     </nav>
+  );
+}
+
+function PlaceLink({ place, onGo }: { place: Place; onGo?: (() => void) | undefined }) {
+  const { href, label, icon: Icon, key } = place;
+  const [location] = useLocation();
+  const isHere = href === '/' ? location === '/' : location.startsWith(href);
+  return (
+    <Link
+      href={href}
+      onClick={onGo}
+      aria-current={isHere ? 'page' : undefined}
+      className={`group flex h-7.5 items-center gap-2.5 rounded-lg px-2 font-medium transition-colors max-lg:h-10 ${isHere ? 'bg-hover text-ink' : 'text-muted hover:bg-hover hover:text-ink'}`}
+    >
+      <Icon className={`size-4 shrink-0 ${isHere ? 'text-accent' : ''}`} aria-hidden />
+      <span className="flex-1">{label}</span>
+      {href === '/approvals' && <Waiting />}
+      <span className="hidden group-hover:inline-flex max-lg:group-hover:hidden">
+        <Kbd keys={`G ${key.toUpperCase()}`} />
+      </span>
+    </Link>
+  );
+}
+
+function Waiting() {
+  const waiting = useWaiting().data?.pagination.total ?? 0;
+  if (waiting === 0) return null;
+  return (
+    <span className="grid h-4.5 min-w-4.5 place-items-center rounded-full bg-warn-soft px-1 text-2xs font-semibold text-warn tabular-nums">
+      {waiting}
+      <span className="sr-only"> waiting</span>
+    </span>
   );
 }

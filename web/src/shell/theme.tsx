@@ -1,4 +1,4 @@
-/** Light, dark, or the system's theme. The choice is the only thing stored in the browser. */
+/** Light, dark, or the system's theme. The choice is stored in the browser. */
 import { Monitor, Moon, Sun } from 'lucide-react';
 import { useState } from 'react';
 import { buttonClass } from '../ui/button.tsx';

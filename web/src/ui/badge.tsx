@@ -1,21 +1,28 @@
-/** A short coloured label. The words carry the meaning; the colour only helps. */
+/**
+ * Short labels. A state has a dot in its colour; a tag or a kind has a hairline around it. The words carry the meaning;
+ * the colour only helps, and only what is not normal has one.
+ */
 import type { ReactNode } from 'react';
+import { Name } from './name.tsx';
 
 const tones = {
-  neutral: 'bg-sunken text-muted',
-  good: 'bg-good-soft text-good',
-  warn: 'bg-warn-soft text-warn',
-  bad: 'bg-bad-soft text-bad',
-  accent: 'bg-accent-soft text-accent-strong',
+  good: 'text-good',
+  warn: 'text-warn',
+  bad: 'text-bad',
+  accent: 'text-accent-strong',
 } as const;
 
-export type Tone = keyof typeof tones;
+export type Tone = keyof typeof tones | 'neutral';
+
+/** A tag, also where it is a button. */
+export const tagClass =
+  'inline-flex items-center rounded-md border px-1.5 text-left text-xs text-muted transition-colors';
 
 export function Badge({ tone = 'neutral', children }: { tone?: Tone; children: ReactNode }) {
+  if (tone === 'neutral') return <span className={`${tagClass} whitespace-nowrap`}>{children}</span>;
   return (
-    <span
-      className={`inline-flex items-center gap-1 rounded-md px-1.5 py-px text-xs leading-5 font-medium whitespace-nowrap ${tones[tone]}`}
-    >
+    <span className={`inline-flex items-center gap-1.5 text-xs font-medium whitespace-nowrap ${tones[tone]}`}>
+      <span aria-hidden className="size-1.5 shrink-0 rounded-full bg-current" />
       {children}
     </span>
   );
@@ -27,8 +34,14 @@ export function TagList({ tags }: { tags: Readonly<Record<string, string>> }) {
   return (
     <span className="flex flex-wrap gap-1">
       {all.map(([name, value]) => (
-        <Badge key={name}>{value === '' ? name : `${name}: ${value}`}</Badge>
+        <span key={name} className={tagClass}>
+          <TagText name={name} value={value} />
+        </span>
       ))}
     </span>
   );
+}
+
+export function TagText({ name, value }: { name: string; value: string }) {
+  return value === '' ? <Name text={name} /> : <Name text={`${name}: ${value}`} />;
 }

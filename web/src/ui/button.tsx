@@ -4,16 +4,18 @@ import type { ButtonHTMLAttributes, ReactNode } from 'react';
 import { Link } from 'wouter';
 
 const looks = {
-  primary: 'bg-accent text-on-accent hover:bg-accent-strong border-transparent shadow-sm',
-  plain: 'bg-surface text-ink border-line-strong/60 hover:bg-sunken shadow-[0_1px_1px_rgb(0_0_0/0.04)]',
-  quiet: 'text-muted border-transparent hover:bg-sunken hover:text-ink',
-  danger: 'text-bad border-bad/50 bg-surface hover:bg-bad-soft',
+  primary: 'bg-accent text-on-accent hover:bg-accent-strong border-transparent shadow-(--shadow-control)',
+  plain:
+    'bg-field text-ink border-line-strong/45 hover:bg-sunken hover:border-line-strong/70 shadow-(--shadow-control)',
+  quiet: 'text-muted border-transparent hover:bg-hover hover:text-ink',
+  danger:
+    'text-bad border-line-strong/45 bg-field hover:border-bad/50 hover:bg-bad-soft shadow-(--shadow-control)',
   destroy: 'bg-bad text-surface border-transparent hover:bg-bad-strong',
 } as const;
 const sizes = {
-  normal: 'h-9 px-3.5',
-  small: 'h-8 px-2.5 text-[13px]',
-  icon: 'size-8 justify-center',
+  normal: 'h-(--control) px-3',
+  small: 'h-(--control-small) px-2 text-xs',
+  icon: 'size-(--control-small) justify-center',
 } as const;
 
 export interface ButtonLook {
@@ -22,7 +24,7 @@ export interface ButtonLook {
 }
 
 export function buttonClass({ look = 'plain', size = 'normal' }: ButtonLook): string {
-  return `inline-flex shrink-0 items-center justify-center gap-2 whitespace-nowrap rounded-lg border font-medium transition-colors disabled:opacity-60 ${looks[look]} ${sizes[size]}`;
+  return `inline-flex shrink-0 items-center justify-center gap-1.5 whitespace-nowrap rounded-lg border font-medium transition-colors disabled:opacity-55 ${looks[look]} ${sizes[size]}`;
 }
 
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> &

@@ -46,7 +46,7 @@ export function CodeField(props: CodeFieldProps) {
               <div
                 ref={numbers}
                 aria-hidden
-                className="max-h-96 shrink-0 overflow-hidden border-r bg-sunken px-2 py-2 text-right font-mono text-[13px] leading-5 text-muted select-none"
+                className="max-h-96 shrink-0 overflow-hidden border-r bg-sunken px-2 py-2 text-right font-mono text-xs text-muted select-none"
               >
                 {Array.from({ length: lines }, (_, line) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
@@ -62,7 +62,7 @@ export function CodeField(props: CodeFieldProps) {
               required={required}
               spellCheck={false}
               autoComplete="off"
-              className="max-h-96 min-w-0 flex-1 resize-y bg-transparent px-3 py-2 font-mono text-[13px] leading-5 outline-none"
+              className="max-h-96 min-w-0 flex-1 resize-y bg-transparent px-3 py-2 font-mono text-xs outline-none"
               value={value}
               onChange={event => onChange(event.target.value)}
               onKeyDown={onKeyDown}
@@ -70,7 +70,7 @@ export function CodeField(props: CodeFieldProps) {
               onScroll={event => numbers.current?.scrollTo({ top: event.currentTarget.scrollTop })}
             />
           </div>
-          <div role="status" className="text-[13px] leading-5 text-warn empty:hidden">
+          <div role="status" className="text-xs text-warn empty:hidden">
             {remark}
           </div>
         </>

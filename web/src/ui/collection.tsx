@@ -73,7 +73,7 @@ export function CollectionTable<T extends { readonly id: string }>({
   const isFiltered = Object.values(filter).some(value => value !== '');
   const total = list.data?.pagination.total ?? 0;
   const table = (
-    <div className="surface overflow-hidden">
+    <div className="surface overflow-clip">
       <DataTable
         label={label}
         columns={columns}
@@ -137,7 +137,7 @@ export function useCreate({ scope, label, icon: Icon = Plus, form }: CreateProps
     if (address.get('create') !== '') address.set({ create: '' });
   }
   const action = may(scope) && (
-    <Button look="primary" onClick={() => setPressed(true)}>
+    <Button look="primary" data-create aria-keyshortcuts="n" onClick={() => setPressed(true)}>
       <Icon className="size-4" aria-hidden /> {label}
     </Button>
   );

@@ -3,6 +3,7 @@ import type { RowData } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useAddress } from './address.ts';
+import { TagText, tagClass } from './badge.tsx';
 import { Expiry, StateBadge } from './expiry.tsx';
 import { Name } from './name.tsx';
 import type { Column } from './table.tsx';
@@ -20,15 +21,16 @@ export function nameColumn<T extends Resource>(collection: string, below?: (row:
     id: 'name',
     header: 'Name',
     sort: 'name',
+    wraps: true,
     cell: row => (
       <>
         <Link
           href={`/vaults/${row.vault_id}/${collection}/${row.id}`}
-          className="font-mono text-[13px] font-medium hover:underline"
+          className="font-mono text-xs font-medium underline-offset-3 hover:underline"
         >
           <Name text={row.name} />
         </Link>
-        {below && <span className="mt-0.5 block text-[13px] text-muted sm:hidden">{below(row)}</span>}
+        {below && <span className="block text-xs text-muted sm:hidden">{below(row)}</span>}
       </>
     ),
   };
@@ -46,6 +48,7 @@ export const tagsColumn: Column<{ readonly tags: Readonly<Record<string, string>
   id: 'tags',
   header: 'Tags',
   from: 'xl',
+  wraps: true,
   cell: ({ tags }) => <TagFilters tags={tags} />,
 };
 
@@ -60,9 +63,9 @@ function TagFilters({ tags }: { tags: Readonly<Record<string, string>> }) {
           type="button"
           title="Show only those with this tag"
           onClick={() => address.set({ tag: `${name}=${value}` })}
-          className="rounded-md bg-sunken px-1.5 py-px text-left text-xs leading-5 font-medium text-muted hover:text-ink"
+          className={`${tagClass} hover:border-line-strong hover:text-ink`}
         >
-          {value === '' ? name : `${name}: ${value}`}
+          <TagText name={name} value={value} />
         </button>
       ))}
     </span>

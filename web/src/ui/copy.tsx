@@ -48,7 +48,7 @@ export function CopyButton({ text, label, shown = false, look = 'quiet', size, o
       title={label}
       onClick={copy}
     >
-      <Icon className={`size-4 ${done ? 'text-good' : ''}`} aria-hidden />
+      <Icon key={String(done)} className={`size-4 ${done ? 'pop text-good' : ''}`} aria-hidden />
       {shown && <span aria-hidden>{done ? 'Copied' : label}</span>}
       <span className="sr-only" aria-live="polite">
         {done ? 'Copied' : ''}
@@ -62,7 +62,7 @@ export function CodeBlock({ text, label }: { text: string; label: string }) {
   return (
     <div className="relative rounded-lg border bg-sunken">
       <Scrollable label={label} className="overflow-x-auto">
-        <pre className="w-fit py-3 pr-12 pl-4 font-mono text-[13px] leading-5">{text}</pre>
+        <pre className="w-fit py-2.5 pr-12 pl-3 font-mono text-xs leading-5">{text}</pre>
       </Scrollable>
       <div className="absolute top-1.5 right-1.5 rounded-lg bg-sunken">
         <CopyButton text={text} label={`Copy ${label}`} />

@@ -16,7 +16,7 @@ interface DialogProps {
   readonly keep?: boolean;
 }
 
-/** The initial focus: the first field that can be filled in, rather than the close button. */
+/** The initial focus: the first field that can be filled in, or the layer itself, rather than the close button. */
 const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
 
 /** As high as what lies above it: of two layers, the upper one dims the lower one. */
@@ -41,10 +41,10 @@ export function Dialog({
           <Base.Popup
             ref={popup}
             initialFocus={() => popup.current?.querySelector<HTMLElement>(firstToFill) ?? true}
-            className={`popup enter my-auto w-full ${wide ? 'max-w-3xl' : 'max-w-lg'} justify-self-center data-starting-style:scale-98`}
+            className={`popup enter my-auto w-full ${wide ? 'max-w-3xl' : 'max-w-lg'} justify-self-center data-ending-style:scale-98 data-starting-style:scale-98`}
           >
             <Head title={title} description={description} />
-            <div className="px-5 pb-5">{children}</div>
+            <div className="px-4 pt-4 pb-5 sm:px-5">{children}</div>
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>
@@ -62,11 +62,11 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
         <Base.Viewport className="fixed inset-0 z-50 flex justify-end">
           <Base.Popup
             ref={popup}
-            initialFocus={() => popup.current?.querySelector<HTMLElement>(firstToFill) ?? true}
-            className="enter flex h-full w-full max-w-2xl flex-col overflow-y-auto border-l bg-surface text-ink shadow-2xl outline-none data-ending-style:translate-x-8 data-starting-style:translate-x-8"
+            initialFocus={() => popup.current?.querySelector<HTMLElement>(firstToFill) ?? popup.current}
+            className="enter flex h-full w-full max-w-2xl flex-col overflow-y-auto border-l border-(--edge) bg-raised text-ink shadow-(--shadow-popup) outline-none data-ending-style:translate-x-10 data-starting-style:translate-x-10"
           >
             <Head title={title} description={description} />
-            <div className="flex-1 px-5 pb-8">{children}</div>
+            <div className="flex-1 px-4 pt-4 pb-8 sm:px-5">{children}</div>
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>
@@ -76,11 +76,11 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
 
 function Head({ title, description }: { title: ReactNode; description?: ReactNode }) {
   return (
-    <div className="sticky top-0 z-10 flex items-start justify-between gap-4 rounded-t-xl bg-surface px-5 pt-4 pb-3">
+    <div className="sticky top-0 z-10 flex items-center justify-between gap-4 rounded-t-xl border-b bg-raised px-4 py-3 sm:px-5">
       <div className="min-w-0">
-        <Base.Title className="text-base font-semibold break-words">{title}</Base.Title>
+        <Base.Title className="text-base font-semibold tracking-tight break-words">{title}</Base.Title>
         {description && (
-          <Base.Description render={<div />} className="mt-0.5 text-[13px] leading-5 text-muted">
+          <Base.Description render={<div />} className="text-xs text-muted">
             {description}
           </Base.Description>
         )}
@@ -105,7 +105,7 @@ export function DialogButtons({ problem, children }: { problem?: string; childre
 export function Problem({ text }: { text: string }) {
   if (text === '') return null;
   return (
-    <div role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-[13px] leading-5 text-bad">
+    <div role="alert" className="rounded-lg bg-bad-soft px-3 py-2 text-xs text-bad">
       {text}
     </div>
   );

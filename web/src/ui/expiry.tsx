@@ -1,14 +1,19 @@
 /** When something expires, and how soon that is. */
 import { Badge } from './badge.tsx';
-import { ago, dayOf, daysUntil } from './time.tsx';
+import { ago, dayOf, daysUntil, exactly } from './time.tsx';
 
 export function Expiry({ at }: { at: string | null }) {
   if (at === null) return <span className="text-muted">never</span>;
   const days = daysUntil(at);
-  if (days <= 0) return <Badge tone="bad">expired {ago(at)}</Badge>;
-  if (days <= 7) return <Badge tone="bad">{ago(at)}</Badge>;
-  if (days <= 30) return <Badge tone="warn">{ago(at)}</Badge>;
-  return <span className="whitespace-nowrap">{dayOf(at)}</span>;
+  return (
+    <time dateTime={at} title={exactly(at)} className="whitespace-nowrap tabular-nums">
+      {days > 30 ? dayOf(at) : <Badge tone={days <= 7 ? 'bad' : 'warn'}>{soon(at, days)}</Badge>}
+    </time>
+  );
+}
+
+function soon(at: string, days: number): string {
+  return days <= 0 ? `expired ${ago(at)}` : ago(at);
 }
 
 interface Dated {
@@ -17,12 +22,21 @@ interface Dated {
   readonly enabled?: boolean;
 }
 
+const tones = { disabled: 'neutral', expired: 'bad', 'not yet active': 'warn' } as const;
+
 /** The current state of a secret or key. */
-export function StateBadge({ of, now = Date.now() }: { of: Dated; now?: number }) {
-  if (of.enabled === false) return <Badge>disabled</Badge>;
-  if (of.expiration_date !== null && Date.parse(of.expiration_date) <= now)
-    return <Badge tone="bad">expired</Badge>;
-  if (of.activation_date !== null && Date.parse(of.activation_date) > now)
-    return <Badge tone="warn">not yet active</Badge>;
-  return <span className="text-muted">active</span>;
+export function stateOf(of: Dated, now = Date.now()): keyof typeof tones | 'active' {
+  if (of.enabled === false) return 'disabled';
+  if (of.expiration_date !== null && Date.parse(of.expiration_date) <= now) return 'expired';
+  if (of.activation_date !== null && Date.parse(of.activation_date) > now) return 'not yet active';
+  return 'active';
+}
+
+export function StateBadge({ of }: { of: Dated }) {
+  const state = stateOf(of);
+  return state === 'active' ? (
+    <span className="text-muted">active</span>
+  ) : (
+    <Badge tone={tones[state]}>{state}</Badge>
+  );
 }

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 
 export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode])[] }) {
   return (
-    <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-2">
+    <dl className="grid grid-cols-[minmax(6.5rem,auto)_1fr] gap-x-6 gap-y-1.5">
       {facts.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-muted">{name}</dt>
@@ -15,5 +15,5 @@ export function Facts({ facts }: { facts: readonly (readonly [string, ReactNode]
 }
 
 export function Mono({ children }: { children: ReactNode }) {
-  return <span className="font-mono text-[13px] break-all">{children}</span>;
+  return <span className="font-mono text-xs break-all">{children}</span>;
 }

@@ -19,10 +19,10 @@ export function Field({ label, hint, error = '', optional = false, children }: F
   const id = useId();
   const described = [hint ? `${id}-hint` : '', error === '' ? '' : `${id}-error`].filter(Boolean).join(' ');
   return (
-    <div className="flex flex-col gap-1.5">
-      <label htmlFor={id} className="font-medium text-ink">
+    <div className="flex min-w-0 flex-col gap-1">
+      <label id={`${id}-label`} htmlFor={id} className="font-medium text-ink">
         {label}
-        {optional && <span className="font-normal text-muted"> – optional</span>}
+        {optional && <span className="text-xs font-normal text-muted"> – optional</span>}
       </label>
       {children({
         id,
@@ -30,12 +30,12 @@ export function Field({ label, hint, error = '', optional = false, children }: F
         'aria-invalid': error === '' ? undefined : true,
       })}
       {hint && (
-        <div id={`${id}-hint`} className="text-[13px] leading-5 text-muted">
+        <div id={`${id}-hint`} className="text-xs text-muted">
           {hint}
         </div>
       )}
       {error !== '' && (
-        <div id={`${id}-error`} className="text-[13px] leading-5 text-bad" role="alert">
+        <div id={`${id}-error`} className="text-xs text-bad" role="alert">
           {label} {error}.
         </div>
       )}

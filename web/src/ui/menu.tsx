@@ -23,7 +23,7 @@ export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
       </Base.Trigger>
       <Base.Portal>
         <Base.Positioner sideOffset={6} align="end" className="z-50">
-          <Base.Popup className="popup enter min-w-44 p-1">{children}</Base.Popup>
+          <Base.Popup className="popup enter grow min-w-44 p-1">{children}</Base.Popup>
         </Base.Positioner>
       </Base.Portal>
     </Base.Root>
@@ -42,7 +42,7 @@ export function MenuItem({
   return (
     <Base.Item
       onClick={onClick}
-      className={`flex cursor-default items-center gap-2.5 rounded-lg px-3 py-1.5 outline-none data-highlighted:bg-sunken ${bad ? 'text-bad' : ''}`}
+      className={`flex min-h-(--control-small) cursor-default items-center gap-2 rounded-lg px-2 outline-none data-highlighted:bg-hover ${bad ? 'text-bad' : ''}`}
     >
       {children}
     </Base.Item>

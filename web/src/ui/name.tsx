@@ -2,7 +2,7 @@
 import { Fragment } from 'react';
 
 export function Name({ text }: { text: string }) {
-  const parts = text.split(/(?<=[_\-./:])/);
+  const parts = text.split(/(?<=[_\-./:@])/);
   return (
     <span className="break-words">
       {parts.map((part, at) => (

@@ -22,7 +22,7 @@ export function Pager({ total, page, limit, onPage, onSize, children }: PagerPro
   const first = (page - 1) * limit + 1;
   const last = Math.min(total, page * limit);
   return (
-    <div className="flex flex-wrap items-center justify-between gap-3 border-t px-5 py-2.5 text-[13px] text-muted">
+    <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 border-t px-4 py-1.5 text-xs text-muted">
       <span className="tabular-nums">
         {pages === 1
           ? `${figures.format(total)} total`
@@ -33,7 +33,7 @@ export function Pager({ total, page, limit, onPage, onSize, children }: PagerPro
         <label className="flex items-center gap-2">
           Per page
           <select
-            className="control h-8 w-auto py-0"
+            className="control h-(--control-small) min-h-0 w-auto py-0 text-xs"
             value={limit}
             onChange={event => onSize(Number(event.target.value))}
           >
@@ -44,7 +44,7 @@ export function Pager({ total, page, limit, onPage, onSize, children }: PagerPro
         </label>
       )}
       {pages > 1 && (
-        <nav aria-label="Pages" className="flex items-center gap-1">
+        <nav aria-label="Pages" className="-mr-2 flex items-center gap-0.5">
           <Button
             look="quiet"
             size="icon"

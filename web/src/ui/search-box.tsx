@@ -1,6 +1,7 @@
 /** A search box that waits until the person stops typing. */
 import { Search } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
+import { Kbd } from './kbd.tsx';
 
 interface SearchBoxProps {
   readonly label: string;
@@ -18,16 +19,25 @@ export function SearchBox({ label, value, onSearch }: SearchBoxProps) {
     return () => clearTimeout(timer);
   }, [text, value]);
   return (
-    <div className="relative w-full sm:w-72">
-      <Search className="pointer-events-none absolute top-2.5 left-3 size-4 text-muted" aria-hidden />
+    <div className="group relative w-full sm:w-64">
+      <Search
+        className="pointer-events-none absolute inset-y-0 left-2.5 my-auto size-4 text-muted"
+        aria-hidden
+      />
       <input
         type="search"
         aria-label={label}
         placeholder={label}
-        className="control pl-9"
+        data-search
+        className="control pr-8 pl-8"
         value={text}
         onChange={event => setText(event.target.value)}
       />
+      {text === '' && (
+        <span className="pointer-events-none absolute inset-y-0 right-2 hidden items-center group-focus-within:hidden sm:flex">
+          <Kbd keys="/" />
+        </span>
+      )}
     </div>
   );
 }

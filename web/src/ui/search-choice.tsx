@@ -66,11 +66,14 @@ export function SearchChoice<T extends Named>({ value, onChange, className = '',
         <Base.Input {...of.ids} placeholder={of.placeholder} className="control pr-9" />
         {current === null ? (
           <ChevronDown
-            className="pointer-events-none absolute top-2.5 right-3 size-4 text-muted"
+            className="pointer-events-none absolute inset-y-0 right-2.5 my-auto size-4 text-muted"
             aria-hidden
           />
         ) : (
-          <Base.Clear aria-label="Clear" className="absolute top-2.5 right-3 text-muted">
+          <Base.Clear
+            aria-label="Clear"
+            className="absolute inset-y-0 right-1 my-auto grid size-(--control-small) place-items-center text-muted"
+          >
             <X className="size-4" aria-hidden />
           </Base.Clear>
         )}
@@ -98,7 +101,7 @@ export function SearchChoices<T extends Named>({ value, onChange, ...of }: SomeP
       onValueChange={all => onChange(all.map(({ id }) => id))}
       onInputValueChange={setText}
     >
-      <Base.Chips ref={setAnchor} className="control flex h-auto flex-wrap gap-1.5 py-1.5">
+      <Base.Chips ref={setAnchor} className="control flex h-auto flex-wrap items-center gap-1">
         {value.map(id => (
           <Chip key={id} id={id} collection={of.collection} />
         ))}
@@ -117,9 +120,9 @@ function Chip({ id, collection }: { id: string; collection: string }) {
   const { data } = useRecord<Named>(collection, id);
   const name = data?.name ?? `${id.slice(0, 8)}…`;
   return (
-    <Base.Chip className="flex max-w-full items-center gap-1 rounded-md bg-accent-soft px-2 text-accent-strong">
+    <Base.Chip className="flex max-w-full items-center gap-1 rounded-md bg-accent-soft pl-1.5 text-xs leading-5 font-medium text-accent-strong">
       <span className="min-w-0 truncate">{name}</span>
-      <Base.ChipRemove aria-label={`Remove ${name}`}>
+      <Base.ChipRemove aria-label={`Remove ${name}`} className="grid size-5 place-items-center max-sm:size-7">
         <X className="size-3.5" aria-hidden />
       </Base.ChipRemove>
     </Base.Chip>
@@ -137,7 +140,7 @@ function Found({ anchor, more, isPending }: FoundProps) {
     // Content outside an open dialog is hidden from screen readers, so the list goes inside it.
     <Base.Portal container={anchor?.closest<HTMLElement>('[role=dialog], main') ?? null}>
       <Base.Positioner sideOffset={4} className="z-50">
-        <Base.Popup className="popup enter max-h-[min(20rem,var(--available-height))] w-(--anchor-width) min-w-56 overflow-y-auto p-1">
+        <Base.Popup className="popup enter grow max-h-[min(20rem,var(--available-height))] w-(--anchor-width) min-w-56 overflow-y-auto p-1">
           <Base.Empty>
             <p className="px-3 py-2 text-muted empty:hidden">{isPending ? '' : 'No results.'}</p>
           </Base.Empty>
@@ -146,7 +149,7 @@ function Found({ anchor, more, isPending }: FoundProps) {
               <Base.Item
                 key={one.id}
                 value={one}
-                className="flex items-center gap-2 rounded-lg px-3 py-1.5 outline-none data-highlighted:bg-sunken"
+                className="flex min-h-(--control-small) items-center gap-2 rounded-lg px-2 outline-none data-highlighted:bg-hover"
               >
                 <span className="min-w-0 flex-1 truncate">{one.name}</span>
                 <Base.ItemIndicator>
@@ -155,7 +158,7 @@ function Found({ anchor, more, isPending }: FoundProps) {
               </Base.Item>
             )}
           </Base.List>
-          <Base.Status className="px-3 pt-1 pb-1.5 text-[13px] text-muted empty:hidden">
+          <Base.Status className="px-3 pt-1 pb-1.5 text-xs text-muted empty:hidden">
             {more ? `Showing the first ${atOnce}. Type part of a name to find others.` : ''}
           </Base.Status>
         </Base.Popup>

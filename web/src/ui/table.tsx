@@ -11,6 +11,7 @@ import { Button } from './button.tsx';
 import { Loading, Wrong } from './page.tsx';
 import { Pager } from './pager.tsx';
 import type { Selection } from './selection.ts';
+import { useChanged } from './use-changed.ts';
 
 const features = tableFeatures({});
 
@@ -26,6 +27,8 @@ export interface Column<T extends RowData> {
   /** The header is for screen readers only. */
   readonly quiet?: boolean;
   readonly end?: boolean;
+  /** It may take several lines; the others stay on one, from a tablet on. */
+  readonly wraps?: boolean;
   /** In place of the header’s text. */
   readonly heading?: ReactNode;
 }
@@ -92,7 +95,7 @@ export function DataTable<T extends { readonly id: string }>(props: DataTablePro
 /** After deletions, an old address may name a page that no longer exists. */
 function PastTheEnd({ onFirst }: { onFirst: () => void }) {
   return (
-    <div className="flex flex-wrap items-center justify-between gap-3 px-5 py-6">
+    <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-6">
       <p className="text-muted">This page is now empty.</p>
       <Button size="small" onClick={onFirst}>
         Go to the first page
@@ -127,13 +130,18 @@ export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
     getRowId: row => row.id,
   });
   const columnOf = (id: string) => columns.find(column => column.id === id)!;
-  const cellClass = ({ from, end }: Column<T>) => `${from ? widths[from] : ''} ${end ? 'text-right' : ''}`;
+  const changed = useChanged(rows);
+  const cellClass = ({ from, end, wraps }: Column<T>) =>
+    `${from ? widths[from] : ''} ${end ? 'text-right tabular-nums' : ''} ${wraps ? '' : 'md:whitespace-nowrap md:[&_wbr]:hidden'}`;
   return (
-    <div className={`relative overflow-x-auto transition-opacity ${fading ? 'opacity-60' : ''}`}>
+    <div
+      // What scrolls sideways can’t have a head that stays: where the columns surely fit, the head does.
+      className={`relative transition-opacity max-xl:overflow-x-auto ${fading ? 'opacity-60' : ''}`}
+    >
       <table className="w-full border-collapse text-left" aria-label={label}>
         <thead>
           {table.getHeaderGroups().map(group => (
-            <tr key={group.id} className="border-b">
+            <tr key={group.id}>
               {group.headers.map(header => {
                 const column = columnOf(header.column.id);
                 return (
@@ -141,7 +149,7 @@ export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
                     key={header.id}
                     scope="col"
                     aria-sort={sorting && directionOf(column, sorting)}
-                    className={`px-3 py-2 text-xs font-medium text-muted first:pl-5 last:pr-5 ${cellClass(column)}`}
+                    className={`top-0 z-10 h-8 bg-canvas px-3 text-xs font-medium whitespace-nowrap text-muted shadow-[inset_0_-1px_var(--line)] first:pl-4 last:pr-4 xl:sticky ${cellClass(column)}`}
                   >
                     <Heading column={column} sorting={sorting} />
                   </th>
@@ -152,11 +160,14 @@ export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
         </thead>
         <tbody>
           {table.getRowModel().rows.map(row => (
-            <tr key={row.id} className="border-b transition-colors last:border-0 hover:bg-sunken/70">
+            <tr
+              key={row.id}
+              className={`border-b transition-colors last:border-0 hover:bg-hover ${selection?.chosen.has(row.id) ? 'bg-accent-soft/60' : ''} ${changed.has(row.id) ? 'flash' : ''}`}
+            >
               {row.getAllCells().map(cell => (
                 <td
                   key={cell.id}
-                  className={`px-3 py-2.5 align-middle first:pl-5 last:pr-5 ${cellClass(columnOf(cell.column.id))}`}
+                  className={`h-(--row) px-3 py-1 align-middle first:pl-4 last:pr-4 ${cellClass(columnOf(cell.column.id))}`}
                 >
                   <table.FlexRender cell={cell} />
                 </td>
@@ -184,11 +195,14 @@ function Heading<T extends RowData>({ column, sorting }: HeadingProps<T>) {
   return (
     <button
       type="button"
-      className="inline-flex items-center gap-1 hover:text-ink"
+      className="group -mx-1 inline-flex items-center gap-1 rounded px-1 hover:text-ink max-sm:min-h-10"
       onClick={() => sorting.onSort(sorting.by === sort ? `-${sort}` : sorting.by === `-${sort}` ? '' : sort)}
     >
       {header}
-      <Arrow className={`size-3 ${direction === undefined ? 'opacity-0' : ''}`} aria-hidden />
+      <Arrow
+        className={`size-3 ${direction === undefined ? 'opacity-0 group-hover:opacity-50' : ''}`}
+        aria-hidden
+      />
     </button>
   );
 }
@@ -207,13 +221,15 @@ function selectColumn<T extends { readonly id: string }>(
   rows: readonly T[],
 ): Column<T> {
   const box = (label: string, of: readonly T[]) => (
-    <input
-      type="checkbox"
-      aria-label={label}
-      className="size-4 align-middle accent-accent"
-      checked={of.every(({ id }) => chosen.has(id))}
-      onChange={() => toggle(of)}
-    />
+    // The label is as large as a finger; the box itself is not.
+    <label className="-m-2 grid size-8 cursor-pointer place-items-center max-sm:-mx-3 max-sm:size-10">
+      <input
+        type="checkbox"
+        aria-label={label}
+        checked={of.every(({ id }) => chosen.has(id))}
+        onChange={() => toggle(of)}
+      />
+    </label>
   );
   return {
     id: 'select',

@@ -17,7 +17,7 @@ interface TabLinksProps {
 export function TabLinks({ label, tabs, exact = false }: TabLinksProps) {
   const [location] = useLocation();
   return (
-    <nav aria-label={label} className="-mb-px flex gap-1 overflow-x-auto border-b">
+    <nav aria-label={label} className="flex gap-4 overflow-x-auto border-b [scrollbar-width:none]">
       {tabs.map(({ href, label: text, count }) => {
         const isHere = location === href || (!exact && location.startsWith(`${href}/`));
         return (
@@ -25,14 +25,10 @@ export function TabLinks({ label, tabs, exact = false }: TabLinksProps) {
             key={href}
             href={href}
             aria-current={isHere ? 'page' : undefined}
-            className={`-mb-px flex items-center gap-2 border-b-2 px-3 py-2 font-medium whitespace-nowrap transition-colors focus-visible:-outline-offset-2 ${isHere ? 'border-accent text-ink' : 'border-transparent text-muted hover:text-ink'}`}
+            className={`-mb-px flex min-h-(--row) items-center gap-2 border-b-2 px-0.5 font-medium whitespace-nowrap transition-colors focus-visible:-outline-offset-2 ${isHere ? 'border-ink text-ink' : 'border-transparent text-muted hover:border-line-strong/50 hover:text-ink'}`}
           >
             {text}
-            {count !== undefined && (
-              <span className="rounded-full bg-sunken px-1.5 text-xs leading-5 text-muted tabular-nums">
-                {count}
-              </span>
-            )}
+            {count !== undefined && <span className="text-xs text-muted tabular-nums">{count}</span>}
           </Link>
         );
       })}

@@ -1,6 +1,5 @@
-/** Form controls: text, text area, select, date and checkbox. Each is bound to a form by name. */
+/** Form controls: text, text area, select and checkbox. Each is bound to a form by name. */
 import type { InputHTMLAttributes, ReactNode } from 'react';
-import { ApiError } from '../api/client.ts';
 import type { Form } from '../api/form.ts';
 import { Field } from './field.tsx';
 
@@ -65,7 +64,7 @@ export function AreaField<T extends object>({
           placeholder={placeholder}
           spellCheck={false}
           autoComplete="off"
-          className={`control resize-y ${mono ? 'font-mono text-[13px]' : ''}`}
+          className={`control resize-y ${mono ? 'font-mono text-xs' : ''}`}
           value={form.values[name] as string}
           onChange={event => form.set(name, event.target.value as T[typeof name])}
         />
@@ -119,41 +118,14 @@ export function CheckField<T extends object>({
       <input
         type="checkbox"
         name={name}
-        className="mt-1 size-4 shrink-0 accent-accent"
+        className="mt-0.5"
         checked={form.values[name] as boolean}
         onChange={event => form.set(name, event.target.checked as T[typeof name])}
       />
       <span>
         <span className="font-medium">{label}</span>
-        {hint && <span className="block text-[13px] leading-5 text-muted">{hint}</span>}
+        {hint && <span className="block text-xs text-muted">{hint}</span>}
       </span>
     </label>
   );
-}
-
-/** A date and time in the person's own time zone, sent as UTC. */
-export function DateField<T extends object>(props: TextProps<T>) {
-  return <TextField {...props} type="datetime-local" />;
-}
-
-/** Converts a date field's value for the wire: an empty field means no date. */
-export function momentOf(local: string): string | null {
-  return local === '' ? null : new Date(local).toISOString();
-}
-
-/** The same for an expiry: one that is chosen now must lie ahead. One that was stored before may have passed. */
-export function expiryOf(local: string, before: string | null | undefined = null): string | null {
-  const moment = momentOf(local);
-  if (moment !== null && local !== localOf(before) && Date.parse(moment) <= Date.now()) {
-    const details = { field: 'expiration_date', reason: 'must be in the future' };
-    throw new ApiError(400, { error: { message: 'The date is not valid', details } });
-  }
-  return moment;
-}
-
-/** Converts a time from the wire for a date field. */
-export function localOf(moment: string | null | undefined): string {
-  if (!moment) return '';
-  const date = new Date(moment);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

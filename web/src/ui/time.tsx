@@ -2,6 +2,7 @@
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+const dayOfThisYear = new Intl.DateTimeFormat('en-GB', { day: '2-digit', month: 'short' });
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
 const units = [
@@ -21,10 +22,15 @@ export function ago(moment: string, now = Date.now()): string {
   return relative.format(Math.round(seconds / unit[1]), unit[0]);
 }
 
+/** The exact time, for a tooltip. */
+export function exactly(moment: string): string {
+  return exact.format(new Date(moment));
+}
+
 export function Ago({ at, none = 'never' }: { at: string | null; none?: string }) {
   if (at === null) return <span className="text-muted">{none}</span>;
   return (
-    <time dateTime={at} title={exact.format(new Date(at))} className="whitespace-nowrap">
+    <time dateTime={at} title={exactly(at)} className="whitespace-nowrap">
       {ago(at)}
     </time>
   );
@@ -38,11 +44,13 @@ export function Exact({ at }: { at: string }) {
   );
 }
 
+/** For logs, where many stand below each other: the year only if it is another one. */
 export function Clock({ at }: { at: string }) {
   const date = new Date(at);
+  const isThisYear = date.getFullYear() === new Date().getFullYear();
   return (
     <time dateTime={at} title={exact.format(date)} className="whitespace-nowrap tabular-nums">
-      {day.format(date)} {clock.format(date)}
+      {(isThisYear ? dayOfThisYear : day).format(date)} {clock.format(date)}
     </time>
   );
 }

@@ -36,8 +36,12 @@ export function ToastProvider({ children }: { children: ReactNode }) {
 function Notes() {
   const { toasts } = Toast.useToastManager();
   return toasts.map(toast => (
-    <Toast.Root key={toast.id} toast={toast} className="popup enter data-starting-style:translate-y-3">
-      <Toast.Content className="flex items-center gap-3 py-2 pr-2 pl-4">
+    <Toast.Root
+      key={toast.id}
+      toast={toast}
+      className="popup enter data-ending-style:translate-y-2 data-starting-style:translate-y-2"
+    >
+      <Toast.Content className="flex items-center gap-3 py-1.5 pr-1.5 pl-3.5">
         <span className={`size-2 shrink-0 rounded-full ${toast.type === 'bad' ? 'bg-bad' : 'bg-good'}`} />
         <Toast.Title className="min-w-0 flex-1 text-sm font-medium break-words" render={<p />} />
         {toast.actionProps && <Toast.Action className={buttonClass({ size: 'small' })} />}

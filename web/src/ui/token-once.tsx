@@ -18,13 +18,13 @@ export function TokenOnce({ token, what, copied, onCopied }: TokenOnceProps) {
     return () => window.removeEventListener('beforeunload', ask);
   }, [copied]);
   return (
-    <div className="rounded-xl border border-warn/40 bg-warn-soft p-4">
+    <div className="rounded-lg border border-warn/35 bg-warn-soft p-3">
       <p className="flex items-start gap-2 font-medium text-warn">
-        <TriangleAlert className="mt-1 size-4 shrink-0" aria-hidden />
+        <TriangleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
         Copy this {what} now. It won’t be shown again.
       </p>
-      <div className="mt-3 flex items-center gap-2 rounded-lg border bg-surface py-1.5 pr-1.5 pl-3">
-        <code data-token className="min-w-0 flex-1 font-mono text-[13px] break-all">
+      <div className="mt-3 flex items-center gap-2 rounded-lg border bg-raised py-1 pr-1 pl-3">
+        <code data-token className="min-w-0 flex-1 font-mono text-xs break-all">
           {token}
         </code>
         <CopyButton text={token} label={`Copy ${what}`} look="plain" onCopied={onCopied} />

@@ -26,6 +26,7 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
     {
       id: 'name',
       header: 'Name',
+      wraps: true,
       cell: ({ id, name, vault_id, last_used_at }) => (
         <>
           {mayLog ? (
@@ -39,15 +40,21 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
           ) : (
             <span className="font-medium break-words">{name}</span>
           )}
-          <span className="mt-0.5 block text-[13px] text-muted sm:hidden">
+          <span className="mt-0.5 block text-xs text-muted sm:hidden">
             {!hasVault && <VaultName id={vault_id} />} used <Ago at={last_used_at} />
           </span>
         </>
       ),
     },
     ...(hasVault ? [] : [vault]),
-    { id: 'restrictions', header: 'Restrictions', from: 'md', cell: key => <Restrictions of={key} /> },
-    expiresColumn('lg'),
+    {
+      id: 'restrictions',
+      header: 'Restrictions',
+      from: 'lg',
+      wraps: true,
+      cell: key => <Restrictions of={key} />,
+    },
+    expiresColumn('md'),
     lastUsedColumn,
     ...(mayWrite ? [actionsColumn((key: AccessKey) => <Actions item={key} />)] : []),
   ];

@@ -6,8 +6,9 @@ import type { CreatedPublicToken } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
+import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { publicKeyLine } from '../set-up/connection.ts';
 
 interface PublicTokenFormProps {
@@ -37,7 +38,7 @@ export function PublicTokenForm({ keyId, keyName, onClose }: PublicTokenFormProp
         <div className="flex flex-col gap-2">
           <h3 className="font-medium">How to use it</h3>
           <CodeBlock text={publicKeyLine(state.base_url, made.token)} label="curl command" />
-          <p className="text-[13px] text-muted">
+          <p className="text-xs text-muted">
             The answer is the public key as PEM. The token opens nothing else.
           </p>
         </div>

@@ -76,7 +76,7 @@ function KeyName({ token }: { token: PublicToken }) {
   return (
     <Link
       href={`/vaults/${token.vault_id}/keys/${token.key_id}`}
-      className="font-mono text-[13px] break-all hover:underline"
+      className="font-mono text-xs break-all hover:underline"
     >
       {record.data?.name ?? `${token.key_id.slice(0, 8)}…`}
     </Link>

@@ -1,7 +1,9 @@
 /** The fields that restrict an access key: what it can read, from where, how often and until when. */
 import type { Form } from '../../api/form.ts';
 import type { AccessKey } from '../../api/types.ts';
-import { AreaField, CheckField, DateField, expiryOf, localOf, TextField } from '../../ui/text-field.tsx';
+import { DateField, expiryOf } from '../../ui/date-field.tsx';
+import { localOf } from '../../ui/dates.ts';
+import { AreaField, CheckField, TextField } from '../../ui/text-field.tsx';
 import { namesOf } from '../vaults/certificate-form.tsx';
 
 export interface RestrictionValues {

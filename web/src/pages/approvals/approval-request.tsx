@@ -27,10 +27,10 @@ export function ApprovalRequest({ of: approval, isMeant }: { of: Approval; isMea
       className={`surface flex flex-col gap-4 px-5 py-4 ${isMeant ? 'ring-2 ring-accent' : ''}`}
     >
       <div className="min-w-0">
-        <h2 className="font-mono text-[15px] font-semibold break-all">
+        <h2 className="font-mono text-base font-semibold break-all">
           {request.method} {request.url}
         </h2>
-        <p className="text-[13px] text-muted">
+        <p className="text-xs text-muted">
           asked <Ago at={created_at} />, expires <Ago at={expires_at} />
         </p>
       </div>
@@ -44,7 +44,7 @@ export function ApprovalRequest({ of: approval, isMeant }: { of: Approval; isMea
       />
       {body !== null && (
         <Scrollable label="Body" className="max-h-72 overflow-auto rounded-lg bg-sunken p-3">
-          <pre className="font-mono text-[13px] break-all whitespace-pre-wrap">{body}</pre>
+          <pre className="font-mono text-xs break-all whitespace-pre-wrap">{body}</pre>
         </Scrollable>
       )}
       <Decision of={approval} />

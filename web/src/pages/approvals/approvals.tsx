@@ -77,10 +77,10 @@ function Earlier() {
         {decided.map(one => (
           <li key={one.id} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
             <span className="min-w-0">
-              <span className="block font-mono text-[13px] break-all">
+              <span className="block font-mono text-xs break-all">
                 {one.request.method} {one.request.url}
               </span>
-              <span className="text-[13px] text-muted">
+              <span className="text-xs text-muted">
                 {one.access_key} with {one.request.secret}, <Ago at={one.created_at} />
                 {one.decided_by !== null && (
                   <>

@@ -80,7 +80,7 @@ function Comparison({ ids, address, onOrder }: ComparisonProps) {
       <label className="flex w-fit items-center gap-2.5">
         <input
           type="checkbox"
-          className="size-4 accent-accent"
+          className="shrink-0"
           checked={different}
           onChange={event => address.set({ different: event.target.checked ? '1' : '' })}
         />

@@ -23,15 +23,15 @@ interface TableProps {
 export function ComparisonTable({ ids, rows, onOrder }: TableProps) {
   if (rows.length === 0) return <p className="px-5 py-6 text-muted">Nothing is missing or different.</p>;
   return (
-    <div className="overflow-x-auto">
+    <div className="relative overflow-x-auto">
       <table className="w-full border-collapse text-left" aria-label="Comparison">
         <thead>
-          <tr className="border-b">
-            <th scope="col" className="px-5 py-2 text-xs font-medium text-muted">
+          <tr className="border-b bg-canvas">
+            <th scope="col" className="px-4 py-1 text-xs font-medium text-muted">
               Name
             </th>
             {ids.map((id, at) => (
-              <th key={id} scope="col" className="px-3 py-2 text-xs font-medium text-muted">
+              <th key={id} scope="col" className="px-3 py-1 text-xs font-medium text-muted">
                 <Stage id={id} at={at} ids={ids} onOrder={onOrder} />
               </th>
             ))}
@@ -40,11 +40,11 @@ export function ComparisonTable({ ids, rows, onOrder }: TableProps) {
         <tbody>
           {rows.map(row => (
             <tr key={row.name} className="border-b last:border-0">
-              <th scope="row" className="px-5 py-2 font-mono text-[13px] font-medium">
+              <th scope="row" className="h-(--row) px-4 py-1 font-mono text-xs font-medium">
                 <Name text={row.name} />
               </th>
               {ids.map((id, at) => (
-                <td key={id} className="px-3 py-2">
+                <td key={id} className="px-3 py-1">
                   <CellOf row={row} at={at} ids={ids} />
                 </td>
               ))}
@@ -112,7 +112,7 @@ function CellOf({ row, at, ids }: CellProps) {
       {cell !== null && (
         <Link
           href={`/vaults/${ids[at]}/secrets/${cell.id}`}
-          className="text-[13px] text-muted tabular-nums hover:underline"
+          className="text-xs text-muted tabular-nums hover:underline"
         >
           v{cell.version}
           <span className="sr-only"> of {row.name}</span>

@@ -134,7 +134,7 @@ function Asking({ request: { host, client, ip_address } }: { request: DeviceRequ
           value === '' ? 'not given' : <Mono key={name}>{value}</Mono>,
         ])}
       />
-      <p className="mt-3 text-[13px] leading-5 text-muted">
+      <p className="mt-3 text-xs text-muted">
         Machine and program are what the asking side says, and are not verified.
       </p>
     </div>

@@ -127,7 +127,7 @@ function Refusals({ id }: { id: string }) {
         {found.map(({ id: entry, created_at, ip_address, details }) => (
           <li key={entry}>
             <span className="block break-words">{String(details.reason ?? '')}</span>
-            <span className="block text-[13px] text-muted">
+            <span className="block text-xs text-muted">
               <Ago at={created_at} /> from {ip_address}
             </span>
           </li>

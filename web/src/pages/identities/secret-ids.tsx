@@ -7,9 +7,10 @@ import type { CreatedSecretId, Identity, SecretId } from '../../api/types.ts';
 import { useList, useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { Expiry } from '../../ui/expiry.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
+import { TextField } from '../../ui/text-field.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { RevokeButton } from '../access/revoke-button.tsx';
 import { PanelPart } from '../vaults/item-panel.tsx';
@@ -55,7 +56,7 @@ function Summary({ of: { name, uses, max_uses, expiration_date, last_used_at } }
   return (
     <span className="min-w-0">
       <span className="block font-medium break-words">{name}</span>
-      <span className="flex flex-wrap gap-x-3 text-[13px] text-muted">
+      <span className="flex flex-wrap gap-x-3 text-xs text-muted">
         {max_uses !== null && (
           <span>
             {uses} of {max_uses} uses
@@ -100,7 +101,7 @@ function SecretIdForm({ identity, onClose }: { identity: Identity; onClose: () =
     <FormDialog title="New secret ID" form={form} onSubmit={save} onClose={onClose} action="Create secret ID">
       <TextField form={form} name="name" label="Name" optional maxLength={255} placeholder="build server" />
       <TextField form={form} name="max_uses" label="Maximum logins" type="number" min={1} optional />
-      <DateField form={form} name="expiration_date" label="Expires" optional hint="In 30 days by default." />
+      <DateField form={form} name="expiration_date" label="Expires" optional none="In 30 days" />
     </FormDialog>
   );
 }

@@ -3,6 +3,7 @@ import { ScrollText } from 'lucide-react';
 import type { AuditLog as Entry } from '../../api/types.ts';
 import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Name } from '../../ui/name.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ActorFilter } from './actor-filter.tsx';
 import { actionsWith } from './audit-actions.ts';
@@ -16,37 +17,45 @@ const columns: readonly Column<Entry>[] = [
   {
     id: 'action',
     header: 'Action',
-    cell: ({ action, outcome, count }) => (
-      <span className="flex flex-wrap items-center gap-1.5">
-        <span className="break-words">{action}</span>
-        {outcome === 'denied' && <Badge tone="bad">denied</Badge>}
-        <Times count={count} />
-      </span>
+    cell: ({ action, outcome, count, subject }) => (
+      <>
+        <span className="flex flex-wrap items-center gap-1.5">
+          <span className="break-words">{action}</span>
+          {outcome === 'denied' && <Badge tone="bad">denied</Badge>}
+          <Times count={count} />
+        </span>
+        <span className="block text-xs text-muted sm:hidden">
+          <Subject of={subject} />
+        </span>
+      </>
     ),
   },
   {
     id: 'actor',
     header: 'Actor',
+    wraps: true,
     from: 'sm',
     cell: ({ actor }) => <Kinded name={actor.name} kind={actor.kind.replaceAll('_', ' ')} />,
   },
   {
     id: 'subject',
     header: 'Subject',
-    cell: ({ subject }) =>
-      subject === null ? (
-        <span className="text-muted">–</span>
-      ) : (
-        <Kinded name={subject.name || subject.id || ''} kind={subject.type} />
-      ),
+    from: 'sm',
+    wraps: true,
+    cell: ({ subject }) => <Subject of={subject} />,
   },
   { id: 'address', header: 'Address', from: 'lg', cell: ({ ip_address }) => <IpAddress of={ip_address} /> },
 ];
 
+function Subject({ of }: { of: Entry['subject'] }) {
+  if (of === null) return <span className="text-muted">–</span>;
+  return <Kinded name={of.name || of.id || ''} kind={of.type} />;
+}
+
 function Kinded({ name, kind }: { name: string; kind: string }) {
   return (
-    <span className="wrap-anywhere">
-      {name} <span className="text-[13px] whitespace-nowrap text-muted">{kind}</span>
+    <span>
+      <Name text={name} /> <span className="text-xs whitespace-nowrap text-muted">{kind}</span>
     </span>
   );
 }

@@ -7,9 +7,9 @@ import { Ago } from '../../ui/time.tsx';
 const every = 10_000;
 const figures = new Intl.NumberFormat('en');
 const looks = {
-  whole: { icon: ShieldCheck, colour: 'bg-good-soft text-good', role: 'status' },
-  broken: { icon: ShieldAlert, colour: 'bg-bad-soft text-bad', role: 'alert' },
-  running: { icon: LoaderCircle, colour: 'bg-accent-soft text-accent-strong', role: 'status' },
+  whole: { icon: ShieldCheck, colour: 'text-muted', role: 'status' },
+  broken: { icon: ShieldAlert, colour: 'rounded-lg bg-bad-soft px-3 py-2 text-bad', role: 'alert' },
+  running: { icon: LoaderCircle, colour: 'text-muted', role: 'status' },
 } as const;
 
 function stateOf({ ok }: LogVerification): keyof typeof looks {
@@ -29,15 +29,17 @@ export function ChainVerification() {
   if (!data) return null;
   const { icon: Icon, colour, role } = looks[stateOf(data)];
   return (
-    <div role={role} className={`flex flex-wrap items-center gap-x-3 gap-y-1 rounded-xl px-4 py-3 ${colour}`}>
-      <Icon className="size-5 shrink-0" aria-hidden />
-      <span className="font-medium">{sentenceOf(data)}</span>
-      {data.checked_at !== null && (
-        <span className="text-[13px]">
-          {figures.format(data.entries.request + data.entries.audit)} entries, checked{' '}
-          <Ago at={data.checked_at} />
-        </span>
-      )}
+    <div role={role} className={`flex items-start gap-2 ${colour}`}>
+      <Icon className={`mt-0.5 size-4 shrink-0 ${data.ok ? 'text-good' : ''}`} aria-hidden />
+      <span>
+        <span className={data.ok ? '' : 'font-medium'}>{sentenceOf(data)}</span>{' '}
+        {data.checked_at !== null && (
+          <span className="text-xs">
+            {figures.format(data.entries.request + data.entries.audit)} entries, checked{' '}
+            <Ago at={data.checked_at} />
+          </span>
+        )}
+      </span>
     </div>
   );
 }

@@ -4,8 +4,9 @@ import { type ReactNode, useId, useState } from 'react';
 import { query } from '../../api/client.ts';
 import type { Address } from '../../ui/address.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
+import { DateInput, type Preset } from '../../ui/date-field.tsx';
+import { isMoment, later, localOf } from '../../ui/dates.ts';
 import { SearchChoice } from '../../ui/search-choice.tsx';
-import { localOf } from '../../ui/text-field.tsx';
 
 export const liveEvery = 2_000;
 
@@ -42,7 +43,7 @@ export function TextFilter({ address, name, label }: FilterProps) {
   return (
     <Labelled label={label}>
       <input
-        className="control w-36"
+        className="control sm:w-32"
         value={text}
         onChange={event => setText(event.target.value)}
         onBlur={apply}
@@ -61,7 +62,7 @@ export function ChoiceFilter({
   return (
     <Labelled label={label}>
       <select
-        className="control w-auto max-w-44"
+        className="control sm:w-auto sm:max-w-40"
         value={address.get(name)}
         onChange={event => address.set({ [name]: event.target.value })}
       >
@@ -84,14 +85,14 @@ interface SearchFilterProps extends FilterProps {
 export function SearchFilter({ address, name, label, placeholder, collection }: SearchFilterProps) {
   const id = useId();
   return (
-    <div className="flex flex-col gap-1">
+    <div className="flex flex-col gap-1 max-sm:w-full">
       <label htmlFor={id} className="text-xs font-medium text-muted">
         {label}
       </label>
       <SearchChoice
         collection={collection}
         ids={{ id }}
-        className="w-48"
+        className="sm:w-44"
         placeholder={placeholder}
         value={address.get(name)}
         onChange={chosen => address.set({ [name]: chosen })}
@@ -100,25 +101,46 @@ export function SearchFilter({ address, name, label, placeholder, collection }: 
   );
 }
 
+const past: readonly Preset[] = [
+  ['1 hour ago', () => later(-1, 'h')],
+  ['24 hours ago', () => later(-1, 'd')],
+  ['7 days ago', () => later(-7, 'd')],
+  ['30 days ago', () => later(-30, 'd')],
+];
+
+/** What is being typed is applied as soon as it is a date. */
 export function MomentFilter({ address, name, label }: FilterProps) {
+  const id = useId();
+  const [draft, setDraft] = useState<string | null>(null);
+  function change(value: string) {
+    const isWhole = value === '' || isMoment(value);
+    setDraft(isWhole ? null : value);
+    if (isWhole) address.set({ [name]: value === '' ? '' : new Date(value).toISOString() });
+  }
   return (
-    <Labelled label={label}>
-      <input
-        type="datetime-local"
-        className="control w-46"
-        value={localOf(address.get(name))}
-        onChange={event =>
-          address.set({ [name]: event.target.value === '' ? '' : new Date(event.target.value).toISOString() })
-        }
-      />
-    </Labelled>
+    <div className="flex flex-col gap-1 max-sm:w-full">
+      <label id={`${id}-label`} htmlFor={id} className="text-xs font-medium text-muted">
+        {label}
+      </label>
+      <div className="sm:w-44">
+        <DateInput
+          ids={{ id }}
+          value={draft ?? localOf(address.get(name))}
+          presets={past}
+          none="Any time"
+          timeOfDay={name === 'to' ? '23:59' : '00:00'}
+          onChange={change}
+          onLeave={() => setDraft(null)}
+        />
+      </div>
+    </div>
   );
 }
 
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noLabelWithoutControl: the control is what it is given
-    <label className="flex flex-col gap-1 text-xs font-medium text-muted">
+    <label className="flex flex-col gap-1 text-xs font-medium text-muted max-sm:w-full">
       {label}
       {children}
     </label>

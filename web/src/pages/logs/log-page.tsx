@@ -1,6 +1,8 @@
 /** What both logs share: live updates, filters kept in the address, and a panel that shows one entry in full. */
+import { ListFilter } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { useAddress } from '../../ui/address.ts';
+import { Button } from '../../ui/button.tsx';
 import { CollectionTable } from '../../ui/collection.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -46,12 +48,12 @@ export function LogPage<T extends Entry>(props: LogPageProps<T>) {
       }
     >
       {above}
-      <div className="flex flex-wrap items-end gap-3">
+      <Filters count={Object.values(filter).filter(Boolean).length}>
         {filterBar}
         <MomentFilter address={address} name="from" label="From" />
         <MomentFilter address={address} name="to" label="To" />
         <ClearFilters address={address} names={filters} />
-      </div>
+      </Filters>
       <CollectionTable<T>
         collection={collection}
         label={title}
@@ -63,6 +65,21 @@ export function LogPage<T extends Entry>(props: LogPageProps<T>) {
       />
       {opened && panel(opened, () => setOpened(null))}
     </Page>
+  );
+}
+
+/** On a phone, the filters wait behind a button, so that the log is what is seen first. */
+function Filters({ count, children }: { count: number; children: ReactNode }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <div className="sm:hidden">
+        <Button aria-expanded={open} onClick={() => setOpen(before => !before)}>
+          <ListFilter className="size-4" aria-hidden /> Filters{count > 0 && ` (${count})`}
+        </Button>
+      </div>
+      <div className={`flex-wrap items-end gap-2 sm:flex ${open ? 'flex' : 'hidden'}`}>{children}</div>
+    </>
   );
 }
 

@@ -37,22 +37,37 @@ const columns: readonly Column<Entry>[] = [
   {
     id: 'key',
     header: 'Access key',
-    cell: ({ access_key_id }) => <AccessKeyName id={access_key_id} />,
+    cell: ({ access_key_id, vault_id }) => (
+      <>
+        <AccessKeyName id={access_key_id} />
+        <span className="block text-xs text-muted sm:hidden">
+          <VaultName id={vault_id} />
+        </span>
+      </>
+    ),
   },
   { id: 'vault', header: 'Vault', from: 'sm', cell: ({ vault_id }) => <VaultName id={vault_id} /> },
   {
     id: 'requested',
     header: 'Requested',
-    from: 'lg',
-    cell: ({ requested, tool }) => <span className="break-all">{tool ?? requested}</span>,
+    from: 'xl',
+    wraps: true,
+    cell: ({ requested, tool }) => (
+      <span className="line-clamp-1 max-w-72 break-all" title={tool ?? requested}>
+        {tool ?? requested}
+      </span>
+    ),
   },
   { id: 'address', header: 'Address', from: 'md', cell: ({ ip_address }) => <IpAddress of={ip_address} /> },
   {
     id: 'client',
     header: 'Client',
-    from: 'lg',
+    from: 'xl',
+    wraps: true,
     cell: ({ user_agent }) => (
-      <span className="line-clamp-1 max-w-48 break-all text-muted">{user_agent}</span>
+      <span className="line-clamp-1 max-w-40 min-w-24 break-all text-muted" title={user_agent}>
+        {user_agent}
+      </span>
     ),
   },
   {

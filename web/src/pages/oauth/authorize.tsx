@@ -94,7 +94,7 @@ function Decide({ request, shown }: { request: string; shown: AuthorizationShown
         <VaultField form={form} />
         <ScopeFields form={form} />
         <ChoiceField form={form} name="expires_in" label="For" choices={lives} />
-        <p className="text-[13px] leading-5 text-muted">
+        <p className="text-xs text-muted">
           It gets an access key that expires after an hour and is renewed until then. You can end this in
           Settings → Security.
         </p>
@@ -127,7 +127,7 @@ function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShow
           ['Sends you to', <Mono key="host">{redirect_host}</Mono>],
         ]}
       />
-      <p className="mt-3 text-[13px] leading-5 text-muted">
+      <p className="mt-3 text-xs text-muted">
         {client.known
           ? 'This client is known to the service.'
           : 'The client’s name is what it says of itself, and is not verified.'}

@@ -1,4 +1,4 @@
-/** The figures at the top: what is stored, the state of the webhooks, and how much of the plan is used. */
+/** The figures at the top: what is stored, the state of the webhooks, and how much of the plan is used. Each is a link. */
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 import { useMay } from '../../session/session.tsx';
@@ -8,32 +8,34 @@ const figures = new Intl.NumberFormat('en');
 export function Counts({ facts: { counts, webhooks, plan } }: { facts: Overview }) {
   const may = useMay();
   const of = (name: keyof Overview['counts']) => figures.format(counts[name]);
-  const troubled = webhooks.failing + webhooks.disabled;
+  const vaults = may('vaults:read') ? '/vaults' : undefined;
   return (
-    <div className="grid grid-cols-2 gap-3 md:grid-cols-3 xl:grid-cols-6">
-      <Figure name="Vaults" value={of('vaults')} href="/vaults" />
-      <Figure name="Secrets" value={of('secrets')} />
-      <Figure name="Keys" value={of('keys')} />
-      <Figure name="Certificates" value={of('certificates')} />
+    <div className="grid grid-cols-2 gap-px overflow-clip rounded-xl border bg-line sm:grid-cols-3 xl:grid-cols-6">
+      <Figure name="Vaults" value={of('vaults')} href={vaults} />
+      <Figure name="Secrets" value={of('secrets')} href={vaults} />
+      <Figure name="Keys" value={of('keys')} href={vaults} />
+      <Figure name="Certificates" value={of('certificates')} href={vaults} />
       <Figure
         name="Webhooks"
         value={figures.format(webhooks.total)}
-        note={troubled === 0 ? 'no problems' : `${webhooks.failing} failing, ${webhooks.disabled} disabled`}
+        note={troubleOf(webhooks)}
         bad={webhooks.failing > 0}
         href={may('webhooks:read') ? '/webhooks' : undefined}
       />
       <Figure
         name="API requests this minute"
         value={figures.format(plan.used)}
-        note={
-          plan.limit === null || plan.limit === 0
-            ? `${plan.name}: no limit`
-            : `of ${figures.format(plan.limit)}, ${plan.name}`
-        }
+        note={plan.limit ? `of ${figures.format(plan.limit)}` : 'no limit'}
         bad={Boolean(plan.limit) && plan.used >= (plan.limit ?? 0) * 0.9}
+        href="/settings/organization"
       />
     </div>
   );
+}
+
+function troubleOf({ failing, disabled }: Overview['webhooks']): string {
+  const parts = [failing > 0 && `${failing} failing`, disabled > 0 && `${disabled} disabled`];
+  return parts.filter(Boolean).join(', ');
 }
 
 interface FigureProps {
@@ -41,20 +43,25 @@ interface FigureProps {
   readonly value: string;
   readonly note?: string;
   readonly bad?: boolean;
-  readonly href?: string;
+  readonly href: string | undefined;
 }
 
-function Figure({ name, value, note, bad = false, href }: FigureProps) {
+function Figure({ name, value, note = '', bad = false, href }: FigureProps) {
   const content = (
     <>
-      <span className="block text-[13px] leading-5 text-muted">{name}</span>
-      <span className="mt-1 block text-2xl font-semibold tracking-tight tabular-nums">{value}</span>
-      {note && <span className={`block text-xs leading-5 ${bad ? 'text-bad' : 'text-muted'}`}>{note}</span>}
+      <span className="block text-xs text-muted">{name}</span>
+      <span className="mt-0.5 flex flex-wrap items-baseline gap-x-2">
+        <span className="text-xl font-semibold tracking-tight tabular-nums">{value}</span>
+        {note !== '' && <span className={`text-xs ${bad ? 'text-bad' : 'text-muted'}`}>{note}</span>}
+      </span>
     </>
   );
-  if (!href) return <div className="surface px-4 py-3">{content}</div>;
+  if (!href) return <div className="bg-surface px-4 py-3">{content}</div>;
   return (
-    <Link href={href} className="surface px-4 py-3 transition-colors hover:border-line-strong">
+    <Link
+      href={href}
+      className="bg-surface px-4 py-3 transition-colors hover:bg-canvas focus-visible:-outline-offset-2"
+    >
       {content}
     </Link>
   );

@@ -4,12 +4,14 @@ import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 import { hrefOf } from '../../shell/href.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Name } from '../../ui/name.tsx';
 import { dayOf, daysUntil } from '../../ui/time.tsx';
-import { VaultName } from '../access/vault-name.tsx';
+import { VaultText } from '../access/vault-name.tsx';
 
 type Items = Overview['expiring'];
 
 const span = 90;
+const most = 5;
 const marks = [0, 7, 30, 60, 90] as const;
 
 export function ExpiryTimeline({ items }: { items: Items }) {
@@ -24,20 +26,24 @@ export function ExpiryTimeline({ items }: { items: Items }) {
   return (
     <>
       <Line items={sorted} />
-      <ul className="mt-4 grid gap-x-8 gap-y-1 md:grid-cols-2">
-        {sorted.slice(0, 8).map(item => (
-          <li key={item.id} className="flex min-w-0 items-center gap-3 py-1">
-            <Due at={item.expires_at} />
-            <Link href={hrefOf(item)} className="min-w-0 truncate font-medium hover:underline">
-              {item.name}
+      <ul className="-mx-2 mt-2 flex flex-col">
+        {sorted.slice(0, most).map(item => (
+          <li key={item.id}>
+            <Link href={hrefOf(item)} className="row-link flex min-w-0 items-start gap-3 px-2 py-1">
+              <Due at={item.expires_at} />
+              <span className="min-w-0 flex-1">
+                <span className="block font-mono text-xs leading-5 font-medium">
+                  <Name text={item.name} />
+                </span>
+                <span className="block text-xs text-muted">
+                  {item.type} in <VaultText id={item.vault_id!} />
+                </span>
+              </span>
             </Link>
-            <span className="ml-auto max-w-1/2 shrink-0 truncate text-[13px] text-muted">
-              {item.type} in <VaultName id={item.vault_id} />
-            </span>
           </li>
         ))}
       </ul>
-      {sorted.length > 8 && <p className="mt-2 text-[13px] text-muted">and {sorted.length - 8} more</p>}
+      {sorted.length > most && <p className="mt-2 text-xs text-muted">and {sorted.length - most} more</p>}
     </>
   );
 }
@@ -53,7 +59,7 @@ function Line({ items }: { items: Items }) {
           style={{ left: `${(days / span) * 100}%` }}
         >
           <span className="h-4 w-px bg-line-strong/50" />
-          <span className="mt-1 text-[11px] whitespace-nowrap text-muted">
+          <span className="mt-1 text-2xs whitespace-nowrap text-muted">
             {days === 0 ? 'now' : `${days} d`}
           </span>
         </div>
@@ -80,9 +86,10 @@ function colourOf(days: number): string {
 function Due({ at }: { at: string }) {
   const days = daysUntil(at);
   const tone = days <= 7 ? 'bad' : days <= 30 ? 'warn' : 'neutral';
+  const text = days <= 0 ? 'expired' : days === 1 ? '1 day' : `${days} days`;
   return (
-    <span className="w-18 shrink-0" title={dayOf(at)}>
-      <Badge tone={tone}>{days <= 0 ? 'expired' : days === 1 ? '1 day' : `${days} days`}</Badge>
+    <span className="w-16 shrink-0 leading-5" title={dayOf(at)}>
+      {tone === 'neutral' ? <span className="text-xs">{text}</span> : <Badge tone={tone}>{text}</Badge>}
     </span>
   );
 }

@@ -1,5 +1,5 @@
 /** At a glance: who has been reading, what failed, what expires soon, and what is no longer used. */
-
+import { Plus } from 'lucide-react';
 import type { Overview as Facts } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
 import { useMay, useSession } from '../../session/session.tsx';
@@ -17,7 +17,7 @@ export default function Overview() {
   const overview = useOptional<Facts>('/v1/overview', true, 15_000);
   const actions = may('vaults:write', 'organization') && (
     <ButtonLink href="/vaults?new=vault" look="primary">
-      New vault
+      <Plus className="size-4" aria-hidden /> New vault
     </ButtonLink>
   );
   return (
@@ -34,21 +34,24 @@ export default function Overview() {
   );
 }
 
+/** The sections of a row are as high as each other, so that none leaves a hole. */
 function Glance({ facts }: { facts: Facts }) {
   const may = useMay();
   const readsLogs = may('logs:read');
   return (
     <>
       <Counts facts={facts} />
-      {readsLogs && (
-        <Section title="Reads" intro="Vault requests in the last 24 hours, by outcome.">
-          <ReadsChart reads={facts.reads} />
+      <div className="grid gap-4 xl:grid-cols-[3fr_2fr]">
+        {readsLogs && (
+          <Section title="Reads" intro="Vault requests in the last 24 hours, by outcome.">
+            <ReadsChart reads={facts.reads} />
+          </Section>
+        )}
+        <Section title="Expiring" intro="In the next 90 days.">
+          <ExpiryTimeline items={facts.expiring} />
         </Section>
-      )}
-      <Section title="Expiring" intro="Secrets, keys and certificates that expire in the next 90 days.">
-        <ExpiryTimeline items={facts.expiring} />
-      </Section>
-      <div className="grid items-start gap-6 lg:grid-cols-2">
+      </div>
+      <div className="grid gap-4 sm:grid-cols-2 xl:grid-cols-4">
         {readsLogs && <BusiestVaults vaults={facts.busiest_vaults} />}
         {readsLogs && <BusiestKeys keys={facts.busiest_keys} />}
         {readsLogs && <FailedAddresses addresses={facts.failed_addresses} />}

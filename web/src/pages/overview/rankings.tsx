@@ -2,7 +2,12 @@
 import { Link } from 'wouter';
 import { query } from '../../api/client.ts';
 import type { Overview } from '../../api/types.ts';
+import { Name } from '../../ui/name.tsx';
 import { Section } from '../../ui/page.tsx';
+
+const figures = new Intl.NumberFormat('en');
+/** As many as make the sections of a row about as high as each other. */
+const most = 5;
 
 interface Entry {
   readonly key: string;
@@ -46,7 +51,7 @@ export function FailedAddresses({ addresses }: { addresses: Overview['failed_add
   }));
   return (
     <Ranking
-      title="Refused requests by address"
+      title="Refused, by address"
       entries={entries}
       none="No request was refused in the last 24 hours."
       bad
@@ -62,25 +67,27 @@ interface RankingProps {
 }
 
 function Ranking({ title, entries, none, bad = false }: RankingProps) {
-  const most = Math.max(1, ...entries.map(entry => entry.value));
+  const highest = Math.max(1, ...entries.map(entry => entry.value));
   return (
     <Section title={title}>
       {entries.length === 0 && <p className="text-muted">{none}</p>}
-      <ol className="flex flex-col gap-2.5">
-        {entries.slice(0, 6).map(({ key, label, href, value }) => (
+      <ol className="-mx-2 -my-1.5 flex flex-col">
+        {entries.slice(0, most).map(({ key, label, href, value }) => (
           <li key={key}>
-            <div className="flex items-baseline justify-between gap-4">
-              <Link href={href} className="min-w-0 truncate font-medium hover:underline">
-                {label}
-              </Link>
-              <span className="text-muted tabular-nums">{new Intl.NumberFormat('en').format(value)}</span>
-            </div>
-            <div className="mt-1 h-1.5 rounded-full bg-sunken">
-              <div
-                className={`h-full rounded-full ${bad ? 'bg-[var(--chart-bad)]' : 'bg-[var(--chart-good)]'}`}
-                style={{ width: `${Math.max(2, (value / most) * 100)}%` }}
-              />
-            </div>
+            <Link href={href} className="row-link block px-2 py-1.5">
+              <span className="flex items-baseline justify-between gap-4">
+                <span className="min-w-0 font-medium">
+                  <Name text={label} />
+                </span>
+                <span className="text-muted tabular-nums">{figures.format(value)}</span>
+              </span>
+              <span aria-hidden className="mt-1 block h-1 rounded-full bg-sunken">
+                <span
+                  className={`block h-full rounded-full ${bad ? 'bg-chart-bad' : 'bg-chart-good'}`}
+                  style={{ width: `${Math.max(2, (value / highest) * 100)}%` }}
+                />
+              </span>
+            </Link>
           </li>
         ))}
       </ol>

@@ -1,10 +1,11 @@
 /** Reads over time as stacked bars, with the same figures in a table for screen readers. */
 import { useSyncExternalStore } from 'react';
+import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 
 type Reads = Overview['reads'];
 
-const height = 160;
+const height = 236;
 const narrowScreen = window.matchMedia('(max-width: 640px)');
 const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const figures = new Intl.NumberFormat('en');
@@ -21,9 +22,9 @@ export function ReadsChart({ reads }: { reads: Reads }) {
   }
   return (
     <figure>
-      <figcaption className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-[13px]">
-        <Legend colour="bg-[var(--chart-good)]" text={`${figures.format(total)} succeeded`} />
-        <Legend colour="bg-[var(--chart-bad)]" text={`${figures.format(failed)} refused`} />
+      <figcaption className="mb-3 flex flex-wrap gap-x-5 gap-y-1 text-xs">
+        <Legend colour="bg-chart-good" text={`${figures.format(total)} succeeded`} />
+        <Legend colour="bg-chart-bad" text={`${figures.format(failed)} refused`} />
       </figcaption>
       <Bars reads={reads} />
       <ChartTable reads={reads} />
@@ -40,7 +41,7 @@ function useWidth(): number {
     },
     () => narrowScreen.matches,
   );
-  return isNarrow ? 330 : 960;
+  return isNarrow ? 330 : 620;
 }
 
 function Bars({ reads }: { reads: Reads }) {
@@ -58,7 +59,7 @@ function Bars({ reads }: { reads: Reads }) {
             x={-8}
             y={height * (1 - part) + 4}
             textAnchor="end"
-            className="fill-muted text-[11px] tabular-nums"
+            className="fill-muted text-2xs tabular-nums"
           >
             {figures.format(most * part)}
           </text>
@@ -71,14 +72,14 @@ function Bars({ reads }: { reads: Reads }) {
             y={height - scale(success)}
             height={scale(success)}
             rx={2}
-            className="fill-[var(--chart-good)]"
+            className="fill-chart-good"
           />
           <rect
             width={step * 0.72}
             y={height - scale(success + failure) - (failure > 0 && success > 0 ? 1.5 : 0)}
             height={scale(failure)}
             rx={2}
-            className="fill-[var(--chart-bad)]"
+            className="fill-chart-bad"
           />
           <title>{`${hour.format(new Date(at))}: ${success} succeeded, ${failure} refused`}</title>
           {index % every === 0 && (
@@ -86,7 +87,7 @@ function Bars({ reads }: { reads: Reads }) {
               x={step * 0.36}
               y={height + 18}
               textAnchor="middle"
-              className="fill-muted text-[11px] tabular-nums"
+              className="fill-muted text-2xs tabular-nums"
             >
               {hour.format(new Date(at))}
             </text>
@@ -123,10 +124,10 @@ function ChartTable({ reads }: { reads: Reads }) {
 
 function Legend({ colour, text }: { colour: string; text: string }) {
   return (
-    <span className="flex items-center gap-2 text-muted">
-      <span aria-hidden className={`size-2.5 rounded-sm ${colour}`} />
+    <Link href="/logs/requests" className="flex items-center gap-2 text-muted hover:text-ink hover:underline">
+      <span aria-hidden className={`size-2 rounded-sm ${colour}`} />
       <span className="tabular-nums">{text}</span>
-    </span>
+    </Link>
   );
 }
 

@@ -40,7 +40,7 @@ function Step({ name, number, done, here }: { name: string; number: number; done
       ? 'bg-accent-soft text-accent-strong'
       : 'bg-sunken text-muted';
   return (
-    <li aria-current={here ? 'step' : undefined} className="flex items-center gap-2 text-[13px]">
+    <li aria-current={here ? 'step' : undefined} className="flex items-center gap-2 text-xs">
       <span className={`grid size-6 place-items-center rounded-full text-xs font-semibold ${look}`}>
         {done ? <Check className="size-3.5" aria-label="done" /> : number}
       </span>

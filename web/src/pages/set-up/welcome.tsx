@@ -101,7 +101,7 @@ function FirstSecret({ onStored }: { onStored: (stored: Stored) => Promise<void>
           label="Secret name"
           required
           maxLength={255}
-          className="font-mono text-[13px]"
+          className="font-mono text-xs"
         />
         <AreaField
           form={form}

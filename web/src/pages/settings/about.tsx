@@ -21,7 +21,7 @@ export default function About() {
   const { data } = useOptional<AboutRecord>('/v1/about');
   return (
     <>
-      <Section title="This service">
+      <Section beside title="This service">
         <Facts
           facts={[
             ['Version', state.version],
@@ -48,6 +48,7 @@ export default function About() {
       {data && <Backups backups={data.backups} />}
       {data && (
         <Section
+          beside
           title="Encryption keys"
           intro="The root key encrypts the keyring; the current keyring version encrypts each vault’s own key. An operator can rotate both from the command line while the service runs."
         >
@@ -61,7 +62,7 @@ export default function About() {
           />
           <h3 className="mt-5 mb-2 font-medium">Log public key</h3>
           <CodeBlock text={data.log_public_key.trim()} label="log public key" />
-          <p className="mt-3 text-[13px] text-muted">
+          <p className="mt-3 text-xs text-muted">
             With this public key and a checkpoint, anyone can verify the logs offline.
           </p>
         </Section>

@@ -6,8 +6,9 @@ import { type CreatedApiKey, grantedRoles, roles } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
+import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { ChoiceField, DateField, expiryOf, TextField } from '../../ui/text-field.tsx';
+import { ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
@@ -114,7 +115,7 @@ function Choices({ title, error, chosen, options, onChange }: ChoicesProps) {
           <label key={value} className="flex items-center gap-2.5">
             <input
               type="checkbox"
-              className="size-4 shrink-0 accent-accent"
+              className="shrink-0"
               checked={chosen.includes(value)}
               onChange={event =>
                 onChange(event.target.checked ? [...chosen, value] : chosen.filter(one => one !== value))
@@ -125,7 +126,7 @@ function Choices({ title, error, chosen, options, onChange }: ChoicesProps) {
         ))}
       </fieldset>
       {error !== '' && (
-        <p role="alert" className="mt-1 text-[13px] text-bad">
+        <p role="alert" className="mt-1 text-xs text-bad">
           {title} {error}.
         </p>
       )}

@@ -17,13 +17,13 @@ const columns: readonly Column<ApiKey>[] = [
     cell: ({ name, created_by }) => (
       <span>
         <span className="block font-medium break-words">{name}</span>
-        <span className="block text-[13px] leading-5 text-muted">
+        <span className="block text-xs text-muted">
           created by <Who id={created_by} />
         </span>
       </span>
     ),
   },
-  { id: 'role', header: 'Role', cell: ({ role }) => <Badge tone="accent">{role}</Badge> },
+  { id: 'role', header: 'Role', cell: ({ role }) => role },
   { id: 'restrictions', header: 'Restrictions', from: 'md', cell: key => <Restrictions of={key} /> },
   expiresColumn('lg'),
   lastUsedColumn,

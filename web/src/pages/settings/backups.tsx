@@ -12,12 +12,12 @@ const none =
 export function Backups({ backups }: Pick<AboutRecord, 'backups'>) {
   if (backups === null)
     return (
-      <Section title="Backups">
+      <Section beside title="Backups">
         <p className="text-muted">{none}</p>
       </Section>
     );
   return (
-    <Section title="Backups" intro={intro(backups)}>
+    <Section beside title="Backups" intro={intro(backups)}>
       <Facts facts={factsOf(backups)} />
     </Section>
   );

@@ -20,6 +20,7 @@ export function Clients() {
   const grants = found.data?.data ?? [];
   return (
     <Section
+      beside
       title="Clients"
       intro="Programs that you allowed to read a vault. Changing your password ends all of them."
     >
@@ -53,12 +54,10 @@ function ClientRow({
         <span className="flex flex-wrap items-center gap-2 font-medium break-words">
           {client.name}
           {scopes.map(scope => (
-            <Badge key={scope} tone="accent">
-              {scope}
-            </Badge>
+            <Badge key={scope}>{scope}</Badge>
           ))}
         </span>
-        <span className="block text-[13px] leading-5 text-muted">
+        <span className="block text-xs text-muted">
           <VaultName id={vault_id} />, last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
         </span>
       </span>

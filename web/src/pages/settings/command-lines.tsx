@@ -18,6 +18,7 @@ export function CommandLines() {
   const keys = found.data?.data ?? [];
   return (
     <Section
+      beside
       title="Command lines"
       intro="Where you signed in with strongroom login. Changing your password ends all of them."
     >
@@ -47,9 +48,9 @@ function CommandLineRow({ of: { id, name, role, expiration_date, last_used_at } 
     <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5">
       <span className="min-w-0">
         <span className="flex flex-wrap items-center gap-2 font-medium break-words">
-          {name} <Badge tone="accent">{role}</Badge>
+          {name} <Badge>{role}</Badge>
         </span>
-        <span className="block text-[13px] leading-5 text-muted">
+        <span className="block text-xs text-muted">
           last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
         </span>
       </span>

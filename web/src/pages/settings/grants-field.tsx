@@ -52,7 +52,7 @@ function GrantLine({ grant, onRole, onRemove }: LineProps) {
       <span className="min-w-0 flex-1 truncate">{name}</span>
       <select
         aria-label={`Role in ${name}`}
-        className="control w-auto py-0.5 text-[13px]"
+        className="control w-auto py-0.5 text-xs"
         value={grant.role}
         onChange={event => onRole(event.target.value as GrantedRole)}
       >

@@ -33,7 +33,8 @@ const columns: readonly Column<Member>[] = [
     id: 'state',
     header: 'State',
     from: 'sm',
-    cell: ({ state }) => <Badge tone={state === 'active' ? 'good' : 'warn'}>{state}</Badge>,
+    cell: ({ state }) =>
+      state === 'active' ? <span className="text-muted">active</span> : <Badge tone="warn">{state}</Badge>,
   },
   { id: 'since', header: 'Since', from: 'md', cell: ({ created_at }) => <Ago at={created_at} /> },
   actionsColumn(member => <Actions member={member} />),
@@ -73,12 +74,11 @@ function RoleChoice({ member }: { member: Member }) {
     );
     await refresh('members');
   }
-  if (!may('members:write') || member.id === signedIn.member.id)
-    return <Badge tone="accent">{member.role}</Badge>;
+  if (!may('members:write') || member.id === signedIn.member.id) return <span>{member.role}</span>;
   return (
     <select
       aria-label={`Role of ${member.email}`}
-      className="control w-auto py-0.5 text-[13px]"
+      className="control w-auto py-0.5 text-xs"
       value={member.role}
       onChange={event => void change(event.target.value)}
     >

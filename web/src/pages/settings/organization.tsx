@@ -39,7 +39,7 @@ function Name({ organization }: { organization: Facts }) {
     note('Organization renamed');
   }
   return (
-    <Section title="Name">
+    <Section beside title="Name">
       <form className="flex max-w-md flex-col gap-4" onSubmit={form.submit(save)}>
         <TextField
           form={form}

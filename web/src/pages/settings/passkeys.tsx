@@ -25,6 +25,7 @@ export function Passkeys() {
   const usable = state.methods.passkey && passkeysWork;
   return (
     <Section
+      beside
       title="Passkeys"
       intro="Sign in with a fingerprint, a face or a security key. A passkey only works on this site, so it can’t be phished."
     >
@@ -88,7 +89,7 @@ function PasskeyRow({ passkey: { id, name, used_at } }: { passkey: Passkey }) {
     <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2">
       <span>
         <span className="block font-medium">{name}</span>
-        <span className="block text-[13px] leading-5 text-muted">
+        <span className="block text-xs text-muted">
           last used <Ago at={used_at} />
         </span>
       </span>

@@ -23,6 +23,7 @@ export function Password() {
   }
   return (
     <Section
+      beside
       title="Password"
       intro={
         isSet

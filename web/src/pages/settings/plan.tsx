@@ -22,6 +22,7 @@ export function Plan({ organization }: { organization: Organization }) {
   const { role } = useSession().signedIn.member;
   return (
     <Section
+      beside
       title="Plan"
       intro="The limit counts requests to the general API in one-minute windows. Requests from the dashboard and vault reads don’t count."
     >
@@ -30,7 +31,7 @@ export function Plan({ organization }: { organization: Organization }) {
       {role === 'owner' ? (
         <ChangePlan organization={organization} />
       ) : (
-        <p className="mt-3 text-[13px] text-muted">
+        <p className="mt-3 text-xs text-muted">
           An owner can change the plan here, an operator from the command line:{' '}
           <Mono>strongroom organization set-plan</Mono>
         </p>

@@ -8,7 +8,7 @@ import { Section } from '../../ui/page.tsx';
 export function Retention() {
   const { data } = useOptional<AboutRecord>('/v1/about');
   return (
-    <Section title="Retention">
+    <Section beside title="Retention">
       <Facts
         facts={[
           ['Request log', data ? daysOf(data.log_retention_days) : ''],
@@ -17,7 +17,7 @@ export function Retention() {
           ['Versions', 'as long as the secret or key'],
         ]}
       />
-      <p className="mt-4 mb-2 text-[13px] text-muted">
+      <p className="mt-4 mb-2 text-xs text-muted">
         Retention of the logs applies to the whole service. The operator sets it with flags or with
         STRONGROOM_LOG_RETENTION_DAYS and STRONGROOM_AUDIT_RETENTION_DAYS; 0 keeps everything. Audit log
         entries past their age are in the operator’s archives.

@@ -21,7 +21,11 @@ interface Begun {
 export function SecondFactor() {
   const { signedIn } = useSession();
   return (
-    <Section title="One-time codes" intro="A code from an authenticator app, required after the password.">
+    <Section
+      beside
+      title="One-time codes"
+      intro="A code from an authenticator app, required after the password."
+    >
       {signedIn.second_factor ? <TurnOff /> : <TurnOn />}
     </Section>
   );
@@ -83,7 +87,7 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
       <form className="flex flex-col gap-4" onSubmit={form.submit(confirm)}>
         <QrCode text={uri} label="QR code with the key" />
         <CodeBlock text={secret.replace(/(.{4})(?=.)/g, '$1 ')} label="key" />
-        <a href={uri} className="text-[13px] text-accent-strong underline underline-offset-4">
+        <a href={uri} className="text-xs text-accent-strong underline underline-offset-4">
           Open in an authenticator app on this device
         </a>
         <TextField

@@ -16,6 +16,7 @@ export function Sessions() {
   });
   return (
     <Section
+      beside
       title="Sessions"
       intro="Where you are signed in. If you don’t recognise a session, end it and change your password."
     >
@@ -41,7 +42,7 @@ function SessionRow({ session }: { session: Session }) {
         <span className="flex flex-wrap items-center gap-2 font-medium">
           {browserOf(session.user_agent)} {session.current && <Badge tone="accent">this session</Badge>}
         </span>
-        <span className="block text-[13px] leading-5 text-muted">
+        <span className="block text-xs text-muted">
           {session.ip_address}, signed in <Ago at={session.created_at} />, last used{' '}
           <Ago at={session.used_at} />
         </span>

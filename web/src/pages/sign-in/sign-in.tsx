@@ -37,7 +37,7 @@ function NobodyYet() {
         label="command"
         text={'strongroom setup \\\n  --organization NAME \\\n  --email you@example.com'}
       />
-      <p className="text-[13px] text-muted">
+      <p className="text-xs text-muted">
         The link is valid for 7 days. The same command prints a new one if it was lost.
       </p>
     </div>

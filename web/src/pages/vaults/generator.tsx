@@ -24,8 +24,8 @@ export function Generator({ onGenerate }: { onGenerate: (value: string) => void 
   }
   return (
     <fieldset className="flex flex-wrap items-end gap-2 rounded-lg border p-3">
-      <legend className="px-1 text-[13px] font-medium">Generate</legend>
-      <label className="flex flex-col gap-1 text-[13px]">
+      <legend className="px-1 text-xs font-medium">Generate</legend>
+      <label className="flex flex-col gap-1 text-xs">
         Form
         <select
           className="control w-auto"
@@ -40,7 +40,7 @@ export function Generator({ onGenerate }: { onGenerate: (value: string) => void 
         </select>
       </label>
       {least < most && (
-        <label className="flex flex-col gap-1 text-[13px]">
+        <label className="flex flex-col gap-1 text-xs">
           {form === 'words' ? 'Words' : 'Length'}
           <input
             type="number"

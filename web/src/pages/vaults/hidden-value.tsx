@@ -34,10 +34,7 @@ export function HiddenValue({ what, mayReveal, reveal }: HiddenValueProps) {
           </p>
         ) : (
           <Scrollable label={what} className="max-h-80 overflow-auto">
-            <pre
-              data-value
-              className="px-4 py-3 font-mono text-[13px] leading-5 break-all whitespace-pre-wrap"
-            >
+            <pre data-value className="px-4 py-3 font-mono text-xs break-all whitespace-pre-wrap">
               {shown.value}
             </pre>
           </Scrollable>
@@ -54,7 +51,7 @@ export function HiddenValue({ what, mayReveal, reveal }: HiddenValueProps) {
           </Button>
         )}
         <CopyButton shown look="plain" label={`Copy ${what}`} text={reveal} />
-        <span className="text-[13px] text-muted tabular-nums">
+        <span className="text-xs text-muted tabular-nums">
           {shown.value === null
             ? 'Every reveal and copy is recorded in the audit log.'
             : `Hides in ${shown.secondsLeft} s`}

@@ -43,7 +43,7 @@ export function PanelPart({
   return (
     <section className="flex flex-col gap-3">
       <div className="flex items-center justify-between gap-3">
-        <h3 className="text-[13px] font-semibold text-muted">{title}</h3>
+        <h3 className="text-xs font-semibold text-muted">{title}</h3>
         {actions}
       </div>
       {children}

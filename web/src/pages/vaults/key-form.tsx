@@ -3,18 +3,11 @@ import { post, put } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import type { Key } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
+import { DateField, expiryOf, momentOf } from '../../ui/date-field.tsx';
+import { localOf } from '../../ui/dates.ts';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
-import {
-  AreaField,
-  CheckField,
-  ChoiceField,
-  DateField,
-  expiryOf,
-  localOf,
-  momentOf,
-  TextField,
-} from '../../ui/text-field.tsx';
+import { AreaField, CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 
 /** What can be generated, as it is sent. */

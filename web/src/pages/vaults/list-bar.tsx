@@ -25,7 +25,7 @@ export function ListBar({ what, action }: { what: string; action: ReactNode }) {
       <SearchBox label={`Search ${what}`} value={address.get('q')} onSearch={q => address.set({ q })} />
       <select
         aria-label="State"
-        className="control w-auto"
+        className="control max-sm:flex-1 sm:w-auto"
         value={address.get('state')}
         onChange={event => address.set({ state: event.target.value })}
       >
@@ -39,12 +39,12 @@ export function ListBar({ what, action }: { what: string; action: ReactNode }) {
         key={`tag ${address.get('tag')}`}
         aria-label="Tag"
         placeholder="Tag: name=value"
-        className="control w-44"
+        className="control max-sm:flex-1 sm:w-44"
         defaultValue={address.get('tag')}
         onBlur={event => setTag(event.target.value)}
         onKeyDown={event => event.key === 'Enter' && setTag(event.currentTarget.value)}
       />
-      <div className="ml-auto">{action}</div>
+      <div className="ml-auto max-sm:flex max-sm:w-full max-sm:flex-col">{action}</div>
     </div>
   );
 }

@@ -58,8 +58,8 @@ function Holders({ kind, list, vault }: HoldersProps) {
       {data.map(({ id, name, grants }) => (
         <li key={id} className="flex flex-wrap items-center gap-2 px-4 py-2.5">
           <span className="min-w-0 flex-1 font-medium break-all">{name}</span>
-          <span className="text-[13px] text-muted">{kind}</span>
-          <Badge tone="accent">{grants.find(one => one.vault_id === vault)?.role}</Badge>
+          <span className="text-xs text-muted">{kind}</span>
+          <span>{grants.find(one => one.vault_id === vault)?.role}</span>
         </li>
       ))}
     </ul>

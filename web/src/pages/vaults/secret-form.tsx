@@ -11,9 +11,11 @@ import type { Secret } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeField, remarkOn } from '../../ui/code-field.tsx';
+import { DateField, expiryOf, momentOf } from '../../ui/date-field.tsx';
+import { localOf } from '../../ui/dates.ts';
 import { DialogButtons, SidePanel } from '../../ui/dialog.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
-import { CheckField, DateField, expiryOf, localOf, momentOf, TextField } from '../../ui/text-field.tsx';
+import { CheckField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 import { Generator } from './generator.tsx';
 
@@ -122,7 +124,7 @@ function NameField({ form }: { form: Form<Values> }) {
       required
       maxLength={255}
       placeholder="DATABASE_URL"
-      className="font-mono text-[13px]"
+      className="font-mono text-xs"
     />
   );
 }

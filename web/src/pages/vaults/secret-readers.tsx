@@ -58,7 +58,7 @@ function Found({ secret, readers: { data, since, complete } }: { secret: Secret;
           ]}
         />
       </div>
-      {!complete && <p className="text-[13px] text-muted">Only the newest reads were looked at.</p>}
+      {!complete && <p className="text-xs text-muted">Only the newest reads were looked at.</p>}
     </>
   );
 }

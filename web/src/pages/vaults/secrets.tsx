@@ -6,7 +6,7 @@ import { useMay } from '../../session/session.tsx';
 import { Collection } from '../../ui/collection.tsx';
 import { expiresColumn, nameColumn, stateColumn, tagsColumn, updatedColumn } from '../../ui/columns.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
-import { Expiry, StateBadge } from '../../ui/expiry.tsx';
+import { Expiry, StateBadge, stateOf } from '../../ui/expiry.tsx';
 import { useSelection } from '../../ui/selection.ts';
 import type { Column } from '../../ui/table.tsx';
 import { ListBar, resourceFilters } from './list-bar.tsx';
@@ -25,11 +25,11 @@ const copyColumn: Column<Secret> = {
   ),
 };
 
-/** What a phone has no columns for. */
+/** What a phone has no columns for, as far as it isn’t as usual. */
 export function PhoneFacts({ of }: { of: Parameters<typeof StateBadge>[0]['of'] }) {
   return (
     <span className="flex flex-wrap items-center gap-x-2">
-      <StateBadge of={of} />
+      {stateOf(of) !== 'active' && <StateBadge of={of} />}
       {of.expiration_date !== null && (
         <span>
           expires <Expiry at={of.expiration_date} />

@@ -18,7 +18,7 @@ export const trashColumns: readonly Column<GenericResource>[] = [
   {
     id: 'name',
     header: 'Name',
-    cell: ({ name }) => <span className="font-mono text-[13px] break-all">{name}</span>,
+    cell: ({ name }) => <span className="font-mono text-xs break-all">{name}</span>,
   },
   { id: 'type', header: 'Type', cell: ({ type }) => <Badge>{type}</Badge> },
   {

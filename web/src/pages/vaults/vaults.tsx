@@ -7,6 +7,7 @@ import { useAddress } from '../../ui/address.ts';
 import { TagList } from '../../ui/badge.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { CollectionTable } from '../../ui/collection.tsx';
+import { Name } from '../../ui/name.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -20,22 +21,25 @@ const columns: readonly Column<Vault>[] = [
   {
     id: 'name',
     header: 'Name',
+    wraps: true,
     cell: ({ id, name, description }) => (
       <Link href={`/vaults/${id}/secrets`} className="group flex items-center gap-3">
-        <span className="grid size-8 shrink-0 place-items-center rounded-lg bg-accent-soft text-accent-strong">
+        <span className="grid size-7 shrink-0 place-items-center rounded-lg border bg-canvas text-muted">
           <VaultIcon className="size-4" aria-hidden />
         </span>
         <span className="min-w-0">
-          <span className="block font-medium break-words group-hover:underline">{name}</span>
+          <span className="block font-medium group-hover:underline">
+            <Name text={name} />
+          </span>
           {description !== '' && (
-            <span className="block max-w-md truncate text-[13px] leading-5 text-muted">{description}</span>
+            <span className="block max-w-md truncate text-xs text-muted">{description}</span>
           )}
         </span>
       </Link>
     ),
   },
   { id: 'contents', header: 'Contains', cell: ({ id }, rows) => <Contents id={id} among={rows} /> },
-  { id: 'tags', header: 'Tags', from: 'md', cell: ({ tags }) => <TagList tags={tags} /> },
+  { id: 'tags', header: 'Tags', from: 'lg', wraps: true, cell: ({ tags }) => <TagList tags={tags} /> },
   { id: 'updated', header: 'Updated', from: 'sm', cell: ({ updated_at }) => <Ago at={updated_at} /> },
 ];
 
@@ -52,7 +56,7 @@ function Contents({ id, among }: { id: string; among: readonly Vault[] }) {
   const parts = kinds
     .filter(([name]) => (counts[name] ?? 0) > 0)
     .map(([name, one]) => `${counts[name]!.toLocaleString('en')} ${counts[name] === 1 ? one : name}`);
-  return <span className="text-[13px] text-muted">{parts.join(', ') || 'empty'}</span>;
+  return <span className="text-xs text-muted">{parts.join(', ') || 'empty'}</span>;
 }
 
 const tabs = [
@@ -65,7 +69,7 @@ export default function Vaults() {
   const may = useMay();
   const [location] = useLocation();
   const create = may('vaults:write', 'organization') && (
-    <Button look="primary" onClick={() => address.set({ new: 'vault' })}>
+    <Button look="primary" data-create aria-keyshortcuts="n" onClick={() => address.set({ new: 'vault' })}>
       <Plus className="size-4" aria-hidden /> New vault
     </Button>
   );

@@ -35,14 +35,14 @@ export function VersionComparison({
         <span>
           Version {from} → {to} {isSame && <span className="text-muted">– the values are the same</span>}
         </span>
-        <span className="flex items-center gap-3 text-[13px] text-muted tabular-nums">
+        <span className="flex items-center gap-3 text-xs text-muted tabular-nums">
           Hides in {secondsLeft} s
           <Button size="small" onClick={onClose}>
             Hide
           </Button>
         </span>
       </div>
-      <Scrollable label="Comparison" className="max-h-80 overflow-auto py-2 font-mono text-[13px] leading-5">
+      <Scrollable label="Comparison" className="max-h-80 overflow-auto py-2 font-mono text-xs">
         {lines.map((line, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
           <DifferenceLine key={index} line={line} />

@@ -31,14 +31,14 @@ export function VersionList({ list, actions }: VersionListProps) {
         {versions.map(version => (
           <li key={version.version} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
             <span className="w-8 font-medium tabular-nums">v{version.version}</span>
-            <span className="text-[13px] text-muted">
+            <span className="text-xs text-muted">
               <Ago at={version.created_at} /> by <Who id={version.created_by} />
             </span>
             <span className="ml-auto flex items-center gap-1">{actions?.(version)}</span>
           </li>
         ))}
       </ol>
-      {total > versions.length && <p className="text-[13px] text-muted">Showing the newest 50 of {total}.</p>}
+      {total > versions.length && <p className="text-xs text-muted">Showing the newest 50 of {total}.</p>}
     </>
   );
 }

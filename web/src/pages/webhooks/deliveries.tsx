@@ -73,12 +73,12 @@ function DeliveryRow({ delivery, ofOne }: { delivery: Delivery; ofOne: boolean }
               </>
             )}
           </span>
-          <span className="text-[13px] text-muted">
+          <span className="text-xs text-muted">
             <Ago at={delivery.created_at} />, {attempts.length}{' '}
             {attempts.length === 1 ? 'attempt' : 'attempts'}
           </span>
           {delivery.next_attempt_at && state === 'pending' && (
-            <span className="text-[13px] text-muted">
+            <span className="text-xs text-muted">
               next attempt <Ago at={delivery.next_attempt_at} />
             </span>
           )}
@@ -100,7 +100,7 @@ function Attempts({ delivery: { attempts } }: { delivery: Delivery }) {
     <ol className="mt-2 flex flex-col gap-2 border-l-2 pl-4">
       {attempts.map(attempt => (
         <li key={attempt.at}>
-          <span className="flex flex-wrap items-center gap-x-3 text-[13px]">
+          <span className="flex flex-wrap items-center gap-x-3 text-xs">
             <Clock at={attempt.at} />
             <Badge tone={attempt.error === null ? 'good' : 'bad'}>{attempt.status ?? 'no response'}</Badge>
             <span className="text-muted tabular-nums">{attempt.duration_ms} ms</span>

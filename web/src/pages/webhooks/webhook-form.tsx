@@ -88,7 +88,7 @@ function EventChoice({ events, error, onChange }: EventChoiceProps) {
           <label key={kind} className="flex items-center gap-2.5">
             <input
               type="checkbox"
-              className="size-4 accent-accent"
+              className="shrink-0"
               checked={events.includes(kind)}
               onChange={event =>
                 onChange(event.target.checked ? [...events, kind] : events.filter(one => one !== kind))
@@ -99,7 +99,7 @@ function EventChoice({ events, error, onChange }: EventChoiceProps) {
         ))}
       </div>
       {error !== '' && (
-        <p role="alert" className="mt-1 text-[13px] text-bad">
+        <p role="alert" className="mt-1 text-xs text-bad">
           Events {error}.
         </p>
       )}
