@@ -3,6 +3,8 @@
  * over, nothing acknowledged is lost, and they find it by themselves. `npm run campaign:failover` is the long form.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -129,6 +131,59 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
       const made = await callService(url, 'POST', '/v1/vaults', { name: `after ${url}` }, replicated.key);
       assert.equal(made.status, 200, made.text);
     }
+  });
+});
+
+describe('hosts that take connections and never answer', { timeout: 100_000 }, () => {
+  /** Passes on what comes, as long as it is not told to be silent. */
+  async function startHost(port: number, isSilent: boolean) {
+    const sockets = new Set<Socket>();
+    const server = createServer(near => {
+      sockets.add(near.on('error', () => {}));
+      if (host.isSilent) return;
+      const far = connect(port, '127.0.0.1');
+      sockets.add(far.on('error', () => {}));
+      near.pipe(far).pipe(near);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const host = {
+      isSilent,
+      port: (server.address() as AddressInfo).port,
+      cutAll: () => {
+        for (const socket of sockets) socket.destroy();
+        sockets.clear();
+      },
+      close: () => {
+        host.cutAll();
+        server.close();
+      },
+    };
+    return host;
+  }
+
+  it('hold up nobody: of several, the one that answers is found beside them, also when it is another by then', async test => {
+    // Each host is given longer than this test has.
+    const url = (await freshDatabase()).replace(/connect_timeout=\d+/, 'connect_timeout=600');
+    const { port } = new URL(url);
+    const hosts: Awaited<ReturnType<typeof startHost>>[] = [];
+    for (const isSilent of [true, true, false, true]) hosts.push(await startHost(Number(port), isSilent));
+    const several = url.replace(/@[^/]*/, `@${hosts.map(host => `127.0.0.1:${host.port}`).join(',')}`);
+    const store = await openStore({ engine: 'postgres', url: several });
+    test.after(async () => {
+      await store.close();
+      for (const host of hosts) host.close();
+    });
+    await store.tryWrite();
+    const [first, , third] = hosts;
+    third!.isSilent = true;
+    first!.isSilent = false;
+    third!.cutAll();
+    await eventually(() =>
+      store.tryWrite().then(
+        () => true,
+        () => false,
+      ),
+    );
   });
 });
 
