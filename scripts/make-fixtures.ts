@@ -182,12 +182,7 @@ async function rowsOf(client: pg.Client, table: string): Promise<string[]> {
   const names: string[] = found.rows.map(({ name }) => `"${name}"`);
   const texts = names.map(name => `quote_nullable(${name}::text)`).join(` || ', ' || `);
   const { rows } = await client.query(`SELECT ${texts} AS row FROM ${table} ORDER BY 1`);
-  const lines = rows.map(({ row }) => `INSERT INTO ${table} (${names.join(', ')}) VALUES (${row});`);
-  if (names.includes('"position"'))
-    lines.push(
-      `SELECT setval(pg_get_serial_sequence('${table}', 'position'), (SELECT max(position) FROM ${table}));`,
-    );
-  return lines;
+  return rows.map(({ row }) => `INSERT INTO ${table} (${names.join(', ')}) VALUES (${row});`);
 }
 
 const [name] = process.argv.slice(2);

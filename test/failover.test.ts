@@ -3,13 +3,15 @@
  * over, nothing acknowledged is lost, and they find it by themselves. `npm run campaign:failover` is the long form.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Checkpoint, SignedCheckpoint } from '../src/logs/checkpoints.ts';
 import type { Continued } from '../src/logs/logged-link.ts';
 import type { LogSource } from '../src/logs/verify.ts';
-import { openStore, peekKeyring } from '../src/store/store.ts';
+import { openStore, peekKeyring, type Store } from '../src/store/store.ts';
 import { failOver, lostOf, type Replicated, startLoad, startReplicas } from './failover.ts';
 import { callService, eventually } from './harness.ts';
 import { freshDatabase } from './postgres.ts';
@@ -169,25 +171,112 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
   });
 });
 
-describe('a PostgreSQL that takes no writes for a while', () => {
-  it('is connected to anew by whoever is refused, and takes them when it does', async test => {
-    const url = await freshDatabase();
-    const store = await openStore({ engine: 'postgres', url });
-    const client = new pg.Client(url);
-    await client.connect();
-    test.after(() => Promise.all([store.close(), client.end()]));
-    const name = new URL(url).pathname.slice(1);
-    const writes = () =>
-      store.commit([{ statements: [{ sql: 'UPDATE meta SET value = value', parameters: [] }] }]).then(
+describe('hosts that take connections and never answer', { timeout: 100_000 }, () => {
+  /** Passes on what comes, as long as it is not told to be silent. */
+  async function startHost(port: number, isSilent: boolean) {
+    const sockets = new Set<Socket>();
+    const server = createServer(near => {
+      sockets.add(near.on('error', () => {}));
+      if (host.isSilent) return;
+      const far = connect(port, '127.0.0.1');
+      sockets.add(far.on('error', () => {}));
+      near.pipe(far).pipe(near);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const host = {
+      isSilent,
+      port: (server.address() as AddressInfo).port,
+      cutAll: () => {
+        for (const socket of sockets) socket.destroy();
+        sockets.clear();
+      },
+      close: () => {
+        host.cutAll();
+        server.close();
+      },
+    };
+    return host;
+  }
+
+  it('hold up nobody: of several, the one that answers is found beside them, also when it is another by then', async test => {
+    // Each host is given longer than this test has.
+    const url = (await freshDatabase()).replace(/connect_timeout=\d+/, 'connect_timeout=600');
+    const { port } = new URL(url);
+    const hosts: Awaited<ReturnType<typeof startHost>>[] = [];
+    for (const isSilent of [true, true, false, true]) hosts.push(await startHost(Number(port), isSilent));
+    const several = url.replace(/@[^/]*/, `@${hosts.map(host => `127.0.0.1:${host.port}`).join(',')}`);
+    const store = await openStore({ engine: 'postgres', url: several });
+    test.after(async () => {
+      await store.close();
+      for (const host of hosts) host.close();
+    });
+    await store.tryWrite();
+    const [first, , third] = hosts;
+    third!.isSilent = true;
+    first!.isSilent = false;
+    third!.cutAll();
+    await eventually(() =>
+      store.tryWrite().then(
         () => true,
         () => false,
-      );
+      ),
+    );
+  });
+});
+
+describe('a PostgreSQL that takes no writes for a while', () => {
+  let url: string;
+  let client: pg.Client;
+  let store: Store;
+  before(async () => {
+    url = await freshDatabase();
+    store = await openStore({ engine: 'postgres', url });
+    client = new pg.Client(url);
+    await client.connect();
+  });
+  after(async () => {
+    await store.close();
+    await client.end();
+  });
+
+  const run = (connections: Store, ...statements: string[]) =>
+    connections.commit([{ statements: statements.map(sql => ({ sql, parameters: [] })) }]);
+  const codeIn = (error: Error) => String((error.cause as { code?: string } | undefined)?.code);
+  const codeOf = (running: Promise<unknown>) => running.then(() => '', codeIn);
+  const write = 'UPDATE meta SET value = value';
+  const raise = (code: string) => `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}'; END $$`;
+
+  for (const [code, isLeft, ...statements] of [
+    ['25006', true, 'SET TRANSACTION READ ONLY', write],
+    ['57P01', true, raise('57P01')],
+    ['08006', true, raise('08006')],
+    ['53100', false, raise('53100')],
+  ] as const) {
+    it(`${code}: its other connections are ${isLeft ? 'cut' : 'kept'}, also where somebody waits on them`, async test => {
+      const connections = await openStore({ engine: 'postgres', url });
+      test.after(() => connections.close());
+      // The server finds out late who is gone, and a lock that was waited for has waiters for a while.
+      const lock = Number.parseInt(code, 36);
+      await client.query('SELECT pg_advisory_lock($1)', [lock]);
+      const waits = codeOf(run(connections, `SELECT pg_advisory_xact_lock(${lock})`));
+      const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${lock} AND NOT granted`;
+      await eventually(async () => (await client.query(waiting)).rowCount === 1);
+      assert.equal(await codeOf(run(connections, ...statements)), code);
+      if (!isLeft) await client.query('SELECT pg_advisory_unlock($1)', [lock]);
+      // Left alone, it would wait for fifteen seconds, until the server gives it up (57014).
+      assert.equal(await waits, isLeft ? 'undefined' : '');
+      await eventually(async () => (await codeOf(run(connections, write))) === '');
+    });
+  }
+
+  it('is connected to anew by whoever is refused, and takes them when it does', async () => {
+    const name = new URL(url).pathname.slice(1);
     await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = '${name}' AND pid <> pg_backend_pid()`);
-    await eventually(async () => !(await writes()));
-    // Nobody ends the connections that are there.
+    await eventually(async () => (await codeOf(run(store, write))) === '25006');
+    // Nobody but us ends the connections that are there, and that take no writes whatever the database is set to.
     await client.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
-    await eventually(writes);
+    await eventually(async () => (await codeOf(run(store, write))) === '');
   });
 });

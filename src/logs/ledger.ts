@@ -293,9 +293,11 @@ export class Ledger implements OtherLedger {
     const statements: Statement[] = block === null ? [] : [requestLogs.append(block)];
     statements.push(...filing.statements);
     const last = audits.at(-1);
-    if (last !== undefined) statements.push(logs.appendAudits(audits), setHead(this.#parts, 'audit', last));
+    if (last !== undefined) statements.push(setHead(this.#parts, 'audit', last));
     const counts = [...filing.counts, ...countsOf('audit', audits.map(asOne))];
     if (counts.length > 0) statements.push(logs.count(counts));
+    // Last: positions are held from here to the commit, and every replica takes them after its totals.
+    if (last !== undefined) statements.push(logs.appendAudits(audits));
     return { statements, independent: true };
   }
 }

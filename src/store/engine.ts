@@ -18,6 +18,8 @@ export interface Statement extends StatementOptions {
   readonly parameters: readonly unknown[];
   /** Rows of parameters in place of the one, as one text, for an engine that runs the statement with each of them. */
   readonly rows?: string;
+  /** Takes the positions of the rows, as many as there are, just before they are inserted. */
+  readonly taking?: string;
 }
 
 export interface StatementOptions {
@@ -162,10 +164,23 @@ export type Peeked =
 /** The row of `meta` that holds the keyring. */
 export const keyringRow = 'keyring';
 
-/** A table's columns in a fixed order, each with its type on PostgreSQL; those that fill themselves are left out. */
+/** A table's columns in a fixed order, each with its type on PostgreSQL; positions are taken for the rows. */
 export type Columns<T extends keyof Schema> = Readonly<
   Record<Exclude<keyof Insertable<Schema[T]> & string, 'position'>, string>
 >;
+
+/**
+ * Tables whose rows have a position. The last one that was given is a row of `last_positions`, which whoever takes more
+ * holds until their commit: so the order of positions is the order in which rows become visible, over all replicas,
+ * and whoever reads on behind a position misses none.
+ */
+const positioned: ReadonlySet<keyof Schema> = new Set<keyof Schema>(['events', 'audit_logs']);
+
+/** Takes `count` positions, the last of which it returns; undefined where the table has none. */
+export function takingFor(table: keyof Schema, count: string): string | undefined {
+  if (!positioned.has(table)) return undefined;
+  return `UPDATE last_positions SET position = position + ${count} WHERE name = '${table}'`;
+}
 
 export type InsertMany<T extends keyof Schema> = (
   rows: readonly Readonly<

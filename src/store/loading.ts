@@ -24,11 +24,15 @@ export function lastStep(schema: readonly string[]): string | undefined {
   return schema.every((step, at) => step === known[at]) ? schema.at(-1) : undefined;
 }
 
-/** Positions of events are never used twice, also where the events are gone: webhooks remember where they began. */
-export const lastPositions = {
-  audit_logs: 'SELECT max(position) FROM audit_logs',
-  events: `SELECT max(position) FROM (
+/**
+ * Continues the positions behind all that is known of. Those of events are never used twice, also where the events are gone:
+ * webhooks remember where they began. The audit log's newest entry is always there.
+ */
+export const countOn = [
+  `UPDATE last_positions SET position = coalesce((SELECT max(position) FROM audit_logs), 0)
+    WHERE name = 'audit_logs'`,
+  `UPDATE last_positions SET position = coalesce((SELECT max(position) FROM (
     SELECT max(position) AS position FROM events
     UNION ALL SELECT max(begins_after) FROM webhook_queues
-    UNION ALL SELECT max(event_position) FROM deliveries) AS known`,
-} as const;
+    UNION ALL SELECT max(event_position) FROM deliveries) AS known), 0) WHERE name = 'events'`,
+] as const;

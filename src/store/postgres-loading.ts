@@ -1,6 +1,6 @@
 /** Fills an empty PostgreSQL database in one transaction: until that is committed, nothing of it exists for anyone. */
 import { readingEngine } from './engine.ts';
-import { type Loader, lastPositions, lastStep } from './loading.ts';
+import { countOn, type Loader, lastStep } from './loading.ts';
 import { migrate } from './migrations/migrations.ts';
 import { durably } from './postgres-durability.ts';
 import { type PostgresPlace, PostgresServers } from './postgres-servers.ts';
@@ -42,10 +42,7 @@ export async function openPostgresLoader(place: PostgresPlace): Promise<Loader> 
     },
     complete: async () => {
       await migrate(db, 'postgres', { inTransaction: true });
-      for (const [table, last] of Object.entries(lastPositions)) {
-        const sequence = `pg_get_serial_sequence('${table}', 'position')`;
-        await client.query(`SELECT setval(${sequence}, coalesce((${last}), 0) + 1, false)`);
-      }
+      for (const statement of countOn) await client.query(statement);
     },
     finish: async () => {
       await client.query('COMMIT');

@@ -1,8 +1,9 @@
 /**
  * The one way to a PostgreSQL server. Of the hosts in the URL it takes the one that takes writes, beginning with the one
- * that did last; a standby is refused, and a host that does not answer is given two seconds. A connection sends
- * no parameters but the user, the database and a name, which every pooler lets through: limits are set once it is
- * known that the session is ours alone. Behind a pooler it isn't, and that is found by the number of the process that
+ * that did last; a standby is refused. A host that does not answer is given two seconds, during which the others are tried:
+ * however many of them are silent, the one that takes writes is found at once. A connection sends no parameters but the
+ * user, the database and a name, which every pooler lets through: limits are set once it is known that the session is
+ * ours alone. Behind a pooler it isn't, and that is found by the number of the process that
  * serves us, which a pooler makes up.
  */
 import type { EventEmitter } from 'node:events';
@@ -16,6 +17,7 @@ import {
   passwordFor,
   tlsOf,
 } from './postgres-address.ts';
+import { firstReached, stagger } from './staggered.ts';
 
 export interface PostgresPlace {
   readonly url: string;
@@ -48,7 +50,12 @@ export class PostgresServers {
   readonly #address: PostgresAddress;
   readonly #passwordFile: string | null;
   readonly #servers: readonly Server[];
+  /** Those that wait for a server's answer. */
+  readonly #connecting = new Set<ServerClient>();
   #at = 0;
+  /** Whether it must be found out, of several, which one takes writes. */
+  #isLost: boolean;
+  #search: Promise<void> | null = null;
   #isPooled = false;
   /** How many connections were lost that nobody ended. */
   losses = 0;
@@ -62,6 +69,7 @@ export class PostgresServers {
       encryption: 0,
       failure: null,
     }));
+    this.#isLost = this.#servers.length > 1;
   }
 
   /** Whether a pooler was found in between: then nothing that is said to one session holds for the next statement. */
@@ -80,17 +88,61 @@ export class PostgresServers {
     return this.reaching(async () => new ServerClient(this, settings).connect());
   }
 
-  /** Tries one server after another, until one takes us or all have failed. */
-  async reaching<T>(attempt: () => Promise<T>, tried: readonly string[] = []): Promise<T> {
+  /** Makes a connection, and once more where it was meanwhile found out that it is to be made in another way. */
+  async reaching<T>(attempt: () => Promise<T>): Promise<T> {
+    if (this.#isLost) await this.#find();
     const { server } = this;
     const { encryption } = server;
     try {
       return await attempt();
     } catch (error) {
-      const now = [...tried, wayTo(server, encryption)];
-      if (now.includes(wayTo(this.server, this.server.encryption))) throw this.#whyFailed(error);
-      return this.reaching(attempt, now);
+      if (this.#isLost) await this.#find();
+      else if (this.server === server && server.encryption === encryption) throw error;
+      return attempt();
     }
+  }
+
+  /** The one that takes writes, of several. Whoever looks for it at the same time looks together. */
+  #find(): Promise<void> {
+    this.#search ??= this.#look().finally(() => {
+      this.#search = null;
+    });
+    return this.#search;
+  }
+
+  async #look(): Promise<void> {
+    const inTurn = [...this.#servers.slice(this.#at), ...this.#servers.slice(0, this.#at)];
+    try {
+      this.#at = this.#servers.indexOf(await firstReached(inTurn, server => this.#greet(server)));
+      this.#isLost = false;
+    } catch (error) {
+      throw this.#whyFailed(error);
+    }
+    for (const client of this.#connecting) if (client.server !== this.server) cut(client);
+  }
+
+  async #greet(server: Server): Promise<void> {
+    const { encryption } = server;
+    const greet = async () => {
+      const client = await new ServerClient(this, { queryTimeout: this.connectTimeout }, server).connect();
+      void client.end().catch(() => {});
+    };
+    await greet().catch(error => {
+      if (server.encryption === encryption) throw error;
+      return greet();
+    });
+  }
+
+  /** A connection to one of several that takes long: whether another one takes writes by now is found out beside it. */
+  awaiting(client: ServerClient): () => void {
+    this.#connecting.add(client);
+    const isKnown = this.#servers.length > 1 && !this.#isLost && client.server === this.server;
+    const look = () => void this.#find().catch(() => {});
+    const slow = isKnown ? setTimeout(look, stagger) : undefined;
+    return () => {
+      clearTimeout(slow);
+      this.#connecting.delete(client);
+    };
   }
 
   /** The one to try next. */
@@ -127,13 +179,13 @@ export class PostgresServers {
     server.failure = null;
   }
 
-  /** From now on another one is tried, or the same in another way. Whoever comes late changes nothing. */
+  /** From now on it is tried in another way, or another one is looked for. Whoever comes late changes nothing. */
   failed(server: Server, encryption: number, error: Error): void {
     server.failure = error;
-    if (server !== this.server || encryption !== server.encryption) return;
+    if (encryption !== server.encryption) return;
     const isRefused = server.encryptions.length > 1 && isAboutEncryption(error);
     if (isRefused) server.encryption = 1 - encryption;
-    else this.#at = (this.#at + 1) % this.#servers.length;
+    else if (server === this.server) this.#isLost = this.#servers.length > 1;
   }
 
   /** One that none of several could be reached for says so of each. */
@@ -142,10 +194,6 @@ export class PostgresServers {
     const each = this.#servers.map(({ host, port, failure }) => `${host}:${port} ${failure?.message ?? ''}`);
     return new Error(`no server takes writes (${each.join('; ')})`, { cause });
   }
-}
-
-function wayTo({ host, port }: Server, encryption: number): string {
-  return `${host}:${port} ${encryption}`;
 }
 
 interface Greeting {
@@ -163,8 +211,7 @@ export class ServerClient extends pg.Client {
   readonly #settings: SessionSettings;
   readonly #encryption: number;
 
-  constructor(servers: PostgresServers, settings: SessionSettings) {
-    const { server } = servers;
+  constructor(servers: PostgresServers, settings: SessionSettings, server = servers.server) {
     super(servers.configFor(server, settings));
     this.server = server;
     this.#servers = servers;
@@ -187,6 +234,7 @@ export class ServerClient extends pg.Client {
   }
 
   async #connect(): Promise<pg.Client> {
+    const answered = this.#servers.awaiting(this);
     try {
       await super.connect();
       const { rows } = await this.query({
@@ -199,6 +247,8 @@ export class ServerClient extends pg.Client {
       cut(this);
       this.#servers.failed(this.server, this.#encryption, error as Error);
       throw error;
+    } finally {
+      answered();
     }
   }
 

@@ -14,7 +14,6 @@ import {
   type Engine,
   type Refusal,
   Refused,
-  refuseNul,
   type Statement,
   touchedBy,
   type Unit,
@@ -27,6 +26,7 @@ import { PostgresListener } from './postgres-listener.ts';
 import { forgetChanges, PostgresPoller } from './postgres-poller.ts';
 import { codeOf, PostgresPool } from './postgres-pool.ts';
 import { type PostgresPlace, PostgresServers } from './postgres-servers.ts';
+import { combined, insertingInto, textOf } from './postgres-statements.ts';
 import { guardedPool, migratePostgres } from './postgres-transaction.ts';
 import type { Schema } from './schema.ts';
 import { checkSchema } from './schema-check.ts';
@@ -110,17 +110,6 @@ async function prepare(servers: PostgresServers, pool: PostgresPool, db: Kysely<
   await checkSchema(db, 'postgres');
 }
 
-const insertingInto: Engine['insertingInto'] = (table, columns, onConflict = '') => {
-  const names = Object.keys(columns) as (keyof typeof columns)[];
-  const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
-  const sql = `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict}`;
-  return rows => {
-    const parameters = names.map(name => rows.map(row => row[name]));
-    refuseNul(parameters);
-    return { sql, parameters };
-  };
-};
-
 function isOneStatement(units: readonly Unit[]): boolean {
   return units.length === 1 && units[0]!.independent === true && touchedBy(units).length === 0;
 }
@@ -135,23 +124,6 @@ async function commitAtOnce(pool: PostgresPool, unit: Unit, attempt = 1): Promis
   }
   await sleep(Math.random() * 50 * attempt);
   return commitAtOnce(pool, unit, attempt + 1);
-}
-
-const combinations = new Map<string, string>();
-
-/** Statements that need nothing of each other, as one that is prepared once on each connection, where it stays there. */
-function combined(statements: readonly Statement[], isNamed: boolean): pg.QueryConfig {
-  let before = 0;
-  const parts = statements.map(({ sql, parameters }, index) => {
-    const shifted = sql.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + before}`);
-    before += parameters.length;
-    return `s${index} AS (${shifted})`;
-  });
-  const text = `WITH ${parts.join(', ')} ${durably}`;
-  const values = statements.flatMap(statement => statement.parameters);
-  if (!isNamed) return { text, values };
-  if (!combinations.has(text)) combinations.set(text, `combined ${combinations.size}`);
-  return { name: combinations.get(text)!, text, values };
 }
 
 async function commit(pool: PostgresPool, units: readonly Unit[], attempt = 1): Promise<readonly UnitRows[]> {
@@ -208,7 +180,7 @@ async function runUnit(client: pg.PoolClient, unit: Unit, amongOthers: boolean):
 }
 
 async function runStatement(client: pg.PoolClient, statement: Statement): Promise<Record<string, unknown>[]> {
-  const { rowCount, rows } = await client.query(statement.sql, [...statement.parameters]);
+  const { rowCount, rows } = await client.query(textOf(statement), [...statement.parameters]);
   if (statement.expect !== undefined && rowCount !== statement.expect) throw new Refused('stale');
   if (statement.unless !== undefined && rowCount === 0) throw new Refused(statement.unless);
   return rows;

@@ -243,7 +243,7 @@ export interface UnfiledTable {
 }
 
 export interface AuditLogTable extends Chained {
-  /** The order in which entries came to this database; ids may be a little out of it between writers. */
+  /** The order in which entries became visible in this database; ids may be a little out of it between writers. */
   position: Generated<number>;
   /** The entry itself, in the very bytes that were hashed. What it is found by the database takes from it. */
   entry: string;
@@ -275,8 +275,14 @@ export interface CheckpointTable {
   signature: PublicBytes;
 }
 
+/** The last position that was given to a row of the table of this name. */
+export interface LastPositionTable {
+  name: string;
+  position: number;
+}
+
 export interface EventTable {
-  /** Grows in the order in which the events of one resource were stored. */
+  /** The order in which events became visible. */
   position: Generated<number>;
   id: string;
   organization_id: string;
@@ -520,6 +526,7 @@ export interface Schema {
   log_heads: LogHeadTable;
   log_counts: LogCountTable;
   checkpoints: CheckpointTable;
+  last_positions: LastPositionTable;
   events: EventTable;
   webhooks: WebhookTable;
   webhook_queues: WebhookQueueTable;

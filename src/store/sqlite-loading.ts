@@ -7,7 +7,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { Kysely } from 'kysely';
 import { syncFile } from '../durable-file.ts';
 import { readingEngine } from './engine.ts';
-import { type Loader, lastPositions, lastStep } from './loading.ts';
+import { countOn, type Loader, lastStep } from './loading.ts';
 import { migrate } from './migrations/migrations.ts';
 import type { Schema } from './schema.ts';
 import { givesBack } from './space.ts';
@@ -48,7 +48,7 @@ export async function openSqliteLoader(path: string): Promise<Loader> {
     complete: async () => {
       database.exec('COMMIT');
       await migrate(db, 'sqlite', unjournaled);
-      setLastPosition(database);
+      for (const statement of countOn) database.exec(statement);
       const [broken] = database.prepare('PRAGMA foreign_key_check').all();
       if (broken !== undefined)
         throw new StoreError(`a row of ${broken.table} refers to one that is missing`);
@@ -68,12 +68,4 @@ export async function openSqliteLoader(path: string): Promise<Loader> {
 function insertSql({ name, columns }: TableShape): string {
   const names = columns.map(column => `"${column.name}"`);
   return `INSERT INTO ${name} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
-}
-
-/** The audit log's positions need none: its newest entry stays. */
-function setLastPosition(database: DatabaseSync): void {
-  database.exec(`DELETE FROM sqlite_sequence WHERE name = 'events'`);
-  database.exec(
-    `INSERT INTO sqlite_sequence (name, seq) SELECT 'events', coalesce((${lastPositions.events}), 0)`,
-  );
 }

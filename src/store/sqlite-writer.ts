@@ -135,12 +135,23 @@ function runStatement(statement: Statement): Record<string, unknown>[] | null {
   }
   if (returning) return query.all(...inputs(parameters));
   if (rows !== undefined) {
-    for (const row of rowsOf(rows)) query.run(...row);
+    insertAll(query, rowsOf(rows), statement.taking);
     return null;
   }
   const changed = Number(query.run(...inputs(parameters)).changes);
   if (statement.expect !== undefined && changed !== statement.expect) throw new Refused('stale');
   return null;
+}
+
+function insertAll(query: StatementSync, rows: readonly SQLInputValue[][], taking?: string): void {
+  if (taking === undefined) {
+    for (const row of rows) query.run(...row);
+    return;
+  }
+  const taken = prepare(taking).get(rows.length);
+  if (taken === undefined) throw new Error('the last position is missing');
+  const before = Number(taken.position) - rows.length;
+  for (const [index, row] of rows.entries()) query.run(before + index + 1, ...row);
 }
 
 /** Anything but a refusal is the whole group's failure: a full disk is not one unit's fault. */

@@ -20,6 +20,7 @@ import {
   type Peeked,
   refuseNul,
   type Statement,
+  takingFor,
   touchedBy,
 } from './engine.ts';
 import { lockFolder } from './folder-lock.ts';
@@ -122,12 +123,15 @@ async function needsMigration(path: string): Promise<boolean> {
 
 const insertingInto: Engine['insertingInto'] = (table, columns, onConflict = '') => {
   const names = Object.keys(columns) as (keyof typeof columns)[];
-  const places = names.map(() => '?').join(', ');
-  const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${places}) ${onConflict}`;
+  const taking = takingFor(table, '?');
+  const filled = taking === undefined ? names : ['position', ...names];
+  const places = filled.map(() => '?').join(', ');
+  const sql = `INSERT INTO ${table} (${filled.join(', ')}) VALUES (${places}) ${onConflict}`;
   return rows => {
     const values = rows.map(row => names.map(name => row[name]));
     for (const row of values) refuseNul(row);
-    return { sql, parameters: [], rows: rowsText(values) };
+    const statement = { sql, parameters: [], rows: rowsText(values) };
+    return taking === undefined ? statement : { ...statement, taking: `${taking} RETURNING position` };
   };
 };
 

@@ -45,6 +45,9 @@ const total = because(
 const queue = because(
   'the state of a delivery: whoever sets it makes one come late, again or never. What is sent, and to whom, is stamped',
 );
+const counter = because(
+  'which position comes next: one that was given is refused by the table that it is for, and a jump leaves a gap, of which nothing depends',
+);
 const window = because(
   'requests of one minute: reset, it lets more of them through for that minute, each with a credential of its own',
 );
@@ -367,6 +370,7 @@ export const columns = {
   expiry_notices: { resource_id: notice, version: notice, expiration_date: notice, days: notice },
   rate_windows: { subject_id: window, window_start: window, count: window },
   used_challenges: { challenge, expires_at: challenge },
+  last_positions: { name: counter, position: counter },
   changes: { id: change, xid: change, at: change, touched: change },
   meta: { key: 'sealed', value: 'sealed' }, // The keyring, under the root key; the other rows are marks that something was done.
 } as const satisfies TableColumns;

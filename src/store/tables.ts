@@ -25,8 +25,8 @@ export interface Column {
   readonly key: number | null;
 }
 
-/** Answers that can be given again from the rows that they were made of, and what running replicas tell each other. */
-const madeAnew: ReadonlySet<string> = new Set<TableName>(['kept_answers', 'changes']);
+/** What follows from other rows: answers, and the last positions; and what running replicas tell each other. */
+const madeAnew: ReadonlySet<string> = new Set<TableName>(['kept_answers', 'last_positions', 'changes']);
 /** Those that others refer to come first. */
 const copied = (Object.keys(declared) as TableName[]).filter(name => !madeAnew.has(name));
 const rowsAtOnce = 100;

@@ -61,7 +61,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
         db.insertInto('webhook_queues').values({
           ...idleQueue,
           webhook_id: row.id,
-          begins_after: sql<number>`(SELECT coalesce(max(position), 0) FROM events)`,
+          begins_after: sql<number>`(SELECT position FROM last_positions WHERE name = 'events')`,
         }),
       ),
     ],

@@ -16,6 +16,7 @@ import { rightsByVault } from './012-rights-by-vault.ts';
 import { useRules } from './013-use-rules.ts';
 import { auditActors } from './014-audit-actors.ts';
 import { oauth } from './015-oauth.ts';
+import { positions } from './016-positions.ts';
 import { narrowingKeys } from './018-narrowing-keys.ts';
 
 export type EngineName = Engine['name'];
@@ -49,6 +50,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '013-use-rules': useRules,
   '014-audit-actors': auditActors,
   '015-oauth': oauth,
+  '016-positions': positions,
   '018-narrowing-keys': narrowingKeys,
 };
 

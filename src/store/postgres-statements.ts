@@ -1,0 +1,57 @@
+/**
+ * How statements are written for PostgreSQL: many rows as one, and several statements as one round trip. Positions are
+ * taken after everything else, so that replicas never wait for each other in a circle, and for as short as can be.
+ */
+import type pg from 'pg';
+import { type Engine, refuseNul, type Statement, takingFor } from './engine.ts';
+import { durably } from './postgres-durability.ts';
+
+export const insertingInto: Engine['insertingInto'] = (table, columns, onConflict = '') => {
+  const names = Object.keys(columns) as (keyof typeof columns)[];
+  const list = names.join(', ');
+  const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
+  const count = `cardinality(${arrays[0]})`;
+  const taking = takingFor(table, count);
+  const sql =
+    taking === undefined
+      ? `INSERT INTO ${table} (${list}) SELECT * FROM unnest(${arrays.join(', ')}) ${onConflict}`
+      : // Where nothing was taken the position is null, and the table refuses the row.
+        `INSERT INTO ${table} (${list}, position) SELECT ${list}, (SELECT position FROM taken) - ${count} + nth
+          FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS given (${list}, nth) ${onConflict}`;
+  return rows => {
+    const parameters = names.map(name => rows.map(row => row[name]));
+    refuseNul(parameters);
+    return taking === undefined ? { sql, parameters } : { sql, parameters, taking };
+  };
+};
+
+/** By itself. */
+export function textOf({ sql, taking }: Statement): string {
+  return taking === undefined ? sql : `WITH taken AS (${taking} RETURNING position) ${sql}`;
+}
+
+const combinations = new Map<string, string>();
+
+/** Statements that need nothing of each other, as one that is prepared once on each connection, where it stays there. */
+export function combined(statements: readonly Statement[], isNamed: boolean): pg.QueryConfig {
+  const text = `WITH ${partsOf(statements).join(', ')} ${durably}`;
+  const values = statements.flatMap(statement => statement.parameters);
+  if (!isNamed) return { text, values };
+  if (!combinations.has(text)) combinations.set(text, `combined ${combinations.size}`);
+  return { name: combinations.get(text)!, text, values };
+}
+
+/** PostgreSQL runs them in an order of its own, except that what takes positions asks for the outcome of all before it. */
+function partsOf(statements: readonly Statement[]): string[] {
+  const takes = statements.findIndex(({ taking }) => taking !== undefined);
+  let before = 0;
+  return statements.flatMap(({ sql, parameters, taking }, index) => {
+    const shift = before;
+    const shifted = (text: string) => text.replace(/\$(\d+)/g, (_, number) => `$${Number(number) + shift}`);
+    before += parameters.length;
+    const part = `s${index} AS (${shifted(sql)}${index < takes ? ' RETURNING 1' : ''})`;
+    if (taking === undefined) return part;
+    const done = statements.slice(0, index).map((_, other) => ` AND (SELECT count(*) FROM s${other}) >= 0`);
+    return [`taken AS (${shifted(taking)}${done.join('')} RETURNING position)`, part];
+  });
+}

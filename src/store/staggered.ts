@@ -1,0 +1,41 @@
+/**
+ * The first of several that can be reached. Each is tried a little after the one before it, or as soon as that one has
+ * failed, so that those who never answer hold up nobody. While any attempt is under way, those that failed are tried
+ * again: what they lack may come meanwhile. Once all have failed and none is under way, it fails as the last of them did.
+ */
+
+/** In milliseconds. */
+export const stagger = 250;
+
+export function firstReached<T>(
+  candidates: readonly T[],
+  attempt: (candidate: T) => Promise<unknown>,
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const waiting = [...candidates];
+  const failed: T[] = [];
+  let underWay = 0;
+  let isOver = false;
+  const next = () => {
+    const candidate = waiting.shift() ?? failed.shift();
+    if (candidate !== undefined && !isOver) void begin(candidate);
+  };
+  const begin = async (candidate: T) => {
+    underWay++;
+    try {
+      await attempt(candidate);
+      resolve(candidate);
+    } catch (error) {
+      underWay--;
+      failed.push(candidate);
+      if (waiting.length > 0) next();
+      else if (underWay === 0) reject(error);
+    }
+  };
+  const timer = setInterval(next, stagger);
+  next();
+  return promise.finally(() => {
+    isOver = true;
+    clearInterval(timer);
+  });
+}
