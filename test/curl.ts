@@ -20,5 +20,5 @@ const headers = values.header.map(line => line.split(/: (.*)/s).slice(0, 2) as [
 const method = values.request ?? (values.data === undefined ? 'GET' : 'POST');
 const answer = await fetch(positionals[0]!, { method, headers, body: values.data ?? null });
 const { CURL_STATUSES } = process.env;
-if (CURL_STATUSES !== undefined) appendFileSync(CURL_STATUSES, `${answer.status} ${method} ${answer.url}\n`);
+if (CURL_STATUSES !== undefined) appendFileSync(CURL_STATUSES, `${answer.status}\n`);
 process.stdout.write(await answer.text());
