@@ -4,13 +4,16 @@ import type { Command } from './cli/command.ts';
 import { commands, groups } from './cli/commands.ts';
 import { messageOf, Refusal, UsageError } from './report.ts';
 
+/** As a shell tells of SIGPIPE, which other programs end by. */
+const endedByPipe = 141;
+
 async function main(args: readonly string[]): Promise<void> {
   const [first] = args;
   if (first === '--version' || first === 'version') {
     process.stdout.write(`${packageJson.version}\n`);
     return;
   }
-  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+  if (first === undefined || isHelp(first) || first === 'help') {
     process.stdout.write(await helpOn(args.slice(1)));
     return;
   }
@@ -19,15 +22,22 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   const name = nameIn(args);
+  const within = beginningWith(first);
+  if (name === undefined && within.length > 0 && args.some(isHelp)) {
+    process.stdout.write(await section('Commands', within));
+    return;
+  }
   if (name === undefined) throw await unknown(first);
   await runCommand(await load(name), args.slice(name.split(' ').length));
 }
+
+const isHelp = (arg: string) => arg === '--help' || arg === '-h';
 
 async function runCommand(command: Command, args: readonly string[]): Promise<void> {
   // What follows belongs to the program that is run.
   const end = args.indexOf('--');
   const own = end < 0 ? args : args.slice(0, end);
-  if (own.includes('--help') || own.includes('-h')) {
+  if (own.some(isHelp)) {
     process.stdout.write(await helpOf(command));
     return;
   }
@@ -42,11 +52,18 @@ function nameIn(args: readonly string[]): string | undefined {
   return Object.keys(commands).find(known => `${args.join(' ')} `.startsWith(`${known} `));
 }
 
+/** The commands that begin with a word that is none by itself, such as `keyring`. */
+function beginningWith(word: string): string[] {
+  return Object.keys(commands).filter(known => known.startsWith(`${word} `));
+}
+
 async function load(name: string): Promise<Command> {
   return (await commands[name]!()).command;
 }
 
 async function unknown(given: string): Promise<UsageError> {
+  const within = beginningWith(given).map(known => known.slice(given.length + 1));
+  if (within.length > 0) return new UsageError(`${given} takes one of these: ${within.join(', ')}`);
   const { closest } = await import('./cli/suggestion.ts');
   const near = closest(given, Object.keys(commands));
   const advice = near === null ? 'see strongroom --help' : `did you mean strongroom ${near}?`;
@@ -56,6 +73,8 @@ async function unknown(given: string): Promise<UsageError> {
 async function helpOn(args: readonly string[]): Promise<string> {
   const name = nameIn(args);
   if (name !== undefined) return helpOf(await load(name));
+  const within = beginningWith(args[0] ?? '');
+  if (within.length > 0) return section('Commands', within);
   const sections = await Promise.all(
     Object.entries(groups).map(([title, group]) => section(title, Object.keys(group))),
   );
@@ -71,9 +90,24 @@ async function section(title: string, names: readonly string[]): Promise<string>
   return `${title}:\n${loaded.map(({ usage, summary }) => `  ${usage.padEnd(38)} ${summary}\n`).join('')}`;
 }
 
-// A program that we run makes its files as it would without us.
-if (process.argv[2] !== 'run') process.umask(0o077);
+let isUnread = false;
+
+/** Whoever reads our output may have seen enough of it, as `head` has. What is being done is done all the same. */
+function watchOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    isUnread = true;
+    process.exitCode ??= endedByPipe;
+  });
+}
+
+// A program that we run makes its files as it would without us, and its output is its own.
+if (process.argv[2] !== 'run') {
+  process.umask(0o077);
+  watchOutput();
+}
 main(process.argv.slice(2)).catch(async error => {
+  if (isUnread) process.exit(endedByPipe);
   process.stderr.write(`strongroom: ${await messageOf(error)}\n`);
   process.exit(error instanceof Refusal ? error.exitCode : error instanceof UsageError ? 2 : 1);
 });

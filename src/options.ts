@@ -190,7 +190,13 @@ function parsed(
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals }) as Parsed;
   } catch (error) {
-    throw new UsageError((error as Error).message.split(/\.\s/)[0]!);
+    const { code, message } = error as NodeJS.ErrnoException;
+    const [sentence] = message.split(/\.\s/);
+    throw new UsageError(
+      code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION'
+        ? `${sentence!.replace('Unknown option', 'unknown flag')}: --help lists those that there are`
+        : sentence,
+    );
   }
 }
 
@@ -216,12 +222,22 @@ interface Described {
   readonly options: Options;
 }
 
+const column = 36;
+
+/** A flag and what it does; a flag that is too long for its column has a line of its own. */
+function helpLine(name: string, { value, help, short }: Option<unknown>): string {
+  const head = `  ${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
+  return head.length > column ? `${head}\n${' '.repeat(column)} ${help}` : `${head.padEnd(column)} ${help}`;
+}
+
 export function helpFor({ usage, about, more, options }: Described): string {
-  const lines = Object.entries(options).map(([name, { value, help, short }]) => {
-    const head = `  ${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
-    return `${head.padEnd(36)} ${help}`;
-  });
-  const flags = lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
+  const named = Object.keys(options);
+  const lines = Object.entries(options).map(([name, option]) => helpLine(name, option));
+  const [example] = named;
+  const flags =
+    example === undefined
+      ? ''
+      : `\n${lines.join('\n')}\n\nEvery flag can also be set in the environment: --${example} is ${environmentTwin(example)}. The flag wins.\n`;
   const end = more === undefined ? '' : `\n${more}`;
-  return `${about}\n\nUsage: strongroom ${usage}\n\n${flags}Every flag can also be set in the environment: --tls-cert is STRONGROOM_TLS_CERT. The flag wins.\n${end}`;
+  return `${about}\n\nUsage: strongroom ${usage}\n${flags}${end}`;
 }

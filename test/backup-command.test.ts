@@ -52,7 +52,7 @@ describe('strongroom backup', () => {
     });
     await refused(
       ['backup', inFolder('x.age'), ...place, '--backup-passphrase', passphrase],
-      /Unknown option/,
+      /unknown flag '--backup-passphrase': --help lists/,
     );
     await refused(['backup', inFolder('x.age'), ...place], /a backup must be encrypted/);
     await refused(['backup', inFolder('words.age'), ...place], /words\.age exists already/, { env });

@@ -136,7 +136,7 @@ for (const engine of engines) {
     it('backups that are too old or fail', async () => {
       const folder = join(service.data, 'backups');
       const flags = ['--backup-to', folder, '--backup-every', '6h'];
-      assert.match(await toldOf('backup', flags), /^failed no verified backup is in/);
+      assert.match(await toldOf('backup', flags), /^failed the service has taken no verified backup into/);
       mkdirSync(folder);
       const at = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
       const say = (hours: number, failed: object | null) => {

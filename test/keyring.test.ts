@@ -267,11 +267,11 @@ describe('the key file', () => {
   });
 
   it('a missing file, a link, a truncated or foreign one, and one that others can read are refused', async () => {
-    await assert.rejects(keyFile(freshPath()).open(), refused(/can't be opened/));
+    await assert.rejects(keyFile(freshPath()).open(), refused(/can't be opened: it does not exist/));
     const good = keyFileHolding(frozen.rootKeyFile);
     const linked = join(mkdtempSync(join(folder, 'link-')), 'root.key');
     symlinkSync(good, linked);
-    await assert.rejects(keyFile(linked).open(), refused(/can't be opened/));
+    await assert.rejects(keyFile(linked).open(), refused(/can't be opened: it is a symbolic link/));
     for (const length of [0, 10, 23, 40, 66]) {
       const cut = keyFileHolding(frozen.rootKeyFile, 0o600);
       truncateSync(cut, length);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const curl = `curl() { '${process.execPath}' '${fileURLToPath(new URL('./curl.ts', import.meta.url))}' "$@"; }`;
+export const curl = `curl() { '${process.execPath}' '${fileURLToPath(new URL('./curl.ts', import.meta.url))}' "$@"; }`;
 
 /** What the command printed. */
 export async function shell(command: string, env: Record<string, string> = {}): Promise<string> {

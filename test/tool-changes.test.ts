@@ -1,4 +1,4 @@
-/** `set`, `rm`, `history`, `rollback`, `diff`, `use` and `use-rules`, against a real service. */
+/** `set`, `rm`, `history`, `rollback`, `diff`, `vaults`, `access-keys`, `use` and `use-rules`, against a real service. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -135,6 +135,7 @@ describe('diff', () => {
   });
 });
 
+<<<<<<< HEAD
 describe('use and use-rules', () => {
   const token = 'ghp_7Qx2mZr9Lk4Tn8VbcW1sYd6Hf3Jg';
   const admin = (args: readonly string[], input = '') =>
@@ -226,5 +227,55 @@ describe('use and use-rules', () => {
     assert.deepEqual([code, stdout], [0, 'it is: [redacted] .']);
     const key = await admin(['use', 'UPSTREAM_TOKEN', `${upstream.url}/echo`]);
     assert.match(key.stderr, /STRONGROOM_ACCESS_KEY is required/);
+=======
+describe('vaults and access-keys', () => {
+  it('a vault is created and listed, and an access key for it reads what it was restricted to, until it is revoked', async () => {
+    const created = await tool.admin(['vaults', 'create', 'fresh', '--description', 'for a try']);
+    assert.equal(created.code, 0, created.stderr);
+    const [, id] = /^fresh +(\S+)$/m.exec((await tool.admin(['vaults', 'list'])).stdout)!;
+    assert.equal(created.stdout, `${id}\n`);
+    for (const name of ['DB_URL', 'OTHER'])
+      await tool.admin(['set', name, '--vault', 'fresh'], { input: 'postgres://fresh' });
+
+    const restricted = ['--vault', 'fresh', '--only', 'DB_*', '--days', '30'];
+    const { stdout, stderr } = await tool.admin(['access-keys', 'create', 'web', ...restricted]);
+    assert.match(stdout, /^sr_vault_\w+\n$/, 'the access key, and nothing else');
+    assert.match(stderr, /web may read the vault fresh; the access key is not shown again/);
+    const env = { STRONGROOM_ACCESS_KEY: stdout.trim() };
+    assert.equal((await tool.run(['list'], { env })).stdout, 'DB_URL\n');
+    const listed = await tool.admin(['access-keys', 'list', '--vault', 'fresh']);
+    assert.match(listed.stdout, /^web +\S+ +expires 2\S+ +(never used|last used 2\S+)\n$/);
+
+    await tool.admin(['access-keys', 'create', 'web', '--vault', 'fresh', '--names-only', '--may-use']);
+    fails(
+      await tool.admin(['access-keys', 'revoke', 'web', '--vault', 'fresh']),
+      1,
+      /2 access keys are called "web"/,
+    );
+    const all = JSON.parse((await tool.admin(['access-keys', 'list', '--vault', 'fresh', '--json'])).stdout);
+    assert.deepEqual(
+      all.map((key: { names_only: boolean; may_use: boolean }) => [key.names_only, key.may_use]),
+      [
+        [true, true],
+        [false, false],
+      ],
+    );
+    const revoked = await tool.admin(['access-keys', 'revoke', all[1].id, '--vault', 'fresh']);
+    assert.match(revoked.stderr, /web is revoked/);
+    fails(await tool.run(['list'], { env }), 1, /the key is not accepted/);
+  });
+
+  it('says in one line what is missing: a name, a vault, an API key', async () => {
+    fails(await tool.admin(['vaults', 'create']), 2, /a name for the vault is required/);
+    fails(await tool.admin(['vaults', 'create', 'other']), 1, /name is already in use/);
+    fails(await tool.admin(['access-keys', 'create']), 2, /a name for the access key is required/);
+    fails(await tool.admin(['access-keys', 'create', 'x']), 2, /--vault is required/);
+    fails(
+      await tool.admin(['access-keys', 'revoke', 'x', '--vault', 'other']),
+      1,
+      /there is no access key "x"/,
+    );
+    fails(await tool.run(['vaults', 'list']), 2, /STRONGROOM_API_KEY is required/);
+>>>>>>> g
   });
 });

@@ -124,6 +124,12 @@ describe('settings', () => {
     fails(await tool.run(['gte', 'X']), 2, /unknown command "gte": did you mean strongroom get\?/);
     fails(await tool.run(['lsit']), 2, /did you mean strongroom list\?/);
     fails(await tool.run(['xyzzy']), 2, /see strongroom --help/);
+    fails(await tool.run(['keyring']), 2, /keyring takes one of these: rotate, status/);
+    fails(await tool.run(['get', '--vlaut', 'x']), 2, /unknown flag '--vlaut': --help lists/);
+    assert.match(
+      (await tool.run(['access-keys', '--help'])).stdout,
+      /^Commands:\n( {2}access-keys .*\n){3}$/,
+    );
     const [long, short, asked] = await Promise.all(
       [
         ['get', '--help'],
@@ -140,6 +146,18 @@ describe('settings', () => {
 });
 
 describe('get and list', () => {
+  it('a reader that has seen enough is no error of ours: nothing is said, and the exit code is that of a closed pipe', async () => {
+    for (const args of [
+      ['list', '--json'],
+      ['audit', 'export', '--data', tool.service.data],
+    ]) {
+      const { child, done } = tool.start(args);
+      child.stdout!.destroy();
+      const { code, stderr } = await done;
+      assert.deepEqual([code, stderr], [141, ''], args.join(' '));
+    }
+  });
+
   it('prints the value and a newline, the value alone, JSON, or a file that only its owner reads', async () => {
     assert.equal((await tool.run(['get', 'DATABASE_URL', '--no-newline'])).stdout, 'postgres://one');
     const json = JSON.parse((await tool.run(['get', 'DATABASE_URL', '--json'])).stdout);

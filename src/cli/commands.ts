@@ -33,7 +33,12 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'use-rules presets': async () => ({ command: (await import('./use-rules.ts')).presetsCommand }),
     'use-rules check': async () => ({ command: (await import('./use-rules.ts')).checkCommand }),
   },
-  'Let machines in': {
+  'Manage vaults, and let programs in': {
+    'vaults list': async () => ({ command: (await import('./vault-list.ts')).listCommand }),
+    'vaults create': async () => ({ command: (await import('./vault-list.ts')).createCommand }),
+    'access-keys list': async () => ({ command: (await import('./access-keys.ts')).listCommand }),
+    'access-keys create': async () => ({ command: (await import('./access-keys.ts')).createCommand }),
+    'access-keys revoke': async () => ({ command: (await import('./access-keys.ts')).revokeCommand }),
     'identities list': async () => ({ command: (await import('./identities.ts')).listCommand }),
     'identities create': () => import('./identity-create.ts'),
     'identities delete': async () => ({ command: (await import('./identities.ts')).deleteCommand }),

@@ -31,12 +31,16 @@ export const command: Command = {
         id => operatorOf(id, newId),
         () => new KeyringWrapper(source),
       );
-      const named =
-        to['root-key-file'] === null ? 'the new passphrase' : `the root key in ${to['root-key-file']}`;
-      process.stdout.write(`From now on, only ${named} opens this data.\n`);
+      process.stdout.write(afterwards(to['root-key-file']));
     });
   },
 };
+
+function afterwards(file: string | null): string {
+  const named = file === null ? 'the new passphrase' : `the root key in ${file}`;
+  const flags = file === null ? 'the flags for the passphrase' : `--root-key-file ${file}`;
+  return `From now on, only ${named} opens this data. Restart every service with ${flags}.\n`;
+}
 
 function newRootKey(config: ReturnType<typeof readConfig<typeof options>>): RootKeyPlace {
   const { data, 'new-root-key-file': file, 'new-passphrase-file': words } = config;

@@ -136,7 +136,7 @@ export async function backup({ config, now }: Examined): Promise<Found> {
   const { last, failed: attempt } = await readStatus(resolve(folder));
   if (last === null)
     return failed(
-      `no verified backup is in ${folder}${attempt === null ? '' : `; the newest attempt failed: ${attempt.reason}`}`,
+      `the service has taken no verified backup into ${folder}${attempt === null ? '' : `; the newest attempt failed: ${attempt.reason}`}`,
     );
   const age = now() - Date.parse(last.created_at);
   const text = `the newest verified backup is ${lasting(age)} old`;

@@ -33,7 +33,7 @@ test('the set-up link leads to a secret that curl reads, each line tried with on
   await page.getByText('An assistant sees: DATABASE_URL.').waitFor();
 
   const line = await page.getByRole('region', { name: 'curl command' }).innerText();
-  const [, authorization] = /Authorization: ([^']+)/.exec(line)!;
+  const [, authorization] = /Authorization: ([^"]+)/.exec(line)!;
   const read = JSON.parse(await shell(line)) as { secrets: { name: string; value: string }[] };
   assert.deepEqual(
     read.secrets.map(({ name, value: found }) => [name, found]),
@@ -41,7 +41,9 @@ test('the set-up link leads to a secret that curl reads, each line tried with on
   );
 
   const configuration = JSON.parse(await page.getByRole('region', { name: 'MCP configuration' }).innerText());
-  assert.equal(configuration.mcpServers.strongroom.headers.Authorization, authorization);
+  const { url, headers } = configuration.mcpServers.strongroom;
+  assert.equal(headers.Authorization, authorization);
+  assert.match(url, /\/mcp\?names=underscore$/, 'some assistants take no dots in the names of tools');
 
   const token = authorization!.replace('Bearer ', '');
   assert.ok(!addresses.some(address => address.includes(token) || address.includes('never-in-a-url')));

@@ -57,12 +57,22 @@ function fingerprint(bytes: Uint8Array): number {
   return createHash('sha256').update(label).update(bytes).digest().readUInt32BE(0);
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: ': it does not exist (--root-key-file names another)',
+  ELOOP: ': it is a symbolic link',
+  EACCES: ': this user may not read it',
+};
+
+function reasonOf(cause: unknown): string {
+  return reasons[(cause as NodeJS.ErrnoException).code ?? ''] ?? '';
+}
+
 async function readKey(path: string, self: number | undefined): Promise<Uint8Array> {
   let file: FileHandle;
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch (cause) {
-    throw new RootKeyError(`the root key file ${path} can't be opened`, cause);
+    throw new RootKeyError(`the root key file ${path} can't be opened${reasonOf(cause)}`, cause);
   }
   try {
     const stats = await file.stat();

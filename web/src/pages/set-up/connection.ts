@@ -7,26 +7,26 @@ export interface Connection {
   readonly accessKey?: string;
 }
 
-const placeholder = '$VAULT_ACCESS_KEY';
+/** A shell and most assistants put in its value. */
+const placeholder = `\${${'STRONGROOM_ACCESS_KEY'}}`;
 
 export function curlLine({ baseUrl, vaultId, accessKey = placeholder }: Connection): string {
   return [
     `curl ${baseUrl}/api/v1/vaults/${vaultId} \\`,
-    `  -H 'Authorization: Bearer ${accessKey}' \\`,
+    `  -H "Authorization: Bearer ${accessKey}" \\`,
     `  -H 'Accept: application/json'`,
-  ]
-    .join('\n')
-    .replace(`'Authorization: Bearer ${placeholder}'`, `"Authorization: Bearer ${placeholder}"`);
+  ].join('\n');
 }
 
 export function publicKeyLine(baseUrl: string, token: string): string {
   return `curl ${baseUrl}/api/v1/public-key \\\n  -H 'Authorization: Bearer ${token}'`;
 }
 
+/** With underscores in the names of tools: some assistants switch a whole server off for a dotted one. */
 export function mcpConfiguration({ baseUrl, accessKey = placeholder }: Connection): string {
   const strongroom = {
     type: 'http',
-    url: `${baseUrl}/mcp`,
+    url: `${baseUrl}/mcp?names=underscore`,
     headers: { Authorization: `Bearer ${accessKey}` },
   };
   return JSON.stringify({ mcpServers: { strongroom } }, null, 2);

@@ -11,7 +11,10 @@ export default function VaultAccess() {
   return (
     <>
       <AccessKeys vaultId={vault} />
-      <Section title="How to read this vault" intro="Replace the variable with an access key of this vault.">
+      <Section
+        title="How to read this vault"
+        intro="Set STRONGROOM_ACCESS_KEY to an access key of this vault, or put it in the variable’s place."
+      >
         <TryLines connection={{ baseUrl: state.base_url, vaultId: vault }} />
       </Section>
     </>
