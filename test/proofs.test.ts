@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
 import { Authenticator } from './authenticator.ts';
-import { engines } from './harness.ts';
+import { callService, engines } from './harness.ts';
 import {
   Browser,
   type EmptyService,
@@ -166,6 +166,15 @@ for (const engine of engines) {
       await owner.call('PUT', `/v1/members/${id}`, { role: 'admin' });
       const before = await factorsOf('around@example.org');
       assert.equal((await browser.post(`/v1/members/${id}/invitation`, undefined)).status, 403);
+      const { body: key } = await browser.post('/v1/api-keys', { name: 'own', role: 'admin' });
+      const byKey = await callService(
+        service.url,
+        'POST',
+        `/v1/members/${id}/invitation`,
+        undefined,
+        key.token,
+      );
+      assert.equal(byKey.status, 403, 'by an API key of theirs');
       assert.deepEqual(await factorsOf('around@example.org'), before);
       assert.equal((await browser.get('/v1/vaults')).status, 200);
       assert.equal((await owner.post(`/v1/members/${id}/invitation`, undefined)).status, 200);

@@ -135,7 +135,6 @@ describe('diff', () => {
   });
 });
 
-<<<<<<< HEAD
 describe('use and use-rules', () => {
   const token = 'ghp_7Qx2mZr9Lk4Tn8VbcW1sYd6Hf3Jg';
   const admin = (args: readonly string[], input = '') =>
@@ -227,7 +226,6 @@ describe('use and use-rules', () => {
     assert.deepEqual([code, stdout], [0, 'it is: [redacted] .']);
     const key = await admin(['use', 'UPSTREAM_TOKEN', `${upstream.url}/echo`]);
     assert.match(key.stderr, /STRONGROOM_ACCESS_KEY is required/);
-=======
 describe('vaults and access-keys', () => {
   it('a vault is created and listed, and an access key for it reads what it was restricted to, until it is revoked', async () => {
     const created = await tool.admin(['vaults', 'create', 'fresh', '--description', 'for a try']);
@@ -276,6 +274,5 @@ describe('vaults and access-keys', () => {
       /there is no access key "x"/,
     );
     fails(await tool.run(['vaults', 'list']), 2, /STRONGROOM_API_KEY is required/);
->>>>>>> g
   });
 });

@@ -227,6 +227,69 @@ for (const engine of engines) {
       assert.deepEqual([body.status, body.headers, body.body, body.redacted], [418, {}, null, 0]);
     });
 
+    it('a password is not shown that is told from other text only together with its user name', async () => {
+      const { service, vaultId, upstream } = world;
+      const own = { vault_id: vaultId, name: 'PAIR', value: 'a-rather-long-user-name:short1' };
+      const { body: secret } = await service.call('POST', '/v1/secrets', own);
+      const place = { type: 'basic', username: null };
+      const pair = await world.rule({ secret_id: secret.id, place });
+      const shown = await world.use({ secret: 'PAIR', rule: pair, url: `${upstream.url}/echo` });
+      assert.equal(shown.status, 400, shown.text);
+      await service.call('PUT', `/v1/use-rules/${pair}`, { response: 'status-only' });
+      const { body } = await world.use({ secret: 'PAIR', rule: pair, url: `${upstream.url}/echo` });
+      assert.deepEqual([body.status, body.body], [200, null]);
+    });
+
+    it('no other method is named in a body, however it is written', async () => {
+      const { upstream } = world;
+      const requests = upstream.requests.length;
+      const form = 'application/x-www-form-urlencoded';
+      const part = (name: string) =>
+        `--x\r\nContent-Disposition: form-data; ${name}\r\n\r\nDELETE\r\n--x--\r\n`;
+      const bodies: [type: string, body: string][] = [
+        [form, '_method=DELETE'],
+        [form, 'a=1&%5Fmethod=DELETE'],
+        [form, '_%6dethod=DELETE'],
+        [form, '.method=DELETE'],
+        [form, 'a=1&[method=DELETE'],
+        [form, 'a=1&+_method=DELETE'],
+        ['application/json', '{"\\u005fmethod":"DELETE"}'],
+        ['application/json', '{"_\\u006Dethod":"DELETE"}'],
+        ['multipart/form-data; boundary=x', part('name="_method"')],
+        ['multipart/form-data; boundary=x', part('name=_method')],
+        ['multipart/form-data; boundary=x', part("name*=utf-8''%5Fmethod")],
+      ];
+      for (const [type, body] of bodies) {
+        const call = { method: 'POST', url: `${upstream.url}/echo`, headers: { 'content-type': type }, body };
+        assert.equal((await world.use(call)).status, 400, body);
+      }
+      for (const query of ['_method', '.method', '%5bmethod', '%20_method']) {
+        const url = `${upstream.url}/echo?${query}=DELETE`;
+        assert.equal((await world.use({ method: 'POST', url })).status, 400, query);
+      }
+      assert.equal(upstream.requests.length, requests);
+      const harmless = { method: 'POST', url: `${upstream.url}/echo`, body: 'the method, and some_method=1' };
+      assert.equal((await world.use(harmless)).status, 200);
+    });
+
+    it('what a call is held against is bounded', async () => {
+      const { service, vaultId, upstream } = world;
+      const path = (length: number) => `${upstream.url}/own/${'a'.repeat(length)}`;
+      assert.equal((await world.use({ url: path(1000) })).status, 200);
+      assert.match((await world.use({ url: path(1100) })).text, /1024/);
+      await assert.rejects(world.rule({ paths: ['/*a*a*a*a*a*a*a*a*a*a*a'] }), /"field":"paths/);
+      const { body: secret } = await service.call('POST', '/v1/secrets', {
+        vault_id: vaultId,
+        name: 'RULED',
+        value,
+      });
+      for (let made = 0; made < 50; made++) await world.rule({ secret_id: secret.id });
+      await assert.rejects(world.rule({ secret_id: secret.id }), /CONFLICT/);
+      await service.call('PUT', `/v1/secrets/${secret.id}`, { value: 'x'.repeat(16_385) });
+      const place = { secret: 'RULED', url: `${upstream.url}/echo` };
+      assert.match((await world.use(place)).text, /too long/);
+    });
+
     it('calls are limited by rule and by access key', async () => {
       world.service.clock.standInNewMinute();
       const own = await world.rule({ rate_limit: 2 });
@@ -433,6 +496,34 @@ for (const engine of engines) {
         );
         assert.equal(body.error.code, -32042);
         assert.match(body.error.data.elicitations[0].url, /\/approvals\/[0-9a-f-]{36}$/);
+      });
+
+      it('a deleted vault takes its calls out of the inbox, and leaves the others there', async () => {
+        const { service, upstream } = world;
+        const { body: vault } = await service.call('POST', '/v1/vaults', { name: 'short-lived' });
+        const own = { vault_id: vault.id, name: 'TOKEN', value };
+        const { body: secret } = await service.call('POST', '/v1/secrets', own);
+        await world.rule({ secret_id: secret.id, approval: 'always' });
+        const agent = { vault_id: vault.id, name: 'agent', may_use: true };
+        const { body: key } = await service.call('POST', '/v1/access-keys', agent);
+        const asked = { secret: 'TOKEN', url: `${upstream.url}/own/short` };
+        const use = `/api/v1/vaults/${vault.id}/use`;
+        const { approval } = (await callService(service.url, 'POST', use, asked, key.token)).body;
+        const { id: other } = await ask('beside');
+        const inbox = async (query = '') => {
+          const { status, body } = await person.get(`/v1/approvals?limit=100${query}`);
+          assert.equal(status, 200);
+          return body.data.map(({ id }: { id: string }) => id);
+        };
+        assert.ok((await inbox()).includes(approval.id));
+        for (const purge of ['', '?purge=true']) {
+          await service.call('DELETE', `/v1/vaults/${vault.id}${purge}`);
+          for (const query of ['', '&state=all']) {
+            const found = await inbox(query);
+            assert.deepEqual([found.includes(approval.id), found.includes(other)], [false, true]);
+          }
+          assert.equal((await approve(approval.id)).status, 404);
+        }
       });
 
       it('only those that wait for one tell webhooks so', async () => {

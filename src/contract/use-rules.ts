@@ -52,10 +52,14 @@ const hosts = listOfAtMost(
   }),
 ).meta({ description: 'Exact names; no wildcards, no addresses. They are reached by HTTPS.' });
 const methods = listOfAtMost(useMethods.length, oneOf(useMethods));
-const pathPattern = exactLine(1, 255).refine(
-  text => /^\/[!-~]*$/.test(text) && !/[?#\\]|\/\/|%(?:2f|5c|2e|25|00)/i.test(text),
-  { error: 'must begin with / and be a path as a URL writes it, without a query' },
-);
+const mostStars = 10;
+const pathPattern = exactLine(1, 255)
+  .refine(text => /^\/[!-~]*$/.test(text) && !/[?#\\]|\/\/|%(?:2f|5c|2e|25|00)/i.test(text), {
+    error: 'must begin with / and be a path as a URL writes it, without a query',
+  })
+  .refine(text => (text.match(/\*\*?/g) ?? []).length <= mostStars, {
+    error: `must have at most ${mostStars} stars`,
+  });
 const paths = listOfAtMost(50, pathPattern).meta({
   description: '`*` matches within one segment of the path, `**` across segments.',
   example: ['/repos/acme/**'],

@@ -19,7 +19,8 @@ export interface BrokerParts {
   readonly resolve: Resolve;
 }
 
-const mostScrubbers = 200;
+/** In bytes, of all that are kept. */
+const mostScrubbing = 32 * 1024 * 1024;
 const mostHeaderText = 16 * 1024;
 
 export function brokerWith({ egress, resolve }: BrokerParts): Broker {
@@ -27,14 +28,19 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
   const kept = guardedAgents(egress, resolve);
   const fresh = guardedAgents(egress, resolve, false);
   const scrubbers = new Map<string, Scrubber>();
+  let scrubbing = 0;
 
   function scrubberFor(values: readonly string[]): Scrubber {
     const key = JSON.stringify(values);
     const known = scrubbers.get(key);
     if (known !== undefined) return known;
-    if (scrubbers.size >= mostScrubbers) scrubbers.clear();
     const scrubber = scrubberOf(values);
+    if (scrubbing + scrubber.size > mostScrubbing) {
+      scrubbers.clear();
+      scrubbing = 0;
+    }
     scrubbers.set(key, scrubber);
+    scrubbing += scrubber.size;
     return scrubber;
   }
 
@@ -43,16 +49,15 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
     const refusal = egress.refusalOf(url);
     if (refusal !== null) return { ...nothing, outcome: 'failed', reason: `the address ${refusal}` };
     const isRead = order.method === 'GET' || order.method === 'HEAD';
+    const scrubber = order.response === 'full' ? scrubberFor(order.values) : nothingShown;
     const signal = AbortSignal.timeout(order.patience);
     try {
-      return await attempt(isRead ? kept : fresh, url, order, signal, scrubberFor(order.values));
+      return await attempt(isRead ? kept : fresh, url, order, signal, scrubber);
     } catch (error) {
       if (!(error instanceof Stale)) return failed(error as Error, signal);
     }
     // The other side closed a kept connection just when it was used, and this asks for no change.
-    return attempt(fresh, url, order, signal, scrubberFor(order.values)).catch(error =>
-      failed(error, signal),
-    );
+    return attempt(fresh, url, order, signal, scrubber).catch(error => failed(error, signal));
   }
 
   return {
@@ -62,6 +67,9 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
     },
   };
 }
+
+/** For answers of which nothing is shown. */
+const nothingShown = scrubberOf([]);
 
 /** A kept connection turned out to be closed before anything came back. */
 class Stale extends Error {}

@@ -2,13 +2,17 @@
  * Takes a value out of an answer, in whichever common form it is written there: as it is, escaped for JSON, HTML or a
  * URL, in hex, decimal, base64 or UTF-16, backwards, in either case, and with anything between its characters that is
  * neither letter nor digit. Twelve of its characters in a row are enough. What an upstream encodes in a way of its own
- * is not found: which upstreams are asked is for the rule to say.
+ * is not found: which upstreams are asked is for the rule to say. An answer takes time by its length alone, whatever is
+ * in it: it is looked through once for each length of window, and windows are compared by two hashes that roll along.
+ * Should two be equal by accident, too much is redacted.
  */
+import { WindowSet } from './window-set.ts';
 
 /** How many letters and digits in a row are taken for the value. */
 const window = 12;
+/** Of a value, in bytes: its forms take memory, and time to be worked out. */
+const longest = 16 * 1024;
 const mark = Buffer.from('[redacted]');
-const mostStarts = 1 << 17;
 
 export interface Scrubbed {
   readonly bytes: Buffer;
@@ -18,6 +22,8 @@ export interface Scrubbed {
 
 export interface Scrubber {
   scrub(bytes: Buffer): Scrubbed;
+  /** What it takes of memory, in bytes. */
+  readonly size: number;
 }
 
 /** Letters and digits alone, in lower case; whatever is no ASCII counts as a letter. Zero for all else. */
@@ -28,7 +34,7 @@ for (let byte = 0; byte < 256; byte++) {
   folded[byte] = counts ? (isUpper ? byte + 0x20 : byte) : 0;
 }
 
-function fold(bytes: Uint8Array): { text: string; places: Uint32Array } {
+function fold(bytes: Uint8Array): { kept: Buffer; places: Uint32Array } {
   const kept = Buffer.allocUnsafe(bytes.length);
   const places = new Uint32Array(bytes.length);
   let length = 0;
@@ -38,46 +44,37 @@ function fold(bytes: Uint8Array): { text: string; places: Uint32Array } {
     kept[length] = byte;
     places[length++] = at;
   }
-  return { text: kept.toString('latin1', 0, length), places: places.subarray(0, length) };
+  return { kept: kept.subarray(0, length), places: places.subarray(0, length) };
 }
 
 /** Whether a value has enough letters and digits to be told from anything else. */
 export function isRecognisable(value: string): boolean {
-  return fold(Buffer.from(value, 'utf8')).text.length >= window;
+  return fold(Buffer.from(value, 'utf8')).kept.length >= window;
+}
+
+/** Whether a value is too long to be looked for. */
+export function isTooLong(value: string): boolean {
+  return Buffer.byteLength(value, 'utf8') > longest;
 }
 
 export function scrubberOf(values: readonly string[]): Scrubber {
-  const windows = new Map<number, Set<string>>();
-  const starts = new Uint8Array(mostStarts);
-  for (const value of values) {
-    for (const { text, size } of formsOf(value)) addWindows(windows, starts, text, size);
+  const texts = new Map<number, Map<string, Buffer>>();
+  for (const { text, size } of values.flatMap(formsOf)) {
+    const alike = texts.get(size) ?? new Map<string, Buffer>();
+    texts.set(size, alike.set(text.toString('latin1'), text));
   }
-  const sizes = [...windows].sort(([one], [other]) => one - other);
-  return { scrub: bytes => scrub(bytes, sizes, starts) };
-}
-
-function addWindows(windows: Map<number, Set<string>>, starts: Uint8Array, text: string, size: number): void {
-  if (text.length < size) return;
-  const known = windows.get(size) ?? new Set();
-  windows.set(size, known);
-  for (let at = 0; at + size <= text.length; at++) {
-    known.add(text.slice(at, at + size));
-    starts[startAt(text, at)] = 1;
-  }
-}
-
-/** A mark of four characters, by which few places of an answer have to be looked at closely. */
-function startAt(text: string, at: number): number {
-  const pair = (text.charCodeAt(at) << 8) | text.charCodeAt(at + 1);
-  const next = (text.charCodeAt(at + 2) << 8) | text.charCodeAt(at + 3);
-  return Math.imul((pair << 16) | next, 0x9e3779b1) >>> 15;
+  const windows = [...texts].map(([size, alike]) => new WindowSet(size, [...alike.values()]));
+  return {
+    scrub: bytes => scrub(bytes, windows),
+    size: windows.reduce((sum, { bytes }) => sum + bytes, 0),
+  };
 }
 
 type Run = [from: number, to: number];
 
-function scrub(bytes: Buffer, sizes: readonly [number, Set<string>][], starts: Uint8Array): Scrubbed {
-  const { text, places } = fold(bytes);
-  const found = runsIn(text, sizes, starts);
+function scrub(bytes: Buffer, windows: readonly WindowSet[]): Scrubbed {
+  const { kept, places } = fold(bytes);
+  const found = runsIn(kept, windows);
   if (found.length === 0) return { bytes, redacted: 0 };
   const parts: Buffer[] = [];
   let next = 0;
@@ -90,12 +87,13 @@ function scrub(bytes: Buffer, sizes: readonly [number, Set<string>][], starts: U
 }
 
 /** Where the value is, in whichever form: windows that overlap are one run. */
-function runsIn(text: string, sizes: readonly [number, Set<string>][], starts: Uint8Array): Run[] {
+function runsIn(text: Buffer, windows: readonly WindowSet[]): Run[] {
+  const longestAt = new Uint16Array(text.length);
+  for (const known of windows) known.markIn(text, longestAt);
   const found: Run[] = [];
-  for (let at = 0; at + window <= text.length; at++) {
-    if (starts[startAt(text, at)] === 0) continue;
-    const size = sizes.findLast(([length, known]) => known.has(text.slice(at, at + length)))?.[0];
-    if (size === undefined) continue;
+  for (let at = 0; at < longestAt.length; at++) {
+    const size = longestAt[at]!;
+    if (size === 0) continue;
     const last = found.at(-1);
     if (last !== undefined && at <= last[1]) last[1] = Math.max(last[1], at + size);
     else found.push([at, at + size]);
@@ -104,7 +102,7 @@ function runsIn(text: string, sizes: readonly [number, Set<string>][], starts: U
 }
 
 interface Form {
-  readonly text: string;
+  readonly text: Buffer;
   /** Of a window of it: as long as so many characters of the value are in this form. */
   readonly size: number;
 }
@@ -114,8 +112,9 @@ function formsOf(value: string): Form[] {
   const bytes = Buffer.from(value, 'utf8');
   const each = (write: (byte: number) => string) => [...bytes].map(write).join('');
   const base64 = [0, 1, 2].map(lead => base64At(bytes, lead));
-  const written: [text: string, width: number][] = [
+  const written: [text: string | Buffer, width: number][] = [
     [value, 1],
+    ...(/^[ -~]*$/.test(value) ? [] : beyondAscii(value)).map((text): [string | Buffer, number] => [text, 1]),
     [[...value].reverse().join(''), 1],
     [JSON.stringify(value), 1],
     [JSON.stringify(JSON.stringify(value)), 1],
@@ -140,9 +139,28 @@ function formsOf(value: string): Form[] {
     ...utf16(value).map((wide): [string, number] => [wide.toString('hex'), 4]),
   ];
   return written.map(([text, width]) => ({
-    text: fold(Buffer.from(text, 'utf8')).text,
+    text: fold(typeof text === 'string' ? Buffer.from(text, 'utf8') : text).kept,
     size: Math.ceil(window * width),
   }));
+}
+
+/** As those write it who escape only what is not ASCII, or write it in Latin-1. */
+function beyondAscii(value: string): (string | Buffer)[] {
+  const escaped = (write: (char: string) => string) =>
+    [...value].map(one => (one > '~' ? write(one) : one)).join('');
+  const units = (char: string) =>
+    [...char.split('')].map(unit => `u${hexOf(unit.charCodeAt(0), 4)}`).join('');
+  return [
+    escaped(units),
+    escaped(char => String(char.codePointAt(0)!)),
+    escaped(char => `x${hexOf(char.codePointAt(0)!, 1)}`),
+    escaped(char => hexOf(char.codePointAt(0)!, 2)),
+    Buffer.from(value, 'latin1'),
+  ];
+}
+
+function hexOf(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, '0');
 }
 
 /** As it stands in the base64 of something longer, behind so many other bytes; what it shares with them is left out. */

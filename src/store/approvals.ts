@@ -26,6 +26,14 @@ export function approvals({ db, commit, lists }: Engine) {
     audited().where('access_key_id', '=', id).where('expires_at', '>', now).orderBy('id'),
   );
 
+  const livingVaults = (organizationId: string) =>
+    lists
+      .selectFrom('resources')
+      .select('id')
+      .where('organization_id', '=', organizationId)
+      .where('type', '=', 'vault')
+      .where('deleted_at', 'is', null);
+
   return {
     byId: (organizationId: string, id: string): Promise<AuditedApproval | undefined> =>
       audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
@@ -33,11 +41,14 @@ export function approvals({ db, commit, lists }: Engine) {
     /** Those of an access key that are not over, the oldest first. */
     ofAccessKey: (id: string, now: number): Promise<AuditedApproval[]> => ofAccessKey({ id, now }),
 
+    /** Of vaults that are there: with a vault, what is shown of a call is out of reach. */
     async page(
       { organizationId, vaultIds, waitingAt }: ApprovalFilter,
       page: Page,
     ): Promise<PageOf<AuditedApproval>> {
-      let found = audited(lists).where('organization_id', '=', organizationId);
+      let found = audited(lists)
+        .where('organization_id', '=', organizationId)
+        .where('vault_id', 'in', livingVaults(organizationId));
       if (vaultIds !== undefined) found = found.where('vault_id', 'in', vaultIds);
       if (waitingAt !== undefined)
         found = found.where('state', '=', 'pending').where('expires_at', '>', waitingAt);

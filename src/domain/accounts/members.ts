@@ -2,7 +2,7 @@
  * Members of an organization, their roles in it and in single vaults. Inviting is granting: nobody can grant more than
  * they have, nor touch a member who has more.
  */
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, memberBehind } from '../../access/caller.ts';
 import { type Action, type Grant, mayGrant, type Role } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type {
@@ -132,8 +132,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
 
     async invite(caller, id) {
       const permit = await guard.admit(caller, 'members:write');
-      // It would be a way around the proof that changing one's own factors takes.
-      if (caller.kind === 'member' && caller.id === id) {
+      // It would be a way around the proof that changing one's own factors takes, by one's own API keys too.
+      if (memberBehind(caller) === id) {
         throw new Failure('FORBIDDEN', {
           message: 'You can’t re-invite yourself; ask another administrator',
         });

@@ -58,13 +58,14 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
       throw new Failure('CONFLICT', { message: 'Somebody decided about this call already' });
     }
     if (before.expires_at <= now()) throw new Failure('CONFLICT', { message: 'The request has expired' });
+    const vault = await records.openVault(permit, before.vault_id);
     const row = stamps.approval.revise(before, { ...changes, decided_by: caller.id }, now());
     await guard.change(permit, verb, {
       subjects: [approvalChange<'approvals:write'>(row)],
       statements: [store.approvals.update(row)],
       touches: [row.id],
     });
-    return presented(permit, row);
+    return presentedIn(vault, row);
   }
 
   return {

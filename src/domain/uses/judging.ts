@@ -26,11 +26,14 @@ export interface Refusal {
 
 type Sent = Pick<UseCall, 'method' | 'url' | 'headers' | 'body' | 'body_base64'>;
 
+const longestPath = 1024;
 /** What the URL must not hide: separators, dots and controls that are written as escapes, and what servers strip. */
 const hiding = /%(?:2f|5c|2e|25|3b|[01][0-9a-f]|7f|c[01]|f[5-9a-f])|%(?![0-9a-f]{2})|\/\/|;|\\/i;
-/** As a field of a form, of JSON or of a multipart body. */
-const overridingField = /(?:^|[&"'\s])_method(?:["'=]|$)/i;
-const overrides = /^(?:_method|_http_method|http_method|x-http-method(?:-override)?|x-method-override)$/i;
+/** Some servers take a dot or a bracket at the beginning of a parameter's name for an underscore, and leave out spaces. */
+const overrides = /^\s*(?:[_.[]method|_?http[_.]method|x-http-method(?:-override)?|x-method-override)$/i;
+/** As a field of a form, of JSON or of a multipart body, once what is escaped there is read as it is meant. */
+const overridingField =
+  /(?:^|[&;"'\s])_method(?:["'=]|$)|(?:^|[&;])\s*[.[]method(?:=|$)|\bname\*?=[^\r\n]{0,64}[_.[]method(?:[\s;"']|$)/i;
 
 export function parsedCall({ method = 'GET', url: text, headers = {}, ...sent }: Sent): ParsedCall {
   const url = parsedUrl(text);
@@ -50,6 +53,8 @@ function parsedUrl(text: string): URL {
     throw invalid('url', 'must not contain a user name or a password');
   if (text.includes('#')) throw invalid('url', 'must not contain a fragment');
   if (text.endsWith('?')) throw invalid('url', 'must not have an empty query');
+  if (url.pathname.length > longestPath)
+    throw invalid('url', `must have a path of at most ${longestPath} characters`);
   if (hiding.test(url.pathname)) throw invalid('url', 'must have a plain path, without encoded separators');
   if ([...url.searchParams.keys()].some(name => overrides.test(name))) {
     throw invalid('url', 'must not name another method');
@@ -62,8 +67,18 @@ function parsedBody({ body, body_base64 }: Pick<Sent, 'body' | 'body_base64'>): 
     throw invalid('body_base64', 'can’t be combined with body');
   if (body === undefined && body_base64 === undefined) return null;
   const sent = body === undefined ? Buffer.from(body_base64!, 'base64') : Buffer.from(body, 'utf8');
-  if (overridingField.test(sent.toString('latin1'))) throw invalid('body', 'must not name another method');
+  if (overridingField.test(unescaped(sent))) throw invalid('body', 'must not name another method');
   return sent;
+}
+
+/** With what forms write as `%5F` or `+`, and JSON as `\u005f`. */
+function unescaped(body: Buffer): string {
+  return body
+    .toString('latin1')
+    .replaceAll('+', ' ')
+    .replace(/(?:%|\\u00)([0-7][0-9a-f])/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
 }
 
 function parsedHeaders(sent: Readonly<Record<string, string>>): [string, string][] {
@@ -98,34 +113,29 @@ export function patternFor({ paths }: CallRule, { url }: ParsedCall): string | u
 }
 
 /**
- * `*` matches within a segment, `**` across them. In as many steps as the two are long, multiplied: no pattern and no
+ * `*` matches within a segment, `**` across them. In as many steps as the path is long, for each star: no pattern and no
  * path make it take longer.
  */
 export function matchesPath(pattern: string, path: string): boolean {
-  let reached = new Uint8Array(path.length + 1);
-  reached[0] = 1;
-  for (const token of pattern.match(/\*\*|\*|[^*]/g) ?? []) {
-    reached = token.startsWith('*') ? afterStar(token, path, reached) : afterCharacter(token, path, reached);
-  }
-  return reached[path.length] === 1;
+  const [head = '', ...rest] = pattern.split(/(\*\*?)/);
+  if (!path.startsWith(head)) return false;
+  let reached: readonly number[] = [head.length];
+  for (let at = 0; at < rest.length && reached.length > 0; at += 2)
+    reached = afterStar(rest[at]!, rest[at + 1]!, path, reached);
+  return reached.at(-1) === path.length;
 }
 
-/** Which places of the path can be reached, given those that could be before. */
-function afterStar(star: string, path: string, before: Uint8Array) {
-  const after = new Uint8Array(before.length);
-  let carried = 0;
-  for (let at = 0; at < before.length; at++) {
-    if (before[at] === 1) carried = 1;
-    after[at] = carried;
-    if (star === '*' && path[at] === '/') carried = 0;
-  }
-  return after;
-}
-
-function afterCharacter(character: string, path: string, before: Uint8Array) {
-  const after = new Uint8Array(before.length);
-  for (let at = 0; at < path.length; at++) {
-    if (before[at] === 1 && path[at] === character) after[at + 1] = 1;
+/** Which places of the path can be reached by a star and the text behind it, given those that could be before. */
+function afterStar(star: string, text: string, path: string, before: readonly number[]): number[] {
+  const after: number[] = [];
+  let next = 0;
+  for (let at = before[0]!; at <= path.length; at++) {
+    if (before[next] === at) next++;
+    if (text === '' || (path[at] === text[0] && path.startsWith(text, at))) after.push(at + text.length);
+    if (star === '**' || path[at] !== '/') continue;
+    // The star ends here: what is reached next is reached by itself.
+    if (next === before.length) break;
+    at = before[next]! - 1;
   }
   return after;
 }

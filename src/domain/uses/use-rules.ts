@@ -28,6 +28,9 @@ export interface UseRules extends Collection<UseRule, UseRuleCreate, UseRuleUpda
 
 type Writing = Permit<'use-rules:write'>;
 
+/** Of one secret or key: each call is held against all of them. */
+const mostRules = 50;
+
 export function rulesForUseWith(
   { store, stamps, guard, now, newId }: Parts,
   records: Records,
@@ -100,6 +103,8 @@ export function rulesForUseWith(
       const resource = await records
         .find(permit, type, (body.secret_id ?? body.key_id)!)
         .catch(notFoundAs(missing));
+      if ((await store.useRules.ofResource(resource.id)).length >= mostRules)
+        throw new Failure('CONFLICT', { message: `A ${type} can have ${mostRules} use rules: delete some` });
       const time = now();
       const row = stamps.useRule.stamp({
         id: newId(),

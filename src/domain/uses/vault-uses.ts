@@ -8,7 +8,7 @@ import { Failure, invalid } from '../../contract/errors.ts';
 import type { UseAnswer, UseCall, Verdict } from '../../contract/uses.ts';
 import type { BrokeredResult } from '../../egress/brokered-answer.ts';
 import type { Broker } from '../../egress/brokered-call.ts';
-import { isRecognisable } from '../../egress/scrubbing.ts';
+import { isRecognisable, isTooLong } from '../../egress/scrubbing.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
 import type { OpenVault } from '../resources/sealing.ts';
@@ -67,19 +67,14 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     }
     const { rule, refusals } = judged(named, call);
     if (rule === null) throw notAllowed(refusals);
-    return slots.within(reader.id, () => make(deed, { reader, vault, row, rule, call }));
+    return slots.within(reader.countedAs, () => make(deed, { reader, vault, row, rule, call }));
   }
 
   async function make(deed: Deed, chosen: Chosen): Promise<UseAnswer> {
     const { reader, vault, row, rule, call } = chosen;
     const value = visibility.present.value(row, vault);
-    if (rule.response === 'full' && !isRecognisable(value)) {
-      throw invalid(
-        'secret',
-        'is too short to be told from other text in an answer: the rule must return the status alone',
-      );
-    }
     const order = placed(rule, call, value);
+    if (rule.response === 'full') checkScrubbed(order.values);
     const approved = approvedCall(chosen);
     const what = `secret=use ${call.method} ${call.origin}${patternFor(rule, call)} call=${fingerprintOf(reader, approved)}`;
     deed.requested = `${what} ${row.name}`;
@@ -99,6 +94,15 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
 function understood(call: UseCall | Failure): UseCall {
   if (call instanceof Failure) throw call;
   return call;
+}
+
+/** Each by itself: an answer may show the password of a pair alone. */
+function checkScrubbed(values: readonly string[]): void {
+  const statusAlone = 'the rule must return the status alone';
+  if (!values.every(isRecognisable))
+    throw invalid('secret', `is too short to be told from other text in an answer: ${statusAlone}`);
+  if (values.some(isTooLong))
+    throw invalid('secret', `is too long to be looked for in an answer: ${statusAlone}`);
 }
 
 function approvedCall({ row, rule, call }: Chosen): ApprovedCall {

@@ -1,0 +1,73 @@
+/** Taking a value out of a text, and matching paths: the forms that are found, and the same result by a plainer way. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { matchesPath } from '../src/domain/uses/judging.ts';
+import { scrubberOf } from '../src/egress/scrubbing.ts';
+
+const value = 'Grüße-vön-Zürich-Österreich-37';
+
+/** As programs write what is not ASCII. */
+const forms: Readonly<Record<string, (text: string) => string | Buffer>> = {
+  'as it is': text => text,
+  'escapes of JSON': text =>
+    text.replace(/[^ -~]/g, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  'numbers of HTML': text => text.replace(/[^ -~]/g, char => `&#${char.charCodeAt(0)};`),
+  'hex numbers of HTML': text => text.replace(/[^ -~]/g, char => `&#x${char.charCodeAt(0).toString(16)};`),
+  'Latin-1': text => Buffer.from(text, 'latin1'),
+  'Latin-1 in a URL': text => escape(text),
+  'UTF-8 in a URL': text => encodeURIComponent(text),
+};
+
+describe('a value in a text', () => {
+  for (const [name, write] of Object.entries(forms)) {
+    it(`is found in ${name}`, () => {
+      const text = Buffer.concat([
+        Buffer.from('it is: '),
+        Buffer.from(write(value) as string),
+        Buffer.from(' .'),
+      ]);
+      const { bytes, redacted } = scrubberOf([value]).scrub(text);
+      assert.deepEqual([bytes.toString('latin1'), redacted], ['it is: [redacted] .', 1]);
+    });
+  }
+
+  it('is found wherever twelve of its letters and digits stand in a row, and nothing else is', () => {
+    const plain = 'abcdefghijklmnopqrstuvwxyz0123456789';
+    const { scrub } = scrubberOf([plain]);
+    for (let from = 0; from + 12 <= plain.length; from++) {
+      const twelve = plain.slice(from, from + 12);
+      assert.equal(scrub(Buffer.from(`<${twelve}>`)).bytes.toString(), '<[redacted]>');
+      const eleven = `${twelve.slice(0, 11)}!${plain.slice(0, 1)}`;
+      assert.equal(scrub(Buffer.from(`<${eleven}>`)).redacted, 0, eleven);
+    }
+    const lines = Array.from({ length: 5_000 }, (_, at) => `${at}: ${(at * 7919).toString(36)}`).join('\n');
+    assert.equal(scrub(Buffer.from(lines)).bytes.toString(), lines);
+  });
+});
+
+/** As an expression, which is short enough here to take no time. */
+function plainlyMatches(pattern: string, path: string): boolean {
+  const wild = (star: string) => (star === '**' ? '.*' : '[^/]*');
+  return new RegExp(`^${pattern.replace(/\*\*?/g, wild)}$`).test(path);
+}
+
+/** Every text of these parts, up to a length. */
+function texts(parts: readonly string[], longest: number): string[] {
+  if (longest === 0) return [''];
+  const shorter = texts(parts, longest - 1);
+  const full = shorter.filter(text => text.length >= longest - 1);
+  return [...new Set([...shorter, ...full.flatMap(text => parts.map(part => text + part))])];
+}
+
+it('a path matches a pattern as it does by an expression', () => {
+  const paths = texts(['a', 'b', '/'], 5);
+  let matched = 0;
+  for (const pattern of texts(['a', '/', '*', '**'], 4)) {
+    for (const path of paths) {
+      const expected = plainlyMatches(`/${pattern}`, `/${path}`);
+      if (expected) matched++;
+      assert.equal(matchesPath(`/${pattern}`, `/${path}`), expected, `/${pattern} /${path}`);
+    }
+  }
+  assert.ok(matched > 1_000);
+});
