@@ -226,6 +226,9 @@ describe('use and use-rules', () => {
     assert.deepEqual([code, stdout], [0, 'it is: [redacted] .']);
     const key = await admin(['use', 'UPSTREAM_TOKEN', `${upstream.url}/echo`]);
     assert.match(key.stderr, /STRONGROOM_ACCESS_KEY is required/);
+  });
+});
+
 describe('vaults and access-keys', () => {
   it('a vault is created and listed, and an access key for it reads what it was restricted to, until it is revoked', async () => {
     const created = await tool.admin(['vaults', 'create', 'fresh', '--description', 'for a try']);
