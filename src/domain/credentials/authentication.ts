@@ -8,6 +8,7 @@ import type { Caller, Origin, Reader, ResourceKind, Sender } from '../../access/
 import type { Action } from '../../access/policy.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
+import type { RefusalReason } from '../../contract/refusals.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import { memoryDigest } from '../../keyring/memory.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
@@ -18,6 +19,7 @@ import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 import { callerOf, makerOf, mayLend } from './api-key-callers.ts';
 import type { Holder } from './member-rights.ts';
+import { childReader, readerOf } from './readers.ts';
 
 export const credentialKinds = {
   api: 'api-key',
@@ -74,8 +76,11 @@ export interface Owner {
 export class Refused extends Failure {
   readonly owner: Owner | null;
 
-  constructor(wait: number, owner: Owner | null) {
-    super(wait > 0 ? 'RATE_LIMITED' : 'UNAUTHORIZED', wait > 0 ? { retryAfter: wait } : {});
+  constructor(wait: number, owner: Owner | null, because: RefusalReason) {
+    super(
+      wait > 0 ? 'RATE_LIMITED' : 'UNAUTHORIZED',
+      wait > 0 ? { retryAfter: wait, because: 'too_many_failures' } : { because },
+    );
     this.owner = owner;
   }
 }
@@ -172,12 +177,10 @@ export function authenticatorWith({
   /** The credential that the token proves, of the kind that belongs here and able to be used now. */
   async function prove(kind: StoredKind, token: string | null, sender: Sender): Promise<Credential> {
     const credential = token === null ? undefined : await recognise(token, sender);
-    if (credential === undefined || credential.row.kind !== credentialKinds[kind])
-      return refuse(sender, credential);
-    if (!isGood(credential, sender)) return refuse(sender, credential);
-    if (!(await isStillGiven(credential, sender))) return refuse(sender, credential);
-    if (credential.narrowing.grant !== undefined && !(await isStillTheirs(credential)))
-      return refuse(sender, credential);
+    if (credential === undefined)
+      return refuse(sender, credential, token === null ? 'no_credential' : 'unknown_credential');
+    const fault = faultAs(kind, credential, sender) ?? (await faultSince(credential, sender));
+    if (fault !== null) return refuse(sender, credential, fault);
     used.set(credential.row.id, now());
     return credential;
   }
@@ -189,9 +192,20 @@ export function authenticatorWith({
     return holder !== undefined && mayLend(login!, holder, row.vault_id!, narrowing);
   }
 
-  /** Whether it can be used now, from there. */
-  function isGood({ row, admits }: Credential, { address }: Sender): boolean {
-    return isUsable(row, now()) && admits(address);
+  function faultAs(kind: StoredKind, credential: Credential, sender: Sender): RefusalReason | null {
+    return credential.row.kind === credentialKinds[kind] ? faultHere(credential, sender) : 'wrong_kind';
+  }
+
+  /** What may have changed since it was given, elsewhere than in its own record. */
+  async function faultSince(credential: Credential, sender: Sender): Promise<RefusalReason | null> {
+    if (!(await isStillGiven(credential, sender))) return 'identity_changed';
+    const isTheirs = credential.narrowing.grant === undefined || (await isStillTheirs(credential));
+    return isTheirs ? null : 'member_changed';
+  }
+
+  /** Why it can't be used now, from there. */
+  function faultHere({ row, admits }: Credential, { address }: Sender): RefusalReason | null {
+    return faultOf(row, now()) ?? (admits(address) ? null : 'outside_networks');
   }
 
   /** One that was created with another access key sees what that one sees now, if that one is good here and now. */
@@ -199,15 +213,15 @@ export function authenticatorWith({
     const { parent } = credential.narrowing;
     if (parent === undefined) return credential.reader!;
     const made = await find(parent, sender);
-    if (made === undefined || !isGood(made, sender) || made.row.max_uses !== null)
-      return refuse(sender, credential);
+    if (made === undefined || faultHere(made, sender) !== null || made.row.max_uses !== null)
+      return refuse(sender, credential, 'parent_not_valid');
     return childReader(credential.reader!, made.reader!);
   }
 
-  function refuse({ address }: Sender, shown: Credential | undefined): never {
+  function refuse({ address }: Sender, shown: Credential | undefined, because: RefusalReason): never {
     const wait = attempts.blockedFor(address);
     attempts.failed(address);
-    throw new Refused(wait, shown === undefined ? null : ownerIn(shown));
+    throw new Refused(wait, shown === undefined ? null : ownerIn(shown), because);
   }
 
   return {
@@ -233,7 +247,7 @@ export function authenticatorWith({
       const maker = makers.get(credential) ?? (await makerOf({ store, stamps }, credential));
       makers.set(credential, maker);
       const holder = maker === null ? null : await people.byMember(maker);
-      return callerOf(credential, origin, holder) ?? refuse(origin, credential);
+      return callerOf(credential, origin, holder) ?? refuse(origin, credential, 'member_changed');
     },
 
     accessKeyAnywhere: async (token, sender) => readerNow(await prove('vault', token, sender), sender),
@@ -241,7 +255,7 @@ export function authenticatorWith({
     accessKey: async (token, vaultId, sender) => {
       const credential = await prove('vault', token, sender);
       const reader = await readerNow(credential, sender);
-      return reader.vaultId === vaultId ? reader : refuse(sender, credential);
+      return reader.vaultId === vaultId ? reader : refuse(sender, credential, 'wrong_vault');
     },
 
     publicToken: async (token, sender) => {
@@ -263,8 +277,14 @@ export function authenticatorWith({
   };
 }
 
-export function isUsable({ revoked_at, expiration_date }: CredentialRow, now: number): boolean {
-  return revoked_at === null && (expiration_date === null || now < expiration_date);
+export function isUsable(row: CredentialRow, now: number): boolean {
+  return faultOf(row, now) === null;
+}
+
+/** Why a credential can't be used by anybody any more. */
+export function faultOf({ revoked_at, expiration_date }: CredentialRow, now: number): RefusalReason | null {
+  if (revoked_at !== null) return 'revoked';
+  return expiration_date === null || now < expiration_date ? null : 'expired';
 }
 
 /** Whether the identity is as it was when it was given the access key. */
@@ -276,39 +296,9 @@ function ownerIn({ row }: Credential): Owner {
   return { id: row.id, organizationId: row.organization_id, vaultId: row.vault_id };
 }
 
-function viewOf({ kinds = null, names = null, names_only = false }: Narrowing): string {
-  return kinds === null && names === null && !names_only ? '' : JSON.stringify([kinds, names, names_only]);
-}
-
 export function credentialOf(row: CredentialRow): Credential {
   const narrowing = JSON.parse(row.narrowing) as Narrowing;
   const admits = narrowing.cidrs ? addressSet(narrowing.cidrs) : () => true;
   const reader = row.kind === credentialKinds.vault ? readerOf(row, narrowing) : null;
   return { row, narrowing, admits, reader };
-}
-
-function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
-  return {
-    kind: 'access-key',
-    id: row.id,
-    name: row.name,
-    organizationId: row.organization_id,
-    vaultId: row.vault_id!,
-    kinds: narrowing.kinds ?? null,
-    names: narrowing.names ?? null,
-    namesOnly: narrowing.names_only ?? false,
-    mayUse: narrowing.may_use ?? false,
-    cidrs: narrowing.cidrs ?? null,
-    rateLimit: narrowing.rate_limit ?? null,
-    maxUses: row.max_uses,
-    expirationDate: row.expiration_date,
-    countedAs: row.id,
-    byOAuth: narrowing.grant !== undefined,
-    view: viewOf(narrowing),
-  };
-}
-
-/** It is another key, with its own end and its own number of uses; everything else is its parent's. */
-function childReader({ id, name, maxUses, expirationDate }: Reader, parent: Reader): Reader {
-  return { ...parent, id, name, maxUses, expirationDate };
 }
