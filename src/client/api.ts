@@ -204,7 +204,7 @@ export interface Operations {
   revealSecrets: { asked: { body: SecretsReveal }; answered: RevealedSecrets };
   /** Copy or move up to 100 secrets to another vault, each with its own outcome. Requires the permission `secrets:reveal` and `secrets:write`. */
   copySecrets: { asked: { body: SecretsCopy }; answered: BulkAnswer };
-  /** Compare up to 100 values with those of a vault; recorded in the audit log. Requires the permission `secrets:reveal`. */
+  /** Compare up to 100 values with those of a vault; recorded, and at most 1,200 values per minute. Requires the permission `secrets:reveal`. */
   compareSecrets: { asked: { body: SecretsCompare }; answered: ComparedSecrets };
   /** Compare the secrets of up to 8 vaults without revealing them. Requires the permission `secrets:read`. */
   compareVaults: { asked: { body: VaultsCompare }; answered: ComparedVaults };
