@@ -1,6 +1,7 @@
 /** Many secrets at once: revealed, copied, moved and compared, each with what the log must say; and a public key by plain HTTP. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import type { Json } from './document.ts';
 import { engines, type Service, startService } from './harness.ts';
 
 for (const engine of engines) {
@@ -123,6 +124,33 @@ for (const engine of engines) {
       const id = await add(staging, 'KEPT', 'from them');
       assert.equal((await as('/v1/secrets/reveal', { secret_ids: [id] })).status, 403);
       assert.equal((await as('/v1/secrets/copy', { secret_ids: [id], vault_id: production })).status, 403);
+    });
+
+    it('a caller who compares more than a minute allows is refused, and the log says so; others are not', async () => {
+      service.clock.standInNewMinute();
+      const made = await service.call('POST', '/v1/api-keys', { name: 'guessing', role: 'editor' });
+      const items = Array.from({ length: 100 }, (_, at) => ({ name: 'COMPARED', value: `guess ${at}` }));
+      const compare = (key?: string) =>
+        service.call('POST', '/v1/secrets/compare', { vault_id: production, items }, key);
+      const whole = (key?: string) =>
+        service.call('POST', '/v1/vaults/compare', { vault_ids: [staging, production] }, key);
+      for (let hundreds = 0; hundreds < 12; hundreds++)
+        assert.equal((await compare(made.body.token)).status, 200);
+      for (const refused of [await compare(made.body.token), await whole(made.body.token)]) {
+        assert.equal(refused.status, 429, refused.text);
+        assert.equal(refused.headers.get('retry-after'), '60');
+      }
+      const denied = (await entries('secrets.compared')).filter(
+        ({ outcome, details }: Json) => outcome === 'denied' && details.reason === 'rate limit',
+      );
+      assert.deepEqual(
+        denied.map(({ actor, subject }: Json) => [actor.id, subject.id]),
+        [[made.body.id, production]],
+      );
+      assert.equal((await compare()).status, 200);
+      service.clock.pass(60_000);
+      assert.equal((await whole(made.body.token)).status, 200);
+      service.clock.run();
     });
 
     it('a list is sorted by any column, either way, page by page; what has no date comes last', async () => {

@@ -5,7 +5,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { idGenerator } from '../src/contract/id.ts';
 import { blockOf, entriesOf, newBlockId, partsIn } from '../src/logs/blocks.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
-import { beside, engines, type Service, startService } from './harness.ts';
+import { type Answer, beside, engines, type Service, startService } from './harness.ts';
+import { refusedRequests } from './refusal-reasons.ts';
 import { write } from './storage.ts';
 
 interface Entry {
@@ -15,9 +16,18 @@ interface Entry {
   readonly receipt: string;
   readonly request_id: string;
   readonly user_agent: string;
+  readonly reason: string | null;
 }
 
 const sum = (entries: readonly Entry[]) => entries.reduce((all, { count }) => all + count, 0);
+
+const entryOf = ({ headers }: Answer) => headers.get('strongroom-receipt')!.split('.')[0];
+
+/** What a caller can compare. */
+function sameOf({ text, headers }: Answer): string {
+  const own = ['date', 'x-request-id', 'strongroom-receipt'];
+  return JSON.stringify([text, [...headers].filter(([name]) => !own.includes(name))]);
+}
 
 for (const engine of engines) {
   describe(`refusals in the log, on ${engine}`, () => {
@@ -124,7 +134,7 @@ for (const engine of engines) {
         .map(line => JSON.parse(line) as Entry);
       assert.deepEqual(exported, seen);
       const csv = await service.call('GET', '/v1/request-logs/export?format=csv');
-      assert.match(csv.text.split('\n')[0]!, /,count$/);
+      assert.match(csv.text.split('\n')[0]!, /,count,reason$/);
     });
 
     it('the overview counts them all', async () => {
@@ -173,6 +183,42 @@ for (const engine of engines) {
         ['vaults:write 203.0.113.10', 40],
         ['vaults:write 203.0.113.11', 40],
       ]);
+    });
+
+    it('each says why it was refused, and its answer is that of all others with its status', async () => {
+      const refused = await refusedRequests(service, await service.organization('Other'));
+      const byStatus = new Map<number, Set<string>>();
+      for (const { reason, about, answer } of refused) {
+        const { body } = await service.call('GET', `/v1/request-logs/${entryOf(answer)}`);
+        assert.equal(body.reason, reason, about);
+        assert.equal(body.status, answer.status, about);
+        assert.ok(!answer.text.includes(reason), about);
+        const known = byStatus.get(answer.status) ?? new Set();
+        byStatus.set(answer.status, known.add(sameOf(answer)));
+      }
+      for (const status of [401, 404]) assert.equal(byStatus.get(status)!.size, 1, `${status}`);
+    });
+
+    it('what was answered has no reason, and neither has what was refused before reasons were recorded', async () => {
+      const { entries } = await logged('status=200');
+      assert.deepEqual(new Set(entries.map(({ reason }) => reason)), new Set([null]));
+      const receipt = await beside(service, async ({ domain }) => {
+        const { id } = (await service.call('GET', '/v1/organization')).body;
+        return domain.ledger.record({ ...refusal, status: 401, organization_id: id, vault_id: vaultId });
+      });
+      const { body } = await service.call('GET', `/v1/request-logs/${receipt.split('.')[0]}`);
+      assert.deepEqual([body.status, body.reason], [401, null]);
+    });
+
+    it('who sees the log of one vault learns nothing of keys of others', async () => {
+      const other = (await service.call('POST', '/v1/vaults', { name: 'not theirs' })).body.id;
+      const theirs = await service.call('POST', '/v1/access-keys', { vault_id: other, name: 'not theirs' });
+      const { headers } = await read(theirs.body.token, '203.0.113.40');
+      const auditor = { name: 'one log', role: 'auditor', vault_ids: [vaultId] };
+      const { token } = (await service.call('POST', '/v1/api-keys', auditor)).body;
+      const path = `/v1/request-logs/${headers.get('x-request-id')}`;
+      assert.equal((await service.call('GET', path)).body.reason, 'wrong_vault');
+      assert.equal((await service.call('GET', path, undefined, token)).body.reason, 'unknown_credential');
     });
 
     it('the chains hold', async () => {
@@ -247,6 +293,20 @@ describe('a block', () => {
     assert.equal(places[0], places[3]);
     assert.equal(entries[places[0]!]!.count, 2);
     assert.equal(entries[places[5]!]!.request_id, 'own', 'what has an id of its own is found by it');
+  });
+
+  it('keeps refusals for different reasons apart', () => {
+    const given = [entry({ reason: 'expired' }), entry({ reason: 'revoked' }), entry({ reason: 'expired' })];
+    const { text, places } = blockOf(at, given);
+    const entries = entriesOf(newBlockId(newId), text);
+    assert.deepEqual(
+      entries.map(({ reason, count }) => [reason, count]),
+      [
+        ['expired', 2],
+        ['revoked', 1],
+      ],
+    );
+    assert.deepEqual(places, [0, 1, 0]);
   });
 
   it('counts entries for pages, and requests for totals, where the two differ', () => {

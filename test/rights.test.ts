@@ -5,12 +5,39 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
+import { grantedRoleNames, type RoleName, roleNames, vaultPermissions } from '../src/contract/names.ts';
 import { onEngines } from './at-once.ts';
 import { type Json, unique } from './document.ts';
 import { type Answer, callService, makeOrganization } from './harness.ts';
 import { type Browser, type EmptyService, invite, setUp, startEmpty, tamper } from './people.ts';
 
 const nowhere = '01999999-9999-7999-8999-999999999999';
+
+/** In a vault of their own, and in another one. */
+const pairsOfRoles = grantedRoleNames.flatMap(own => roleNames.map(other => [own, other] as const));
+const reveals = (role: RoleName) => vaultPermissions['secrets:reveal'].includes(role as never);
+const sameIn = ({ body }: Answer): boolean => body.results[0].same;
+
+/** What a comparison of the two vaults tells, where the values are the same and where they are not. */
+function comparedAs(own: RoleName, other: RoleName) {
+  if (other === 'none') return [404, 404];
+  const told = reveals(own) && reveals(other);
+  return told
+    ? [
+        [1, 1],
+        [1, 2],
+      ]
+    : [
+        [null, null],
+        [null, null],
+      ];
+}
+
+/** How a guess of the other vault's value is answered: one who may reveal nothing anywhere gets 403 first. */
+function statusAs(own: RoleName, other: RoleName): number {
+  if (reveals(other)) return 200;
+  return other === 'none' && reveals(own) ? 404 : 403;
+}
 
 onEngines('roles in single vaults', engine => {
   let service: EmptyService;
@@ -91,6 +118,35 @@ onEngines('roles in single vaults', engine => {
     await set(id, { role: 'editor', grants: grant('viewer') });
     assert.equal((await write(mine)).status, 200);
     assert.equal((await browser.post('/v1/vaults', { name: unique('v') })).status, 200);
+  });
+
+  it('a comparison tells nothing of values to whoever may not reveal both, whatever else they may do', async () => {
+    const vaultOf = async (value: string) => {
+      const vault = await ok(owner.post('/v1/vaults', { name: unique('compared') }));
+      await ok(owner.post('/v1/secrets', { vault_id: vault.id, name: 'GUESSED', value }));
+      return vault.id as string;
+    };
+    const theirs = await vaultOf('to be guessed');
+    const guesses = [await vaultOf('to be guessed'), await vaultOf('something else')];
+    const { browser, id } = await joined('none');
+    const compared = async (guess: string) => {
+      const { status, body } = await browser.post('/v1/vaults/compare', { vault_ids: [guess, theirs] });
+      return status === 200 ? body.rows[0].cells.map((cell: Json) => cell.value) : status;
+    };
+    const compare = (value: string) =>
+      browser.post('/v1/secrets/compare', { vault_id: theirs, items: [{ name: 'GUESSED', value }] });
+    for (const [own, other] of pairsOfRoles) {
+      const there = other === 'none' ? [] : [{ vault_id: theirs, role: other }];
+      await set(id, { grants: [...guesses.map(vault_id => ({ vault_id, role: own })), ...there] });
+      const about = `${own} in their own, ${other} in the other`;
+      const [right, wrong] = [await compared(guesses[0]!), await compared(guesses[1]!)];
+      assert.deepEqual([right, wrong], comparedAs(own, other), about);
+      const [yes, no] = [await compare('to be guessed'), await compare('something else')];
+      assert.equal(yes.status, statusAs(own, other), about);
+      if (reveals(other)) assert.deepEqual([yes, no].map(sameIn), [true, false], about);
+      else assert.deepEqual([yes.status, yes.text], [no.status, no.text], about);
+      service.clock.pass(60_000);
+    }
   });
 
   it('a vault without a role in it is in no list, count or search', async () => {

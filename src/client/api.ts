@@ -76,7 +76,7 @@ export type PublicToken = { id: Id; name: string; expiration_date: Timestamp | n
 export type PublicTokenCreate = { key_id: Id; name?: Name; expiration_date?: string | null };
 export type PublicTokenList = { data: readonly (PublicToken)[]; pagination: Pagination };
 export type PublicTokenUpdate = { name?: Name; expiration_date?: string | null };
-export type RequestLog = { id: Id; created_at: Timestamp; success: boolean; resource_type: "vault"; ip_address: string; route: string; method: string; status: number; vault_id: Id | null; access_key_id: Id | null; narrowing: KeyNarrowing | null; requested: string; tool: string | null; user_agent: string; duration_ms: number; request_id: string; /** How many refusals, identical except for the time, the entry stands for; otherwise 1. */ count: number; receipt: string };
+export type RequestLog = { id: Id; created_at: Timestamp; success: boolean; resource_type: "vault"; ip_address: string; route: string; method: string; status: number; vault_id: Id | null; access_key_id: Id | null; narrowing: KeyNarrowing | null; requested: string; tool: string | null; user_agent: string; duration_ms: number; request_id: string; /** How many refusals, identical except for the time, the entry stands for; otherwise 1. */ count: number; receipt: string; /** Why it was refused, which the caller is not told. Null for answers, and for refusals before this was recorded. */ reason: "no_credential" | "unknown_credential" | "wrong_kind" | "revoked" | "expired" | "outside_networks" | "wrong_vault" | "wrong_key" | "used_up" | "identity_changed" | "member_changed" | "parent_not_valid" | "vault_deleted" | "rate_limit" | "too_many_failures" | "too_many_calls" | "names_only" | "may_not_use" | "no_use_rule" | "approval_required" | "approval_refused" | "restricted" | "not_found" | "disabled" | "not_active" | "resource_expired" | "invalid_request" | "not_allowed" | "unavailable" | "internal_error" | null };
 export type RequestLogList = { data: readonly (RequestLog)[]; pagination: Pagination };
 /** What all types have in common. The other fields are in the collection of each type. */
 export type Resource = { id: Id; name: Name; tags: Tags; created_at: Timestamp; updated_at: Timestamp; type: "vault" | "secret" | "key" | "certificate"; /** Null for a vault. */ vault_id: Id | null; deleted_at: Timestamp | null };
@@ -158,8 +158,6 @@ export type WebhookWithSecret = { id: Id; /** Defaults to the host of the URL. *
 export type Whoami = { /** What the caller proved to be. */ kind: "api-key" | "member"; id: Id; name: string; organization: { id: Id; name: string }; /** Who is signed in, or whose the API key is; null for one that is nobody’s. */ member: { id: Id; email: string } | null; role: "owner" | "admin" | "editor" | "viewer" | "auditor" | "none"; /** The roles that the member is given in single vaults, by name or through their groups. */ grants: readonly ({ vault_id: Id; role: "owner" | "admin" | "editor" | "viewer" | "auditor" })[]; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; expiration_date: Timestamp | null };
 
 export interface Operations {
-  /** Get the health and version of the service. Requires no API key. */
-  getHealth: { asked: {  }; answered: Health };
   /** List resources, newest first. Requires the permission `vaults:read` and `secrets:read` and `keys:read` and `certificates:read`. */
   listResources: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; /** Newest first by default. A minus sign turns the order round; what has no date comes last. */ sort?: "name" | "-name" | "state" | "-state" | "expires" | "-expires" | "version" | "-version" | "updated" | "-updated"; type?: "vault" | "secret" | "key" | "certificate" } }; answered: ResourceList };
   /** Create a resource of any type. Requires the permission `vaults:write` or `secrets:write` or `keys:write` or `certificates:write`. */
@@ -206,7 +204,7 @@ export interface Operations {
   revealSecrets: { asked: { body: SecretsReveal }; answered: RevealedSecrets };
   /** Copy or move up to 100 secrets to another vault, each with its own outcome. Requires the permission `secrets:reveal` and `secrets:write`. */
   copySecrets: { asked: { body: SecretsCopy }; answered: BulkAnswer };
-  /** Compare up to 100 values with those of a vault; recorded in the audit log. Requires the permission `secrets:reveal`. */
+  /** Compare up to 100 values with those of a vault; recorded, and at most 1,200 values per minute. Requires the permission `secrets:reveal`. */
   compareSecrets: { asked: { body: SecretsCompare }; answered: ComparedSecrets };
   /** Compare the secrets of up to 8 vaults without revealing them. Requires the permission `secrets:read`. */
   compareVaults: { asked: { body: VaultsCompare }; answered: ComparedVaults };
@@ -374,10 +372,11 @@ export interface Operations {
   getOverview: { asked: {  }; answered: Overview };
   /** Get the version, database engine, root key provider and log public key. Requires the permission `organization:read`. */
   getAbout: { asked: {  }; answered: About };
+  /** Get the health and version of the service. Requires no API key. */
+  getHealth: { asked: {  }; answered: Health };
 }
 
 export const operations = {
-  getHealth: 'GET /v1/health',
   listResources: 'GET /v1/resources',
   createResource: 'POST /v1/resources',
   getResource: 'GET /v1/resources/{id}',
@@ -485,4 +484,5 @@ export const operations = {
   getAuditLog: 'GET /v1/audit-logs/{id}',
   getOverview: 'GET /v1/overview',
   getAbout: 'GET /v1/about',
+  getHealth: 'GET /v1/health',
 } as const;

@@ -1,8 +1,10 @@
 /**
  * The only failure that crosses module boundaries. It addresses the caller: `message`, `field` and `reason` may leave
  * the process, so none of them ever contains a value that was sent. The internal error is in `cause`, which goes only
- * to the operator's log.
+ * to the operator's log, and why a vault request was refused in `because`, which goes only to the request log.
  */
+import { type RefusalReason, usualReasons } from './refusals.ts';
+
 export type FailureCode =
   | 'INVALID_REQUEST'
   | 'CONFLICT'
@@ -55,6 +57,8 @@ export interface FailureDetails {
   readonly cause?: unknown;
   /** Seconds to wait before trying again. */
   readonly retryAfter?: number;
+  /** For the request log, where the code alone doesn't say it. It never leaves with the answer. */
+  readonly because?: RefusalReason;
 }
 
 export class Failure extends Error {
@@ -62,6 +66,7 @@ export class Failure extends Error {
   readonly field: string;
   readonly reason: string;
   readonly retryAfter: number | undefined;
+  readonly because: RefusalReason;
 
   constructor(code: FailureCode, details: FailureDetails = {}) {
     super(details.message ?? defaultMessages[code], { cause: details.cause });
@@ -70,6 +75,7 @@ export class Failure extends Error {
     this.field = details.field ?? '';
     this.reason = details.reason ?? '';
     this.retryAfter = details.retryAfter;
+    this.because = details.because ?? usualReasons[code];
   }
 }
 

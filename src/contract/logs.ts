@@ -1,6 +1,7 @@
 /** Entries of the request log and the audit log, as they are answered. */
 import { z } from 'zod';
 import { pageQuery } from './common.ts';
+import { refusalReasons } from './refusals.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { keyNarrowing } from './restrictions.ts';
 import { exampleId, id, line, moment, queryInteger, timestamp } from './text.ts';
@@ -59,6 +60,10 @@ export const requestLog = z
     request_id: z.string(),
     count,
     receipt: z.string(),
+    reason: z.enum(refusalReasons).nullable().meta({
+      description:
+        'Why it was refused, which the caller is not told. Null for answers, and for refusals before this was recorded.',
+    }),
   })
   .meta({
     id: 'RequestLog',
@@ -74,6 +79,7 @@ export const requestLog = z
       requested: 'secrets',
       tool: null,
       duration_ms: 0.8,
+      reason: null,
     },
   });
 export type RequestLog = z.output<typeof requestLog>;

@@ -29,6 +29,7 @@ import { rotationWith } from './operations/rotation.ts';
 import { timelineWith } from './operations/timeline.ts';
 import { foundationWith, type ReadingParts } from './reading.ts';
 import { certificatesWith } from './resources/certificates.ts';
+import { comparisonsWith } from './resources/comparisons.ts';
 import { keysWith } from './resources/keys.ts';
 import { manySecretsWith } from './resources/many-secrets.ts';
 import { namedSecretsWith } from './resources/named-secrets.ts';
@@ -107,6 +108,7 @@ export function domainWith(given: DomainParts) {
     vaults,
     secrets,
     manySecrets: manySecretsWith(parts, records, secrets),
+    comparisons: comparisonsWith(parts, records),
     namedSecrets: namedSecretsWith(parts, records, secrets),
     keys,
     certificates,

@@ -175,7 +175,8 @@ function areAlike(a: Alike, b: Alike): boolean {
     a.user_agent === b.user_agent &&
     a.route === b.route &&
     a.method === b.method &&
-    a.tool === b.tool
+    a.tool === b.tool &&
+    (a.success || a.reason === b.reason)
   );
 }
 

@@ -2,6 +2,7 @@
  * What is recorded. An entry is stored as exactly the text that was hashed, so that nobody has to guess later how it
  * was encoded; the columns beside it only help to find it.
  */
+import type { RefusalReason } from '../contract/refusals.ts';
 import type { KeyNarrowing } from '../contract/restrictions.ts';
 
 /** One request to the vault or the tool endpoint, refused ones included. Names of resources, never values. */
@@ -26,6 +27,8 @@ export interface RequestEntry {
   readonly request_id: string | null;
   /** How many refusals, identical except for the time, the entry stands for; one if omitted. */
   readonly count?: number;
+  /** Why it was refused. Entries of answers have none, and neither have refusals from before it was recorded. */
+  readonly reason?: RefusalReason;
 }
 
 /** One change, one reveal, or one refusal on the general API or by the operator. */

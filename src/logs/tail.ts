@@ -147,7 +147,9 @@ function auditRow({ position, writer, seq, entry, id, hash }: PlacedAuditRow): R
 
 function blockRow({ id, writer, seq, text, hash }: RequestBlockRow): Row {
   const lines = () =>
-    entriesOf(id, text).map(entry => lineOf('request', { ...entry, receipt: receiptOf(entry.id, hash) }));
+    entriesOf(id, text).map(entry =>
+      lineOf('request', { ...entry, receipt: receiptOf(entry.id, hash), reason: entry.reason ?? null }),
+    );
   return { writer, seq, at: id, lines };
 }
 

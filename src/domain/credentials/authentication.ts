@@ -13,6 +13,7 @@ import {
 } from '../../access/narrowed-token.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
+import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import { memoryDigest } from '../../keyring/memory.ts';
@@ -28,6 +29,7 @@ import {
   childReader,
   credentialKinds,
   credentialOf,
+  faultOf,
   isUsable,
   restricted,
   restrictedReader,
@@ -50,8 +52,11 @@ export interface Owner {
 export class Refused extends Failure {
   readonly owner: Owner | null;
 
-  constructor(wait: number, owner: Owner | null) {
-    super(wait > 0 ? 'RATE_LIMITED' : 'UNAUTHORIZED', wait > 0 ? { retryAfter: wait } : {});
+  constructor(wait: number, owner: Owner | null, because: RefusalReason) {
+    super(
+      wait > 0 ? 'RATE_LIMITED' : 'UNAUTHORIZED',
+      wait > 0 ? { retryAfter: wait, because: 'too_many_failures' } : { because },
+    );
     this.owner = owner;
   }
 }
@@ -180,12 +185,10 @@ export function authenticatorWith({
   /** The credential that the token proves, of the kind that belongs here and able to be used now. */
   async function prove(kind: StoredKind, token: string | null, sender: Sender): Promise<Credential> {
     const credential = token === null ? undefined : await recognise(token, sender);
-    if (credential === undefined || credential.row.kind !== credentialKinds[kind])
-      return refuse(sender, credential);
-    if (!isGood(credential, sender)) return refuse(sender, credential);
-    if (!(await isStillGiven(credential, sender))) return refuse(sender, credential);
-    if (credential.narrowing.grant !== undefined && !(await isStillTheirs(credential)))
-      return refuse(sender, credential);
+    if (credential === undefined)
+      return refuse(sender, credential, token === null ? 'no_credential' : 'unknown_credential');
+    const fault = faultAs(kind, credential, sender) ?? (await faultSince(credential, sender));
+    if (fault !== null) return refuse(sender, credential, fault);
     used.set(credential.row.id, now());
     return credential;
   }
@@ -197,10 +200,22 @@ export function authenticatorWith({
     return holder !== undefined && mayLend(login!, holder, row.vault_id!, narrowing);
   }
 
-  /** Whether it can be used now, from there. */
-  function isGood({ row, admits }: Credential, { address }: Sender): boolean {
+  function faultAs(kind: StoredKind, credential: Credential, sender: Sender): RefusalReason | null {
+    return credential.row.kind === credentialKinds[kind] ? faultHere(credential, sender) : 'wrong_kind';
+  }
+
+  /** What may have changed since it was given, elsewhere than in its own record. */
+  async function faultSince(credential: Credential, sender: Sender): Promise<RefusalReason | null> {
+    if (!(await isStillGiven(credential, sender))) return 'identity_changed';
+    const isTheirs = credential.narrowing.grant === undefined || (await isStillTheirs(credential));
+    return isTheirs ? null : 'member_changed';
+  }
+
+  /** Why it can't be used now, from there. */
+  function faultHere({ row, end, admits }: Credential, { address }: Sender): RefusalReason | null {
     const time = now();
-    return isUsable(row, time) && admits(address, time);
+    if (time >= end) return faultOf(row, time) ?? 'expired';
+    return faultOf(row, time) ?? (admits(address) ? null : 'outside_networks');
   }
 
   /** One that was created with another access key sees what that one sees now, if that one is good here and now. */
@@ -209,27 +224,28 @@ export function authenticatorWith({
     const reader = credential.reader!;
     if (parent === undefined) return reader;
     const made = await find(parent, sender);
-    if (made === undefined || !isGood(made, sender) || made.row.max_uses !== null)
-      return refuse(sender, credential);
+    if (made === undefined || faultHere(made, sender) !== null || made.row.max_uses !== null)
+      return refuse(sender, credential, 'parent_not_valid');
     const { narrowing } = reader;
     return narrowing === null
       ? childReader(reader, made.reader!)
       : restrictedReader(childReader(credential.restrictedFrom!.reader!, made.reader!), narrowing);
   }
 
-  function refuse({ address }: Sender, shown: Credential | undefined): never {
+  function refuse({ address }: Sender, shown: Credential | undefined, because: RefusalReason): never {
     const wait = attempts.blockedFor(address);
     attempts.failed(address);
-    throw new Refused(wait, shown === undefined ? null : ownerIn(shown));
+    throw new Refused(wait, shown === undefined ? null : ownerIn(shown), because);
   }
 
   return {
     remembered: (connection, token, vaultId, { address }) => {
       const memory = memories.get(connection);
       if (memory === undefined || memory.token !== token) return null;
-      const { row, reader, admits } = memory.credential;
+      const { row, reader, end, admits } = memory.credential;
       const time = now();
-      if (!isCurrent(memory.credential) || !isUsable(row, time) || !admits(address, time)) return null;
+      if (!isCurrent(memory.credential) || !isUsable(row, time) || time >= end || !admits(address))
+        return null;
       if (row.identity_id !== null && !isGiven(row, identities.get(row.identity_id))) return null;
       if (reader === null || (vaultId !== null && reader.vaultId !== vaultId)) return null;
       used.set(row.id, time);
@@ -249,7 +265,7 @@ export function authenticatorWith({
       const maker = makers.get(credential) ?? (await makerOf({ store, stamps }, credential));
       makers.set(credential, maker);
       const holder = maker === null ? null : await people.byMember(maker);
-      return callerOf(credential, origin, holder) ?? refuse(origin, credential);
+      return callerOf(credential, origin, holder) ?? refuse(origin, credential, 'member_changed');
     },
 
     accessKeyAnywhere: async (token, sender) => readerNow(await prove('vault', token, sender), sender),
@@ -257,7 +273,7 @@ export function authenticatorWith({
     accessKey: async (token, vaultId, sender) => {
       const credential = await prove('vault', token, sender);
       const reader = await readerNow(credential, sender);
-      return reader.vaultId === vaultId ? reader : refuse(sender, credential);
+      return reader.vaultId === vaultId ? reader : refuse(sender, credential, 'wrong_vault');
     },
 
     publicToken: async (token, sender) => {

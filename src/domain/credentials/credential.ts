@@ -6,6 +6,7 @@
 import { addressSet } from '../../access/address.ts';
 import type { Reader, ResourceKind } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
+import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing, Restriction } from '../../contract/restrictions.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 
@@ -47,16 +48,23 @@ export interface Login {
 export interface Credential {
   readonly row: CredentialRow;
   readonly narrowing: Narrowing;
-  /** Beside what the record says of its end. */
-  readonly admits: (address: string, now: number) => boolean;
+  readonly admits: (address: string) => boolean;
+  /** When what its holder restricted it to ends, whatever the record says, in milliseconds. */
+  readonly end: number;
   /** What an access key is to the vault endpoint; null for the other kinds. */
   readonly reader: Reader | null;
   /** The access key that its holder restricted to get this; null where it is used as it was given. */
   readonly restrictedFrom: Credential | null;
 }
 
-export function isUsable({ revoked_at, expiration_date }: CredentialRow, now: number): boolean {
-  return revoked_at === null && (expiration_date === null || now < expiration_date);
+export function isUsable(row: CredentialRow, now: number): boolean {
+  return faultOf(row, now) === null;
+}
+
+/** Why a credential can't be used by anybody any more. */
+export function faultOf({ revoked_at, expiration_date }: CredentialRow, now: number): RefusalReason | null {
+  if (revoked_at !== null) return 'revoked';
+  return expiration_date === null || now < expiration_date ? null : 'expired';
 }
 
 /** One list of names is written by itself, as it was before there could be more. */
@@ -69,7 +77,7 @@ export function credentialOf(row: CredentialRow): Credential {
   const narrowing = JSON.parse(row.narrowing) as Narrowing;
   const admits = narrowing.cidrs ? addressSet(narrowing.cidrs) : () => true;
   const reader = row.kind === credentialKinds.vault ? readerOf(row, narrowing) : null;
-  return { row, narrowing, admits, reader, restrictedFrom: null };
+  return { row, narrowing, admits, end: Number.POSITIVE_INFINITY, reader, restrictedFrom: null };
 }
 
 function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
@@ -104,10 +112,10 @@ export function childReader({ id, name, maxUses, expirationDate }: Reader, paren
 export function restricted(from: Credential, narrowing: KeyNarrowing): Credential {
   const { restrictions } = narrowing;
   const sets = restrictions.flatMap(({ cidrs }) => (cidrs === undefined ? [] : addressSet(cidrs)));
-  const end = endOf(restrictions);
   return {
     ...from,
-    admits: (address, now) => from.admits(address, now) && now < end && sets.every(has => has(address)),
+    admits: address => from.admits(address) && sets.every(has => has(address)),
+    end: endOf(restrictions),
     reader: restrictedReader(from.reader!, narrowing),
     restrictedFrom: from,
   };

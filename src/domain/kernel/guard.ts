@@ -98,6 +98,8 @@ export interface Guard {
   ): Promise<T>;
   /** What is sent bit by bit: each stretch of it asks again whether the caller may have it. Throws where not. */
   during<T>(permit: Permit, verb: string, entries: AsyncIterable<T>): Watched<T>;
+  /** Writes down that somebody asked for this too often, and is refused. */
+  limited(caller: Caller, verb: string, subject: Subject): Promise<void>;
   /** Writes down that somebody asked whose authority was withdrawn meanwhile. */
   withdrawn(caller: Caller, verb: string): Promise<void>;
 }
@@ -144,10 +146,17 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     if (!isGood(permit, subject.vaultId)) await deny(permit.caller, permit.action, subject);
   }
 
-  async function noteWithdrawn(caller: Caller, verb: string, subject: Subject | null): Promise<void> {
-    const why = { reason: 'authority withdrawn' };
-    await ledger.refusals.denial(entryOf(caller, verb, 'denied', subject, null, why));
+  async function noteDenied(
+    caller: Caller,
+    verb: string,
+    subject: Subject | null,
+    reason: string,
+  ): Promise<void> {
+    await ledger.refusals.denial(entryOf(caller, verb, 'denied', subject, null, { reason }));
   }
+
+  const noteWithdrawn = (caller: Caller, verb: string, subject: Subject | null): Promise<void> =>
+    noteDenied(caller, verb, subject, 'authority withdrawn');
 
   /** Stored only while what proved the caller is as it was: the store itself looks, in the same unit. */
   async function attempt(by: Caller, { entries, statements, touches }: Deed): Promise<string> {
@@ -278,6 +287,8 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     revealAll: reveal,
 
     during: ({ caller }, verb, entries) => watch(caller, verb, entries) as Watched<never>,
+
+    limited: (caller, verb, subject) => noteDenied(caller, verb, subject, 'rate limit'),
 
     withdrawn: (caller, verb) => noteWithdrawn(caller, verb, null),
   };

@@ -4,6 +4,7 @@ import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import { firstIdAt } from '../../contract/id.ts';
 import type { AuditLog, AuditLogQuery, RequestLog, RequestLogQuery } from '../../contract/logs.ts';
+import type { RefusalReason } from '../../contract/refusals.ts';
 import { blockIdOf, entriesOf } from '../../logs/blocks.ts';
 import { receiptOf } from '../../logs/chain.ts';
 import type { RequestEntry } from '../../logs/entries.ts';
@@ -138,12 +139,18 @@ function period({ from, to }: { from?: number | undefined; to?: number | undefin
 export function matching({ id, text, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
   return entriesOf(id, text)
     .filter(entry => matches(entry, filter))
-    .map(({ organization_id, narrowing = null, ...entry }) => ({
+    .map(({ organization_id, narrowing = null, reason, ...entry }) => ({
       ...entry,
       narrowing,
       receipt: receiptOf(entry.id, hash),
+      reason: reason === undefined ? null : reasonFor(filter, reason),
     }))
     .reverse();
+}
+
+/** Who sees the log of single vaults is not told that a credential is of another one. */
+function reasonFor({ vaultIds }: RequestFilter, reason: RefusalReason): RefusalReason {
+  return vaultIds !== undefined && reason === 'wrong_vault' ? 'unknown_credential' : reason;
 }
 
 function matches(entry: RequestEntry, filter: RequestFilter): boolean {

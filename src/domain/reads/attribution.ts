@@ -5,6 +5,7 @@
  */
 import type { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
+import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
@@ -16,6 +17,8 @@ export interface Attribution {
   readonly vaultId: string | null;
   readonly credentialId: string | null;
   readonly narrowing: KeyNarrowing | null;
+  /** Instead of the one that was found, where that would tell of a credential that belongs elsewhere. */
+  readonly reason: RefusalReason | null;
 }
 
 type VaultPlace = Pick<Attribution, 'organizationId' | 'vaultId'>;
@@ -40,16 +43,30 @@ export function attributionWith({ store, authenticate }: AttributionParts) {
   return async (request: RequestFacts, failure: Failure): Promise<Attribution> => {
     const named = await vaultNamed(request);
     const shown = await ownerShown(request, failure);
-    if (named !== null) return { ...named, ...credentialIn(shown?.vaultId === named.vaultId ? shown : null) };
-    if (shown === null) return { organizationId: null, vaultId: null, ...credentialIn(null) };
+    if (named !== null) {
+      const its = shown?.vaultId === named.vaultId ? shown : null;
+      return { ...named, ...credentialIn(its), reason: reasonFor(named, shown, failure) };
+    }
+    if (shown === null) return { organizationId: null, vaultId: null, ...credentialIn(null), reason: null };
     // The vault that was named is none; the one that the credential is for was not asked for.
     const vaultId = request.vaultId === null ? shown.vaultId : null;
-    return { organizationId: shown.organizationId, vaultId, ...credentialIn(shown) };
+    return { organizationId: shown.organizationId, vaultId, ...credentialIn(shown), reason: null };
   };
 }
 
 function credentialIn(shown: Owner | null): Pick<Attribution, 'credentialId' | 'narrowing'> {
   return { credentialId: shown?.id ?? null, narrowing: shown?.narrowing ?? null };
+}
+
+/**
+ * The log of a vault says nothing of credentials of other vaults, except that they are not its own; and of other
+ * organizations' not even that they exist.
+ */
+function reasonFor(named: VaultPlace, shown: Owner | null, failure: Failure): RefusalReason | null {
+  if (!(failure instanceof Refused) || failure.code !== 'UNAUTHORIZED') return null;
+  if (shown === null || shown.vaultId === named.vaultId) return null;
+  if (shown.organizationId !== named.organizationId) return 'unknown_credential';
+  return failure.because === 'wrong_kind' ? null : 'wrong_vault';
 }
 
 function placeOf(row: ResourceRow | undefined): VaultPlace | null {

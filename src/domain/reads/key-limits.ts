@@ -2,7 +2,7 @@
 import type { Origin, Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
-import { isUsable } from '../credentials/credential.ts';
+import { faultOf } from '../credentials/credential.ts';
 import { retryingStale } from '../kernel/guard.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -12,10 +12,12 @@ export function keyLimitsWith({ store, stamps, guard, now }: Parts) {
 
   async function take(reader: Reader, origin: Origin): Promise<void> {
     const found = await store.credentials.byId(reader.id);
-    if (found === undefined) throw new Failure('UNAUTHORIZED');
+    if (found === undefined) throw new Failure('UNAUTHORIZED', { because: 'revoked' });
     const before = stamps.credential.believe(found);
-    if (!isUsable(before, now())) throw new Failure('UNAUTHORIZED');
-    if (before.max_uses !== null && before.uses >= before.max_uses) throw new Failure('UNAUTHORIZED');
+    const fault = faultOf(before, now());
+    if (fault !== null) throw new Failure('UNAUTHORIZED', { because: fault });
+    if (before.max_uses !== null && before.uses >= before.max_uses)
+      throw new Failure('UNAUTHORIZED', { because: 'used_up' });
     const row = stamps.credential.stamp({
       ...before,
       uses: before.uses + 1,

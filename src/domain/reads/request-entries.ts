@@ -1,5 +1,6 @@
 /** The entry of one request in the request log, and what is found out for it while the request is served. */
-
+import { type Failure, statusOf } from '../../contract/errors.ts';
+import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { isSuccess, logText, type RequestEntry } from '../../logs/entries.ts';
 import type { Owner } from '../credentials/authentication.ts';
@@ -14,10 +15,19 @@ export interface Findings {
   requested: string;
   organizationId: string | null;
   vaultId: string | null;
+  /** Where the log that it is for may not say why it was refused. */
+  reason: RefusalReason | null;
 }
 
 export function newFindings({ requestId }: RequestFacts): Findings {
-  const nobody = { credentialId: null, narrowing: null, requested: '', organizationId: null, vaultId: null };
+  const nobody = {
+    credentialId: null,
+    narrowing: null,
+    requested: '',
+    organizationId: null,
+    vaultId: null,
+    reason: null,
+  };
   return { started: performance.now(), requestId, ...nobody };
 }
 
@@ -28,6 +38,12 @@ export function identify(findings: Findings, { id, organizationId, vaultId, narr
   findings.vaultId = vaultId;
 }
 
+export function refusalOf(request: RequestFacts, findings: Findings, failure: Failure): RequestEntry {
+  const reason = findings.reason ?? failure.because;
+  return { ...entryOf(request, findings, statusOf[failure.code]), reason };
+}
+
+/** Of an answer; what is refused has a reason too. */
 export function entryOf(request: RequestFacts, findings: Findings, status: number): RequestEntry {
   const { started, requestId, credentialId, narrowing, requested, organizationId, vaultId } = findings;
   return {

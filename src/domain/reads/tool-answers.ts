@@ -19,7 +19,7 @@ import {
   type KindSelection,
   requestedOfKind,
 } from './vault-request.ts';
-import type { VerifiedResource, Visibility } from './visibility.ts';
+import { namesAlone, type VerifiedResource, type Visibility } from './visibility.ts';
 
 /** What a `versioned` selection adds. */
 export interface CurrentVersion {
@@ -39,7 +39,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
   async function ofKind(reader: Reader, { kind, fields }: KindSelection): Promise<Content> {
     const vault = await openVault(reader);
     // A search by tag would tell a key that sees names alone what the tags are.
-    if (fields === 'metadata' && kind === 'secret' && reader.namesOnly) throw new Failure('FORBIDDEN');
+    if (fields === 'metadata' && kind === 'secret' && reader.namesOnly) throw namesAlone();
     const { items, validUntil } = await list(await look(reader, vault, [kind]), kind, (row, expired) =>
       expired ? present.stub(row) : listed(reader, row, vault, fields),
     );
@@ -67,7 +67,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
     const { kind, nameOrId, fields } = selection;
     const vault = await openVault(reader);
     const row = await (kind === 'secret' ? byName(reader, kind, nameOrId) : byId(reader, nameOrId, kind));
-    if (reader.namesOnly && (kind !== 'secret' || fields === 'value')) throw new Failure('FORBIDDEN');
+    if (reader.namesOnly && (kind !== 'secret' || fields === 'value')) throw namesAlone();
     const shown = itself(reader, row, vault, fields);
     const content = selection.versioned ? Object.assign({}, shown, await versionOf(row)) : shown;
     return [content, requestedOne(row, fields), validUntil(row)];

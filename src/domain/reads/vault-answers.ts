@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Reader, ResourceKind } from '../../access/caller.ts';
 import { envLine } from '../../contract/env-file.ts';
-import { Failure, invalid } from '../../contract/errors.ts';
+import { invalid } from '../../contract/errors.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
 import type { Answer } from './answer-cache.ts';
@@ -17,7 +17,7 @@ import {
   type Selection,
   selectionKey,
 } from './vault-request.ts';
-import type { Look, Visibility } from './visibility.ts';
+import { type Look, namesAlone, type Visibility } from './visibility.ts';
 
 type VaultSelection = Extract<Selection, { of: 'vault' }>;
 
@@ -68,7 +68,7 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
   async function resource(reader: Reader, id: string): Promise<Answer> {
     const vault = await openVault(reader);
     const row = await byId(reader, id);
-    if (reader.namesOnly) throw new Failure('FORBIDDEN');
+    if (reader.namesOnly) throw namesAlone();
     const requested = requestedOne(row, 'value');
     return row.type === 'secret'
       ? answer(JSON.stringify(present.secret(row, vault)), 'json', requested, validUntil(row))
@@ -78,7 +78,7 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
   async function values(reader: Reader, format: 'map' | 'env'): Promise<Answer> {
     const vault = await openVault(reader);
     // There is nothing in it but values.
-    if (reader.namesOnly) throw new Failure('FORBIDDEN');
+    if (reader.namesOnly) throw namesAlone();
     const looked = await look(reader, vault, ['secret']);
     return kept.answer(looked, format, () => valuesOf(looked, format));
   }

@@ -14,7 +14,7 @@ import { type Answer, AnswerCache, type CachedAnswer } from './answer-cache.ts';
 import { attributionWith } from './attribution.ts';
 import { GivingWay } from './giving-way.ts';
 import { keyLimitsWith } from './key-limits.ts';
-import { entryOf, type Findings, identify, newFindings } from './request-entries.ts';
+import { entryOf, type Findings, identify, newFindings, refusalOf } from './request-entries.ts';
 import type { ToolAnswers } from './tool-answers.ts';
 import type { VaultAnswers } from './vault-answers.ts';
 import {
@@ -140,7 +140,8 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
 
   /** By another name than its own, an access key's vault is a vault that it does not open. */
   async function answerInNamedVault(reader: Reader, { name, selection }: NamedVault): Promise<Answer> {
-    if ((await toolAnswers.vaultName(reader)) !== name) throw new Failure('UNAUTHORIZED');
+    if ((await toolAnswers.vaultName(reader)) !== name)
+      throw new Failure('UNAUTHORIZED', { because: 'wrong_vault' });
     return answerTo(reader, selection);
   }
 
@@ -153,7 +154,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     findings.requested = 'key';
     const proven = await authenticate.publicToken(token, sender);
     identify(findings, proven);
-    if (keyId !== null && keyId !== proven.keyId) throw new Failure('UNAUTHORIZED');
+    if (keyId !== null && keyId !== proven.keyId) throw new Failure('UNAUTHORIZED', { because: 'wrong_key' });
     const answer = await toolAnswers.publicHalf(proven.organizationId, proven.keyId);
     findings.requested = answer.requested;
     return { answer: encoded(answer, encoding) };
@@ -184,15 +185,23 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
 
   /** Nothing is opened, and nothing is handed out, before the entry is durable. */
   async function logged(request: RequestFacts, findings: Findings, prepared: Prepared): Promise<ReadResult> {
-    const status =
-      'failure' in prepared ? statusOf[prepared.failure.code] : 'unchanged' in prepared ? 304 : 200;
-    const receipt = await ledger.record(entryOf(request, findings, status));
+    if ('failure' in prepared) return loggedRefusal(request, findings, prepared.failure);
+    const receipt = await ledger.record(entryOf(request, findings, 'unchanged' in prepared ? 304 : 200));
     const requestId = findings.requestId ?? entryIdOf(receipt);
-    if ('failure' in prepared) return { status, failure: prepared.failure, receipt, requestId };
     if ('unchanged' in prepared) return { status: 304, digest: prepared.unchanged, receipt, requestId };
     const body = 'cached' in prepared ? cache.open(prepared.cached) : prepared.answer.body;
     const { format, digest } = 'cached' in prepared ? prepared.cached : prepared.answer;
     return { status: 200, format, digest, body, receipt, requestId };
+  }
+
+  async function loggedRefusal(
+    request: RequestFacts,
+    findings: Findings,
+    failure: Failure,
+  ): Promise<ReadRefusal> {
+    const receipt = await ledger.record(refusalOf(request, findings, failure));
+    const requestId = findings.requestId ?? entryIdOf(receipt);
+    return { status: statusOf[failure.code], failure, receipt, requestId };
   }
 
   return {
@@ -207,7 +216,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     async refuse(request, failure) {
       const findings = newFindings(request);
       Object.assign(findings, await attribute(request, failure));
-      return (await logged(request, findings, { failure })) as ReadRefusal;
+      return loggedRefusal(request, findings, failure);
     },
   };
 }

@@ -8,16 +8,24 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { type Reader, type ResourceKind, readerSeesKind, readerSeesName } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
+import type { RefusalReason } from '../../contract/refusals.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ReadCertificate, ReadKey, ReadSecret } from '../../contract/vault-read.ts';
 import type { ResourceRow, ResourceWithValue, Stretch } from '../../store/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
-import { nextChangeOf, stateAt } from '../resources/lifecycle.ts';
+import { nextChangeOf, type State, stateAt } from '../resources/lifecycle.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 
 const stretch = 250;
+
+const inactive: Readonly<Record<Exclude<State, 'active'>, RefusalReason>> = {
+  deleted: 'not_found',
+  disabled: 'disabled',
+  'not-active': 'not_active',
+  expired: 'resource_expired',
+};
 
 /** A row whose stamp was checked. */
 export type VerifiedResource = Omit<ResourceWithValue, 'audited_revision'>;
@@ -45,7 +53,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     const row = await store.resources.byId(reader.organizationId, reader.vaultId);
     // A key whose vault is gone opens nothing, and says no more than any bad key.
     if (row === undefined || row.type !== 'vault' || row.deleted_at !== null)
-      throw new Failure('UNAUTHORIZED');
+      throw new Failure('UNAUTHORIZED', { because: 'vault_deleted' });
     return records.openVaultRow(stamps.resource.believe(row));
   }
 
@@ -111,7 +119,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
 
   function refuseUnseen(reader: Reader, row: ResourceRow): void {
     const isSeen = readerSeesKind(reader, row.type as ResourceKind) && readerSeesName(reader, row.name);
-    if (!isSeen) throw new Failure('NOT_FOUND');
+    if (!isSeen) throw new Failure('NOT_FOUND', { because: 'restricted' });
     refuseInactive(row);
   }
 
@@ -128,8 +136,10 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
   function refuseInactive(row: ResourceRow): void {
     const state = stateAt(row, now());
     if (state === 'active') return;
-    if (row.type === 'secret') throw new Failure('NOT_FOUND');
-    throw new Failure(state === 'not-active' ? 'NOT_ACTIVE' : state === 'expired' ? 'EXPIRED' : 'NOT_FOUND');
+    const because = inactive[state];
+    if (row.type === 'secret') throw new Failure('NOT_FOUND', { because });
+    const code = state === 'not-active' ? 'NOT_ACTIVE' : state === 'expired' ? 'EXPIRED' : 'NOT_FOUND';
+    throw new Failure(code, { because });
   }
 
   function secret(row: VerifiedResource, vault: OpenVault): ReadSecret {
@@ -196,6 +206,11 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     validUntil: (row: ResourceRow) => nextChangeOf([row], now()),
     present: { value, secret, key, certificate, listed, pem, stub },
   };
+}
+
+/** To an access key that sees names alone, which asked for more. */
+export function namesAlone(): Failure {
+  return new Failure('FORBIDDEN', { because: 'names_only' });
 }
 
 /** The vault was believed, and its stamp stands for all of it; of the others every byte counts. */

@@ -38,7 +38,7 @@ export class ApprovalRequired extends Failure {
       state === 'refused'
         ? 'Forbidden: a person refused this call'
         : 'Forbidden: a person has to approve this call first';
-    super('FORBIDDEN', { message });
+    super('FORBIDDEN', { message, because: state === 'refused' ? 'approval_refused' : 'approval_required' });
     this.approval = { id, expires_at: iso(expires_at) };
   }
 }
@@ -118,6 +118,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
       throw new Failure('RATE_LIMITED', {
         message: `At most ${mostWaiting} calls of an access key wait for an approval at a time`,
         retryAfter: 60,
+        because: 'too_many_calls',
       });
     }
     const id = newId();

@@ -10,7 +10,7 @@ export function concurrencyOf() {
       const before = underWay.get(id) ?? 0;
       if (before >= most) {
         const message = `At most ${most} calls of an access key are made at a time`;
-        throw new Failure('RATE_LIMITED', { message, retryAfter: 1 });
+        throw new Failure('RATE_LIMITED', { message, retryAfter: 1, because: 'too_many_calls' });
       }
       underWay.set(id, before + 1);
       try {

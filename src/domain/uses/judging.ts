@@ -152,5 +152,5 @@ export function notAllowed(refusals: readonly Refusal[]): Failure {
       : refusals.length === 1
         ? `${first.field} ${first.reason}`
         : 'no use rule allows this call; a dry run says why';
-  return new Failure('FORBIDDEN', { message: `Forbidden: ${why}` });
+  return new Failure('FORBIDDEN', { message: `Forbidden: ${why}`, because: 'no_use_rule' });
 }

@@ -89,7 +89,10 @@ function ruleFor(rules: readonly KeyRule[], { operation, call }: KeyCall): KeyRu
     rule => rule.operations.includes(operation) && rule.algorithms.includes(call.alg),
   );
   if (allowing !== undefined) return allowing;
-  throw new Failure('FORBIDDEN', { message: 'Forbidden: no use rule of the key allows this' });
+  throw new Failure('FORBIDDEN', {
+    message: 'Forbidden: no use rule of the key allows this',
+    because: 'no_use_rule',
+  });
 }
 
 /** The bytes that the key is used on, in base64url. */

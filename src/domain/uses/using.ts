@@ -9,7 +9,7 @@ import { type Authenticator, Refused } from '../credentials/authentication.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { attributionWith } from '../reads/attribution.ts';
 import { keyLimitsWith } from '../reads/key-limits.ts';
-import { entryOf, type Findings, identify, newFindings } from '../reads/request-entries.ts';
+import { entryOf, type Findings, identify, newFindings, refusalOf } from '../reads/request-entries.ts';
 import type { LogReference, RequestFacts } from '../reads/vault-request.ts';
 import type { Visibility } from '../reads/visibility.ts';
 import type { Records } from '../resources/records.ts';
@@ -61,7 +61,10 @@ export function usingWith(parts: UseParts) {
       await limits.countUse(reader, { ...sender, requestId: findings.requestId! });
     }
     if (!reader.mayUse) {
-      throw new Failure('FORBIDDEN', { message: 'Forbidden: the access key may not use secrets or keys' });
+      throw new Failure('FORBIDDEN', {
+        message: 'Forbidden: the access key may not use secrets or keys',
+        because: 'may_not_use',
+      });
     }
     return reader;
   }
@@ -95,7 +98,9 @@ export function usingWith(parts: UseParts) {
       done = { failure: await refusal(request, findings, error) };
     }
     const status = 'failure' in done ? statusOf[done.failure.code] : 200;
-    const receipt = await ledger.record(entryOf(request, findings, status));
+    const entry =
+      'failure' in done ? refusalOf(request, findings, done.failure) : entryOf(request, findings, status);
+    const receipt = await ledger.record(entry);
     return 'failure' in done
       ? { status, failure: done.failure, receipt, requestId }
       : {

@@ -27,6 +27,7 @@ const requestColumns = [
   'request_id',
   'receipt',
   'count',
+  'reason',
 ] as const satisfies readonly (keyof RequestLog)[];
 
 const auditColumns = [

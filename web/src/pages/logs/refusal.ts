@@ -1,42 +1,39 @@
-/**
- * Why a request was refused, for operators. The log records the status and the access key; what was wrong with the key
- * follows from its own record, as it is today. The caller is never told.
- */
-import type { AccessKey, RequestLog } from '../../api/types.ts';
+/** Why a request was refused, for operators, in words. The service recorded it then; the caller is never told. */
+import type { RequestLog } from '../../api/types.ts';
 
-const byStatus: Readonly<Record<number, string>> = {
-  400: 'The request could not be understood.',
-  403: 'What was asked for is not active yet, or the access key sees names only.',
-  404: 'Nothing that the access key sees has this id or name.',
-  410: 'What was asked for has expired.',
-  429: 'Too many requests: the limit of the access key, or too many failures from this address.',
-  503: 'The service could not record or answer it at that moment.',
+const words: Readonly<Record<NonNullable<RequestLog['reason']>, string>> = {
+  no_credential: 'No access key was sent.',
+  unknown_credential: 'The access key is not known here.',
+  wrong_kind: 'The credential is of another kind, such as an API key.',
+  revoked: 'The access key was revoked.',
+  expired: 'The access key had expired.',
+  outside_networks: 'The address is outside the networks of the access key.',
+  wrong_vault: 'The access key is for another vault.',
+  wrong_key: 'The public token is for another key.',
+  used_up: 'The access key was used up.',
+  identity_changed: 'The identity that the access key was given to has changed since.',
+  member_changed: 'The member who allowed it has other rights now, or signs in differently.',
+  parent_not_valid: 'The access key that this one was created with is not valid any more.',
+  vault_deleted: 'The vault was deleted.',
+  rate_limit: 'Too many requests: the rate limit of the access key or the use rule.',
+  too_many_failures: 'Too many refused requests came from this address.',
+  too_many_calls: 'Too many calls of the access key were in progress or waiting for approval.',
+  names_only: 'The access key sees names only.',
+  may_not_use: 'The access key may not use secrets or keys.',
+  no_use_rule: 'No use rule allows this call.',
+  approval_required: 'A person has to approve this call first.',
+  approval_refused: 'A person refused this call.',
+  restricted: 'It exists, but the access key is restricted to other kinds or names.',
+  not_found: 'Nothing has this id, name or path.',
+  disabled: 'What was asked for is disabled.',
+  not_active: 'What was asked for is not active yet.',
+  resource_expired: 'What was asked for has expired.',
+  invalid_request: 'The request could not be understood.',
+  not_allowed: 'The request is not allowed.',
+  unavailable: 'The service could not record or answer it at that moment.',
+  internal_error: 'The service failed to answer it.',
 };
 
-export function reasonOf(entry: RequestLog, key: AccessKey | null): string {
-  if (entry.status !== 401) return byStatus[entry.status] ?? 'The service could not answer it.';
-  if (entry.access_key_id === null) return 'No access key was recognised.';
-  if (key === null) return 'The access key was revoked or deleted.';
-  const at = Date.parse(entry.created_at);
-  if (key.expiration_date !== null && Date.parse(key.expiration_date) <= at)
-    return 'The access key had expired.';
-  if (key.cidrs !== null && !key.cidrs.some(range => isWithin(entry.ip_address, range)))
-    return 'The address is outside the networks of the access key.';
-  if (key.max_uses !== null && key.uses >= key.max_uses) return 'The access key was used up.';
-  return 'The token was not right, or the access key is not for this vault.';
-}
-
-/** IPv4 by its bits; of IPv6 only what is written alike is known to be within. */
-function isWithin(address: string, range: string): boolean {
-  const [base = '', length = ''] = range.split('/');
-  const [a, b] = [bitsOf(address), bitsOf(base)];
-  if (a === null || b === null) return a === b;
-  const size = length === '' ? 32 : Number(length);
-  return a.slice(0, size) === b.slice(0, size);
-}
-
-function bitsOf(address: string): string | null {
-  const parts = address.split('.').map(Number);
-  if (parts.length !== 4 || parts.some(part => !Number.isInteger(part))) return null;
-  return parts.map(part => part.toString(2).padStart(8, '0')).join('');
+export function reasonOf({ reason }: RequestLog): string {
+  return reason === null ? 'Not recorded.' : words[reason];
 }

@@ -19,7 +19,7 @@ export function RequestEntry({ entry, onClose }: { entry: RequestLog; onClose: (
     entry.access_key_id ?? undefined,
     may('access-keys:read'),
   );
-  const reason = entry.success ? null : reasonOf(entry, key);
+  const reason = entry.success ? null : reasonOf(entry);
   return (
     <SidePanel open onClose={onClose} title="Request" description={<Exact at={entry.created_at} />}>
       <Facts

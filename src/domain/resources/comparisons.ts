@@ -1,0 +1,131 @@
+/**
+ * Which values are the same, and nothing else of them. It takes the permission to reveal all of them, so that it confirms
+ * nobody's guesses; each comparison is recorded before anything is opened, and so is who asks too often and is refused.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Caller } from '../../access/caller.ts';
+import { allows } from '../../access/policy.ts';
+import { Failure } from '../../contract/errors.ts';
+import { rateWindowAt } from '../../contract/rate-window.ts';
+import type {
+  ComparedSecrets,
+  ComparedVaults,
+  SecretsCompare,
+  VaultsCompare,
+} from '../../contract/resources.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { Subject } from '../kernel/subjects.ts';
+import type { Records } from './records.ts';
+import type { OpenVault } from './sealing.ts';
+import { subjectOf } from './subject.ts';
+
+export type Comparisons = ReturnType<typeof comparisonsWith>;
+
+type Cell = ComparedVaults['rows'][number]['cells'][number];
+
+const stretch = 250;
+/** Values that a caller compares in a minute. */
+const mostCompared = 1_200;
+/** As what a comparison of whole vaults counts, however many secrets are in them. */
+const wholeComparison = 20;
+
+export function comparisonsWith({ store, stamps, guard, now }: Parts, records: Records) {
+  /** Beside the plan's limit, which a session does not have: over all replicas, for each caller. */
+  async function take(caller: Caller, verb: string, subject: Subject, values: number): Promise<void> {
+    const { start, secondsLeft } = rateWindowAt(now());
+    if ((await store.limits.take(caller.id, start, values)) <= mostCompared) return;
+    await guard.limited(caller, verb, subject);
+    throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
+  }
+
+  /** In stretches, so that others get a turn. */
+  async function* secretsOf(vault: OpenVault) {
+    for (let afterId: string | undefined; ; ) {
+      const found = await store.resources.stretchWithValues(vault.row.id, 'secret', afterId, stretch);
+      const rows = found.unpack().map(stamps.resource.check);
+      yield* rows;
+      if (found.count < stretch) return;
+      afterId = rows.at(-1)!.id;
+      await turn();
+    }
+  }
+
+  /** Only digests under a key of this comparison are kept, and of those only which are equal. */
+  async function table(vaults: readonly OpenVault[], withValues: boolean): Promise<Map<string, Cell[]>> {
+    const key = randomBytes(32);
+    const rows = new Map<string, { cells: Cell[]; digests: string[] }>();
+    for (const [column, vault] of vaults.entries()) {
+      for await (const row of secretsOf(vault)) {
+        const found = rows.get(row.name) ?? { cells: vaults.map((): Cell => null), digests: [] };
+        rows.set(row.name, found);
+        found.cells[column] = { id: row.id, version: row.version, value: null };
+        if (!withValues) continue;
+        const value = records.openValue(row, vault.sealer, row.value);
+        const digest = createHmac('sha256', key).update(value).digest('base64');
+        const known = found.digests.indexOf(digest);
+        found.cells[column] = {
+          id: row.id,
+          version: row.version,
+          value: known < 0 ? found.digests.push(digest) : known + 1,
+        };
+      }
+    }
+    return new Map([...rows].map(([name, { cells }]) => [name, cells]));
+  }
+
+  return {
+    async compare(caller: Caller, { vault_id, items }: SecretsCompare): Promise<ComparedSecrets> {
+      const permit = await guard.admit(caller, 'secrets:reveal');
+      const { row: vault, sealer } = await records.openVault(permit, vault_id);
+      const compared = { ...subjectOf(vault), details: { secrets: items.length } };
+      await take(caller, 'secrets.compared', compared, items.length);
+      return guard.reveal(permit, 'secrets.compared', compared, async () => ({
+        results: await Promise.all(
+          items.map(async ({ name, value }) => {
+            const named = await store.resources.byName(vault.id, 'secret', name);
+            const found = named && (await store.resources.withValue(vault.id, named.id));
+            if (found === undefined) return { name, id: null, version: null, same: false };
+            const row = stamps.resource.check(found);
+            const same = records.openValue(row, sealer, row.value) === value;
+            return { name, id: row.id, version: row.version, same };
+          }),
+        ),
+      }));
+    },
+
+    /** Without the permission to reveal, it tells what is where and nothing of values. */
+    async compareVaults(caller: Caller, query: VaultsCompare): Promise<ComparedVaults> {
+      const permit = await guard.admit(caller, 'secrets:read');
+      const [first, ...others] = await Promise.all(query.vault_ids.map(id => records.openVault(permit, id)));
+      const vaults = [first!, ...others];
+      await take(caller, 'vault.compared', subjectOf(first!.row), wholeComparison);
+      const mayReveal = vaults.every(({ row }) => allows(caller, 'secrets:reveal', row.id));
+      if (!mayReveal) return pageOf(await table(vaults, false), query);
+      const revealing = await guard.admit(caller, 'secrets:reveal');
+      const details = { vaults: query.vault_ids };
+      const subjects = vaults.map(({ row }) => ({ ...subjectOf(row), details }));
+      const compared = await guard.revealAll(
+        revealing,
+        'vault.compared',
+        [subjects[0]!, ...subjects.slice(1)],
+        () => table(vaults, true),
+      );
+      return pageOf(compared, query);
+    },
+  };
+}
+
+function pageOf(table: ReadonlyMap<string, Cell[]>, query: VaultsCompare): ComparedVaults {
+  const { page, limit, different } = query;
+  const rows = [...table].map(([name, cells]) => ({ name, cells }));
+  const shown = (different ? rows.filter(({ cells }) => !isSame(cells)) : rows).sort((a, b) =>
+    a.name < b.name ? -1 : 1,
+  );
+  const onPage = shown.slice((page - 1) * limit, page * limit);
+  return { rows: onPage, pagination: { total: shown.length, page, limit } };
+}
+
+function isSame(cells: readonly Cell[]): boolean {
+  return cells.every(cell => cell !== null && cell.value === cells[0]?.value);
+}
