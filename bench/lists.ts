@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { Caller } from '../src/access/caller.ts';
 import { operatorOf } from '../src/cli/operator.ts';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import { freshDatabase, globalSetup, globalTeardown } from '../test/postgres.ts';
 

@@ -4,7 +4,8 @@ import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { placeOptions, readConfig, serveOptions } from '../src/config.ts';
+import { placeOptions, serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { parseCheckpoint } from '../src/logs/checkpoints.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { type VerifyReport, verifyLogs } from '../src/logs/verify.ts';

@@ -3,7 +3,8 @@ import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { placeOptions, readConfig, serveOptions } from '../src/config.ts';
+import { placeOptions, serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { type Checkpoint, parseCheckpoint } from '../src/logs/checkpoints.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { type LogSource, verifyLogs } from '../src/logs/verify.ts';

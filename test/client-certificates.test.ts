@@ -14,7 +14,8 @@ import {
   type X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { serve } from '../src/serve.ts';
 import { type Service, startService } from './harness.ts';
 

@@ -6,7 +6,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { rowCheckWith } from '../src/domain/kernel/row-check.ts';
 import { isMarked } from '../src/logs/chain.ts';

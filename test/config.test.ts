@@ -5,14 +5,8 @@ import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { warningsOf } from '../src/cli/warnings.ts';
-import {
-  type Options,
-  readConfig,
-  serveOptions,
-  setPlanOptions,
-  setupOptions,
-  UsageError,
-} from '../src/config.ts';
+import { serveOptions, setPlanOptions, setupOptions } from '../src/command-options.ts';
+import { type Options, readConfig, UsageError } from '../src/config.ts';
 import { newKeyPair } from '../src/keyring/age/keys.ts';
 import { helpFor } from '../src/options.ts';
 

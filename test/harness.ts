@@ -2,7 +2,8 @@
 import { rm } from 'node:fs/promises';
 import { operatorOf } from '../src/cli/operator.ts';
 import { wallClock } from '../src/clock.ts';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import type { Plan } from '../src/contract/access.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import { type Running, type ServeParts, serve } from '../src/serve.ts';

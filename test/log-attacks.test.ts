@@ -4,7 +4,8 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { placeOptions, readConfig } from '../src/config.ts';
+import { placeOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { firstIdAt, timeOf } from '../src/contract/id.ts';
 import { chainStart, type Link, linkHash } from '../src/logs/chain.ts';
 import {

@@ -4,7 +4,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { locationOf } from '../src/open-data.ts';
 import { addressIn, encryptionsOf, passwordFor, tlsOf } from '../src/store/postgres-address.ts';
 

@@ -2,7 +2,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { placeOptions, readConfig } from '../src/config.ts';
+import { placeOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
 import { openLogs } from '../src/open-data.ts';

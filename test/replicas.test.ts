@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { type Running, serve } from '../src/serve.ts';
 import { openStore } from '../src/store/store.ts';
 import { emptyPlace, restoreFrom, take } from './backups.ts';

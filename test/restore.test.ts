@@ -14,7 +14,8 @@ import { copyFile, mkdir, readFile, rename, rm, truncate } from 'node:fs/promise
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { readConfig, StartRefused, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig, StartRefused } from '../src/config.ts';
 import { writeDurably } from '../src/durable-file.ts';
 import { putAside, writeCheckpointFile } from '../src/logs/checkpoint-file.ts';
 import { type Checkpoint, parseCheckpoint } from '../src/logs/checkpoints.ts';

@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import type { ReadAnswer } from '../src/domain/reads/vault-request.ts';
 import { openStrongroom } from '../src/open.ts';
 import { engines, eventually, type Service } from './harness.ts';

@@ -1,7 +1,8 @@
 /** Vaults, and the collection of all four types together. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { openStrongroom } from '../src/open.ts';
 import type { Json } from './document.ts';
 import { type Answer, engines, type Service, startService, timePassing } from './harness.ts';

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { JWTPayload } from 'jose';
-import { readConfig, serveOptions } from '../src/config.ts';
+import { serveOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
 import { openStrongroom } from '../src/open.ts';
 import { onEngines } from './at-once.ts';
 import {

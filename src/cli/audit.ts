@@ -2,16 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  archiveOptions,
-  flag,
-  inData,
-  type Option,
-  type Place,
-  placeOptions,
-  readConfig,
-  UsageError,
-} from '../config.ts';
+import { archiveOptions, placeOptions } from '../command-options.ts';
+import { flag, inData, type Option, type Place, readConfig, UsageError } from '../config.ts';
 import { parseCheckpoint } from '../logs/checkpoints.ts';
 import { databaseSource, exportLines, fileSource } from '../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';

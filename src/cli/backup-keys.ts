@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { BackupError } from '../backup/backup-error.ts';
 import { recipientsOf } from '../backup/recipients.ts';
-import { type EnvironmentSecrets, flag, recipientOptions, text, UsageError } from '../config.ts';
+import { recipientOptions } from '../command-options.ts';
+import { type EnvironmentSecrets, flag, text, UsageError } from '../config.ts';
 import { type Identity, identityFrom, passphraseIdentity, type Recipient } from '../keyring/age/keys.ts';
 import { passphraseIn } from '../scheduled-backups.ts';
 import { prompted } from './input.ts';

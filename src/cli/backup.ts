@@ -15,7 +15,8 @@ import {
 import { BackupError, explained } from '../backup/backup-error.ts';
 import type { Manifest } from '../backup/contents.ts';
 import type { OpenKeyring, Restored, Watcher } from '../backup/restoring.ts';
-import { flag, type Place, placeOptions, readConfigOf, UsageError } from '../config.ts';
+import { placeOptions } from '../command-options.ts';
+import { flag, type Place, readConfigOf, UsageError } from '../config.ts';
 import { createDurably } from '../durable-file.ts';
 import { newKeyPair } from '../keyring/age/keys.ts';
 import { KeyringWrapper } from '../keyring/stored-keyring.ts';

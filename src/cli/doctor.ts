@@ -1,5 +1,6 @@
 /** `strongroom doctor`: examines an installation, and says what is wrong with it and what to do. */
-import { flag, readConfig, serveOptions } from '../config.ts';
+import { serveOptions } from '../command-options.ts';
+import { flag, readConfig } from '../config.ts';
 import { type Result, worstOf } from '../doctor/check.ts';
 import { checkNames, examine } from '../doctor/doctor.ts';
 import { names } from '../options.ts';

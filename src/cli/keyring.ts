@@ -1,5 +1,6 @@
 /** `strongroom keyring`: rotates the keyring while the service runs, and shows how far the rotation is. */
-import { flag, placeOptions, readConfig } from '../config.ts';
+import { placeOptions } from '../command-options.ts';
+import { flag, readConfig } from '../config.ts';
 import type { Counts, RotationReport, RotationState } from '../domain/operations/rotation.ts';
 import { withStrongroom } from '../open.ts';
 import type { Command } from './command.ts';

@@ -4,7 +4,8 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { placeOptions, readConfig, UsageError } from '../config.ts';
+import { placeOptions } from '../command-options.ts';
+import { readConfig, UsageError } from '../config.ts';
 import { writeDurably } from '../durable-file.ts';
 import { behind, logStart, type Position } from '../logs/tail.ts';
 import { openLogs } from '../open-data.ts';

@@ -1,5 +1,6 @@
 /** `strongroom mcp config`: prints the configuration that a client needs to use the service. */
-import { mcpConfigOptions, readConfig, UsageError } from '../config.ts';
+import { mcpConfigOptions } from '../command-options.ts';
+import { readConfig, UsageError } from '../config.ts';
 import { clientNames, configurationFor } from '../mcp/client-configurations.ts';
 import type { Command } from './command.ts';
 

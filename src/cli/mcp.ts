@@ -1,6 +1,7 @@
 /** `strongroom mcp`: serves the tools of a remote service over stdio. */
 import packageJson from '../../package.json' with { type: 'json' };
-import { mcpOptions, readConfig, StartRefused, UsageError } from '../config.ts';
+import { mcpOptions } from '../command-options.ts';
+import { readConfig, StartRefused, UsageError } from '../config.ts';
 import { problemWith } from '../mcp/remote-check.ts';
 import type { Command } from './command.ts';
 

@@ -1,7 +1,8 @@
 /** `strongroom migrate`: brings a database forward without serving it, or tries that and leaves it as it is. */
 import { tmpdir } from 'node:os';
 import { inScratch } from '../backup/backup.ts';
-import { databasePath, flag, inData, placeOptions, readConfig, UsageError } from '../config.ts';
+import { placeOptions } from '../command-options.ts';
+import { databasePath, flag, inData, readConfig, UsageError } from '../config.ts';
 import { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { isMarked } from '../logs/chain.ts';
 import { databaseSource } from '../logs/source.ts';

@@ -2,7 +2,8 @@
  * `strongroom owner reset`: the way back for an owner who can no longer sign in, also for the only one. It takes the data
  * and the root key, so whoever runs it could read everything anyway; it is in the audit log all the same.
  */
-import { ownerResetOptions, readConfig, UsageError } from '../config.ts';
+import { ownerResetOptions } from '../command-options.ts';
+import { readConfig, UsageError } from '../config.ts';
 import { Failure } from '../contract/errors.ts';
 import { withStrongroom } from '../open.ts';
 import { Refusal } from '../report.ts';

@@ -1,5 +1,6 @@
 /** `strongroom root-key rotate`: protects the keyring with another root key, while the service runs. */
-import { flag, placeOptions, type RootKeyPlace, readConfig, text, UsageError } from '../config.ts';
+import { placeOptions } from '../command-options.ts';
+import { flag, type RootKeyPlace, readConfig, text, UsageError } from '../config.ts';
 import { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { withStrongroom } from '../open.ts';
 import { askNewPassphrase, rootKeySource } from '../open-data.ts';

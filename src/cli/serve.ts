@@ -1,6 +1,7 @@
 /** `strongroom serve`: runs the service until it is stopped. */
 import { writeFileSync } from 'node:fs';
-import { readConfig, serveOptions } from '../config.ts';
+import { serveOptions } from '../command-options.ts';
+import { readConfig } from '../config.ts';
 import { describe, folding, type Report, reportLine } from '../report.ts';
 import { serve } from '../serve.ts';
 import type { Command } from './command.ts';

@@ -1,5 +1,6 @@
 /** `strongroom organization set-plan`: changes the plan of an organization while the service runs. */
-import { readConfig, setPlanOptions, UsageError } from '../config.ts';
+import { setPlanOptions } from '../command-options.ts';
+import { readConfig, UsageError } from '../config.ts';
 import { withStrongroom } from '../open.ts';
 import type { Command } from './command.ts';
 import { operatorOf } from './operator.ts';

@@ -2,7 +2,8 @@
  * `strongroom setup`: creates an organization without a browser, with an owner's API key for programs and, where an
  * email address is given, an invitation for the first person. Each is printed once.
  */
-import { readConfig, setupOptions, UsageError } from '../config.ts';
+import { setupOptions } from '../command-options.ts';
+import { readConfig, UsageError } from '../config.ts';
 import { memberCreate } from '../contract/members.ts';
 import { name as nameSchema } from '../contract/text.ts';
 import { type Strongroom, withStrongroom } from '../open.ts';

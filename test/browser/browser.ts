@@ -13,7 +13,8 @@ import {
   type Page,
 } from 'playwright-core';
 import { buildChangedWeb } from '../../scripts/build-web.ts';
-import { readConfig, serveOptions } from '../../src/config.ts';
+import { serveOptions } from '../../src/command-options.ts';
+import { readConfig } from '../../src/config.ts';
 import { type Running, serve } from '../../src/serve.ts';
 import { atTheLatest } from '../ending.ts';
 import { Clock, cheapPasswords } from '../harness.ts';

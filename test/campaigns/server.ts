@@ -1,5 +1,6 @@
 /** The service in a process that can be killed, with a clock that its parent moves: a day of waits need not take one. */
-import { readConfig, serveOptions } from '../../src/config.ts';
+import { serveOptions } from '../../src/command-options.ts';
+import { readConfig } from '../../src/config.ts';
 import { serve } from '../../src/serve.ts';
 
 const [offset = '0', ...flags] = process.argv.slice(2);
