@@ -51,6 +51,7 @@ const mayImportInside: Readonly<Record<string, Readonly<Record<string, readonly 
 /** Where everything is put together: these files may import every room. */
 const composition = new Set([
   'clock',
+  'command-options',
   'config',
   'options',
   'start-checks',
