@@ -54,7 +54,9 @@ for (const engine of engines) {
 
     const create = async (name: string) => (await service.call('POST', '/v1/vaults', { name })).status;
     const positionsOf = async (table: string): Promise<number[]> =>
-      (await database.sql(`SELECT position FROM ${table} ORDER BY position`)).map(row => Number(row.position));
+      (await database.sql(`SELECT position FROM ${table} ORDER BY position`)).map(row =>
+        Number(row.position),
+      );
     const lastOf = async (table: string): Promise<number> =>
       Number(
         (await database.sql('SELECT position FROM last_positions WHERE name = ?', [table]))[0]?.position,
