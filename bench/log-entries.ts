@@ -12,7 +12,7 @@ interface Owner {
   readonly vault: string;
 }
 
-const entryOf = ({ organization, vault }: Owner): RequestEntry => ({
+export const entryOf = ({ organization, vault }: Owner): RequestEntry => ({
   organization_id: organization,
   success: true,
   resource_type: 'vault',

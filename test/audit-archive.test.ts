@@ -89,6 +89,12 @@ for (const engine of engines) {
       }
     }
 
+    const archivedIds = async (): Promise<string[]> =>
+      readdirSync(folder).flatMap(name => {
+        const lines = readFileSync(join(folder, name), 'utf8').trimEnd().split('\n');
+        return lines.slice(1, -1).map(line => JSON.parse(line).id as string);
+      });
+
     it('nothing leaves before its time, and nothing at all where none is set', async () => {
       const { total } = (await audits()).pagination;
       await archive(0);
@@ -182,6 +188,29 @@ for (const engine of engines) {
         assert.match(one.stdout, /2 archives not verified/);
       },
     );
+
+    it('replicas that archive at the same time leave one archive, with no gap before it and nothing twice', async () => {
+      service.clock.pass(400 * day);
+      const fresh = await service.call('POST', '/v1/vaults', { name: 'at the same time' });
+      assert.equal(fresh.status, 200);
+      const before = await archivedIds();
+      const due = before.length + (await verify()).entries.audit - 1; // The newest entry stays.
+      const { promise: bothAreThere, resolve } = Promise.withResolvers<void>();
+      let arrived = 0;
+      // Each has its file by then, and has not removed anything yet.
+      const meet = async () => {
+        if (++arrived === 2) resolve();
+        await bothAreThere;
+      };
+      await Promise.all([archive(365, meet), archive(365, meet)]);
+      assert.equal(arrived, 2);
+      assert.equal(readdirSync(folder).length, 3);
+      const ids = await archivedIds();
+      assert.deepEqual([ids.length, new Set(ids).size], [due, due]);
+      const report = await verify();
+      assert.deepEqual(report.findings, []);
+      assert.equal(report.archived?.number, 3);
+    });
 
     it('a missing, changed or reordered archive is found', async () => {
       const [first = '', second = ''] = readdirSync(folder).map(name => join(folder, name));

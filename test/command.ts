@@ -54,7 +54,7 @@ export function start(
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, stdout, stderr }) as Result);
   const served = new Promise<string>(resolve => {
     child.stdout!.on('data', () => {
-      const [, url] = /^Strongroom is listening on (\S+)$/m.exec(stdout) ?? [];
+      const [, url] = /^(?:\{.*"message":")?Strongroom is listening on ([^\s"]+)/m.exec(stdout) ?? [];
       if (url !== undefined) resolve(url);
     });
   });

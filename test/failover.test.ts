@@ -211,7 +211,7 @@ describe('hosts that take connections and never answer', { timeout: 100_000 }, (
       for (const host of hosts) host.close();
     });
     await store.tryWrite();
-    const [first, , third] = hosts;
+    const [first, second, third] = hosts;
     third!.isSilent = true;
     first!.isSilent = false;
     third!.cutAll();
@@ -219,6 +219,13 @@ describe('hosts that take connections and never answer', { timeout: 100_000 }, (
       store.tryWrite().then(
         () => true,
         () => false,
+      ),
+    );
+    const silent = `127.0.0.1:${second!.port},127.0.0.1:1,127.0.0.1:${third!.port}`;
+    const nobody = `postgres://postgres:postgres@${silent}/postgres?connect_timeout=1`;
+    await assert.rejects(peekKeyring({ engine: 'postgres', url: nobody }), ({ cause }: Error) =>
+      /^no server takes writes \(.*; 127\.0\.0\.1:1 connect ECONNREFUSED.*; .*\)$/.test(
+        String((cause as Error).message),
       ),
     );
   });

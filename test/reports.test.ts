@@ -1,8 +1,13 @@
 /** What the operator is told of an error: that there was one, its kind and its place, and nothing that anybody sent. */
 import assert from 'node:assert/strict';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { it, describe as suite } from 'node:test';
 import { describe } from '../src/report.ts';
-import { engines, type Service, startService } from './harness.ts';
+import { start, stop } from './command.ts';
+import { callService, engines, makeOrganization, type Service, startService } from './harness.ts';
+import { dataRoot } from './postgres.ts';
 import { write } from './storage.ts';
 
 const canary = 'CANARY-7c2e';
@@ -41,6 +46,44 @@ suite('what the operator is told', () => {
       await service.stop();
     });
   }
+
+  it('is JSON on standard output where that is asked for, each line with the id of the answer that it is about', async () => {
+    const service = { data: mkdtempSync(join(dataRoot(), 'strongroom-reports-')), databaseUrl: null };
+    const place = ['--data', service.data];
+    const { key } = await makeOrganization(place, 'Test', 'enterprise', 0);
+    const started = start(['serve', ...place, '--port', '0', '--log-format', 'json']);
+    const url = await started.url;
+    const call = (method: string, path: string, body?: unknown, token = key) =>
+      callService(url, method, path, body, token);
+    const { body: vault } = await call('POST', '/v1/vaults', { name: 'v' });
+    const { body: access } = await call('POST', '/v1/access-keys', { vault_id: vault.id, name: 'k' });
+    for (const table of ['resources', 'request_blocks'])
+      await write(
+        service,
+        `CREATE TRIGGER refuse_${table} BEFORE INSERT ON ${table}
+        BEGIN SELECT RAISE(ABORT, 'refused by ${table}'); END`,
+      );
+    const managed = await call('POST', '/v1/vaults', { name: canary }); // On one plane,
+    const read = await call('GET', `/api/v1/vaults/${vault.id}`, undefined, access.token); // and on the other.
+    const { stdout, stderr } = await stop(started);
+    assert.equal(stderr, '');
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line));
+    for (const [answer, message] of [
+      [managed, /refused by resources/],
+      [read, /refused by request_blocks/],
+    ] as const) {
+      assert.equal(answer.status, 503, answer.text);
+      const [told] = lines.filter(line => message.test(line.message));
+      assert.match(told.request_id, /^[0-9a-f-]{36}$/);
+      assert.equal(told.request_id, answer.headers.get('x-request-id'));
+    }
+    assert.ok(lines.every(({ time }) => new Date(time).toISOString() === time));
+    assert.ok(!stdout.includes(canary));
+    await rm(service.data, { recursive: true, force: true });
+  });
 
   it('leaves out what parsers and drivers quote, in any kind of quotation marks, and in causes', () => {
     const thrown = (work: () => unknown): Error => {

@@ -25,20 +25,27 @@ export const insertingInto: Engine['insertingInto'] = (table, columns, onConflic
   };
 };
 
-/** By itself. */
-export function textOf({ sql, taking }: Statement): string {
-  return taking === undefined ? sql : `WITH taken AS (${taking} RETURNING position) ${sql}`;
+/** A statement by itself. One that takes positions is work to plan, and there are only as many texts as tables: it is kept. */
+export function single({ sql, parameters, taking }: Statement, isNamed: boolean): pg.QueryConfig {
+  const values = [...parameters];
+  if (taking === undefined) return { text: sql, values };
+  return prepared(`WITH taken AS (${taking} RETURNING position) ${sql}`, values, isNamed);
 }
 
-const combinations = new Map<string, string>();
-
-/** Statements that need nothing of each other, as one that is prepared once on each connection, where it stays there. */
+/** Statements that need nothing of each other, as one. */
 export function combined(statements: readonly Statement[], isNamed: boolean): pg.QueryConfig {
   const text = `WITH ${partsOf(statements).join(', ')} ${durably}`;
   const values = statements.flatMap(statement => statement.parameters);
+  return prepared(text, values, isNamed);
+}
+
+const preparedAs = new Map<string, string>();
+
+/** Prepared once on each connection, where it stays there. */
+function prepared(text: string, values: unknown[], isNamed: boolean): pg.QueryConfig {
   if (!isNamed) return { text, values };
-  if (!combinations.has(text)) combinations.set(text, `combined ${combinations.size}`);
-  return { name: combinations.get(text)!, text, values };
+  if (!preparedAs.has(text)) preparedAs.set(text, `strongroom ${preparedAs.size}`);
+  return { name: preparedAs.get(text)!, text, values };
 }
 
 /** PostgreSQL runs them in an order of its own, except that what takes positions asks for the outcome of all before it. */

@@ -26,7 +26,7 @@ import { PostgresListener } from './postgres-listener.ts';
 import { forgetChanges, PostgresPoller } from './postgres-poller.ts';
 import { codeOf, PostgresPool } from './postgres-pool.ts';
 import { type PostgresPlace, PostgresServers } from './postgres-servers.ts';
-import { combined, insertingInto, textOf } from './postgres-statements.ts';
+import { combined, insertingInto, single } from './postgres-statements.ts';
 import { guardedPool, migratePostgres } from './postgres-transaction.ts';
 import type { Schema } from './schema.ts';
 import { checkSchema } from './schema-check.ts';
@@ -132,7 +132,7 @@ async function commit(pool: PostgresPool, units: readonly Unit[], attempt = 1): 
   try {
     await client.query(`${pool.begin}; ${durably}`);
     if (units.length > 1) await client.query('SELECT pg_advisory_xact_lock($1)', [changesLock]);
-    const rows = await runUnits(client, units);
+    const rows = await runUnits(client, units, pool.keepsNames);
     await client.query('COMMIT');
     return rows;
   } catch (error) {
@@ -148,11 +148,15 @@ async function commit(pool: PostgresPool, units: readonly Unit[], attempt = 1): 
   return commit(pool, units, attempt + 1);
 }
 
-async function runUnits(client: pg.PoolClient, units: readonly Unit[]): Promise<UnitRows[]> {
+async function runUnits(
+  client: pg.PoolClient,
+  units: readonly Unit[],
+  isNamed: boolean,
+): Promise<UnitRows[]> {
   const refusals = new Map<number, Refusal>();
   const rows: UnitRows[] = [];
   for (const [index, unit] of units.entries()) {
-    const outcome = await runUnit(client, unit, units.length > 1);
+    const outcome = await runUnit(client, unit, units.length > 1, isNamed);
     if (typeof outcome === 'string') refusals.set(index, outcome);
     else rows.push(outcome);
   }
@@ -162,12 +166,17 @@ async function runUnits(client: pg.PoolClient, units: readonly Unit[]): Promise<
 }
 
 /** One unit needs no savepoint: with it the whole submission is refused. */
-async function runUnit(client: pg.PoolClient, unit: Unit, amongOthers: boolean): Promise<UnitRows | Refusal> {
+async function runUnit(
+  client: pg.PoolClient,
+  unit: Unit,
+  amongOthers: boolean,
+  isNamed: boolean,
+): Promise<UnitRows | Refusal> {
   if (amongOthers) await client.query('SAVEPOINT unit');
   try {
     const rows: Record<string, unknown>[][] = [];
     for (const statement of unit.statements) {
-      const result = await runStatement(client, statement);
+      const result = await runStatement(client, statement, isNamed);
       if (statement.returning) rows.push(result);
     }
     if (amongOthers) await client.query('RELEASE SAVEPOINT unit');
@@ -179,8 +188,12 @@ async function runUnit(client: pg.PoolClient, unit: Unit, amongOthers: boolean):
   }
 }
 
-async function runStatement(client: pg.PoolClient, statement: Statement): Promise<Record<string, unknown>[]> {
-  const { rowCount, rows } = await client.query(textOf(statement), [...statement.parameters]);
+async function runStatement(
+  client: pg.PoolClient,
+  statement: Statement,
+  isNamed: boolean,
+): Promise<Record<string, unknown>[]> {
+  const { rowCount, rows } = await client.query(single(statement, isNamed));
   if (statement.expect !== undefined && rowCount !== statement.expect) throw new Refused('stale');
   if (statement.unless !== undefined && rowCount === 0) throw new Refused(statement.unless);
   return rows;

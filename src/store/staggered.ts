@@ -1,7 +1,7 @@
 /**
  * The first of several that can be reached. Each is tried a little after the one before it, or as soon as that one has
- * failed, so that those who never answer hold up nobody. While any attempt is under way, those that failed are tried
- * again: what they lack may come meanwhile. Once all have failed and none is under way, it fails as the last of them did.
+ * failed, so that those who never answer hold up nobody. While others are still waited for, those that failed are tried
+ * again: what they lack may come meanwhile. Once each has failed, it fails as the last of them did.
  */
 
 /** In milliseconds. */
@@ -13,23 +13,22 @@ export function firstReached<T>(
 ): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const waiting = [...candidates];
+  const unanswered = new Set(candidates);
   const failed: T[] = [];
-  let underWay = 0;
   let isOver = false;
   const next = () => {
     const candidate = waiting.shift() ?? failed.shift();
     if (candidate !== undefined && !isOver) void begin(candidate);
   };
   const begin = async (candidate: T) => {
-    underWay++;
     try {
       await attempt(candidate);
       resolve(candidate);
     } catch (error) {
-      underWay--;
+      unanswered.delete(candidate);
       failed.push(candidate);
-      if (waiting.length > 0) next();
-      else if (underWay === 0) reject(error);
+      if (unanswered.size === 0) reject(error);
+      else if (waiting.length > 0) next();
     }
   };
   const timer = setInterval(next, stagger);

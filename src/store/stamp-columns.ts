@@ -46,7 +46,7 @@ const queue = because(
   'the state of a delivery: whoever sets it makes one come late, again or never. What is sent, and to whom, is stamped',
 );
 const counter = because(
-  'which position comes next: one that was given is refused by the table that it is for, and a jump leaves a gap, of which nothing depends',
+  'which position comes next: one that was given is refused by the table that it is for, and a jump leaves a gap, on which nothing depends',
 );
 const window = because(
   'requests of one minute: reset, it lets more of them through for that minute, each with a credential of its own',
