@@ -23,6 +23,7 @@ export function reasonOf(entry: RequestLog, key: AccessKey | null): string {
   if (key.cidrs !== null && !key.cidrs.some(range => isWithin(entry.ip_address, range)))
     return 'The address is outside the networks of the access key.';
   if (key.max_uses !== null && key.uses >= key.max_uses) return 'The access key was used up.';
+  if (entry.narrowing !== null) return 'What its holder restricted it to forbids this time or address.';
   return 'The token was not right, or the access key is not for this vault.';
 }
 
