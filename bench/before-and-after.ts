@@ -1,11 +1,13 @@
 /**
  * Whether a change made the vault read slower: the service of an earlier commit beside this one's, taking turns of a
  * second each in one run. `npm run bench:before-and-after -- COMMIT` prints the ratio after/before for a few reads.
- * Both are filled through the API, so any commit will do.
+ * Both are filled through the API, so any commit will do. The last row is this commit alone: an access key, and one that its
+ * holder restricted.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { narrow } from '../src/client/narrow.ts';
 import { load, readRequest, startServer, type Target, table } from './bench.ts';
 import { checkOut, commandIn, here, setUp } from './checkout.ts';
 
@@ -48,7 +50,12 @@ function median(values: number[]): number {
   return values.sort((x, y) => x - y)[values.length >> 1]!;
 }
 
-async function ratioOf(before: Side, after: Side, query: string): Promise<(string | number)[]> {
+async function ratioOf(
+  before: Side,
+  after: Side,
+  query: string,
+  what = query || 'all secrets',
+): Promise<(string | number)[]> {
   const plan = ({ server, vault }: Side, seconds: number) =>
     load({ port: server.port, connections, seconds, requests: [readRequest(vault, query)] });
   for (const side of [before, after]) await plan(side, 3);
@@ -62,7 +69,7 @@ async function ratioOf(before: Side, after: Side, query: string): Promise<(strin
       rates.get(side)!.push((await plan(side, 1)).perSecond);
   }
   const [one, other] = [before, after].map(side => median(rates.get(side)!)) as [number, number];
-  return [query || 'all secrets', Math.round(one), Math.round(other), (other / one).toFixed(3)];
+  return [what, Math.round(one), Math.round(other), (other / one).toFixed(3)];
 }
 
 const earlier = checkOut(commit, folder);
@@ -70,6 +77,9 @@ const before = await startSide(earlier.path, 'before');
 const after = await startSide(here, 'after');
 const rows: (string | number)[][] = [];
 for (const query of ['', '?secrets=names', '?name=SECRET_7']) rows.push(await ratioOf(before, after, query));
+const { token } = await narrow(after.vault.token, { names: ['SECRET_*'] });
+const restricted = { ...after, vault: { ...after.vault, token } };
+rows.push(await ratioOf(after, restricted, '', 'whole and restricted access key'));
 await Promise.all([before.server.stop(), after.server.stop()]);
 earlier.remove();
 rmSync(folder, { recursive: true, force: true });

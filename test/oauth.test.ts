@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mintToken, parseToken } from '../src/access/token.ts';
+import { narrow } from '../src/client/client.ts';
 import { type Answer, callService, engines } from './harness.ts';
 import { bareCall, bareSession, modernCall, post } from './mcp-world.ts';
 import {
@@ -234,8 +235,12 @@ for (const engine of engines) {
 
     it('refreshes once with each token; one that was used ends the grant', async () => {
       const first = await signedIn(world);
+      const { token: child } = await narrow(first.access_token, { mayUse: false });
+      assert.ok(await works(child), 'its holder may restrict it');
       const second = (await refresh(url, first.refresh_token)).body;
       assert.ok(await works(second.access_token));
+      assert.ok(!(await works(child)), 'what was made of the earlier key is over');
+      assert.ok(await works((await narrow(second.access_token, { mayUse: false })).token));
       assert.ok(!(await works(first.access_token)), 'the earlier key is over');
       const third = (await refresh(url, second.refresh_token)).body;
       const forged = mintToken('refresh', parseToken(third.refresh_token)!.id);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { JWTPayload } from 'jose';
+import { narrow } from '../src/client/client.ts';
 import { serveOptions } from '../src/command-options.ts';
 import { readConfig } from '../src/config.ts';
 import { openStrongroom } from '../src/open.ts';
@@ -88,6 +89,8 @@ onEngines('a workload identity', engine => {
     assert.match(key.token, /^sr_vault_/);
     assert.equal(Date.parse(key.expiration_date) - Date.parse(key.created_at), 600_000);
     assert.deepEqual((await read(key.token, vaultId)).body, { WEB_URL: 'web' });
+    const { token: less } = await narrow(key.token, { names: ['DB_*'] });
+    assert.deepEqual((await read(less, vaultId)).body, {}, 'its holder may restrict it');
 
     const listed = await service.call('GET', `/v1/access-keys?identity_id=${id}`);
     assert.deepEqual(

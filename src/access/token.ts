@@ -50,7 +50,8 @@ export function parseToken(text: string): ParsedToken | null {
   const match = shape.exec(text);
   if (match === null) return null;
   const [, kind, body] = match as unknown as [string, TokenKind, string];
-  if (body.length !== bodyLength || !endsInItsChecksum(text)) return null;
+  if (body.length !== bodyLength) return null;
+  if (!endsInItsChecksum(text)) return null;
   const id = uuidFrom(body.slice(0, idLength));
   return id === null ? null : { kind, id };
 }

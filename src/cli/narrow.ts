@@ -1,7 +1,7 @@
 /** `strongroom narrow`: prints a weaker access key. Nobody is asked, and nothing is stored. */
 import { isCidr } from '../access/address.ts';
 import { narrow } from '../client/narrow.ts';
-import { flag, names, type Option, readCommand, text } from '../options.ts';
+import { type Environment, flag, names, type Option, readCommand, text } from '../options.ts';
 import { UsageError } from '../report.ts';
 import type { Command } from './command.ts';
 import { contentOf, standardInput } from './input.ts';
@@ -62,7 +62,7 @@ export const command: Command = {
     'Takes the access key in STRONGROOM_ACCESS_KEY, on standard input (-) or in a file, and prints one that can do less. No service is\nasked. The new key ends with the one that it was made of, and can be restricted again.',
   run: async args => {
     const { values, positionals } = readCommand(options, args, process.env, 1);
-    const key = await keyFrom(positionals[0]);
+    const key = await keyFrom(positionals[0], process.env);
     const { token, id } = await narrow(key, restrictionsIn(values)).catch(error => {
       throw new UsageError((error as Error).message.replace(/\.$/, ''));
     });
@@ -73,12 +73,12 @@ export const command: Command = {
 };
 
 /** Never an argument: those are visible to other users. */
-async function keyFrom(source: string | undefined): Promise<string> {
+async function keyFrom(source: string | undefined, environment: Environment): Promise<string> {
   if (source === '-') return standardInput();
   if (source?.startsWith('@')) return contentOf(source.slice(1));
   if (source !== undefined)
     throw new UsageError('the access key must come from -, @FILE or STRONGROOM_ACCESS_KEY');
-  const key = process.env.STRONGROOM_ACCESS_KEY ?? '';
+  const key = environment.STRONGROOM_ACCESS_KEY ?? '';
   if (key === '') throw new UsageError('STRONGROOM_ACCESS_KEY is required: the access key to restrict');
   return key;
 }

@@ -226,10 +226,9 @@ export function authenticatorWith({
     const made = await find(parent, sender);
     if (made === undefined || faultHere(made, sender) !== null || made.row.max_uses !== null)
       return refuse(sender, credential, 'parent_not_valid');
-    const { narrowing } = reader;
-    return narrowing === null
-      ? childReader(reader, made.reader!)
-      : restrictedReader(childReader(credential.restrictedFrom!.reader!, made.reader!), narrowing);
+    const { restrictedFrom } = credential;
+    if (restrictedFrom === null) return childReader(reader, made.reader!);
+    return restrictedReader(childReader(restrictedFrom.reader!, made.reader!), reader.narrowing!);
   }
 
   function refuse({ address }: Sender, shown: Credential | undefined, because: RefusalReason): never {

@@ -12,6 +12,18 @@ import { VaultName } from '../access/vault-name.tsx';
 import { reasonOf } from './refusal.ts';
 import { VerifyReceipt } from './verify-receipt.tsx';
 
+/** What the holder of the access key restricted it to, as they wrote it. */
+function Narrowing({ of }: { of: NonNullable<RequestLog['narrowing']> }) {
+  return (
+    <span className="flex flex-col gap-1 break-all">
+      <Mono>{of.id}</Mono>
+      {of.restrictions.map(restriction => (
+        <Mono key={JSON.stringify(restriction)}>{JSON.stringify(restriction)}</Mono>
+      ))}
+    </span>
+  );
+}
+
 export function RequestEntry({ entry, onClose }: { entry: RequestLog; onClose: () => void }) {
   const may = useMay();
   const { data: key = null } = useRecord<AccessKey>(
@@ -37,6 +49,9 @@ export function RequestEntry({ entry, onClose }: { entry: RequestLog; onClose: (
           ['Vault', <VaultName key="vault" id={entry.vault_id} />],
           ['Access key', <AccessKeyName key="key" id={entry.access_key_id} />],
           ...(key === null ? [] : [['Restrictions', <Restrictions key="restrictions" of={key} />] as const]),
+          ...(entry.narrowing === null
+            ? []
+            : [['Restricted by its holder', <Narrowing key="narrowing" of={entry.narrowing} />] as const]),
           ['Requested', entry.requested || (entry.success ? 'all active secrets' : 'not understood')],
           ['Tool', entry.tool ?? 'none'],
           ['Route', <Mono key="route">{`${entry.method} ${entry.route}`}</Mono>],
