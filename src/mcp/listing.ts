@@ -1,8 +1,8 @@
 /**
  * The tools as `tools/list` shows them: every byte of it stands in a model's context, so it is short. Bounds that the
  * call is checked by anyway are left out, and so is how to name a vault, which the instructions say once for all.
- * What is listed refuses nothing that a call accepts. Of the annotations, those are listed that matter: what may destroy,
- * and whose default would be untrue; a title stands beside them, and whether a read is idempotent is said by its being a read.
+ * What is listed refuses nothing that a call accepts. Of the annotations, those are listed whose default would be
+ * untrue, and what may destroy something: a read is idempotent by being one, and its title stands beside them.
  */
 import { z } from 'zod';
 import { type Naming, type Tool, tools, underscored } from './tools.ts';
