@@ -7,6 +7,7 @@ import { deflateRawSync, gzipSync } from 'node:zlib';
 import { compressions, encodings, type Upstream, value } from './uses-world.ts';
 
 export interface Attack {
+  readonly kind: 'urls' | 'paths' | 'headers' | 'methods' | 'other calls' | 'echoes' | 'hostile answers';
   readonly name: string;
   readonly call: Readonly<Record<string, unknown>>;
   /** Whether a connection to the upstream is allowed; otherwise there is none to anybody. */
@@ -189,10 +190,22 @@ const methods = [
   '',
 ];
 
+function kindOf(name: string): Attack['kind'] {
+  if (/^url /.test(name)) return 'urls';
+  if (/^path /.test(name)) return 'paths';
+  if (/header/.test(name)) return 'headers';
+  return /^method /.test(name) ? 'methods' : 'other calls';
+}
+
 export function strayCalls(upstream: Upstream, other: string): Attack[] {
   const at = (path: string) => `${upstream.url}${path}`;
   const json = { 'content-type': 'application/json' };
-  const refused = (name: string, call: Attack['call']): Attack => ({ name, call, reaches: false });
+  const refused = (name: string, call: Attack['call']): Attack => ({
+    kind: kindOf(name),
+    name,
+    call,
+    reaches: false,
+  });
   return [
     ...urls(upstream, other).map(url => refused(`url ${JSON.stringify(url)}`, { url })),
     ...paths.map(path => refused(`path ${path}`, { url: at(path) })),
@@ -245,6 +258,7 @@ export function echoes(upstream: Upstream, some = (_name: string, _at: number) =
   return all
     .filter(({ name }, at) => some(name, at))
     .map(({ name, as, by, more }) => ({
+      kind: 'echoes',
       name,
       call: {
         url: `${upstream.url}/echo?as=${encodeURIComponent(as)}&by=${encodeURIComponent(by)}${more}`.replaceAll(
@@ -259,6 +273,7 @@ export function echoes(upstream: Upstream, some = (_name: string, _at: number) =
 /** Answers of an upstream that helps the attacker. */
 export function hostileAnswers(upstream: Upstream, other: string): Attack[] {
   const hostile = (name: string, outcome: Attack['outcome'], answer: Attack['answer']): Attack => ({
+    kind: 'hostile answers',
     name,
     call: { url: `${upstream.url}/own/x` },
     reaches: true,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { runApprovalCampaign } from './agent-approvals.ts';
 import { placings, runAgentCampaign } from './agent-campaign.ts';
 import { startUsesWorld, type UsesWorld } from './uses-world.ts';
 
@@ -15,6 +16,12 @@ describe('a hostile agent that may use a secret', () => {
     assert.deepEqual(faults, []);
     assert.equal(strangers, 0);
     assert.ok(tried > 200, `${tried} ways`);
+  });
+
+  it('has no call made that nobody approved', async () => {
+    const { tried, faults } = await runApprovalCampaign(world, true);
+    assert.deepEqual(faults, []);
+    assert.ok(tried > 40, `${tried} ways`);
   });
 
   for (const placing of placings.slice(1)) {

@@ -7,6 +7,8 @@ import { tracesIn, type UsesWorld } from './uses-world.ts';
 
 export interface Campaign {
   readonly tried: number;
+  /** How many of each class. */
+  readonly classes: Readonly<Record<string, number>>;
   /** What went wrong, by the name of the attack. */
   readonly faults: readonly string[];
   /** Connections that the attacker's own listener saw. */
@@ -54,7 +56,13 @@ export async function runAgentCampaign(
   if (tracesIn(held).length > 0) faults.push(`the logs hold ${tracesIn(held)}`);
   await service.call('DELETE', `/v1/use-rules/${rule}`);
   await new Promise(resolve => stranger.close(resolve));
-  return { tried: attacks.length, faults, strangers };
+  return { tried: attacks.length, classes: countedBy(attacks), faults, strangers };
+}
+
+function countedBy(attacks: readonly Attack[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { kind } of attacks) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
 }
 
 /** A value that goes into the body needs one. */

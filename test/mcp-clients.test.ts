@@ -45,7 +45,9 @@ const dotted = [
 
 /** What both generations' clients have in common. */
 interface AnyClient {
-  listTools(): Promise<{ tools: { name: string; annotations?: unknown; outputSchema?: unknown }[] }>;
+  listTools(): Promise<{
+    tools: { name: string; title?: string; annotations?: unknown; outputSchema?: unknown }[];
+  }>;
   callTool(call: { name: string; arguments?: Record<string, unknown> }): Promise<unknown>;
   ping?(): Promise<unknown>;
   close(): Promise<void>;
@@ -84,10 +86,14 @@ describe('clients that others wrote', () => {
       names,
     );
     assert.ok(Buffer.byteLength(JSON.stringify(tools)) < 8_000, 'the list is short');
-    for (const [at, { annotations, outputSchema }] of tools.entries()) {
-      const { readOnlyHint = false } = annotations as Record<string, unknown>;
-      assert.equal(readOnlyHint, at > 3, 'what is for use comes first');
+    for (const [at, { annotations, outputSchema, title }] of tools.entries()) {
+      const isUse = at <= 3;
+      const isCall = at === 0;
+      const hints = isUse ? { destructiveHint: isCall } : { readOnlyHint: true };
+      const world = isCall ? {} : { openWorldHint: false };
+      assert.deepEqual(annotations, { ...hints, ...world }, 'what is for use comes first');
       assert.ok(outputSchema);
+      assert.ok(title);
     }
     const call = async (tool: string, args = {}) =>
       (await client.callTool({ name: names[dotted.indexOf(tool)]!, arguments: args })) as Result;

@@ -140,6 +140,27 @@ for (const engine of engines) {
 
     const service = () => world.service;
 
+    it('knows clients in use by the documents that they publish', async () => {
+      for (const [client_id, redirect_uri, name] of [
+        [
+          'https://claude.ai/oauth/mcp-oauth-client-metadata',
+          'https://claude.ai/api/mcp/auth_callback',
+          'Claude',
+        ],
+        ['https://chatgpt.com/oauth/codex/client.json', 'http://127.0.0.1:5173/callback', 'Codex'],
+        ['https://vscode.dev/oauth/client-metadata.json', 'http://127.0.0.1:33418/', 'Visual Studio Code'],
+        [
+          'https://vscode.dev/oauth/client-metadata.json',
+          'https://vscode.dev/redirect',
+          'Visual Studio Code',
+        ],
+      ] as const) {
+        const { query } = asking(url, { client_id, redirect_uri });
+        const { body } = await owner.post('/auth/oauth/request', { request: query });
+        assert.deepEqual(body.client, { id: client_id, name, known: true });
+      }
+    });
+
     it('tells the client what was wrong, by its own address and with the issuer’s name', async () => {
       const faults = {
         invalid_request: [

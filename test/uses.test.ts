@@ -163,6 +163,9 @@ for (const engine of engines) {
       assert.deepEqual(verdict.refusals, [
         { rule, name: 'rule 1', field: 'url', reason: 'matches no path of the rule' },
       ]);
+      const strange = { secret_id: secretId, url: 'https://example.com/echo' };
+      const { body: elsewhere } = await service.call('POST', '/v1/use-rules/check', strange);
+      assert.equal(elsewhere.refusals[0]?.reason, 'is not among the hosts of the rule');
       const { body: dry } = await world.use({ url: `${upstream.url}/echo`, dry_run: true });
       assert.deepEqual(dry, { allowed: true, rule, approval: false, refusals: [] });
       assert.equal(upstream.connections, connections);

@@ -64,17 +64,22 @@ function senderTo({ url, vault }: Settings, key: string) {
   const once = (body: object) => ask(url, { method: 'POST', path, key, body, patience });
 
   return async <T>(call: object, wait: boolean): Promise<T> => {
-    let answer = await once(call);
-    const page = pageIn(url, answer);
-    if (page !== null) note(`a person has to approve this call: ${printable(page)}`);
-    while (wait && pageIn(url, answer) !== null) {
+    for (let told = ''; ; ) {
+      const answer = await once(call);
+      const page = pageIn(url, answer);
+      if (page === null) return answerIn<T>(url, answer);
+      // After ten minutes the same call waits on another page.
+      if (page !== told) note(`a person has to approve this call: ${printable(page)}`);
+      if (!wait) throw new Refusal('make the call again once it is approved');
+      told = page;
       await sleep(pause);
-      answer = await once(call);
     }
-    if (pageIn(url, answer) !== null) throw new Refusal('make the call again once it is approved');
-    if (answer.status === 200) return jsonOf(url, answer) as T;
-    throw answer.status === 403 ? forbidden(url, answer) : refusalOf(url, answer);
   };
+}
+
+function answerIn<T>(url: string, answer: Answer): T {
+  if (answer.status === 200) return jsonOf(url, answer) as T;
+  throw answer.status === 403 ? forbidden(url, answer) : refusalOf(url, answer);
 }
 
 /** Where a person can approve the call; null where nobody is asked, or they refused. */

@@ -1,7 +1,8 @@
 /**
  * The tools as `tools/list` shows them: every byte of it stands in a model's context, so it is short. Bounds that the
  * call is checked by anyway are left out, and so is how to name a vault, which the instructions say once for all.
- * What is listed refuses nothing that a call accepts.
+ * What is listed refuses nothing that a call accepts. Of the annotations, those are listed whose default would be
+ * untrue, and what may destroy something: a read is idempotent by being one, and its title stands beside them.
  */
 import { z } from 'zod';
 import { type Naming, type Tool, tools, underscored } from './tools.ts';
@@ -20,9 +21,10 @@ function listing(naming: Naming) {
     description: named(tool.description, naming),
     inputSchema: inputOf(tool),
     outputSchema: outputOf(tool),
-    annotations: tool.readOnly
-      ? { readOnlyHint: true }
-      : { destructiveHint: tool.reachesOut, openWorldHint: tool.reachesOut },
+    annotations: {
+      ...(tool.readOnly ? { readOnlyHint: true } : { destructiveHint: tool.reachesOut }),
+      ...(tool.reachesOut ? {} : { openWorldHint: false }),
+    },
   }));
 }
 

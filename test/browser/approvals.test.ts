@@ -4,11 +4,12 @@ import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { callService } from '../harness.ts';
 import { startUpstream, type Upstream, value } from '../uses-world.ts';
-import { ask, type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
 
 let browser: Browser;
 let service: Fresh;
 let upstream: Upstream;
+let walk: Walk;
 
 before(async () => {
   [browser, service, upstream] = await Promise.all([
@@ -16,6 +17,8 @@ before(async () => {
     startFresh(['--allow-private-webhooks', '127.0.0.0/8']),
     startUpstream(),
   ]);
+  walk = await open(browser, service.dashboardUrl);
+  await setUp(walk.page, service);
 });
 after(async () => {
   await browser.close();
@@ -36,8 +39,7 @@ async function writeRule(page: Page): Promise<void> {
 }
 
 test('a rule is written, a call arrives in the inbox by itself, and one click lets it through once', async () => {
-  const { page, complaints } = await open(browser, service.dashboardUrl);
-  await setUp(page, service);
+  const { page, complaints } = walk;
   const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: 'production' });
   const secret = { vault_id: vault.id, name: 'GITHUB_TOKEN', value };
   const { body: made } = await ask(page, 'POST', '/v1/secrets', secret);
@@ -75,3 +77,96 @@ test('a rule is written, a call arrives in the inbox by itself, and one click le
   assert.ok(!(await page.content()).includes(value));
   assert.deepEqual(complaints, []);
 });
+
+test('a notification leads to the call from wherever the person is, and the second click approves it', async t => {
+  const { page, complaints } = walk;
+  const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: 'notified' });
+  const { body: secret } = await ask(page, 'POST', '/v1/secrets', {
+    vault_id: vault.id,
+    name: 'TOKEN',
+    value,
+  });
+  const rule = { name: 'calls', hosts: [upstream.url], methods: ['GET'], paths: ['/own/**'] };
+  await ask(page, 'POST', '/v1/use-rules', { secret_id: secret.id, place: { type: 'bearer' }, ...rule });
+  const key = { vault_id: vault.id, name: 'night agent', names_only: true, may_use: true };
+  const { body: agent } = await ask(page, 'POST', '/v1/access-keys', key);
+  const call = { secret: 'TOKEN', url: `${upstream.url}/own/night` };
+  const use = () => callService(service.url, 'POST', '/api/v1/vaults/self/use', call, agent.token);
+  await page.goto('/settings');
+  await page.evaluate(keepNotifications);
+  const asked = performance.now();
+  assert.equal((await use()).status, 403);
+  const shown = await page.waitForFunction(() => (globalThis as unknown as Notified).notified?.at(-1));
+  t.diagnostic(`the call was told of after ${Math.round(performance.now() - asked)} ms`);
+  assert.equal(await shown.evaluate(one => one?.body), 'night agent asks to use calls');
+  await shown.evaluate(one => one?.onclick());
+  await page.getByRole('button', { name: 'Approve once' }).click();
+  await page.getByText('Approved once').first().waitFor();
+  assert.equal((await use()).body.outcome, 'answered');
+  assert.deepEqual(complaints, []);
+});
+
+test('a rule of a key signs tokens of one shape; a token that a call brings about goes into a secret', async () => {
+  const { page, complaints } = walk;
+  const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: 'forms' });
+  const generate = { key_type: 'EC', curve: 'P-384' };
+  const { body: signer } = await ask(page, 'POST', '/v1/keys', {
+    vault_id: vault.id,
+    name: 'signer',
+    generate,
+  });
+  const make = (name: string) => ask(page, 'POST', '/v1/secrets', { vault_id: vault.id, name, value });
+  const [{ body: client }, { body: minted }] = [await make('CLIENT'), await make('MINTED')];
+  const rulesOf = async (query: string) => (await ask(page, 'GET', `/v1/use-rules?${query}`)).body.data;
+
+  await page.goto(`/vaults/${vault.id}/keys/${signer.id}`);
+  await page.getByRole('button', { name: 'New use rule' }).click();
+  const form = page.getByRole('dialog', { name: 'New use rule' });
+  await form.getByLabel('Name', { exact: true }).fill('tokens');
+  await form.getByLabel('Issuer of the tokens').fill('agents');
+  await form.getByLabel('Audiences').fill('payments refunds');
+  await form.getByRole('button', { name: 'Create use rule' }).click();
+  await page.getByText('sign ES384, tokens of agents for payments, refunds alone').waitFor();
+  const [tokens] = await rulesOf(`key_id=${signer.id}`);
+  assert.deepEqual(tokens.jwt, {
+    issuer: 'agents',
+    audiences: ['payments', 'refunds'],
+    longest_lifetime: 600,
+  });
+
+  await page.goto(`/vaults/${vault.id}/secrets/${client.id}`);
+  await page.getByRole('button', { name: 'New use rule' }).click();
+  await form.getByLabel('Name', { exact: true }).fill('mints');
+  await form.getByLabel('Hosts').fill('login.example.com');
+  await form.getByLabel('Methods').fill('POST');
+  await form.getByLabel('Paths').fill('/oauth/token');
+  await form.getByLabel('Returns').selectOption('Nothing: a field of the answer goes into a secret');
+  await form.getByPlaceholder('Choose a secret').fill('MINT');
+  await page.getByRole('option', { name: 'MINTED' }).click();
+  await form.getByRole('button', { name: 'Create use rule' }).click();
+  await page.getByText('needs approval').waitFor();
+  const [mints] = await rulesOf(`secret_id=${client.id}`);
+  assert.deepEqual(mints.store, { secret_id: minted.id, pointer: '/access_token' });
+  assert.deepEqual(complaints, []);
+});
+
+/** What the page would show outside of the browser. */
+interface Notified {
+  notified?: { body: string; onclick: () => void }[];
+  Notification: unknown;
+}
+
+function keepNotifications(): void {
+  const page = globalThis as unknown as Notified;
+  const kept: NonNullable<Notified['notified']> = [];
+  page.notified = kept;
+  page.Notification = class {
+    static readonly permission = 'granted';
+    readonly body: string;
+    onclick = () => {};
+    constructor(_title: string, { body }: { body: string }) {
+      this.body = body;
+      kept.push(this);
+    }
+  };
+}

@@ -47,6 +47,17 @@ const builtIn: readonly ClientDocument[] = [
     redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
   },
   {
+    client_id: 'https://claude.ai/oauth/mcp-oauth-client-metadata',
+    client_name: 'Claude',
+    redirect_uris: ['https://claude.ai/api/mcp/auth_callback'],
+  },
+  // Used where the issuer is named in what the browser brings back, as it is here.
+  {
+    client_id: 'https://chatgpt.com/oauth/codex/client.json',
+    client_name: 'Codex',
+    redirect_uris: ['http://127.0.0.1/callback', 'http://localhost/callback'],
+  },
+  {
     client_id: 'https://vscode.dev/oauth/client-metadata.json',
     client_name: 'Visual Studio Code',
     redirect_uris: ['http://127.0.0.1/', 'http://localhost/', 'https://vscode.dev/redirect'],

@@ -13,7 +13,7 @@ const everySecond = 900;
 const inBackground = 10_000;
 const attention = 60 * 60 * 1000;
 /** A page that is being opened has other things to ask for first. */
-const opening = 2_500;
+const opening = 1_000;
 
 /** What is known of them; asked for by `useWaitingNow`. */
 export function useWaiting() {
@@ -38,8 +38,13 @@ export function useWaitingNow() {
     const now = Date.now();
     if (now - touched.current > attention) return false;
     if (now - opened.current < opening) return opening;
-    return document.hidden ? inBackground : everySecond;
+    return document.hidden && !isTold() ? inBackground : everySecond;
   });
+}
+
+/** Whether a person is told outside of the page, so that a page that nobody looks at is worth asking for. */
+function isTold(): boolean {
+  return 'Notification' in window && Notification.permission === 'granted';
 }
 
 function useAsked(refetchInterval: false | (() => number | false)) {

@@ -44,6 +44,7 @@ export type {
   VaultCounts,
   Version,
 } from '../../../src/contract/resources.ts';
+export { keyOperations } from '../../../src/contract/use-names.ts';
 export { type UsePreset, usePresets } from '../../../src/contract/use-presets.ts';
 export type { UseRule } from '../../../src/contract/use-rules.ts';
 export type { Approval } from '../../../src/contract/uses.ts';

@@ -21,6 +21,7 @@ import { KeyHolds, kindOf } from './key-kind.tsx';
 import { revealKey } from './reveal.ts';
 import { IdWithCopy } from './secret-panel.tsx';
 import { SigningRequest } from './signing-request.tsx';
+import { UseRules } from './use-rules.tsx';
 import { useVersions, VersionList } from './version-list.tsx';
 
 export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
@@ -54,6 +55,7 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
           <PanelPart title="Details">
             <KeyFacts item={key} />
           </PanelPart>
+          {may('use-rules:read') && <UseRules item={key} />}
           {may('public-tokens:read') && <PublicTokens keyId={key.id} keyName={key.name} />}
           <KeyVersions item={key} />
         </>

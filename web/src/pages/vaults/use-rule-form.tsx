@@ -1,9 +1,11 @@
 /** Creates or edits a use rule of a secret, from a preset or from nothing. */
 import { post, put } from '../../api/client.ts';
-import { useForm } from '../../api/form.ts';
+import { type Form, useForm } from '../../api/form.ts';
 import { type Secret, type UseRule, usePresets } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
+import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
+import { SearchChoice } from '../../ui/search-choice.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 
@@ -17,6 +19,8 @@ interface Values {
   detail: string;
   request_headers: string;
   response: string;
+  store_id: string;
+  pointer: string;
   approval: string;
 }
 
@@ -67,7 +71,31 @@ function placeOf(type: string, detail: string, before: Place | null): Place {
   }
 }
 
-const words = (text: string) => text.split(/[\s,]+/).filter(word => word !== '');
+export const approvalChoices = [
+  ['always', 'For every call'],
+  ['writes', 'For calls that change something'],
+  ['never', 'Never'],
+] as const;
+
+export const words = (text: string) => text.split(/[\s,]+/).filter(word => word !== '');
+
+/** A rule as the form shows it; a new one begins with these. */
+function valuesOf(rule: UseRule | undefined): Values {
+  return {
+    preset: '',
+    name: rule?.name ?? '',
+    hosts: rule?.hosts?.join('\n') ?? '',
+    methods: rule?.methods?.join(' ') ?? 'GET',
+    paths: rule?.paths?.join('\n') ?? '',
+    place: rule?.place?.type ?? 'bearer',
+    detail: rule?.place ? detailOf(rule.place) : '',
+    request_headers: rule?.request_headers?.join(' ') ?? 'accept content-type',
+    response: rule?.response ?? 'full',
+    store_id: rule?.store?.secret_id ?? '',
+    pointer: rule?.store?.pointer ?? '/access_token',
+    approval: rule?.approval ?? 'always',
+  };
+}
 
 export function UseRuleForm({
   secret,
@@ -79,18 +107,7 @@ export function UseRuleForm({
   onClose: () => void;
 }) {
   const refresh = useRefresh();
-  const form = useForm<Values>({
-    preset: '',
-    name: rule?.name ?? '',
-    hosts: rule?.hosts?.join('\n') ?? '',
-    methods: rule?.methods?.join(' ') ?? 'GET',
-    paths: rule?.paths?.join('\n') ?? '',
-    place: rule?.place?.type ?? 'bearer',
-    detail: rule?.place ? detailOf(rule.place) : '',
-    request_headers: rule?.request_headers?.join(' ') ?? 'accept content-type',
-    response: rule?.response ?? 'full',
-    approval: rule?.approval ?? 'always',
-  });
+  const form = useForm(valuesOf(rule));
 
   function begin(id: string) {
     form.set('preset', id);
@@ -114,7 +131,8 @@ export function UseRuleForm({
       place: placeOf(values.place, values.detail, rule?.place ?? null),
       request_headers: words(values.request_headers.toLowerCase()),
       approval: values.approval,
-      ...(values.response === 'store' ? {} : { response: values.response, store: null }),
+      response: values.response,
+      store: values.response === 'store' ? { secret_id: values.store_id, pointer: values.pointer } : null,
     };
     if (rule) await put(`/v1/use-rules/${rule.id}`, body);
     else await post('/v1/use-rules', { secret_id: secret.id, ...body });
@@ -177,19 +195,32 @@ export function UseRuleForm({
         choices={[
           ['full', 'The answer, without the value'],
           ['status-only', 'The status alone'],
-          ...(rule?.response === 'store' ? [['store', 'Nothing: a field goes into a secret'] as const] : []),
+          ['store', 'Nothing: a field of the answer goes into a secret'],
         ]}
       />
-      <ChoiceField
-        form={form}
-        name="approval"
-        label="Approval by a person"
-        choices={[
-          ['always', 'For every call'],
-          ['writes', 'For calls that change something'],
-          ['never', 'Never'],
-        ]}
-      />
+      {form.values.response === 'store' && <StoreFields form={form} vaultId={secret.vault_id} />}
+      <ChoiceField form={form} name="approval" label="Approval by a person" choices={approvalChoices} />
     </FormDialog>
+  );
+}
+
+/** Where a token goes that the call brings about: into a secret that exists, and to nobody. */
+function StoreFields({ form, vaultId }: { form: Form<Values>; vaultId: string }) {
+  return (
+    <>
+      <Field label="Secret" error={form.errorOf('store')}>
+        {ids => (
+          <SearchChoice
+            collection="secrets"
+            filter={{ vault_id: vaultId }}
+            ids={ids}
+            placeholder="Choose a secret"
+            value={form.values.store_id}
+            onChange={id => form.set('store_id', id)}
+          />
+        )}
+      </Field>
+      <TextField form={form} name="pointer" label="Field of the answer, as a JSON pointer" required />
+    </>
   );
 }

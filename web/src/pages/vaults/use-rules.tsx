@@ -1,21 +1,33 @@
-/** The use rules of a secret: which calls the service makes with it for agents. */
+/** The use rules of a secret or a key: which calls the service makes with it, or what it does with it, for agents. */
 import { Pencil, Plus } from 'lucide-react';
 import { useState } from 'react';
-import type { Secret, UseRule } from '../../api/types.ts';
+import type { Key, Secret, UseRule } from '../../api/types.ts';
 import { useList } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { RevokeButton } from '../access/revoke-button.tsx';
 import { PanelPart } from './item-panel.tsx';
+import { KeyRuleForm } from './key-rule-form.tsx';
 import { UseRuleForm } from './use-rule-form.tsx';
 
 const approvals = { never: 'no approval', writes: 'writes need approval', always: 'needs approval' } as const;
 
-export function UseRules({ secret }: { secret: Secret }) {
+/** In the words of the rule. */
+function allowedBy({ methods, hosts, paths, operations, algorithms, jwt }: UseRule): string {
+  if (hosts !== null) return [methods?.join(' '), hosts.join(', '), paths?.join(', ')].join(' ');
+  const tokens = jwt === null ? '' : `, tokens of ${jwt.issuer} for ${jwt.audiences.join(', ')} alone`;
+  return `${operations?.join(' ')} ${algorithms?.join(', ')}${tokens}`;
+}
+
+type Props = { readonly secret: Secret } | { readonly item: Key };
+
+export function UseRules(props: Props) {
   const may = useMay();
   const [editing, setEditing] = useState<UseRule | 'new' | null>(null);
-  const list = useList<UseRule>('use-rules', { secret_id: secret.id });
+  const isSecret = 'secret' in props;
+  const filter = isSecret ? { secret_id: props.secret.id } : { key_id: props.item.id };
+  const list = useList<UseRule>('use-rules', filter);
   const found = list.data?.data ?? [];
   const mayWrite = may('use-rules:write');
   return (
@@ -31,7 +43,7 @@ export function UseRules({ secret }: { secret: Secret }) {
     >
       {list.isSuccess && found.length === 0 && (
         <p className="text-muted">
-          No use rules yet. With one, an agent can use this secret without seeing it.
+          No use rules yet. With one, an agent can use this {isSecret ? 'secret' : 'key'} without seeing it.
         </p>
       )}
       <ul className="flex flex-col gap-3">
@@ -44,9 +56,7 @@ export function UseRules({ secret }: { secret: Secret }) {
                   {approvals[rule.approval]}
                 </Badge>
               </span>
-              <span className="block font-mono text-xs break-all text-muted">
-                {rule.methods?.join(' ')} {rule.hosts?.join(', ')} {rule.paths?.join(', ')}
-              </span>
+              <span className="block font-mono text-xs break-all text-muted">{allowedBy(rule)}</span>
             </span>
             {mayWrite && (
               <span className="flex shrink-0 gap-1">
@@ -70,12 +80,12 @@ export function UseRules({ secret }: { secret: Secret }) {
         ))}
       </ul>
       {editing !== null && (
-        <UseRuleForm
-          secret={secret}
-          rule={editing === 'new' ? undefined : editing}
-          onClose={() => setEditing(null)}
-        />
+        <Editing {...props} rule={editing === 'new' ? undefined : editing} onClose={() => setEditing(null)} />
       )}
     </PanelPart>
   );
+}
+
+function Editing(props: Props & { rule: UseRule | undefined; onClose: () => void }) {
+  return 'secret' in props ? <UseRuleForm {...props} /> : <KeyRuleForm {...props} />;
 }

@@ -1,0 +1,122 @@
+/** Creates or edits a use rule of a key: what is done with it, by which algorithms, and which tokens it signs. */
+import { post, put } from '../../api/client.ts';
+import { type Form, useForm } from '../../api/form.ts';
+import { type Key, keyOperations, type UseRule } from '../../api/types.ts';
+import { useRefresh } from '../../api/use.ts';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
+import { note } from '../../ui/toast.tsx';
+import { approvalChoices, words } from './use-rule-form.tsx';
+
+type Operation = (typeof keyOperations)[number];
+
+type Values = {
+  name: string;
+  algorithms: string;
+  signs: string;
+  issuer: string;
+  audiences: string;
+  longest_lifetime: string;
+  approval: string;
+} & Record<Operation, boolean>;
+
+const labels: Readonly<Record<Operation, string>> = { sign: 'Sign', verify: 'Verify', decrypt: 'Decrypt' };
+
+/** What a key of this type is usually used with. */
+function usualAlgorithm({ key_type, key_size }: Key): string {
+  if (key_type === 'RSA') return 'PS256';
+  if (key_type === 'OKP') return 'EdDSA';
+  return key_size === 384 ? 'ES384' : key_size === 521 ? 'ES512' : 'ES256';
+}
+
+function shapeIn({ sign, signs, issuer, audiences, longest_lifetime }: Values, before: UseRule['jwt']) {
+  if (!sign || signs === 'any') return null;
+  // What this form does not show stays as it is.
+  const kept = before?.typ === undefined ? {} : { typ: before.typ };
+  return { ...kept, issuer, audiences: words(audiences), longest_lifetime: Number(longest_lifetime) };
+}
+
+export function KeyRuleForm({
+  item,
+  rule,
+  onClose,
+}: {
+  item: Key;
+  rule?: UseRule | undefined;
+  onClose: () => void;
+}) {
+  const refresh = useRefresh();
+  const allowed = Object.fromEntries(
+    keyOperations.map(one => [one, rule?.operations?.includes(one) ?? one === 'sign']),
+  ) as Record<Operation, boolean>;
+  const form = useForm<Values>({
+    name: rule?.name ?? '',
+    ...allowed,
+    algorithms: rule?.algorithms?.join(' ') ?? usualAlgorithm(item),
+    signs: rule !== undefined && rule.jwt === null ? 'any' : 'tokens',
+    issuer: rule?.jwt?.issuer ?? '',
+    audiences: rule?.jwt?.audiences.join(' ') ?? '',
+    longest_lifetime: String(rule?.jwt?.longest_lifetime ?? 600),
+    approval: rule?.approval ?? 'always',
+  });
+
+  async function save(values: Values) {
+    const body = {
+      name: values.name,
+      operations: keyOperations.filter(one => values[one]),
+      algorithms: words(values.algorithms),
+      jwt: shapeIn(values, rule?.jwt ?? null),
+      approval: values.approval,
+    };
+    if (rule) await put(`/v1/use-rules/${rule.id}`, body);
+    else await post('/v1/use-rules', { key_id: item.id, ...body });
+    note(rule ? 'Use rule updated' : 'Use rule created');
+    onClose();
+    await refresh('use-rules');
+  }
+
+  return (
+    <FormDialog
+      title={rule ? `Edit ${rule.name}` : 'New use rule'}
+      description="An agent whose access key may use keys can have this done. It never sees the private key."
+      form={form}
+      onSubmit={save}
+      onClose={onClose}
+      action={rule ? 'Save' : 'Create use rule'}
+    >
+      <TextField form={form} name="name" label="Name" required maxLength={255} />
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-1.5 font-medium">Operations</legend>
+        {keyOperations.map(one => (
+          <CheckField key={one} form={form} name={one} label={labels[one]} />
+        ))}
+      </fieldset>
+      <TextField form={form} name="algorithms" label="Algorithms" required placeholder="ES256" />
+      {form.values.sign && <ShapeFields form={form} />}
+      <ChoiceField form={form} name="approval" label="Approval by a person" choices={approvalChoices} />
+    </FormDialog>
+  );
+}
+
+function ShapeFields({ form }: { form: Form<Values> }) {
+  return (
+    <>
+      <ChoiceField
+        form={form}
+        name="signs"
+        label="Signs"
+        choices={[
+          ['tokens', 'JSON Web Tokens of one shape'],
+          ['any', 'Whatever the agent sends'],
+        ]}
+      />
+      {form.values.signs === 'tokens' && (
+        <>
+          <TextField form={form} name="issuer" label="Issuer of the tokens" required />
+          <TextField form={form} name="audiences" label="Audiences" required placeholder="payments" />
+          <TextField form={form} name="longest_lifetime" label="Longest lifetime in seconds" required />
+        </>
+      )}
+    </>
+  );
+}
