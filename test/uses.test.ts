@@ -217,6 +217,14 @@ for (const engine of engines) {
       assert.equal(revealed.body.value, minted);
       const { body: audit } = await service.call('GET', '/v1/audit-logs?limit=100&action=secret.updated');
       assert.equal(audit.data[0].actor.id, world.agentId);
+      upstream.answer = (_request, _body, response) =>
+        response.writeHead(200).end(JSON.stringify({ data: { token: 'x'.repeat(65_537) } }));
+      const long = await world.use({ rule: own, method: 'POST', url: `${upstream.url}/own/mint` });
+      assert.deepEqual(
+        [long.body.outcome, long.body.stored],
+        ['withheld', null],
+        'it is no value of a secret',
+      );
     });
 
     it('the status alone comes back where the rule says so', async () => {
