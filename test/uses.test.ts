@@ -531,6 +531,15 @@ for (const engine of engines) {
         }
       });
 
+      it('an access key that created itself another is shown by the name that it was given', async () => {
+        const { service, agent } = world;
+        const create = '/vault/v1/auth/token/create';
+        const child = await callService(service.url, 'POST', create, { display_name: 'trusted' }, agent);
+        const asked = await world.use(call('child'), child.body.auth.client_token);
+        const { body } = await person.get(`/v1/approvals/${asked.body.approval.id}`);
+        assert.equal(body.access_key, 'agent (calls itself “trusted”)');
+      });
+
       it('only those that wait for one tell webhooks so', async () => {
         const receiver = await startReceiver();
         const { service } = world;

@@ -68,6 +68,11 @@ function digestOf(parts: readonly (string | null)[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
+/** What a program called its own access key is no name that somebody knows it by. */
+function shownName({ name, parentName }: Pick<Reader, 'name' | 'parentName'>): string {
+  return parentName === null ? name : `${parentName} (calls itself “${name}”)`;
+}
+
 export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts) {
   const lock = new KeyedLock();
 
@@ -115,7 +120,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
     const id = newId();
     const time = now();
     const shown = Buffer.from(
-      JSON.stringify({ ...call.shown, rule: call.rule.name, access_key: reader.name }),
+      JSON.stringify({ ...call.shown, rule: call.rule.name, access_key: shownName(reader) }),
       'utf8',
     );
     const row = stamps.approval.stamp({
