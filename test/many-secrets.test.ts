@@ -217,6 +217,20 @@ for (const engine of engines) {
       assert.deepEqual(await readers(), [2]);
       assert.deepEqual(await readers('?version=1'), [1, ['Owner', 1], ['all', 2]]);
       assert.equal((await service.call('GET', `/v1/secrets/${id}/readers`, undefined, viewer)).status, 403);
+      const scopes = ['secrets:read', 'logs:read'];
+      const { body: watcher } = await service.call('POST', '/v1/api-keys', {
+        name: 'w',
+        role: 'owner',
+        scopes,
+      });
+      const path = `/v1/secrets/${id}/readers?version=1`;
+      const { data } = (await service.call('GET', path, undefined, watcher.token)).body;
+      const keys = data.filter(({ kind }: { kind: string }) => kind === 'access-key');
+      assert.deepEqual(
+        keys.map((one: { name: string; reads: number }) => [one.name, one.reads]),
+        [['', 2]],
+        'names of access keys are for those who may see them',
+      );
     });
 
     it('the audit log is filtered by who acted', async () => {

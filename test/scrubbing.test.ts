@@ -1,8 +1,9 @@
-/** Taking a value out of a text, and matching paths: the forms that are found, and the same result by a plainer way. */
+/** Texts of calls: how a value is taken out of them, paths matched, and bodies shown to those who approve them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { matchesPath } from '../src/domain/uses/judging.ts';
 import { scrubberOf } from '../src/egress/scrubbing.ts';
+import { visibleText } from '../web/src/pages/approvals/visible-text.ts';
 
 const value = 'Grüße-vön-Zürich-Österreich-37';
 
@@ -70,4 +71,14 @@ it('a path matches a pattern as it does by an expression', () => {
     }
   }
   assert.ok(matched > 1_000);
+});
+
+it('whoever approves a call sees what is hidden or turned around in its body', () => {
+  const hiding = '{"to":"\u202egnitseuqer\u202c","amount":1\u200b0\u00ad0\u0008\u{e0041}}';
+  assert.equal(
+    visibleText(hiding),
+    '{"to":"⟨U+202E⟩gnitseuqer⟨U+202C⟩","amount":1⟨U+200B⟩0⟨U+00AD⟩0⟨U+0008⟩⟨U+E0041⟩}',
+  );
+  const plain = '{\r\n\t"name": "Zoë, Ω, 中文, עברית"\n}';
+  assert.equal(visibleText(plain), plain);
 });

@@ -222,6 +222,14 @@ for (const engine of engines) {
       assert.equal(revealed.body.value, minted);
       const { body: audit } = await service.call('GET', '/v1/audit-logs?limit=100&action=secret.updated');
       assert.equal(audit.data[0].actor.id, world.agentId);
+      upstream.answer = (_request, _body, response) =>
+        response.writeHead(200).end(JSON.stringify({ data: { token: 'x'.repeat(65_537) } }));
+      const long = await world.use({ rule: own, method: 'POST', url: `${upstream.url}/own/mint` });
+      assert.deepEqual(
+        [long.body.outcome, long.body.stored],
+        ['withheld', null],
+        'it is no value of a secret',
+      );
     });
 
     it('the status alone comes back where the rule says so', async () => {
@@ -527,6 +535,15 @@ for (const engine of engines) {
           }
           assert.equal((await approve(approval.id)).status, 404);
         }
+      });
+
+      it('an access key that created itself another is shown by the name that it was given', async () => {
+        const { service, agent } = world;
+        const create = '/vault/v1/auth/token/create';
+        const child = await callService(service.url, 'POST', create, { display_name: 'trusted' }, agent);
+        const asked = await world.use(call('child'), child.body.auth.client_token);
+        const { body } = await person.get(`/v1/approvals/${asked.body.approval.id}`);
+        assert.equal(body.access_key, 'agent (calls itself “trusted”)');
       });
 
       it('only those that wait for one tell webhooks so', async () => {

@@ -93,6 +93,8 @@ export interface Reader {
   readonly rateLimit: number | null;
   readonly maxUses: number | null;
   readonly expirationDate: number | null;
+  /** Of one that another access key created, and named: what that one is called. */
+  readonly parentName: string | null;
   /** Whose rate its requests are counted in: its own, or that of the access key that it was created with. */
   readonly countedAs: string;
   /** Whether a person gave it to a client by OAuth: then what it may not see can be asked for. */

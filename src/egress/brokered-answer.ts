@@ -197,16 +197,23 @@ function headersOf(response: IncomingMessage, { responseHeaders }: BrokeredCall,
 const neverShown =
   /^(?:set-cookie2?|cookie|authorization|proxy-.*|www-authenticate|content-length|content-encoding|content-md5|digest|repr-digest|content-digest|transfer-encoding|connection|trailer)$/;
 
+const largestStored = 65_536;
+
 /** Null where the call was refused, and nothing was minted. */
 function mintedIn(bytes: Buffer, { pointer }: BrokeredCall, response: IncomingMessage): string | null {
   if (response.statusCode! >= 300) return null;
   try {
     const value = valueAt(JSON.parse(bytes.toString('utf8')), pointer ?? '');
-    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'string' && isStorable(value)) return value;
   } catch {
     // As if it were not there.
   }
   throw new Withheld('the answer has no such field to store', response, bytes.length);
+}
+
+/** As a secret's value that somebody writes has to be. */
+function isStorable(value: string): boolean {
+  return value !== '' && value.isWellFormed() && Buffer.byteLength(value, 'utf8') <= largestStored;
 }
 
 function valueAt(document: unknown, pointer: string): unknown {

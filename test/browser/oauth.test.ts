@@ -187,6 +187,22 @@ for (const [name, { transport, client, document, asksForMore }] of Object.entrie
   });
 }
 
+test('nobody is sent on to a client that nobody vouches for by a request that can’t be granted', async () => {
+  const redirect_uri = 'https://elsewhere.example/callback';
+  const registered = await fetch(`${service.url}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'Anybody', redirect_uris: [redirect_uri] }),
+  });
+  const { client_id } = (await registered.json()) as Json;
+  const { page } = walk;
+  await page.goto(`${service.url}/oauth/authorize?${new URLSearchParams({ client_id, redirect_uri })}`);
+  await page.getByRole('heading', { name: 'This can’t be allowed' }).waitFor();
+  const link = page.getByRole('link', { name: 'elsewhere.example' });
+  assert.match((await link.getAttribute('href'))!, /^https:\/\/elsewhere\.example\/callback\?error=/);
+  assert.equal(new URL(page.url()).origin, service.url);
+});
+
 test('mcp-remote opens the consent page, signed out and on a phone, and reads for its client', async () => {
   const { page, context, complaints } = await open(browser, service.url, {
     viewport: { width: 390, height: 800 },

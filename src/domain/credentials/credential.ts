@@ -97,6 +97,7 @@ function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
     rateLimit: narrowing.rate_limit ?? null,
     maxUses: row.max_uses,
     expirationDate: row.expiration_date,
+    parentName: null,
     countedAs: row.id,
     byOAuth: narrowing.grant !== undefined,
     narrowing: null,
@@ -106,7 +107,7 @@ function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
 
 /** It is another key, with its own end and its own number of uses; everything else is its parent's. */
 export function childReader({ id, name, maxUses, expirationDate }: Reader, parent: Reader): Reader {
-  return { ...parent, id, name, maxUses, expirationDate };
+  return { ...parent, id, name, parentName: parent.name, maxUses, expirationDate };
 }
 
 export function restricted(from: Credential, narrowing: KeyNarrowing): Credential {

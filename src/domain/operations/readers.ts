@@ -3,6 +3,7 @@
  * it by the audit log. It looks at the newest entries only, and says so where there are more.
  */
 import { type Caller, matchesPattern } from '../../access/caller.ts';
+import { allows } from '../../access/policy.ts';
 import { invalid } from '../../contract/errors.ts';
 import { firstIdAt } from '../../contract/id.ts';
 import type { AuditLog, RequestLog, SecretReaders } from '../../contract/logs.ts';
@@ -104,7 +105,10 @@ export function readersWith(
         permit.vaults === null
           ? await byReveals(organizationId, id, fromId, version)
           : { readers: [], complete: true };
-      const data = [...keys.readers, ...people.readers].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
+      // What an access key is called is for those who may see access keys.
+      const isNamed = allows(caller, 'access-keys:read', row.vault_id);
+      const byKeys = keys.readers.map(reader => (isNamed ? reader : { ...reader, name: '' }));
+      const data = [...byKeys, ...people.readers].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
       return { version, since: iso(stored.created_at), complete: keys.complete && people.complete, data };
     },
   };

@@ -76,6 +76,11 @@ function digestOf(parts: readonly (string | null)[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
+/** What a program called its own access key is no name that somebody knows it by. */
+function shownName({ name, parentName }: Pick<Reader, 'name' | 'parentName'>): string {
+  return parentName === null ? name : `${parentName} (calls itself “${name}”)`;
+}
+
 export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts) {
   const lock = new KeyedLock();
 

@@ -11,6 +11,7 @@ import { Facts, Mono } from '../../ui/facts.tsx';
 import { Scrollable } from '../../ui/scrollable.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { visibleText } from './visible-text.ts';
 
 export function ApprovalRequest({ of: approval, isMeant }: { of: Approval; isMeant: boolean }) {
   const { request, access_key, rule, created_at, expires_at } = approval;
@@ -44,7 +45,7 @@ export function ApprovalRequest({ of: approval, isMeant }: { of: Approval; isMea
       />
       {body !== null && (
         <Scrollable label="Body" className="max-h-72 overflow-auto rounded-lg bg-sunken p-3">
-          <pre className="font-mono text-xs break-all whitespace-pre-wrap">{body}</pre>
+          <pre className="font-mono text-xs break-all whitespace-pre-wrap">{visibleText(body)}</pre>
         </Scrollable>
       )}
       <Decision of={approval} />

@@ -45,14 +45,17 @@ export default function Authorize() {
     queryKey: ['authorization-request', request],
     queryFn: async () => {
       const shown = await post<AuthorizationShown>('/auth/oauth/request', { request });
-      if (shown.redirect_to !== null) window.location.replace(shown.redirect_to);
+      if (shown.redirect_to !== null && isTrusted(shown)) window.location.replace(shown.redirect_to);
       return shown;
     },
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (found.error) return <Unknown problem={sentence(found.error)} />;
-  if (!found.data || found.data.redirect_to !== null) return <Loading />;
+  if (!found.data) return <Loading />;
+  const { redirect_to, redirect_host } = found.data;
+  if (redirect_to !== null)
+    return isTrusted(found.data) ? <Loading /> : <Return to={redirect_to} host={redirect_host} />;
   return <Decide request={request} shown={found.data} />;
 }
 
@@ -67,6 +70,26 @@ function Unknown({ problem }: { problem: string }) {
       </p>
     </SignInFrame>
   );
+}
+
+/** Anybody could have made the link that led here, so a client that nobody vouches for is returned to by hand. */
+function Return({ to, host }: { to: string; host: string }) {
+  return (
+    <SignInFrame title="This can’t be allowed">
+      <p className="text-muted">The program’s request is not valid. You can return to it:</p>
+      <a className="mt-4 block underline" href={to} rel="noreferrer">
+        {host}
+      </a>
+    </SignInFrame>
+  );
+}
+
+function isTrusted({ client, redirect_host }: AuthorizationShown): boolean {
+  return client.known || isHere(redirect_host);
+}
+
+function isHere(host: string): boolean {
+  return /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host);
 }
 
 function Decide({ request, shown }: { request: string; shown: AuthorizationShown }) {
@@ -118,7 +141,6 @@ function Decide({ request, shown }: { request: string; shown: AuthorizationShown
 }
 
 function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShown }) {
-  const isHere = /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(redirect_host);
   return (
     <div className="rounded-lg border p-4">
       <Facts
@@ -131,7 +153,7 @@ function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShow
         {client.known
           ? 'This client is known to the service.'
           : 'The client’s name is what it says of itself, and is not verified.'}
-        {isHere && ' Any program on your machine could be the one that asks.'}
+        {isHere(redirect_host) && ' Any program on your machine could be the one that asks.'}
       </p>
     </div>
   );
