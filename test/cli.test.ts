@@ -111,7 +111,7 @@ describe('the command', () => {
     failsWith(unusable, 1, /ENOTDIR/);
     const away = `postgres://nobody:sesame@127.0.0.1:${port}/x`;
     const gone = await run(['serve', '--data', folder(), '--port', '0', '--database-url', away]);
-    failsWith(gone, 1, /ECONNREFUSED/);
+    failsWith(gone, 1, /^strongroom: the database can’t be used: connect ECONNREFUSED 127\.0\.0\.1:\d+\n$/);
     assert.ok(!gone.stderr.includes('sesame'));
   });
 });
