@@ -50,6 +50,13 @@ export function requireDatabase(place: Place): void {
     throw new UsageError('--data contains no database');
 }
 
+/** For what is about existing data: a folder or a database that was mistyped is not filled with a new one. */
+export async function requireData(place: Place): Promise<void> {
+  requireDatabase(place);
+  if (await isEmpty(locationOf(place, false)))
+    throw new UsageError(`${place['database-url'] === null ? '--data' : '--database-url'} contains no data`);
+}
+
 type Ask = () => Promise<string>;
 
 /** Settings of a serving process; other commands have none of these. */

@@ -13,7 +13,14 @@ import type { Keyring } from './keyring/keyring.ts';
 import { Checkpointer, type CheckpointerParts } from './logs/checkpoints.ts';
 import type { Ledger } from './logs/ledger.ts';
 import type { Meter } from './metrics/meter.ts';
-import { checkpointFile, type Opened, type OpenParts, openData, type ServePlace } from './open-data.ts';
+import {
+  checkpointFile,
+  type Opened,
+  type OpenParts,
+  openData,
+  requireData,
+  type ServePlace,
+} from './open-data.ts';
 import { putCheckpointFileAside } from './start-checks.ts';
 import type { Store } from './store/store.ts';
 
@@ -88,8 +95,17 @@ export async function strongroomOver(
   return { store, keyring, domain, now, aged, newId, meter: opened.meter, close };
 }
 
-/** For a command that runs beside a service, or without one: opens, does its work, and closes whatever comes of it. */
+/** For a command that runs beside a service, or without one, over data that there are. */
 export async function withStrongroom<T>(
+  place: Place,
+  run: (strongroom: Strongroom) => Promise<T>,
+): Promise<T> {
+  await requireData(place);
+  return withNewStrongroom(place, run);
+}
+
+/** The same, and where there are no data yet, they are created. Closes whatever comes of it. */
+export async function withNewStrongroom<T>(
   place: Place,
   run: (strongroom: Strongroom) => Promise<T>,
 ): Promise<T> {

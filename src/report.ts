@@ -81,6 +81,9 @@ export async function messageOf(error: unknown): Promise<string> {
   const { RootKeyError } = await import('./keyring/root-key/root-key.ts');
   const { StoreError } = await import('./store/store-error.ts');
   const { BackupError } = await import('./backup/backup-error.ts');
-  const isExpected = [RootKeyError, StoreError, BackupError].some(kind => error instanceof kind);
-  return isExpected ? (error as Error).message : describe(error);
+  if ([RootKeyError, StoreError, BackupError].some(kind => error instanceof kind))
+    return (error as Error).message;
+  const { Failure } = await import('./contract/errors.ts');
+  const isAway = error instanceof Failure && error.code === 'UNAVAILABLE' && error.cause instanceof Error;
+  return isAway ? `the database can’t be used: ${summary(error.cause as Error)}` : describe(error);
 }

@@ -99,6 +99,20 @@ describe('the command', () => {
     failsWith(await run(['serve', ...place, '--tls-cert', '/x', '--tls-key', '/y']), 2, /ENOENT/);
   });
 
+  it('what is about existing data creates none where there are none: a mistyped folder stays as it is', async () => {
+    const data = join(folder(), 'mistyped');
+    const done = await Promise.all(
+      [
+        ['keyring', 'status'],
+        ['audit', 'public-key'],
+        ['organization', 'set-plan', '--plan', 'free'],
+        ['migrate'],
+      ].map(args => run([...args, '--data', data])),
+    );
+    for (const one of done) failsWith(one, 2, /--data contains no database/);
+    assert.ok(!existsSync(data));
+  });
+
   it('names a port that is taken, a folder that can’t be used and a database that isn’t there', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -111,7 +125,7 @@ describe('the command', () => {
     failsWith(unusable, 1, /ENOTDIR/);
     const away = `postgres://nobody:sesame@127.0.0.1:${port}/x`;
     const gone = await run(['serve', '--data', folder(), '--port', '0', '--database-url', away]);
-    failsWith(gone, 1, /ECONNREFUSED/);
+    failsWith(gone, 1, /^strongroom: the database can’t be used: connect ECONNREFUSED 127\.0\.0\.1:\d+\n$/);
     assert.ok(!gone.stderr.includes('sesame'));
   });
 });
@@ -326,7 +340,7 @@ for (const engine of engines) {
       const empty = /there is a root key, but the database is empty: .*--new-database/;
       failsWith(await run(['serve', ...lost, '--port', '0']), 1, empty);
       failsWith(await run(['setup', ...lost, '--json']), 1, empty);
-      failsWith(await run(['keyring', 'status', ...lost]), 1, empty);
+      failsWith(await run(['keyring', 'status', ...lost]), 2, /contains no data/);
       assert.ok(!existsSync(join(data, 'strongroom.db')), 'nothing was made');
       const begun = start(['serve', ...lost, '--port', '0', '--new-database']);
       await begun.url;

@@ -1,7 +1,7 @@
 /** The general API, as far as commands need it: vaults and secrets by name, their versions and values. */
 import { Refusal, UsageError } from '../report.ts';
 import { askJson } from './remote.ts';
-import { type Settings, settingsFor } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { printable } from './terminal.ts';
 import type { Secret } from './vaults.ts';
 
@@ -37,11 +37,6 @@ export function adminFor({ url, apiKey }: Settings): Admin {
       'STRONGROOM_API_KEY is required: an access key reads one vault, and changes nothing',
     );
   return adminOf(url, apiKey);
-}
-
-/** For commands that ask for nothing in a certain vault. */
-export function adminIn(values: { readonly url: string | null; readonly profile: string | null }): Admin {
-  return adminFor(settingsFor({ ...values, vault: null }, process.env));
 }
 
 export function adminOf(url: string, key: string) {

@@ -9,7 +9,7 @@ import { databaseSource, exportLines, fileSource } from '../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
 import { withStrongroom } from '../open.ts';
 import { archiveFolder, openLogs } from '../open-data.ts';
-import { describe } from '../report.ts';
+import { messageOf } from '../report.ts';
 import type { Command } from './command.ts';
 
 const file = (value: string, help: string): Option<string | null> => ({
@@ -97,9 +97,8 @@ function outcomeOf({ ok, open, kept }: VerifyReport): keyof typeof exitCodes {
 }
 
 /** Neither proven intact nor found damaged, and not to be mistaken for either. */
-function unverified(error: unknown): number {
-  const what = error instanceof UsageError ? error.message : describe(error);
-  process.stderr.write(`strongroom: the logs could not be verified: ${what}\n`);
+async function unverified(error: unknown): Promise<number> {
+  process.stderr.write(`strongroom: the logs could not be verified: ${await messageOf(error)}\n`);
   return exitCodes.unverified;
 }
 

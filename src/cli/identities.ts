@@ -2,9 +2,9 @@
 import { identityPresets } from '../contract/identity-presets.ts';
 import { readCommand, readOptions, text, whole } from '../options.ts';
 import { Refusal, UsageError } from '../report.ts';
-import { type Admin, adminIn } from './admin.ts';
+import { type Admin, adminFor } from './admin.ts';
 import type { Command } from './command.ts';
-import { serviceOptions } from './settings.ts';
+import { serviceOptions, settingsFor } from './settings.ts';
 import { note, printable, printJson, table } from './terminal.ts';
 
 export interface Identity {
@@ -25,6 +25,10 @@ async function found(admin: Admin, name: string | undefined): Promise<Identity> 
   const one = all.find(identity => identity.name === name.normalize('NFC') || identity.id === name);
   if (one === undefined) throw new Refusal(`there is no identity ${printable(JSON.stringify(name))}`);
   return one;
+}
+
+function adminIn(values: { url: string | null; profile: string | null }): Admin {
+  return adminFor(settingsFor({ ...values, vault: null }, process.env));
 }
 
 export const listCommand: Command = {

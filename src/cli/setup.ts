@@ -6,7 +6,7 @@ import { setupOptions } from '../command-options.ts';
 import { readConfig, UsageError } from '../config.ts';
 import { memberCreate } from '../contract/members.ts';
 import { name as nameSchema } from '../contract/text.ts';
-import { type Strongroom, withStrongroom } from '../open.ts';
+import { type Strongroom, withNewStrongroom } from '../open.ts';
 import type { Command } from './command.ts';
 import { operatorOf } from './operator.ts';
 
@@ -29,7 +29,7 @@ export const command: Command = {
     const checked = nameSchema.safeParse(config.organization ?? defaultName);
     if (!checked.success) throw new UsageError(`--organization ${checked.error.issues[0]!.message}`);
     const email = emailOf(config);
-    await withStrongroom(config, async strongroom => {
+    await withNewStrongroom(config, async strongroom => {
       const { domain } = strongroom;
       const existing = await domain.organizations.byName(checked.data);
       if (existing !== null && !config['new-key'] && email === null) {

@@ -1,9 +1,9 @@
 /** `strongroom vaults …`: the vaults that an API key reaches, and new ones. */
 import { readCommand, readOptions, text } from '../options.ts';
 import { UsageError } from '../report.ts';
-import { adminIn } from './admin.ts';
+import { type Admin, adminFor } from './admin.ts';
 import type { Command } from './command.ts';
-import { serviceOptions } from './settings.ts';
+import { serviceOptions, settingsFor } from './settings.ts';
 import { note, printable, printJson, table } from './terminal.ts';
 
 interface Vault {
@@ -12,6 +12,11 @@ interface Vault {
 }
 
 const { vault: _, ...options } = serviceOptions;
+
+/** A vault that the project or the environment names is of no account here. */
+function adminIn(values: { readonly url: string | null; readonly profile: string | null }): Admin {
+  return adminFor(settingsFor({ ...values, vault: null }, process.env));
+}
 
 export const listCommand: Command = {
   usage: 'vaults list [flags]',
