@@ -301,6 +301,62 @@ test('vaults stand side by side in an order of stages, and what is missing is co
   );
 });
 
+/** From the overview, with as many clicks of the mouse as are made meanwhile; the keyboard counts for nothing. */
+async function clicksOf(walkThrough: () => Promise<void>): Promise<number> {
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Busiest vaults' }).waitFor();
+  await page.evaluate(`
+    window.clicks = 0;
+    addEventListener('click', event => { if (event.isTrusted && event.detail > 0) window.clicks++; }, true);
+  `);
+  await walkThrough();
+  return page.evaluate<number>('window.clicks');
+}
+
+async function inPalette(name: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type(name);
+  await page.getByRole('option', { name: new RegExp(`^${name} ?secret`) }).click();
+}
+
+async function byMouse(): Promise<void> {
+  await page.getByRole('link', { name: 'payments-production' }).first().click();
+  await page.getByRole('link', { name: 'REDIS_URL', exact: true }).click();
+}
+
+const revealed = async () => {
+  await page.getByRole('button', { name: 'Reveal value' }).click();
+  await page.locator('[data-value]').waitFor();
+};
+
+test('from the overview a value is revealed with 2 clicks or 3, copied with 2, and changed with 4 at most', async () => {
+  const byPalette = await clicksOf(async () => {
+    await inPalette('REDIS_URL');
+    await revealed();
+  });
+  assert.equal(byPalette, 2);
+  const byLinks = await clicksOf(async () => {
+    await byMouse();
+    await revealed();
+  });
+  assert.equal(byLinks, 3);
+  const copied = await clicksOf(async () => {
+    await inPalette('REDIS_URL');
+    await page.getByRole('button', { name: 'Copy value' }).click();
+    await page.getByText('Copied', { exact: true }).waitFor();
+  });
+  assert.equal(copied, 2);
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'value-of-REDIS_URL');
+  const changed = await clicksOf(async () => {
+    await byMouse();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Value').fill('changed with four');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Reveal value' }).waitFor();
+  });
+  assert.equal(changed, 4);
+});
+
 test('deleting a vault says what depends on it and asks for its name; from the trash it comes back whole', async () => {
   await page.goto('/vaults');
   await page
