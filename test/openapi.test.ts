@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { eventKinds, testKind } from '../src/contract/names.ts';
+import { auditActions } from '../src/contract/audit-actions.ts';
+import { eventKinds, scopeNames, testKind } from '../src/contract/names.ts';
 import { exampleId } from '../src/contract/text.ts';
 import { type EventKind, type EventSubject, eventOf } from '../src/domain/kernel/events.ts';
 import {
@@ -331,6 +332,21 @@ for (const engine of engines) {
       const env = await service.call('GET', '/api/v1/vaults/self?format=env', undefined, key.token);
       const type = env.headers.get('content-type') ?? '';
       assert.deepEqual(document.answerFaults(operation!, 200, type, env.body), []);
+    });
+
+    it('what the audit log then says was done is in the list that its filter offers', async () => {
+      const listed = new Set<string>([...auditActions, ...scopeNames]);
+      const seen = new Set<string>();
+      for (let page = 1; ; page++) {
+        const { data } = (await service.call('GET', `/v1/audit-logs?limit=100&page=${page}`)).body;
+        for (const { action } of data) seen.add(action);
+        if (data.length < 100) break;
+      }
+      assert.ok(seen.size > 40, `${seen.size} actions`);
+      assert.deepEqual(
+        [...seen].filter(action => !listed.has(action)),
+        [],
+      );
     });
 
     it('tells the truth of every parameter: each is taken', async () => {

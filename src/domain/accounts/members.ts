@@ -2,8 +2,10 @@
  * Members of an organization, their roles in it and in single vaults. Inviting is granting: nobody can grant more than
  * they have, nor touch a member who has more.
  */
+
 import type { Caller } from '../../access/caller.ts';
 import { type Action, type Grant, mayGrant, type Role } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type {
   GrantQuery,
@@ -86,7 +88,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
   async function reset(
     permit: Writing,
     before: MaybeAllowed<MemberRow, 'members:write'>,
-    verb: string,
+    verb: AuditAction,
     steps: readonly Statement[],
   ): Promise<InvitedMember> {
     const row = stamps.member.revise(before, { state: 'invited' }, now());
