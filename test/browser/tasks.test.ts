@@ -369,7 +369,7 @@ test('from the overview a value is revealed with 2 clicks or 3, copied with 2, a
   const changed = await clicksOf(async () => {
     await byMouse();
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
-    await page.getByLabel('Value').fill('changed with four');
+    await page.getByRole('textbox', { name: 'Value' }).fill('changed with four');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByRole('button', { name: 'Reveal value' }).waitFor();
   });
