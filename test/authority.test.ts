@@ -124,7 +124,11 @@ for (const engine of engines) {
     it('an API key that is revoked or expires meanwhile gets 401 on every route, and changes nothing', async () => {
       const ways: ((id: string) => Promise<unknown>)[] = [
         id => elsewhere.call('DELETE', `/v1/api-keys/${id}`),
-        id => elsewhere.call('PUT', `/v1/api-keys/${id}`, { expiration_date: '2020-01-01T00:00:00Z' }),
+        async id => {
+          const expiration_date = new Date(service.clock.now() + 1_000).toISOString();
+          await elsewhere.call('PUT', `/v1/api-keys/${id}`, { expiration_date });
+          service.clock.pass(1_000);
+        },
       ];
       for (const [index, operation] of changing().entries()) {
         const name = nameOf(operation);

@@ -70,7 +70,7 @@ for (const engine of engines) {
         ['POST', `/v1/resources/${secretId}/restore`],
         ['POST', `/v1/keys/${keyId}/rotate`, {}],
         ['PUT', `/v1/keys/${keyId}`, { name: 'renamed' }],
-        ['PUT', `/v1/keys/${keyId}`, { expiration_date: '2020-01-01T00:00:00Z' }],
+        ['PUT', `/v1/keys/${keyId}`, { expiration_date: '2090-01-01T00:00:00Z' }],
         ['PUT', `/v1/certificates/${certificateId}`, { tags: { a: 'b' } }],
         ['DELETE', `/v1/certificates/${certificateId}?purge=true`],
         ['PUT', `/v1/vaults/${vaultId}`, { name: 'renamed' }],

@@ -133,7 +133,8 @@ for (const engine of engines) {
       const past = new Date(service.clock.now() - 86_400_000).toISOString();
       await make('active', { activation_date: past, expiration_date: future });
       await make('inactive', { activation_date: future });
-      await make('expired', { expiration_date: past });
+      await make('expired', { expiration_date: new Date(service.clock.now() + 1_000).toISOString() });
+      service.clock.pass(1_000);
       await make('disabled', { enabled: false });
       const { id } = await make('deleted', {});
       await ok('DELETE', `/v1/secrets/${id}`);

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { eventKinds, testKind } from '../src/contract/names.ts';
+import { auditActions } from '../src/contract/audit-actions.ts';
+import { eventKinds, scopeNames, testKind } from '../src/contract/names.ts';
 import { exampleId } from '../src/contract/text.ts';
 import { type EventKind, type EventSubject, eventOf } from '../src/domain/kernel/events.ts';
 import {
@@ -13,6 +14,7 @@ import {
   readVault,
   realBody,
   realPath,
+  unique,
   type World,
 } from './document.ts';
 import { engines, type Service, startService } from './harness.ts';
@@ -120,6 +122,16 @@ const operationIds = [
   'countVaults',
   'listSecretReaders',
 ];
+
+/** Whether a body has a field that says when something is to end, at any depth. */
+function takesExpiry(document: Document, operation: Operation): boolean {
+  const names = (schema: Json): string[] => {
+    const { properties = {}, items, anyOf = [], oneOf = [], allOf = [] } = document.resolve(schema) ?? {};
+    const within = [...Object.values(properties), ...anyOf, ...oneOf, ...allOf, ...(items ? [items] : [])];
+    return [...Object.keys(properties), ...within.flatMap(names)];
+  };
+  return names(document.requestSchema(operation)).some(name => /expir|ends_at|valid_until/i.test(name));
+}
 
 for (const engine of engines) {
   describe(`the OpenAPI document on ${engine}`, () => {
@@ -240,6 +252,52 @@ for (const engine of engines) {
       }
     });
 
+    /** Where and as what an operation is called; of resources of every type, as one that expires. */
+    async function sendable(operation: Operation): Promise<[path: string, body: Json]> {
+      if (!operation.path.startsWith('/v1/resources')) {
+        const path = await realPath(service.call, document, operation, world);
+        return [path, realBody(document.requestExample(operation), world)];
+      }
+      if (operation.method === 'PUT') return [operation.path.replace('{id}', world.secretId), {}];
+      return [
+        operation.path,
+        { type: 'secret', vault_id: world.vaultId, name: unique('any type'), value: 'x' },
+      ];
+    }
+
+    it('an expiry that is past is refused by every operation that takes one', async () => {
+      const field = 'expiration_date';
+      const date = new Date(service.clock.now()).toISOString();
+      const taking = document.operations().filter(operation => takesExpiry(document, operation));
+      assert.ok(taking.length >= 12, `${taking.length} operations`);
+      for (const operation of taking) {
+        const name = `${operation.method} ${operation.path}`;
+        const [path, body] = await sendable(operation);
+        const isMany = Array.isArray(body.items);
+        const sent = isMany ? { items: [{ ...body.items[0], [field]: date }] } : { ...body, [field]: date };
+        const answer = await service.call(operation.method, path, sent);
+        const { error, status } = isMany ? answer.body.results[0] : { ...answer.body, status: answer.status };
+        assert.equal(status, 400, `${name}: ${answer.text}`);
+        assert.deepEqual(error.details, { field, reason: 'must be in the future' }, name);
+      }
+    });
+
+    it('what has expired can be changed and sent back with its expiry', async () => {
+      const field = 'expiration_date';
+      const ending = { vault_id: world.vaultId, name: unique('ending'), value: 'x' };
+      const soon = new Date(service.clock.now() + 1_000).toISOString();
+      const { body: made } = await service.call('POST', '/v1/secrets', { ...ending, [field]: soon });
+      service.clock.pass(1_000);
+      const path = `/v1/secrets/${made.id}`;
+      const renamed = await service.call('PUT', path, { ...made, name: unique('ended') });
+      assert.equal(renamed.status, 200, renamed.text);
+      const items = [{ id: made.id, name: unique('ended'), [field]: soon }];
+      const many = await service.call('POST', '/v1/secrets/bulk', { items });
+      assert.equal(many.body.results[0].status, 200, many.text);
+      const earlier = new Date(Date.parse(soon) - 1).toISOString();
+      assert.equal((await service.call('PUT', path, { [field]: earlier })).status, 400);
+    });
+
     it('tells the truth of the vault endpoint', async () => {
       const [operation] = document.operations('/api/v1/vaults/');
       const { body } = await service.call('POST', '/v1/access-keys', {
@@ -274,6 +332,21 @@ for (const engine of engines) {
       const env = await service.call('GET', '/api/v1/vaults/self?format=env', undefined, key.token);
       const type = env.headers.get('content-type') ?? '';
       assert.deepEqual(document.answerFaults(operation!, 200, type, env.body), []);
+    });
+
+    it('what the audit log then says was done is in the list that its filter offers', async () => {
+      const listed = new Set<string>([...auditActions, ...scopeNames]);
+      const seen = new Set<string>();
+      for (let page = 1; ; page++) {
+        const { data } = (await service.call('GET', `/v1/audit-logs?limit=100&page=${page}`)).body;
+        for (const { action } of data) seen.add(action);
+        if (data.length < 100) break;
+      }
+      assert.ok(seen.size > 40, `${seen.size} actions`);
+      assert.deepEqual(
+        [...seen].filter(action => !listed.has(action)),
+        [],
+      );
     });
 
     it('tells the truth of every parameter: each is taken', async () => {

@@ -147,8 +147,9 @@ describe('who may do what', () => {
     const expired = await own.call('POST', '/v1/api-keys', {
       name: 'expired',
       role: 'owner',
-      expiration_date: '2020-01-01T00:00:00Z',
+      expiration_date: new Date(service.clock.now() + 1_000).toISOString(),
     });
+    service.clock.pass(1_000);
     const revoked = await own.call('POST', '/v1/api-keys', { name: 'revoked', role: 'owner' });
     await own.call('DELETE', `/v1/api-keys/${revoked.body.id}`);
     const bad: Record<string, Call> = {

@@ -30,21 +30,21 @@ export async function whatCompiles(guard: Guard, records: Records, caller: Calle
     toReveal: await records.find(revealing, 'secret', id),
   };
 
-  await guard.change(writing, 'v', { ...change, subjects: [subjectOf(found.toWrite)] });
+  await guard.change(writing, 'secret.updated', { ...change, subjects: [subjectOf(found.toWrite)] });
   // @ts-expect-error: what was found for reading is not changed.
-  await guard.change(writing, 'v', { ...change, subjects: [subjectOf(found.toRead)] });
+  await guard.change(writing, 'secret.updated', { ...change, subjects: [subjectOf(found.toRead)] });
   // @ts-expect-error: a permit to read changes nothing.
-  await guard.change(reading, 'v', { ...change, subjects: [subjectOf(found.toRead)] });
+  await guard.change(reading, 'secret.updated', { ...change, subjects: [subjectOf(found.toRead)] });
   // @ts-expect-error: a caller is no permit.
-  await guard.change(caller, 'v', { ...change, subjects: [subjectOf(found.toWrite)] });
+  await guard.change(caller, 'secret.updated', { ...change, subjects: [subjectOf(found.toWrite)] });
   // @ts-expect-error: nor is what looks like one.
   const forged: Permit<'secrets:write'> = { caller, action: 'secrets:write' };
 
-  await guard.reveal(revealing, 'v', revealedOf(found.toReveal), () => {});
+  await guard.reveal(revealing, 'secret.revealed', revealedOf(found.toReveal), () => {});
   // @ts-expect-error: what was found for reading is not revealed.
-  await guard.reveal(revealing, 'v', revealedOf(found.toRead), () => {});
+  await guard.reveal(revealing, 'secret.revealed', revealedOf(found.toRead), () => {});
   // @ts-expect-error: a permit to write reveals nothing.
-  await guard.reveal(writing, 'v', revealedOf(found.toWrite), () => {});
+  await guard.reveal(writing, 'secret.updated', revealedOf(found.toWrite), () => {});
 
   await records.revise(writing, 'secret', id, () => ({}));
   // @ts-expect-error: a permit for secrets changes no key.

@@ -115,13 +115,14 @@ for (const engine of engines) {
         );
       });
       it('an expired key is listed as the stub {id, message}', async () => {
-        const expiration_date = '2020-01-01T00:00:00Z';
+        const expiration_date = new Date(service.clock.now() + 1_000).toISOString();
         const { id } = await ok('POST', '/v1/keys', {
           vault_id: vault.id,
           name: 'OVER',
           generate,
           expiration_date,
         });
+        service.clock.pass(1_000);
         const listed = (await read('?include=keys')).keys.find((one: Json) => one.id === id);
         assert.deepEqual(listed, { id, message: 'Resource expired' });
       });

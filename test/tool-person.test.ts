@@ -191,6 +191,15 @@ describe('completion', () => {
     assert.deepEqual(await complete('re'), ['redact', 'restore']);
     assert.ok((await complete('')).includes('organization') && (await complete('')).includes('run'));
     assert.deepEqual(await complete('organization', ''), ['set-plan']);
+    assert.deepEqual(await complete('members', ''), ['grant', 'invite', 'list']);
+    const made = await tool.admin(['groups', 'create', 'completed']);
+    assert.equal(made.code, 0, made.stderr);
+    const admin = { env: { STRONGROOM_API_KEY: tool.service.key } };
+    const groups = await tool.run(['complete', '--', 'groups', 'delete', ''], admin);
+    assert.equal(groups.stdout, 'completed\n');
+    assert.equal((await tool.admin(['groups', 'delete', 'completed'])).code, 0);
+    assert.equal((await tool.admin(['groups', 'delete', 'completed'])).code, 1);
+    assert.equal((await tool.admin(['members', 'grant', 'nobody@example.com', 'app', 'chief'])).code, 2);
     assert.deepEqual((await complete('get', 'DATA')).sort(), ['DATABASE_URL', 'DATA_KEY']);
     assert.deepEqual(await complete('run', '--pri'), ['--pristine']);
     assert.deepEqual(await complete('serve', '--tls-'), ['--tls-cert', '--tls-key']);

@@ -270,10 +270,11 @@ onEngines('Vault’s dialect', engine => {
       unknown: mintToken('vault', '01999999-9999-7999-8999-999999999999'),
       forged: forged(key),
       revoked: revoked.token,
-      expired: await accessKey({ expiration_date: '2020-01-01T00:00:00Z' }),
+      expired: await accessKey({ expiration_date: soon() }),
       elsewhere: await accessKey({ cidrs: ['192.0.2.0/24'] }),
       'a forged API key': forged(service.key),
     };
+    service.clock.pass(1_000);
     const seen = new Set<string>();
     for (const [kind, token] of Object.entries(tokens)) {
       for (const [method, path] of [
@@ -358,17 +359,21 @@ onEngines('Vault’s dialect', engine => {
     service.clock.run();
   });
 
+  /** Is over once a second has passed. */
+  const soon = () => new Date(service.clock.now() + 1_000).toISOString();
+
   it('what is disabled, deleted, expired or not active yet is not there, for either kind of key', async () => {
     const later = new Date(service.clock.now() + 86_400_000).toISOString();
     const states = {
       off: { enabled: false },
-      past: { expiration_date: '2020-01-01T00:00:00Z' },
+      past: { expiration_date: soon() },
       future: { activation_date: later },
     };
     for (const [name, more] of Object.entries(states))
       await make('secrets', { vault_id: vaultId, name: `state/${name}`, value: 'CANARY', ...more });
     const gone = await make('secrets', { vault_id: vaultId, name: 'state/gone', value: 'CANARY' });
     await service.call('DELETE', `/v1/secrets/${gone.id}`);
+    service.clock.pass(1_000);
     for (const name of ['off', 'past', 'future', 'gone']) {
       for (const path of [`data/state/${name}`, `metadata/state/${name}`, `subkeys/state/${name}`]) {
         assert.equal((await get(`secret/${path}`)).text, nothing, path);

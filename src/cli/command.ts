@@ -10,7 +10,7 @@ export interface Command {
   readonly more?: string;
   readonly options: Options;
   /** What its first argument names, for completion. */
-  readonly completes?: 'secrets' | 'files' | readonly string[];
+  readonly completes?: 'secrets' | 'files' | 'groups' | 'members' | readonly string[];
   /** Returns when the command is done. */
   run(args: readonly string[]): Promise<void>;
 }

@@ -46,6 +46,17 @@ export const groups: Readonly<Record<string, Readonly<Record<string, Load>>>> = 
     'identities refusals': async () => ({ command: (await import('./identities.ts')).refusalsCommand }),
     'identities secret-id': async () => ({ command: (await import('./identities.ts')).secretIdCommand }),
   },
+  'Manage people': {
+    'members list': async () => ({ command: (await import('./people.ts')).membersCommand }),
+    'members invite': async () => ({ command: (await import('./people.ts')).inviteCommand }),
+    'members grant': async () => ({ command: (await import('./people.ts')).grantMemberCommand }),
+    'groups list': async () => ({ command: (await import('./people.ts')).groupsCommand }),
+    'groups create': async () => ({ command: (await import('./people.ts')).createGroupCommand }),
+    'groups grant': async () => ({ command: (await import('./people.ts')).grantGroupCommand }),
+    'groups add': async () => ({ command: (await import('./people.ts')).addToGroupCommand }),
+    'groups remove': async () => ({ command: (await import('./people.ts')).removeFromGroupCommand }),
+    'groups delete': async () => ({ command: (await import('./people.ts')).deleteGroupCommand }),
+  },
   'Run the service': {
     serve: () => import('./serve.ts'),
     setup: () => import('./setup.ts'),

@@ -55,13 +55,14 @@ async function valuesOf(
   rest: readonly string[],
 ): Promise<readonly string[]> {
   if (value.includes('|')) return value.split('|');
-  if (name === 'vault') return vaultNames(rest);
+  if (name === 'vault') return namesOf('vaults', rest);
   if (name === 'only') return secretNames(rest);
   return /FILE|DIR/.test(value) ? [files] : [];
 }
 
 function argumentsOf(completes: Command['completes'] | null, rest: readonly string[]) {
   if (completes === 'secrets') return secretNames(rest);
+  if (completes === 'groups' || completes === 'members') return namesOf(completes, rest);
   return completes === 'files' ? [files] : (completes ?? []);
 }
 
@@ -81,7 +82,7 @@ async function secretNames(rest: readonly string[]): Promise<string[]> {
   return (await vaultOf(settingsIn(rest)).names()).map(({ name }) => name);
 }
 
-async function vaultNames(rest: readonly string[]): Promise<string[]> {
-  const found = await adminFor(settingsIn(rest)).pages<{ name: string }>('/v1/vaults', {});
+async function namesOf(collection: string, rest: readonly string[]): Promise<string[]> {
+  const found = await adminFor(settingsIn(rest)).pages<{ name: string }>(`/v1/${collection}`, {});
   return found.map(({ name }) => name);
 }

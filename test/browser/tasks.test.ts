@@ -301,6 +301,81 @@ test('vaults stand side by side in an order of stages, and what is missing is co
   );
 });
 
+test('of many that are deleted, those that failed are named with the reason, and stay selected', async () => {
+  const { body: made } = await ask(page, 'POST', '/v1/vaults', { name: 'deleting' });
+  const items = ['GOES', 'GONE_BEFORE'].map(name => ({ vault_id: made.id, name, value: 'x' }));
+  const { body } = await ask(page, 'POST', '/v1/secrets/bulk', { items });
+  await page.goto(`/vaults/${made.id}/secrets`);
+  await page.getByLabel('Select all on this page').check();
+  await ask(page, 'DELETE', `/v1/secrets/${body.results[1].secret.id}`);
+  await page
+    .getByRole('region', { name: 'Selected secrets' })
+    .getByRole('button', { name: 'Delete' })
+    .click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page
+    .getByText(/^1 of 2 secrets deleted\..* Failed: GONE_BEFORE: \w/)
+    .first()
+    .waitFor();
+  await page.getByText('1 selected').waitFor();
+});
+
+/** From the overview, with as many clicks of the mouse as are made meanwhile; the keyboard counts for nothing. */
+async function clicksOf(walkThrough: () => Promise<void>): Promise<number> {
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Busiest vaults' }).waitFor();
+  await page.evaluate(`
+    window.clicks = 0;
+    addEventListener('click', event => { if (event.isTrusted && event.detail > 0) window.clicks++; }, true);
+  `);
+  await walkThrough();
+  return page.evaluate<number>('window.clicks');
+}
+
+async function inPalette(name: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type(name);
+  await page.getByRole('option', { name: new RegExp(`^${name} ?secret`) }).click();
+}
+
+async function byMouse(): Promise<void> {
+  await page.getByRole('link', { name: 'payments-production' }).first().click();
+  await page.getByRole('link', { name: 'REDIS_URL', exact: true }).click();
+}
+
+const revealed = async () => {
+  await page.getByRole('button', { name: 'Reveal value' }).click();
+  await page.locator('[data-value]').waitFor();
+};
+
+test('from the overview a value is revealed with 2 clicks or 3, copied with 2, and changed with 4 at most', async () => {
+  const byPalette = await clicksOf(async () => {
+    await inPalette('REDIS_URL');
+    await revealed();
+  });
+  assert.equal(byPalette, 2);
+  const byLinks = await clicksOf(async () => {
+    await byMouse();
+    await revealed();
+  });
+  assert.equal(byLinks, 3);
+  const copied = await clicksOf(async () => {
+    await inPalette('REDIS_URL');
+    await page.getByRole('button', { name: 'Copy value' }).click();
+    await page.getByText('Copied', { exact: true }).first().waitFor();
+  });
+  assert.equal(copied, 2);
+  assert.equal(await page.evaluate('navigator.clipboard.readText()'), 'value-of-REDIS_URL');
+  const changed = await clicksOf(async () => {
+    await byMouse();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByRole('textbox', { name: 'Value' }).fill('changed with four');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: 'Reveal value' }).waitFor();
+  });
+  assert.equal(changed, 4);
+});
+
 test('deleting a vault says what depends on it and asks for its name; from the trash it comes back whole', async () => {
   await page.goto('/vaults');
   await page

@@ -5,10 +5,12 @@
  * is fetched, once, and only if the member could still give it. Anyone may ask, so how many an address asks for and
  * how many wait in all is bounded; so is how often a member enters a code.
  */
+
 import { randomInt } from 'node:crypto';
 import type { Origin } from '../../access/caller.ts';
 import { type GrantedRole, mayOffer } from '../../access/policy.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import {
   type ApprovalBody,
   type DeviceLogin,
@@ -127,7 +129,12 @@ export function deviceLoginsWith(
     throw invalid('user_code', 'is unknown, expired or has been used');
   }
 
-  function decide(as: SignedInAs, userCode: string, verb: string, approval: Approval | null): Promise<void> {
+  function decide(
+    as: SignedInAs,
+    userCode: string,
+    verb: AuditAction,
+    approval: Approval | null,
+  ): Promise<void> {
     return retryingStale(async () => {
       const before = await waiting(as, userCode);
       const state = approval === null ? 'denied' : 'approved';

@@ -4,6 +4,7 @@
  * reset of the account by somebody else one comes after the other and knows of it. A changed password, a removed
  * passkey and a changed second factor end all other sessions.
  */
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type {
   PasskeyCredential,
   PasskeyOptions,
@@ -55,7 +56,12 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
   }
 
   /** Stores a change of the account, and what goes with it. */
-  async function revise(as: SignedInAs, proof: Proven, verb: string, change: AccountChange): Promise<void> {
+  async function revise(
+    as: SignedInAs,
+    proof: Proven,
+    verb: AuditAction,
+    change: AccountChange,
+  ): Promise<void> {
     const { member, account } = as.person;
     const { columns = {}, endsOthers = false, subjects = [], statements = [] } = change;
     const epoch = endsOthers ? account.epoch + 1 : account.epoch;

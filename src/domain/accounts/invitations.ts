@@ -118,7 +118,7 @@ export async function inviteAgain(parts: Parts, member: MemberRow): Promise<Invi
         id,
         name,
         revision: revision + 1,
-        verb: 'passkey.removed',
+        verb: 'passkey.removed' as const,
       })),
     ],
     statements: [

@@ -7,6 +7,7 @@
 import type { Origin } from '../../access/caller.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import type { Digest } from '../../bytes.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { AcceptBody, Invitation, PasskeyOptions, SetupBody } from '../../contract/auth.ts';
 import { Failure } from '../../contract/errors.ts';
 import { equalBytes } from '../../keyring/keyring.ts';
@@ -50,7 +51,7 @@ export function joiningWith(parts: SignInParts): Joining {
 
   const setupRequired = async () => (await store.organizations.all()).length === 0;
 
-  async function refuse(origin: Origin, verb: string): Promise<never> {
+  async function refuse(origin: Origin, verb: AuditAction): Promise<never> {
     lockOut.failed(origin);
     await guard.unproven(origin, verb, null);
     throw new Failure('UNAUTHORIZED');

@@ -63,7 +63,7 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
   function revoked(before: CredentialRow) {
     const row = stamps.credential.revise(before, { revoked_at: now() }, now());
     return {
-      subject: { ...subjectOf(row), verb: 'api-key.revoked' },
+      subject: { ...subjectOf(row), verb: 'api-key.revoked' as const },
       statement: store.credentials.update(row),
     };
   }

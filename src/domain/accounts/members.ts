@@ -4,6 +4,7 @@
  */
 import { type Caller, memberBehind } from '../../access/caller.ts';
 import { type Action, type Grant, mayGrant, type Role } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type {
   GrantQuery,
@@ -86,7 +87,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
   async function reset(
     permit: Writing,
     before: MaybeAllowed<MemberRow, 'members:write'>,
-    verb: string,
+    verb: AuditAction,
     steps: readonly Statement[],
   ): Promise<InvitedMember> {
     const row = stamps.member.revise(before, { state: 'invited' }, now());

@@ -1,6 +1,8 @@
 /** Organizations: made by the operator, seen by their members. Each one's plan sets its limit of requests. */
+
 import type { Caller } from '../../access/caller.ts';
 import type { Organization, OrganizationUpdate, Plan } from '../../contract/access.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { NewId } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
@@ -50,7 +52,7 @@ export function organizationsWith({ store, stamps, guard, now, newId }: Organiza
 
   async function update(
     permit: Permit<'organization:write'>,
-    verb: string,
+    verb: AuditAction,
     changes: Partial<OrganizationRow>,
   ): Promise<Organization> {
     return retryingStale(async () => {

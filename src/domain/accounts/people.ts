@@ -3,7 +3,9 @@
  * together and kept together; whatever changes one of them touches the member's id, so a role, a group or a removal takes
  * effect at once.
  */
+
 import type { Caller, Origin, Proof } from '../../access/caller.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { AccountRow } from '../../store/accounts.ts';
 import type { MemberGroupRow } from '../../store/member-groups.ts';
 import type { MemberRow } from '../../store/organizations.ts';
@@ -97,7 +99,7 @@ export function memberSubject(member: MemberRow): SubjectChange {
   return { type: 'member', id: member.id, name: member.email, revision: member.revision };
 }
 
-export function accountSubject(account: AccountRow, email: string, verb?: string): SubjectChange {
+export function accountSubject(account: AccountRow, email: string, verb?: AuditAction): SubjectChange {
   const subject = { type: 'account', id: account.id, name: email, revision: account.revision };
   return verb === undefined ? subject : { ...subject, verb };
 }

@@ -2,6 +2,7 @@
  * What all kinds of credentials share: finding and listing them, minting, changing and revoking one. Each change is one
  * unit with its audit entry; of access keys it is told by an event too.
  */
+
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { mintToken } from '../../access/token.ts';
@@ -128,12 +129,12 @@ export function credentialChangesWith(parts: Parts) {
   async function change<K extends Kind>(
     permit: NoInfer<MayWrite<K>>,
     kind: K,
-    verb: string,
+    done: 'created' | 'updated' | 'revoked',
     row: MaybeAllowed<CredentialRow, `${Plural<K>}:write`>,
     statements: Statement[],
   ) {
     const type = credentialKinds[kind];
-    await guard.change(permit, `${type}.${verb}`, {
+    await guard.change(permit, `${type}.${done}`, {
       subjects: [subjectOf(row, type)],
       statements,
       touches: [row.id],

@@ -4,9 +4,11 @@
  * Any change, and the end, is the end of every key that the identity was given. An API key that is narrowed to
  * vaults neither sees nor makes identities.
  */
+
 import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByAccessKey } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { SearchQuery } from '../../contract/common.ts';
 import {
   defaultLifetime,
@@ -73,7 +75,7 @@ export function identitiesWith(
 
   async function change(
     permit: Writing,
-    verb: string,
+    verb: AuditAction,
     row: MaybeAllowed<IdentityRow, 'identities:write'>,
     statements: Parameters<typeof guard.change>[2]['statements'],
   ): Promise<void> {

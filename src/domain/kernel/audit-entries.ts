@@ -1,6 +1,8 @@
 /** Who did what to what, as the audit log has it. The guard alone writes these. */
+
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { type AuditEntry, logText } from '../../logs/entries.ts';
 import type { Subject, SubjectChange } from './subjects.ts';
@@ -23,7 +25,7 @@ export const itself: Actor = {
 
 export function entriesOf<A extends Action>(
   by: Actor,
-  verb: string,
+  verb: AuditAction,
   subjects: readonly SubjectChange<A>[],
 ): AuditEntry[] {
   return subjects.map(subject =>

@@ -5,9 +5,11 @@
  * was withdrawn. Refusals are written down too. Looking something up takes a permit for what is to be done with it, so
  * that found means allowed: what lies in a vault that a caller is not given looks to them like what does not exist.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller, Origin } from '../../access/caller.ts';
 import { type Action, allows, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { AuditEntry } from '../../logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
@@ -69,37 +71,41 @@ export interface Guard {
   mayShow(caller: Caller, shown: readonly Action[], vaultIds?: readonly string[]): Promise<void>;
   change<A extends ChangeAction>(
     permit: Permit<A>,
-    verb: string,
+    verb: AuditAction,
     change: GuardedChange<NoInfer<A>>,
   ): Promise<string>;
   /** What a person does to their own account: who they are, is all the permission that it takes. */
-  own(caller: Caller, verb: string, change: GuardedChange): Promise<string>;
+  own(caller: Caller, verb: AuditAction, change: GuardedChange): Promise<string>;
   /** What an access key changes of itself by being used, and what an identity is given at its login. */
-  used(key: Actor, verb: string, change: GuardedChange): Promise<string>;
+  used(key: Actor, verb: AuditAction, change: GuardedChange): Promise<string>;
   /** What the operator does to the deployment as a whole: written down once for each whom they act for. */
-  operate(operators: readonly [Caller, ...Caller[]], verb: string, change: DeploymentChange): Promise<void>;
+  operate(
+    operators: readonly [Caller, ...Caller[]],
+    verb: AuditAction,
+    change: DeploymentChange,
+  ): Promise<void>;
   /** What the service does to its own logs by their age: nobody asks for it, and it is no organization's. */
   maintain(verb: string, change: OwnChange): Promise<'done' | 'refused'>;
   /** A failed authentication. Names the account that was claimed, if it exists. */
-  unproven(origin: Origin, verb: string, claimed: Claimed | null, reason?: string): Promise<void>;
+  unproven(origin: Origin, verb: AuditAction, claimed: Claimed | null, reason?: string): Promise<void>;
   /** `open` runs once the entry is durable. */
   reveal<T, A extends RevealAction>(
     permit: Permit<A>,
-    verb: string,
+    verb: AuditAction,
     subject: Revealed<NoInfer<A>>,
     open: () => T,
   ): Promise<T>;
   /** The same of many, with an entry for each: all of them are durable before any is opened. */
   revealAll<T, A extends RevealAction>(
     permit: Permit<A>,
-    verb: string,
+    verb: AuditAction,
     subjects: readonly [Revealed<NoInfer<A>>, ...Revealed<NoInfer<A>>[]],
     open: () => T,
   ): Promise<T>;
   /** What is sent bit by bit: each stretch of it asks again whether the caller may have it. Throws where not. */
-  during<T>(permit: Permit, verb: string, entries: AsyncIterable<T>): Watched<T>;
+  during<T>(permit: Permit, verb: AuditAction, entries: AsyncIterable<T>): Watched<T>;
   /** Writes down that somebody asked for this too often, and is refused. */
-  limited(caller: Caller, verb: string, subject: Subject): Promise<void>;
+  limited(caller: Caller, verb: AuditAction, subject: Subject): Promise<void>;
   /** Writes down that somebody asked whose authority was withdrawn meanwhile. */
   withdrawn(caller: Caller, verb: string): Promise<void>;
 }
@@ -116,7 +122,7 @@ export type Watched<T> = AsyncIterable<T> & { readonly [watched]: true };
 
 /** What is done in a caller's name. */
 interface Deed extends Change {
-  readonly verb: string;
+  readonly verb: AuditAction;
   /** Where it is refused, this is what it was to be done to. */
   readonly subject: Subject;
   readonly entries: (by: Caller) => readonly AuditEntry[];
@@ -182,7 +188,7 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
 
   async function store<A extends Action>(
     caller: Caller,
-    verb: string,
+    verb: AuditAction,
     change: GuardedChange<A>,
   ): Promise<string> {
     const { subjects, statements, touches = [], unique } = change;
@@ -192,7 +198,7 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
 
   async function reveal<T, A extends RevealAction>(
     permit: Permit<A>,
-    verb: string,
+    verb: AuditAction,
     subjects: readonly [Revealed<A>, ...Revealed<A>[]],
     open: () => T,
   ): Promise<T> {
@@ -203,7 +209,7 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     return open();
   }
 
-  async function* watch<T>(caller: Caller, verb: string, entries: AsyncIterable<T>): AsyncIterable<T> {
+  async function* watch<T>(caller: Caller, verb: AuditAction, entries: AsyncIterable<T>): AsyncIterable<T> {
     let sent = 0;
     let judged = now();
     for await (const entry of entries) {

@@ -2,7 +2,9 @@
  * What an action is done to, as the guard takes it. A row that was looked up carries, in its type, the permission that
  * it was looked up with, and so does what is made of it: one that was found for reading can't be changed.
  */
+
 import type { Action } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { Statement } from '../../store/engine.ts';
 
 declare const allowed: unique symbol;
@@ -27,7 +29,7 @@ export interface SubjectChange<A extends Action = never> extends Subject {
   readonly revision: number;
   readonly details?: Readonly<Record<string, unknown>>;
   /** Where it differs from what is done to the others. */
-  readonly verb?: string;
+  readonly verb?: AuditAction;
 }
 
 /** What is revealed, and which version of it or how much of it. */

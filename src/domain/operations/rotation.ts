@@ -8,6 +8,7 @@
 
 import type { Caller } from '../../access/caller.ts';
 import type { Sealed } from '../../bytes.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import { parentMark, Unsealable } from '../../keyring/envelope.ts';
 import type { Keyring, Term } from '../../keyring/keyring.ts';
@@ -75,7 +76,7 @@ export function rotationWith(parts: RotationParts): Rotation {
     return { stored, ring: await wrapper.unwrap(stored) };
   }
 
-  async function tell(operator: Operator, verb: string, details: object, change: Change): Promise<void> {
+  async function tell(operator: Operator, verb: AuditAction, details: object, change: Change): Promise<void> {
     const organizations = (await store.organizations.all()).map(({ id }) => id);
     await guard.operate([operator(''), ...organizations.map(operator)], verb, {
       subject: { type: 'keyring', id: keyring.deployment, name: 'keyring' },

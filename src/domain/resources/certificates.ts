@@ -2,8 +2,10 @@
  * Certificates. A certificate is public; its private key, where it comes with one, is stored as a key of its
  * own, and the certificate names it. A certificate that does not fit the key that it names is refused.
  */
+
 import type { Caller } from '../../access/caller.ts';
 import { shownByPublicHalf } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type {
   Certificate,
@@ -82,7 +84,7 @@ export function certificatesWith(
   }
 
   /** The private half of a stored key, for signing inside the service. The use is written down first. */
-  async function signingKey(permit: Writing, row: SigningKey, verb: string): Promise<string> {
+  async function signingKey(permit: Writing, row: SigningKey, verb: AuditAction): Promise<string> {
     if (keyAttributes(row).holds !== 'private') throw invalid('key_id', 'names a key without a private key');
     if (stateAt(row, now()) !== 'active') throw invalid('key_id', 'names a key that is not active');
     const { sealer } = await records.vaultOf(row);

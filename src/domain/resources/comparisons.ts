@@ -2,10 +2,12 @@
  * Which values are the same, and nothing else of them. It takes the permission to reveal all of them, so that it confirms
  * nobody's guesses; each comparison is recorded before anything is opened, and so is who asks too often and is refused.
  */
+
 import { createHmac, randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Caller } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
 import type {
@@ -32,7 +34,7 @@ const wholeComparison = 20;
 
 export function comparisonsWith({ store, stamps, guard, now }: Parts, records: Records) {
   /** Beside the plan's limit, which a session does not have: over all replicas, for each caller. */
-  async function take(caller: Caller, verb: string, subject: Subject, values: number): Promise<void> {
+  async function take(caller: Caller, verb: AuditAction, subject: Subject, values: number): Promise<void> {
     const { start, secondsLeft } = rateWindowAt(now());
     if ((await store.limits.take(caller.id, start, values)) <= mostCompared) return;
     await guard.limited(caller, verb, subject);

@@ -4,7 +4,9 @@
  * With what lies sealed (`sealing`), what is found (`lookup`), what is written (`writes`) and the trash, this is all
  * that the types share.
  */
+
 import type { Caller, ResourceKind } from '../../access/caller.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import { eventOf, resourceSubject } from '../kernel/events.ts';
@@ -92,7 +94,7 @@ export function recordsWith(parts: Parts, checkName: CheckName) {
     type: T,
     id: string,
     change: Revise,
-    verb = `${type}.updated`,
+    verb: AuditAction = `${type}.updated`,
   ): Promise<Labelled> {
     return retryingStale(async () => {
       const write = await revision(permit, type, id, change);

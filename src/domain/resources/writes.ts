@@ -3,8 +3,10 @@
  * version, its tags and its event. Any number of these are one unit of the ledger, and as few statements as one: all
  * of them are stored, each with its audit entry, or none.
  */
+
 import type { Caller, ResourceKind } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { Tags } from '../../contract/text.ts';
 import type { Statement } from '../../store/engine.ts';
@@ -113,7 +115,7 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
   /** All or none. Refused as stale where one of them, or the vault of a new one, was changed since it was read. */
   async function storeAll<A extends ChangeAction>(
     permit: Permit<A>,
-    verb: string,
+    verb: AuditAction,
     writes: readonly [Write<NoInfer<A>>, ...Write<NoInfer<A>>[]],
   ): Promise<void> {
     const [first, ...others] = writes;

@@ -2,8 +2,10 @@
  * Approvals, as those meet them who decide: people who are signed in, by their session, and never a key of any kind.
  * What they are shown is what was fingerprinted. An approval is given once; what is over can't be approved any more.
  */
+
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Approval, ApprovalQuery, ApprovalScope } from '../../contract/uses.ts';
@@ -44,7 +46,7 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
   async function decide(
     caller: Caller,
     id: string,
-    verb: string,
+    verb: AuditAction,
     changes: Partial<ApprovalRow>,
   ): Promise<Approval> {
     const permit = await guard.admit(caller, 'approvals:write');

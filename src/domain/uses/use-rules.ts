@@ -3,9 +3,11 @@
  * says where a value goes could have it sent to themselves, so they must be allowed to read it, at every change. A
  * rule is found in the vault of its secret, by those who are given that vault.
  */
+
 import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, readsValue } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { UseRule, UseRuleCreate, UseRuleQuery, UseRuleUpdate } from '../../contract/use-rules.ts';
 import type { UseCheck, Verdict } from '../../contract/uses.ts';
@@ -60,7 +62,7 @@ export function rulesForUseWith(
 
   async function change(
     permit: Writing,
-    verb: string,
+    verb: AuditAction,
     row: MaybeAllowed<UseRuleRow, 'use-rules:write'>,
     statement: Parameters<typeof guard.change>[2]['statements'][number],
   ): Promise<void> {

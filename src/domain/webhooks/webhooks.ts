@@ -3,10 +3,12 @@
  * service may connect to. Its signing secret is shown once, stored sealed, and rotated with the old one in
  * use for one more day. A key that is narrowed to vaults neither sees nor makes webhooks.
  */
+
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../access/caller.ts';
 import type { Egress } from '../../access/egress.ts';
 import { type Action, shownByEvents } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { SearchQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
@@ -79,7 +81,7 @@ export function webhooksWith(
   async function revise(
     permit: Writing,
     id: string,
-    verb: string,
+    verb: AuditAction,
     revision: (row: WebhookRow) => Revision | Promise<Revision>,
   ): Promise<WebhookRow> {
     return retryingStale(async () => {

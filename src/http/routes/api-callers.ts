@@ -36,6 +36,7 @@ function apiEntrance(parts: AppParts): Entrance<Permissions> {
   const { domain, countRequests, now, addressOf } = parts;
   const take = planLimit({ count: countRequests, now, limitOf: domain.organizations.limit });
   return {
+    now,
     approach: async (_route, request, reply) => {
       const { authorization } = request.headers;
       const session = authorization === undefined ? cookieOf(request.raw, sessionCookie) : null;

@@ -48,6 +48,7 @@ function authEntrance(parts: AppParts, strangers: UnauthenticatedBodies): Entran
   };
   return {
     bodyLimit: largestBody,
+    now: parts.now,
 
     approach: async ({ needs }, request, reply) => {
       const { origin, site, token } = visitorOf(parts, request);

@@ -7,6 +7,7 @@ import { type BulkAnswer, type Secret, secretCreate, secretUpdate } from '../../
 import { id } from '../../contract/text.ts';
 import type { Secrets, SecretWrite } from '../../domain/resources/secrets.ts';
 import { errorBody, failureOf, statusOf } from '../errors.ts';
+import { checkExpiry } from '../expiry.ts';
 
 type Result = BulkAnswer['results'][number];
 
@@ -16,8 +17,14 @@ export async function bulkSecrets(
   secrets: Secrets,
   caller: Caller,
   items: readonly unknown[],
+  now: number,
 ): Promise<BulkAnswer> {
-  const checked = await Promise.allSettled(items.map(async item => writeOf(item)));
+  const checkedOf = async (item: unknown): Promise<SecretWrite> => {
+    const write = writeOf(item);
+    await checkExpiry(item, now, 'id' in write ? () => secrets.get(caller, write.id) : null);
+    return write;
+  };
+  const checked = await Promise.allSettled(items.map(checkedOf));
   const sound = checked.flatMap(item => (item.status === 'fulfilled' ? item.value : []));
   const stored = (await secrets.writeAll(caller, sound)).values();
   const outcomes = checked.map(item => (item.status === 'fulfilled' ? stored.next().value! : item));

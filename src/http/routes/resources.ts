@@ -116,7 +116,7 @@ function secretRoutes({ secrets }: Domain): Route<Permissions>[] {
       body: resource.bulkRequest,
       bodyDocumented: resource.bulkDocumented,
       answer: resource.bulkAnswer,
-      handle: ({ caller, body }) => bulkSecrets(secrets, caller, body.items),
+      handle: ({ caller, body, askedAt }) => bulkSecrets(secrets, caller, body.items, askedAt),
     }),
     route({
       method: 'POST',

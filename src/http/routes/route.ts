@@ -13,6 +13,7 @@ import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { SignedInAs } from '../../domain/accounts/dashboard-sessions.ts';
 import type { Site } from '../../domain/accounts/passkeys.ts';
+import { checkExpiry } from '../expiry.ts';
 import { changesIn, type ReadOnly } from '../read-only.ts';
 
 /** What the general API asks of a caller: all of these permissions, or one of them. */
@@ -62,6 +63,7 @@ export interface Asked<Query, Body> extends Sent<Query, Body> {
   readonly id: string;
   readonly reply: FastifyReply;
   readonly url: string;
+  readonly askedAt: number;
 }
 
 /** What the document and the tests read of a route. */
@@ -139,6 +141,7 @@ export interface Entrance<N extends Need> {
   readonly enter: (route: Route<N>, request: FastifyRequest, reply: FastifyReply) => Promise<Who<N>>;
   /** Refuses whoever may not do this, once it is known what was asked; where being let in is not all that it takes. */
   readonly admit?: (who: Who<N>, needs: N) => Promise<void>;
+  readonly now: () => number;
   /** Told of what could not be answered. */
   readonly failed?: (request: FastifyRequest, error: unknown) => void;
 }
@@ -163,7 +166,7 @@ export function registerRoutes<N extends Need>(
 
 async function run<N extends Need>(
   route: Route<N>,
-  { enter, admit }: Entrance<N>,
+  { enter, admit, now }: Entrance<N>,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
@@ -176,7 +179,9 @@ async function run<N extends Need>(
   const changes = readOnly === undefined ? request.body : await changesIn(request.body, readOnly, who, id);
   const body = bodyOf(route, changes);
   await admit?.(who, route.needsOf?.({ query, body }) ?? route.needs);
-  return route.handle({ ...who, id, query, body, reply, url: request.url });
+  const askedAt = now();
+  await checkExpiry(changes, askedAt, readOnly === undefined ? null : () => readOnly.shown(who, id));
+  return route.handle({ ...who, id, query, body, reply, url: request.url, askedAt });
 }
 
 /** A route that takes no body is not given one silently ignored. */

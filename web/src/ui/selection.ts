@@ -6,6 +6,8 @@ export interface Selection<T> {
   /** Adds all of them, or takes them away where all are chosen already. */
   toggle(rows: readonly T[]): void;
   add(rows: readonly T[]): void;
+  /** These, and no others. */
+  keep(rows: readonly T[]): void;
   clear(): void;
 }
 
@@ -20,6 +22,7 @@ export function useSelection<T extends { readonly id: string }>(): Selection<T> 
       setChosen(new Map([...chosen].filter(([id]) => !gone.has(id))));
     },
     add: rows => setChosen(withRows(rows)),
+    keep: rows => setChosen(new Map(rows.map(row => [row.id, row] as const))),
     clear: () => setChosen(new Map()),
   };
 }

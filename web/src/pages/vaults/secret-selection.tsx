@@ -1,6 +1,6 @@
 /** What can be done with many secrets at once: tag, move, disable, delete and export them. */
 import { useState } from 'react';
-import { get, post, query, remove } from '../../api/client.ts';
+import { get, post, query, remove, sentence } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { BulkAnswer, List, Secret } from '../../api/types.ts';
 import { type Parameters, useRefresh } from '../../api/use.ts';
@@ -32,18 +32,23 @@ export function SelectionBar({ selection, total, filter }: SelectionBarProps) {
   const secrets = [...selection.chosen.values()];
   const count = `${secrets.length} ${secrets.length === 1 ? 'secret' : 'secrets'}`;
 
-  async function finish(done: string, failures: readonly string[]) {
+  /** What failed is named, with its reason, and stays selected. */
+  async function finish(done: string, failed: readonly Failed[]) {
     await refresh('secrets', 'vaults', 'resources', 'versions');
-    selection.clear();
+    selection.keep(failed.map(({ secret }) => secret));
     setOpen(null);
-    if (failures.length === 0) note(`${count} ${done}`);
-    else note(`${failures.length} of ${count} failed: ${failures[0]}`, { bad: true });
+    if (failed.length === 0) note(`${count} ${done}`);
+    else note(`${secrets.length - failed.length} of ${count} ${done} ${inWords(failed)}`, { bad: true });
   }
   const disable = async (enabled: boolean) =>
-    finish(enabled ? 'enabled' : 'disabled', await writeAll(secrets.map(({ id }) => ({ id, enabled }))));
+    finish(enabled ? 'enabled.' : 'disabled.', await writeAll(secrets, () => ({ enabled })));
   async function discard() {
-    for (const { id } of secrets) await remove(`/v1/secrets/${id}`);
-    await finish('deleted. They can be restored from the trash.', []);
+    const failed: Failed[] = [];
+    for (const secret of secrets)
+      await remove(`/v1/secrets/${secret.id}`).catch(error =>
+        failed.push({ secret, reason: sentence(error) }),
+      );
+    await finish('deleted. They can be restored from the trash.', failed);
   }
   if (secrets.length === 0) return null;
   return (
@@ -148,17 +153,14 @@ function Export({
 interface DialogProps {
   readonly secrets: readonly Secret[];
   readonly onClose: () => void;
-  readonly onDone: (done: string, failures: readonly string[]) => Promise<void>;
+  readonly onDone: (done: string, failed: readonly Failed[]) => Promise<void>;
 }
 
 function TagDialog({ secrets, onClose, onDone }: DialogProps) {
   const form = useForm({ tags: '' });
   async function save({ tags }: typeof form.values) {
     const added = tagsOf(tags);
-    await onDone(
-      'tagged',
-      await writeAll(secrets.map(one => ({ id: one.id, tags: { ...one.tags, ...added } }))),
-    );
+    await onDone('tagged.', await writeAll(secrets, one => ({ tags: { ...one.tags, ...added } })));
   }
   return (
     <FormDialog
@@ -177,13 +179,10 @@ function TagDialog({ secrets, onClose, onDone }: DialogProps) {
 function MoveDialog({ secrets, onClose, onDone }: DialogProps) {
   const form = useForm({ vault_id: '', copy: false });
   async function save({ vault_id, copy }: typeof form.values) {
-    const failures: string[] = [];
-    for (let at = 0; at < secrets.length; at += atOnce) {
-      const secret_ids = secrets.slice(at, at + atOnce).map(({ id }) => id);
-      const body = { secret_ids, vault_id, move: !copy };
-      failures.push(...failuresIn(await post<BulkAnswer>('/v1/secrets/copy', body)));
-    }
-    await onDone(copy ? 'copied' : 'moved', failures);
+    const failed = await inStretches(secrets, some =>
+      post('/v1/secrets/copy', { secret_ids: some.map(({ id }) => id), vault_id, move: !copy }),
+    );
+    await onDone(copy ? 'copied.' : 'moved.', failed);
   }
   return (
     <FormDialog
@@ -210,13 +209,35 @@ function MoveDialog({ secrets, onClose, onDone }: DialogProps) {
   );
 }
 
-async function writeAll(items: readonly object[]): Promise<string[]> {
-  const failures: string[] = [];
-  for (let at = 0; at < items.length; at += atOnce)
-    failures.push(...failuresIn(await post('/v1/secrets/bulk', { items: items.slice(at, at + atOnce) })));
-  return failures;
+interface Failed {
+  readonly secret: Secret;
+  readonly reason: string;
 }
 
-function failuresIn({ results }: BulkAnswer): string[] {
-  return results.flatMap(({ error }) => (error === undefined ? [] : error.details.reason || error.message));
+const mostNamed = 5;
+
+function inWords(failed: readonly Failed[]): string {
+  const named = failed.slice(0, mostNamed).map(({ secret, reason }) => `${secret.name}: ${reason}`);
+  const more = failed.length - named.length;
+  return `Failed: ${named.join('; ')}${more > 0 ? `; and ${more} more, which stay selected` : ''}`;
+}
+
+function writeAll(secrets: readonly Secret[], changes: (one: Secret) => object): Promise<Failed[]> {
+  return inStretches(secrets, some =>
+    post('/v1/secrets/bulk', { items: some.map(one => ({ id: one.id, ...changes(one) })) }),
+  );
+}
+
+/** As many requests as it takes, and what failed of all of them. */
+async function inStretches(
+  secrets: readonly Secret[],
+  send: (some: readonly Secret[]) => Promise<BulkAnswer>,
+): Promise<Failed[]> {
+  const failed: Failed[] = [];
+  for (let at = 0; at < secrets.length; at += atOnce) {
+    const some = secrets.slice(at, at + atOnce);
+    for (const { index, error } of (await send(some)).results)
+      if (error) failed.push({ secret: some[index]!, reason: error.details.reason || error.message });
+  }
+  return failed;
 }
