@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { buildChangedWeb } from '../scripts/build-web.ts';
 import { startBrowser } from './browser.ts';
 import { type Service, startService } from './harness.ts';
 
@@ -10,6 +11,8 @@ describe('/docs', () => {
   let browser: Browser;
 
   before(async () => {
+    // The look of the page is built with the dashboard, whose files the service reads when it starts.
+    await buildChangedWeb();
     service = await startService();
     browser = await startBrowser();
   });
@@ -42,6 +45,24 @@ describe('/docs', () => {
     assert.deepEqual(faults, []);
     const elsewhere = asked.filter(url => !url.startsWith(service.url) && !url.startsWith('data:'));
     assert.deepEqual(elsewhere, []);
+    await page.close();
+  });
+
+  it('begins with the vault endpoint, and is light or dark as the dashboard is', async () => {
+    const page = await browser.newPage({ viewport: { width: 390, height: 800 }, colorScheme: 'dark' });
+    await page.goto(`${service.url}/docs`);
+    await page.getByText('Read a vault, or one resource in it').waitFor({ state: 'attached' });
+    assert.match((await page.locator('.opblock-tag').first().innerText()).trim(), /^vault endpoint/);
+    const lightness = () =>
+      page.evaluate<number>(
+        `getComputedStyle(document.documentElement).backgroundColor.match(/\\d+/g).at(0)`,
+      );
+    assert.ok((await lightness()) < 40, 'dark as the system is');
+    await page.evaluate(`localStorage.setItem('strongroom-theme', 'light')`);
+    await page.reload();
+    await page.getByText('Read a vault, or one resource in it').waitFor({ state: 'attached' });
+    assert.ok((await lightness()) > 240, 'light, as was chosen in the dashboard');
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
     await page.close();
   });
 });

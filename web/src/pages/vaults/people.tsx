@@ -2,7 +2,6 @@
 import { Link, useParams } from 'wouter';
 import type { Group, Member, VaultGrant } from '../../api/types.ts';
 import { useList } from '../../api/use.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Loading, Section, Wrong } from '../../ui/page.tsx';
 
 interface Given {
