@@ -156,8 +156,6 @@ export type WebhookWithSecret = { id: Id; /** Defaults to the host of the URL. *
 export type Whoami = { /** What the caller proved to be. */ kind: "api-key" | "member"; id: Id; name: string; organization: { id: Id; name: string }; /** Who is signed in, or whose the API key is; null for one that is nobody’s. */ member: { id: Id; email: string } | null; role: "owner" | "admin" | "editor" | "viewer" | "auditor" | "none"; /** The roles that the member is given in single vaults, by name or through their groups. */ grants: readonly ({ vault_id: Id; role: "owner" | "admin" | "editor" | "viewer" | "auditor" })[]; scopes: readonly (string)[] | null; vault_ids: readonly (Id)[] | null; expiration_date: Timestamp | null };
 
 export interface Operations {
-  /** Get the health and version of the service. Requires no API key. */
-  getHealth: { asked: {  }; answered: Health };
   /** List resources, newest first. Requires the permission `vaults:read` and `secrets:read` and `keys:read` and `certificates:read`. */
   listResources: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; /** Newest first by default. A minus sign turns the order round; what has no date comes last. */ sort?: "name" | "-name" | "state" | "-state" | "expires" | "-expires" | "version" | "-version" | "updated" | "-updated"; type?: "vault" | "secret" | "key" | "certificate" } }; answered: ResourceList };
   /** Create a resource of any type. Requires the permission `vaults:write` or `secrets:write` or `keys:write` or `certificates:write`. */
@@ -372,10 +370,11 @@ export interface Operations {
   getOverview: { asked: {  }; answered: Overview };
   /** Get the version, database engine, root key provider and log public key. Requires the permission `organization:read`. */
   getAbout: { asked: {  }; answered: About };
+  /** Get the health and version of the service. Requires no API key. */
+  getHealth: { asked: {  }; answered: Health };
 }
 
 export const operations = {
-  getHealth: 'GET /v1/health',
   listResources: 'GET /v1/resources',
   createResource: 'POST /v1/resources',
   getResource: 'GET /v1/resources/{id}',
@@ -483,4 +482,5 @@ export const operations = {
   getAuditLog: 'GET /v1/audit-logs/{id}',
   getOverview: 'GET /v1/overview',
   getAbout: 'GET /v1/about',
+  getHealth: 'GET /v1/health',
 } as const;
