@@ -181,7 +181,8 @@ const cutOff = `[...document.querySelectorAll('main *, [role=dialog] *')].filter
 /** What runs in the page: controls that are lower than a finger is wide. Links inside of text are as high as it. */
 const tooLow = `[...document.querySelectorAll('button, select, textarea, input:not([type=checkbox])')].filter(one => {
   const { width, height } = one.getBoundingClientRect();
-  return width > 1 && height > 0 && Math.max(height, one.parentElement.closest('label')?.offsetHeight ?? 0) < 39.5;
+  const box = one.matches('input') ? one.closest('.control') : null;
+  return width > 1 && Math.max(height, box?.offsetHeight ?? 0) < 39.5;
 }).filter(one => !one.closest('[aria-hidden=true], [inert], [data-inline]')).map(one => one.outerHTML.slice(0, 160))`;
 
 async function fits(page: Page, what: string, width: number): Promise<void> {
