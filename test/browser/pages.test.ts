@@ -139,9 +139,12 @@ const visits: readonly Visit[] = [
   ['no such page', () => '/nowhere'],
 ];
 
-/** What runs in the page: the rules that are broken, and where. */
+/**
+ * What runs in the page: the rules that are broken, and where. Beside an open menu lie two invisible spans that hand the
+ * focus on to where it belongs; nobody stays on them.
+ */
 const run = `(async tags => {
-  const { violations } = await axe.run(document, { runOnly: tags });
+  const { violations } = await axe.run({ exclude: ['[data-base-ui-focus-guard]'] }, { runOnly: tags });
   return violations.map(({ id, nodes }) => id + ': ' + nodes.map(node => node.html.slice(0, 160)).join(' | '));
 })(${JSON.stringify(rules)})`;
 
@@ -172,7 +175,7 @@ async function lookAt(page: Page, what: string, ways: readonly Way[]): Promise<v
 }
 
 /** What runs in the page: text that is cut off without a sign of it. */
-const cutOff = `[...document.querySelectorAll('main *, [role=dialog] *')].filter(one => {
+const cutOff = `[...document.querySelectorAll('main :not(input), [role=dialog] :not(input)')].filter(one => {
   const { overflowX, textOverflow, webkitLineClamp } = getComputedStyle(one);
   if (!['hidden', 'clip'].includes(overflowX) || textOverflow === 'ellipsis' || webkitLineClamp !== 'none') return false;
   return one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1;
