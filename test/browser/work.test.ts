@@ -130,6 +130,86 @@ test('the command palette finds a secret by name, by keyboard alone', async () =
   assert.match(page.url(), /\/secrets\/[0-9a-f-]{36}$/);
 });
 
+test('keys alone go to pages, search the list and create, and can be turned off', async () => {
+  await page.goto('/');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.keyboard.type('ga');
+  await page.getByRole('link', { name: 'payments-api' }).waitFor();
+  await page.keyboard.type('/payments');
+  assert.equal(await page.getByRole('searchbox').inputValue(), 'payments', 'a key is text in a field');
+  await page.getByRole('heading', { name: 'Access' }).click();
+  await page.keyboard.press('n');
+  await page.getByRole('dialog', { name: 'New access key' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.keyboard.press('?');
+  await page.getByRole('checkbox', { name: 'Single-key shortcuts' }).uncheck();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.keyboard.type('gvn?');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: 'Search by name' }).waitFor();
+  assert.match(page.url(), /\/access\/keys/);
+  await page.evaluate('localStorage.clear()');
+});
+
+test('a date is chosen by keyboard, by a preset or by typing; what has passed or is no date is refused', async () => {
+  await page.goto(`/vaults/${demo.vaultId}/access`);
+  await page.getByRole('button', { name: 'New access key' }).click();
+  const form = page.getByRole('dialog', { name: 'New access key' });
+  const expires = form.getByRole('textbox', { name: 'Expires' });
+  await expires.press('ArrowDown');
+  const grid = page.getByRole('grid');
+  await grid.locator('[aria-current=date]:focus').waitFor();
+  const today = new Date();
+  const yesterday = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1);
+  const named = (date: Date) => new Intl.DateTimeFormat('en-GB', { dateStyle: 'full' }).format(date);
+  for (const key of ['PageDown', 'PageUp', 'End', 'Home', 'ArrowDown', 'ArrowUp'])
+    await page.keyboard.press(key);
+  const monday = new Date(
+    today.getFullYear(),
+    today.getMonth(),
+    today.getDate() - ((today.getDay() + 6) % 7),
+  );
+  await grid
+    .getByRole('button', { name: named(monday) })
+    .and(page.locator(':focus'))
+    .waitFor();
+  assert.equal(
+    await grid
+      .getByRole('button', { name: named(yesterday) })
+      .first()
+      .getAttribute('aria-disabled'),
+    'true',
+  );
+  await page.keyboard.press('PageDown');
+  await page.keyboard.press('Shift+PageDown');
+  await page.keyboard.press('Enter');
+  await grid.waitFor({ state: 'detached' });
+  assert.match(
+    await expires.inputValue(),
+    new RegExp(`^\\d+ \\w+ (${today.getFullYear() + 1}|${today.getFullYear() + 2}), 23:59$`),
+  );
+
+  await form.getByRole('button', { name: 'Choose a date' }).click();
+  await page.getByRole('button', { name: 'In 30 days' }).click();
+  const chosen = new Date(await expires.inputValue());
+  assert.ok(Math.abs(chosen.getTime() - Date.now() - 30 * 86_400_000) < 2 * 3_600_000, String(chosen));
+
+  await expires.fill('yesterday or so');
+  await form.getByLabel('Name', { exact: true }).fill('dated');
+  await form.getByText('Expires must be a date, such as 17 Dec 2026, 14:30.').waitFor();
+  await expires.fill('1 May 2020');
+  await form.getByRole('button', { name: 'Create access key' }).click();
+  await form.getByText('Expires must be in the future.').waitFor();
+  await expires.fill('2099-12-17 14:30');
+  await form.getByRole('button', { name: 'Create access key' }).click();
+  await page.locator('[data-token]').waitFor();
+  const { body } = await ask(page, 'GET', '/v1/access-keys?q=dated');
+  assert.equal(body.data[0].expiration_date, new Date('2099-12-17T14:30').toISOString());
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+});
+
 test('Settings, About: the term in use, and when the keys were last rotated', async () => {
   await page.goto('/settings/about');
   await page.getByText('Never').waitFor();

@@ -4,6 +4,7 @@ import { useForm } from '../api/form.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { DialogButtons } from '../ui/dialog.tsx';
+import { Name } from '../ui/name.tsx';
 import { Rows } from '../ui/table.tsx';
 import { TextField } from '../ui/text-field.tsx';
 import { carryOut, type Outcome, type Planned } from './plan.ts';
@@ -71,12 +72,18 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
               {
                 id: 'name',
                 header: 'Name',
-                cell: ({ one }) => <span className="font-mono text-xs break-all">{one.item.name}</span>,
+                wraps: true,
+                cell: ({ one }) => (
+                  <span className="font-mono text-xs">
+                    <Name text={one.item.name} />
+                  </span>
+                ),
               },
               { id: 'kind', header: 'Kind', from: 'sm', cell: ({ one }) => kinds[one.item.kind] },
               {
                 id: 'change',
                 header: 'Change',
+                wraps: true,
                 cell: ({ one }) => <Change one={one} outcome={outcomes.get(one)} />,
               },
             ]}

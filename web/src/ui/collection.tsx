@@ -153,7 +153,7 @@ function SearchBar({ label, action }: { label: string; action: ReactNode }) {
         value={address.get('q')}
         onSearch={q => address.set({ q })}
       />
-      {action}
+      <div className="max-sm:flex max-sm:w-full max-sm:flex-col">{action}</div>
     </div>
   );
 }

@@ -200,7 +200,7 @@ function TimeInput({ value, onChange }: { value: string; onChange: (time: string
       inputMode="numeric"
       maxLength={5}
       placeholder="14:30"
-      className="control w-16 text-center text-ink tabular-nums"
+      className="control w-16 px-1 text-center text-ink tabular-nums max-sm:w-20"
       value={typed ?? value}
       onChange={event => type(event.target.value)}
       onBlur={() => setTyped(null)}

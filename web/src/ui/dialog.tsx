@@ -76,7 +76,7 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
 
 function Head({ title, description }: { title: ReactNode; description?: ReactNode }) {
   return (
-    <div className="sticky top-0 z-10 flex items-center justify-between gap-4 rounded-t-xl border-b bg-raised px-4 py-3 sm:px-5">
+    <div className="sticky top-0 z-20 flex items-center justify-between gap-4 rounded-t-xl border-b bg-raised px-4 py-3 sm:px-5">
       <div className="min-w-0">
         <Base.Title className="text-base font-semibold tracking-tight break-words">{title}</Base.Title>
         {description && (

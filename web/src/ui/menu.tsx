@@ -1,7 +1,7 @@
 /** A button that opens a list of actions. */
 import { Menu as Base } from '@base-ui/react/menu';
 import { Ellipsis } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { buttonClass } from './button.tsx';
 
 interface MenuProps {
@@ -13,15 +13,20 @@ interface MenuProps {
 }
 
 export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
+  const button = useRef<HTMLButtonElement>(null);
   return (
     <Base.Root>
       <Base.Trigger
+        ref={button}
         aria-label={label}
         className={triggerClass ?? buttonClass({ look: 'quiet', size: 'icon' })}
       >
         {trigger ?? <Ellipsis className="size-4" aria-hidden />}
       </Base.Trigger>
-      <Base.Portal>
+      {/* Inside of a landmark, and of the dialog that is open: what is outside is hidden from screen readers. */}
+      <Base.Portal
+        container={button.current?.closest<HTMLElement>('[role=dialog]') ?? document.getElementById('main')}
+      >
         <Base.Positioner sideOffset={6} align="end" className="z-50">
           <Base.Popup className="popup enter grow min-w-44 p-1">{children}</Base.Popup>
         </Base.Positioner>

@@ -122,7 +122,10 @@ function Chip({ id, collection }: { id: string; collection: string }) {
   return (
     <Base.Chip className="flex max-w-full items-center gap-1 rounded-md bg-accent-soft pl-1.5 text-xs leading-5 font-medium text-accent-strong">
       <span className="min-w-0 truncate">{name}</span>
-      <Base.ChipRemove aria-label={`Remove ${name}`} className="grid size-5 place-items-center max-sm:size-7">
+      <Base.ChipRemove
+        aria-label={`Remove ${name}`}
+        className="grid size-5 place-items-center max-sm:size-10"
+      >
         <X className="size-3.5" aria-hidden />
       </Base.ChipRemove>
     </Base.Chip>

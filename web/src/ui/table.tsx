@@ -5,13 +5,14 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ColumnDef, type RowData, tableFeatures, useTable } from '@tanstack/react-table';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import type { List } from '../api/types.ts';
 import { Button } from './button.tsx';
 import { Loading, Wrong } from './page.tsx';
 import { Pager } from './pager.tsx';
 import type { Selection } from './selection.ts';
 import { useChanged } from './use-changed.ts';
+import { useTooWide } from './use-too-wide.ts';
 
 const features = tableFeatures({});
 
@@ -131,12 +132,15 @@ export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
   });
   const columnOf = (id: string) => columns.find(column => column.id === id)!;
   const changed = useChanged(rows);
+  const box = useRef<HTMLDivElement>(null);
+  const isTooWide = useTooWide(box);
   const cellClass = ({ from, end, wraps }: Column<T>) =>
     `${from ? widths[from] : ''} ${end ? 'text-right tabular-nums' : ''} ${wraps ? '' : 'md:whitespace-nowrap md:[&_wbr]:hidden'}`;
   return (
     <div
-      // What scrolls sideways can’t have a head that stays: where the columns surely fit, the head does.
-      className={`relative transition-opacity max-xl:overflow-x-auto ${fading ? 'opacity-60' : ''}`}
+      ref={box}
+      // What scrolls sideways can’t have a head that stays in view; what fits has one.
+      className={`relative transition-opacity ${isTooWide ? 'overflow-x-auto' : ''} ${fading ? 'opacity-60' : ''}`}
     >
       <table className="w-full border-collapse text-left" aria-label={label}>
         <thead>
@@ -149,7 +153,7 @@ export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
                     key={header.id}
                     scope="col"
                     aria-sort={sorting && directionOf(column, sorting)}
-                    className={`top-0 z-10 h-8 bg-canvas px-3 text-xs font-medium whitespace-nowrap text-muted shadow-[inset_0_-1px_var(--line)] first:pl-4 last:pr-4 xl:sticky ${cellClass(column)}`}
+                    className={`sticky top-0 z-10 h-8 bg-canvas px-3 text-xs font-medium whitespace-nowrap text-muted shadow-[inset_0_-1px_var(--line)] first:pl-4 last:pr-4 max-lg:top-13 ${cellClass(column)}`}
                   >
                     <Heading column={column} sorting={sorting} />
                   </th>

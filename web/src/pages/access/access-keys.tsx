@@ -13,7 +13,7 @@ import { Ago } from '../../ui/time.tsx';
 import { AccessKeyForm } from './access-key-form.tsx';
 import { Restrictions } from './restrictions.tsx';
 import { RevokeButton } from './revoke-button.tsx';
-import { VaultName } from './vault-name.tsx';
+import { VaultName, VaultText } from './vault-name.tsx';
 
 function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): readonly Column<AccessKey>[] {
   const vault: Column<AccessKey> = {
@@ -41,7 +41,7 @@ function columnsFor(hasVault: boolean, mayWrite: boolean, mayLog: boolean): read
             <span className="font-medium break-words">{name}</span>
           )}
           <span className="mt-0.5 block text-xs text-muted sm:hidden">
-            {!hasVault && <VaultName id={vault_id} />} used <Ago at={last_used_at} />
+            {!hasVault && <VaultText id={vault_id} />} used <Ago at={last_used_at} />
           </span>
         </>
       ),

@@ -4,6 +4,7 @@ import { Link, useLocation, useParams } from 'wouter';
 import type { Identity } from '../../api/types.ts';
 import { Collection } from '../../ui/collection.tsx';
 import { expiresColumn } from '../../ui/columns.tsx';
+import { Name } from '../../ui/name.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
@@ -16,10 +17,13 @@ const columns: readonly Column<Identity>[] = [
   {
     id: 'name',
     header: 'Identity',
+    wraps: true,
     cell: ({ id, name, issuer, method }) => (
       <Link href={`/identities/${id}`} className="group block min-w-0">
         <span className="block font-medium break-words group-hover:underline">{name}</span>
-        <span className="block text-xs break-all text-muted">{issuer ?? methodNames[method]}</span>
+        <span className="block text-xs text-muted">
+          <Name text={issuer ?? methodNames[method]} />
+        </span>
       </Link>
     ),
   },
@@ -27,11 +31,20 @@ const columns: readonly Column<Identity>[] = [
     id: 'subjects',
     header: 'Subjects',
     from: 'md',
+    wraps: true,
     cell: ({ subjects }) => (
-      <span className="block font-mono text-xs break-all">{subjects?.join(', ') ?? '–'}</span>
+      <span className="block font-mono text-xs">
+        <Name text={subjects?.join(', ') ?? '–'} />
+      </span>
     ),
   },
-  { id: 'restrictions', header: 'Restrictions', from: 'lg', cell: one => <Restrictions of={one} /> },
+  {
+    id: 'restrictions',
+    header: 'Restrictions',
+    from: 'xl',
+    wraps: true,
+    cell: one => <Restrictions of={one} />,
+  },
   expiresColumn('lg'),
   { id: 'login', header: 'Last login', cell: ({ last_login_at }) => <Ago at={last_login_at} /> },
 ];

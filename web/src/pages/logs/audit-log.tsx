@@ -44,7 +44,7 @@ const columns: readonly Column<Entry>[] = [
     wraps: true,
     cell: ({ subject }) => <Subject of={subject} />,
   },
-  { id: 'address', header: 'Address', from: 'lg', cell: ({ ip_address }) => <IpAddress of={ip_address} /> },
+  { id: 'address', header: 'Address', from: 'xl', cell: ({ ip_address }) => <IpAddress of={ip_address} /> },
 ];
 
 function Subject({ of }: { of: Entry['subject'] }) {

@@ -88,7 +88,11 @@ function timeColumn<T extends Entry>(onOpen: (entry: T) => void): Column<T> {
     id: 'time',
     header: 'Time',
     cell: entry => (
-      <button type="button" className="font-medium hover:underline" onClick={() => onOpen(entry)}>
+      <button
+        type="button"
+        className="font-medium hover:underline max-sm:min-h-10"
+        onClick={() => onOpen(entry)}
+      >
         <Clock at={entry.created_at} />
       </button>
     ),

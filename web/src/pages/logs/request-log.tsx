@@ -5,7 +5,7 @@ import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { AccessKeyName } from '../access/access-key-name.tsx';
-import { VaultName } from '../access/vault-name.tsx';
+import { VaultName, VaultText } from '../access/vault-name.tsx';
 import { ChoiceFilter, IpAddress, SearchFilter, TextFilter } from './log-filters.tsx';
 import { LogPage } from './log-page.tsx';
 import { RequestEntry } from './request-entry.tsx';
@@ -40,9 +40,7 @@ const columns: readonly Column<Entry>[] = [
     cell: ({ access_key_id, vault_id }) => (
       <>
         <AccessKeyName id={access_key_id} />
-        <span className="block text-xs text-muted sm:hidden">
-          <VaultName id={vault_id} />
-        </span>
+        <span className="block text-xs text-muted sm:hidden">{vault_id && <VaultText id={vault_id} />}</span>
       </>
     ),
   },

@@ -6,7 +6,12 @@ import type { Overview } from '../../api/types.ts';
 type Reads = Overview['reads'];
 
 const height = 236;
-const narrowScreen = window.matchMedia('(max-width: 640px)');
+/** The width in units, so that the text stays readable: a phone, a page of one column, and half of a wider one. */
+const widths = [
+  [window.matchMedia('(max-width: 639px)'), 330],
+  [window.matchMedia('(max-width: 1279px)'), 960],
+] as const;
+const widthBesideAnother = 620;
 const hour = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const figures = new Intl.NumberFormat('en');
 
@@ -32,16 +37,16 @@ export function ReadsChart({ reads }: { reads: Reads }) {
   );
 }
 
-/** A phone gets fewer units of width, so that the text stays readable. */
 function useWidth(): number {
-  const isNarrow = useSyncExternalStore(
+  return useSyncExternalStore(
     changed => {
-      narrowScreen.addEventListener('change', changed);
-      return () => narrowScreen.removeEventListener('change', changed);
+      for (const [screen] of widths) screen.addEventListener('change', changed);
+      return () => {
+        for (const [screen] of widths) screen.removeEventListener('change', changed);
+      };
     },
-    () => narrowScreen.matches,
+    () => widths.find(([screen]) => screen.matches)?.[1] ?? widthBesideAnother,
   );
-  return isNarrow ? 330 : 620;
 }
 
 function Bars({ reads }: { reads: Reads }) {

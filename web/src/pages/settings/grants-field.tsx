@@ -3,6 +3,7 @@ import { X } from 'lucide-react';
 import type { Form } from '../../api/form.ts';
 import { type GrantedRole, grantedRoles, type Vault, type VaultGrant } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
+import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/field.tsx';
 import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
 
@@ -60,9 +61,9 @@ function GrantLine({ grant, onRole, onRemove }: LineProps) {
           <option key={role}>{role}</option>
         ))}
       </select>
-      <button type="button" aria-label={`Remove ${name}`} className="text-muted" onClick={onRemove}>
+      <Button look="quiet" size="icon" aria-label={`Remove ${name}`} onClick={onRemove}>
         <X className="size-4" aria-hidden />
-      </button>
+      </Button>
     </li>
   );
 }

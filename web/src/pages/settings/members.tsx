@@ -10,6 +10,7 @@ import { Button } from '../../ui/button.tsx';
 import { Collection } from '../../ui/collection.tsx';
 import { actionsColumn } from '../../ui/columns.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
+import { Name } from '../../ui/name.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
@@ -20,7 +21,12 @@ const columns: readonly Column<Member>[] = [
   {
     id: 'email',
     header: 'Email',
-    cell: ({ email }) => <span className="font-medium break-all">{email}</span>,
+    wraps: true,
+    cell: ({ email }) => (
+      <span className="font-medium">
+        <Name text={email} />
+      </span>
+    ),
   },
   { id: 'role', header: 'Role', cell: member => <RoleChoice member={member} /> },
   {

@@ -22,7 +22,7 @@ const columns: readonly Column<Vault>[] = [
     id: 'name',
     header: 'Name',
     wraps: true,
-    cell: ({ id, name, description }) => (
+    cell: ({ id, name, description }, rows) => (
       <Link href={`/vaults/${id}/secrets`} className="group flex items-center gap-3">
         <span className="grid size-7 shrink-0 place-items-center rounded-lg border bg-canvas text-muted">
           <VaultIcon className="size-4" aria-hidden />
@@ -31,14 +31,20 @@ const columns: readonly Column<Vault>[] = [
           <span className="block font-medium group-hover:underline">
             <Name text={name} />
           </span>
-          {description !== '' && (
-            <span className="block max-w-md truncate text-xs text-muted">{description}</span>
-          )}
+          {description !== '' && <span className="block max-w-md text-xs text-muted">{description}</span>}
+          <span className="block sm:hidden">
+            <Contents id={id} among={rows} />
+          </span>
         </span>
       </Link>
     ),
   },
-  { id: 'contents', header: 'Contains', cell: ({ id }, rows) => <Contents id={id} among={rows} /> },
+  {
+    id: 'contents',
+    header: 'Contains',
+    from: 'sm',
+    cell: ({ id }, rows) => <Contents id={id} among={rows} />,
+  },
   { id: 'tags', header: 'Tags', from: 'lg', wraps: true, cell: ({ tags }) => <TagList tags={tags} /> },
   { id: 'updated', header: 'Updated', from: 'sm', cell: ({ updated_at }) => <Ago at={updated_at} /> },
 ];
