@@ -67,18 +67,15 @@ function scopeOf({ id, narrowing }: ApprovedReader, { tool, rule, resource }: Ap
   return [tool, by, rule.id, String(rule.revision), resource.id, String(resource.version)];
 }
 
-function shownName({ name, narrowing }: Reader): string {
-  return narrowing === null ? name : `${name} (restricted, ${narrowing.id})`;
-}
-
 /** An array of texts and nulls has one form as JSON. */
 function digestOf(parts: readonly (string | null)[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
 /** What a program called its own access key is no name that somebody knows it by. */
-function shownName({ name, parentName }: Pick<Reader, 'name' | 'parentName'>): string {
-  return parentName === null ? name : `${parentName} (calls itself “${name}”)`;
+function shownName({ name, parentName, narrowing }: Reader): string {
+  const known = parentName === null ? name : `${parentName} (calls itself “${name}”)`;
+  return narrowing === null ? known : `${known} (restricted, ${narrowing.id})`;
 }
 
 export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts) {
