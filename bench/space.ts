@@ -62,7 +62,7 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 async function open(folder: string, mode: 'NONE' | 'INCREMENTAL') {
   const path = join(folder, `${mode}.db`);
   await (await openStore({ engine: 'sqlite', path, serves: true })).close();
-  const database = new DatabaseSync(path);
+  const database = new DatabaseSync(path, { timeout: 5_000 });
   database.exec(`PRAGMA auto_vacuum = ${mode}; VACUUM`);
   database.close();
   const store = await openStore({ engine: 'sqlite', path, serves: true });
