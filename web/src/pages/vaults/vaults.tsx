@@ -39,7 +39,6 @@ const columns: readonly Column<Vault>[] = [
   {
     id: 'contents',
     header: 'Contains',
-    from: 'sm',
     cell: ({ id }, rows) => <Contents id={id} among={rows} />,
   },
   { id: 'tags', header: 'Tags', from: 'lg', wraps: true, cell: ({ tags }) => <TagList tags={tags} /> },
