@@ -23,7 +23,7 @@ export function Counts({ facts: { counts, webhooks, plan } }: { facts: Overview 
         href={may('webhooks:read') ? '/webhooks' : undefined}
       />
       <Figure
-        name="API requests this minute"
+        name="Requests this minute"
         value={figures.format(plan.used)}
         note={plan.limit ? `of ${figures.format(plan.limit)}` : 'no limit'}
         bad={Boolean(plan.limit) && plan.used >= (plan.limit ?? 0) * 0.9}

@@ -71,7 +71,7 @@ function Ranking({ title, entries, none, bad = false }: RankingProps) {
   return (
     <Section title={title}>
       {entries.length === 0 && <p className="text-muted">{none}</p>}
-      <ol className="-mx-2 -my-1.5 flex flex-col">
+      <ol className="-mx-2 -my-1.5 flex flex-col empty:hidden">
         {entries.slice(0, most).map(({ key, label, href, value }) => (
           <li key={key}>
             <Link href={href} className="row-link block px-2 py-1.5">

@@ -5,7 +5,7 @@ import type { Overview } from '../../api/types.ts';
 
 type Reads = Overview['reads'];
 
-const height = 236;
+const height = 260;
 /** The width in units, so that the text stays readable: a phone, a page of one column, and half of a wider one. */
 const widths = [
   [window.matchMedia('(max-width: 639px)'), 330],

@@ -13,7 +13,7 @@ export function UnusedKeys({ keys }: { keys: readonly Unused[] }) {
       {keys.length === 0 && (
         <p className="text-muted">No API key or access key has gone unused for 90 days.</p>
       )}
-      <ul className="-mx-2 -my-1.5 flex flex-col">
+      <ul className="-mx-2 -my-1.5 flex flex-col empty:hidden">
         {keys.slice(0, 5).map(key => (
           <li key={key.id}>
             <Link href={placeOf(key)} className="row-link block px-2 py-1.5">

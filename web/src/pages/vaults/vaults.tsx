@@ -22,7 +22,7 @@ const columns: readonly Column<Vault>[] = [
     id: 'name',
     header: 'Name',
     wraps: true,
-    cell: ({ id, name, description }, rows) => (
+    cell: ({ id, name, description }) => (
       <Link href={`/vaults/${id}/secrets`} className="group flex items-center gap-3">
         <span className="grid size-7 shrink-0 place-items-center rounded-lg border bg-canvas text-muted">
           <VaultIcon className="size-4" aria-hidden />
@@ -32,9 +32,6 @@ const columns: readonly Column<Vault>[] = [
             <Name text={name} />
           </span>
           {description !== '' && <span className="block max-w-md text-xs text-muted">{description}</span>}
-          <span className="block sm:hidden">
-            <Contents id={id} among={rows} />
-          </span>
         </span>
       </Link>
     ),
@@ -42,7 +39,6 @@ const columns: readonly Column<Vault>[] = [
   {
     id: 'contents',
     header: 'Contains',
-    from: 'sm',
     cell: ({ id }, rows) => <Contents id={id} among={rows} />,
   },
   { id: 'tags', header: 'Tags', from: 'lg', wraps: true, cell: ({ tags }) => <TagList tags={tags} /> },
