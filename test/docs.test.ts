@@ -60,8 +60,10 @@ async function isLightOrDark(page: Page): Promise<void> {
     );
   assert.ok((await red()) < 40, 'dark');
   await page.emulateMedia({ colorScheme: 'light' });
+  await page.locator('html[data-theme=light]').waitFor();
   assert.ok((await red()) > 240, 'light');
   await page.evaluate(`localStorage.setItem('strongroom-theme', 'light')`);
   await page.emulateMedia({ colorScheme: 'dark' });
+  await page.evaluate('apply()');
   assert.ok((await red()) > 240, 'light, as was chosen');
 }
