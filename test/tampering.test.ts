@@ -191,15 +191,16 @@ for (const engine of engines) {
     });
 
     it('who edits an expiry, an activation or a switch changes nothing but that it fails', async () => {
-      const past = new Date(Date.now() + 1_000).toISOString();
-      const edits: [column: string, value: unknown, body: object][] = [
-        ['expiration_date', null, { expiration_date: past }],
-        ['expiration_date', 99_999_999_999_999, { expiration_date: past }],
-        ['activation_date', null, { activation_date: '2099-01-01T00:00:00Z' }],
-        ['enabled', 1, { enabled: false }],
+      // An expiry that is past can't be given, so each is worked out when it is.
+      const soon = () => ({ expiration_date: new Date(service.clock.now() + 1_000).toISOString() });
+      const edits: [column: string, value: unknown, body: () => object][] = [
+        ['expiration_date', null, soon],
+        ['expiration_date', 99_999_999_999_999, soon],
+        ['activation_date', null, () => ({ activation_date: '2099-01-01T00:00:00Z' })],
+        ['enabled', 1, () => ({ enabled: false })],
       ];
       for (const [column, value, body] of edits) {
-        const { id } = await secretIn(vault, body);
+        const { id } = await secretIn(vault, body());
         const edit = () => intruder.sql(`UPDATE resources SET ${column} = ? WHERE id = ?`, value, id);
         await tampering('resources', id, edit, () => everyReadFails(id));
         await service.call('DELETE', `/v1/secrets/${id}?purge=true`);
