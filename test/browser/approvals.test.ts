@@ -28,7 +28,7 @@ after(async () => {
 
 async function writeRule(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'New use rule' }).click();
-  const form = page.getByRole('dialog', { name: 'New use rule' });
+  const form = page.getByRole('form', { name: 'New use rule' });
   await form.getByLabel('Service').selectOption('GitHub');
   assert.equal(await form.getByLabel('Hosts').inputValue(), 'api.github.com');
   await form.getByLabel('Hosts').fill(upstream.url);
@@ -121,7 +121,7 @@ test('a rule of a key signs tokens of one shape; a token that a call brings abou
 
   await page.goto(`/vaults/${vault.id}/keys/${signer.id}`);
   await page.getByRole('button', { name: 'New use rule' }).click();
-  const form = page.getByRole('dialog', { name: 'New use rule' });
+  const form = page.getByRole('form', { name: 'New use rule' });
   await form.getByLabel('Name', { exact: true }).fill('tokens');
   await form.getByLabel('Issuer of the tokens').fill('agents');
   await form.getByLabel('Audiences').fill('payments refunds');

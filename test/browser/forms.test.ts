@@ -108,7 +108,8 @@ test('the request log is filtered by a vault, which stays named after a reload',
 test('a certificate gets another name, tags and another key; a key that does not fit is refused', async () => {
   await page.goto(`/vaults/${demo.vaultId}/certificates/${demo.certificateId}`);
   await page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click();
-  const form = page.getByRole('dialog', { name: 'Edit payments.example.com' });
+  const form = page.getByRole('form', { name: 'Edit payments.example.com' });
+  assert.equal(await page.getByRole('dialog').count(), 1, 'no window above another');
   await form.getByLabel('Name').fill('shop.example.com');
   await form.getByLabel('Tags').fill('team=web');
   const key = form.getByRole('combobox', { name: 'Private key' });

@@ -159,7 +159,7 @@ test('the audit log is filtered by actor and by an action from a list, and folds
     .waitFor();
 });
 
-test('an edit begins with the value and ends in one version; JSON is checked; a value is generated', async () => {
+test('an edit begins with the value and ends in one version; JSON and YAML are checked; a value is generated', async () => {
   await page.goto(inVault(`secrets/${demo.secretId}`));
   const panel = page.getByRole('dialog', { name: 'DATABASE_URL' });
   await panel.getByRole('button', { name: 'Edit', exact: true }).click();
@@ -170,6 +170,13 @@ test('an edit begins with the value and ends in one version; JSON is checked; a 
   await panel.getByText('Not valid JSON').waitFor();
   await value.fill('{"port": 5432}');
   await panel.getByText('Not valid JSON').waitFor({ state: 'detached' });
+  await panel.getByRole('button', { name: 'Expiry, tags and more' }).click();
+  await panel.getByLabel('Content type').fill('application/yaml');
+  await value.fill('port: 5432\n  host: db\n');
+  await panel.getByText('Not valid YAML, at line 1, column 7.').waitFor();
+  await value.fill('port: 5432\nhost: db\n');
+  await panel.getByText('Not valid YAML').waitFor({ state: 'detached' });
+  await panel.getByLabel('Content type').fill('text/plain');
   await panel.getByRole('button', { name: 'Generate a value' }).click();
   await panel.getByLabel('Form').selectOption('hex');
   await panel.getByLabel('Length').fill('40');

@@ -84,27 +84,3 @@ function indent(area: HTMLTextAreaElement, onChange: (value: string) => void): v
   onChange(`${value.slice(0, from)}  ${value.slice(to)}`);
   requestAnimationFrame(() => area.setSelectionRange(from + 2, from + 2));
 }
-
-/** What is not valid about a text that is meant to be JSON or YAML; empty where nothing is, or for other texts. */
-export function remarkOn(text: string, contentType: string): string {
-  const trimmed = text.trim();
-  if (trimmed === '') return '';
-  if (/json/i.test(contentType) || /^[[{]/.test(trimmed)) return remarkOnJson(trimmed);
-  return /ya?ml/i.test(contentType) ? remarkOnYaml(text) : '';
-}
-
-/** The engine's own message may repeat a part of the value, so only the place is told. */
-function remarkOnJson(text: string): string {
-  try {
-    JSON.parse(text);
-    return '';
-  } catch (error) {
-    const place = /line (\d+) column (\d+)/.exec((error as Error).message);
-    return place ? `Not valid JSON, at line ${place[1]}, column ${place[2]}.` : 'Not valid JSON.';
-  }
-}
-
-function remarkOnYaml(text: string): string {
-  const tabbed = text.split('\n').findIndex(line => /^ *\t/.test(line));
-  return tabbed < 0 ? '' : `Not valid YAML: line ${tabbed + 1} is indented with a tab.`;
-}

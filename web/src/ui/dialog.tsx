@@ -1,9 +1,10 @@
 /** A dialog over the page, and a panel at its side. Both trap the focus, close on Escape and restore the focus. */
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
 import { buttonClass } from './button.tsx';
 import { useLayer } from './layers.ts';
+import { PanelPlaceContext } from './panel-place.ts';
 
 interface DialogProps {
   readonly open: boolean;
@@ -17,7 +18,7 @@ interface DialogProps {
 }
 
 /** The initial focus: the first field that can be filled in, or the layer itself, rather than the close button. */
-const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
+export const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
 
 /** As high as what lies above it: of two layers, the upper one dims the lower one. */
 const backdrop = 'enter fixed inset-0 z-50 bg-shade';
@@ -54,9 +55,22 @@ export function Dialog({
 
 export function SidePanel({ open, onClose, title, description, keep = false, children }: DialogProps) {
   const popup = useRef<HTMLDivElement>(null);
+  const [element, setElement] = useState<HTMLElement | null>(null);
+  const [forms, setForms] = useState(0);
+  const take = useCallback(() => {
+    setForms(count => count + 1);
+    popup.current?.scrollTo(0, 0);
+    return () => setForms(count => count - 1);
+  }, []);
+  const place = useMemo(() => ({ element, take }), [element, take]);
+  const isFilledIn = forms > 0;
   useLayer(open);
   return (
-    <Base.Root open={open} onOpenChange={next => !next && onClose()} disablePointerDismissal={keep}>
+    <Base.Root
+      open={open}
+      onOpenChange={next => !next && onClose()}
+      disablePointerDismissal={keep || isFilledIn}
+    >
       <Base.Portal>
         <Base.Backdrop forceRender className={backdrop} />
         <Base.Viewport className="fixed inset-0 z-50 flex justify-end">
@@ -66,7 +80,12 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
             className="enter flex h-full w-full max-w-2xl flex-col overflow-y-auto border-l border-(--edge) bg-raised text-ink shadow-(--shadow-popup) outline-none data-ending-style:translate-x-10 data-starting-style:translate-x-10"
           >
             <Head title={title} description={description} />
-            <div className="flex-1 px-4 pt-4 pb-8 sm:px-5">{children}</div>
+            <div className="flex-1 px-4 pt-4 pb-8 sm:px-5">
+              <PanelPlaceContext value={place}>
+                <div ref={setElement} />
+                <div hidden={isFilledIn}>{children}</div>
+              </PanelPlaceContext>
+            </div>
           </Base.Popup>
         </Base.Viewport>
       </Base.Portal>

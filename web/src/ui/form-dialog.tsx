@@ -1,8 +1,11 @@
-/** Dialogs with a form, and dialogs that show a credential once. */
-import { type ReactNode, useState } from 'react';
+/** Forms, in a dialog or in the place of what a panel shows, and dialogs that show a credential once. */
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
 import type { Form } from '../api/form.ts';
 import { Button } from './button.tsx';
-import { Dialog, DialogButtons } from './dialog.tsx';
+import { Dialog, DialogButtons, firstToFill } from './dialog.tsx';
+import { useLayer } from './layers.ts';
+import { type PanelPlace, usePanelPlace, useTaken } from './panel-place.ts';
 import { TokenOnce } from './token-once.tsx';
 
 interface FormDialogProps<T extends object> {
@@ -17,20 +20,62 @@ interface FormDialogProps<T extends object> {
   readonly children: ReactNode;
 }
 
+/** Over the page; inside a panel in the place of what that shows, so that no window lies above another. */
 export function FormDialog<T extends object>(props: FormDialogProps<T>) {
-  const { title, description, wide = false, form, onSubmit, onClose, action, children } = props;
+  const { title, description, wide = false, form, onSubmit, onClose } = props;
+  const place = usePanelPlace();
+  if (place !== null) return <FormInPanel {...props} place={place} />;
   return (
     <Dialog open onClose={onClose} title={title} description={description} wide={wide}>
       <form className="flex flex-col gap-4" onSubmit={form.submit(onSubmit)}>
-        {children}
-        <DialogButtons problem={form.problem}>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={form.busy}>
-            {action}
-          </Button>
-        </DialogButtons>
+        <FormParts {...props} />
       </form>
     </Dialog>
+  );
+}
+
+function FormInPanel<T extends object>(props: FormDialogProps<T> & { place: PanelPlace }) {
+  const { title, description, form, onSubmit, onClose, place } = props;
+  const heading = useId();
+  const around = useRef<HTMLDivElement>(null);
+  useTaken(place);
+  useLayer(true);
+  useEffect(() => around.current?.querySelector<HTMLElement>(firstToFill)?.focus(), []);
+  if (place.element === null) return null;
+  /** Ends the form alone. What floats above it, such as a calendar, ends before it. */
+  function leave(event: KeyboardEvent) {
+    if (event.key !== 'Escape' || !around.current?.contains(event.target as Node)) return;
+    event.stopPropagation();
+    onClose();
+  }
+  return createPortal(
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape, as in every layer.
+    <div ref={around} onKeyDown={leave} className="flex flex-col gap-4">
+      <div>
+        <h3 id={heading} className="text-sm font-semibold break-words">
+          {title}
+        </h3>
+        {description && <div className="text-xs text-muted">{description}</div>}
+      </div>
+      <form aria-labelledby={heading} className="flex flex-col gap-4" onSubmit={form.submit(onSubmit)}>
+        <FormParts {...props} />
+      </form>
+    </div>,
+    place.element,
+  );
+}
+
+function FormParts<T extends object>({ form, action, onClose, children }: FormDialogProps<T>) {
+  return (
+    <>
+      {children}
+      <DialogButtons problem={form.problem}>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" look="primary" busy={form.busy}>
+          {action}
+        </Button>
+      </DialogButtons>
+    </>
   );
 }
 

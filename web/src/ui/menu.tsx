@@ -1,7 +1,7 @@
 /** A button that opens a list of actions. */
 import { Menu as Base } from '@base-ui/react/menu';
 import { Ellipsis } from 'lucide-react';
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { buttonClass } from './button.tsx';
 
 interface MenuProps {
@@ -14,8 +14,11 @@ interface MenuProps {
 
 export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null);
+  // Found when it opens: while the page is being built, what it belongs in may not be there yet.
+  const [around, setAround] = useState<HTMLElement | null>(null);
+  const find = () => button.current?.closest<HTMLElement>('[role=dialog]') ?? document.getElementById('main');
   return (
-    <Base.Root>
+    <Base.Root onOpenChange={open => open && setAround(find())}>
       <Base.Trigger
         ref={button}
         aria-label={label}
@@ -24,9 +27,7 @@ export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
         {trigger ?? <Ellipsis className="size-4" aria-hidden />}
       </Base.Trigger>
       {/* Inside of a landmark, and of the dialog that is open: what is outside is hidden from screen readers. */}
-      <Base.Portal
-        container={button.current?.closest<HTMLElement>('[role=dialog]') ?? document.getElementById('main')}
-      >
+      <Base.Portal container={around}>
         <Base.Positioner sideOffset={6} align="end" className="z-50">
           <Base.Popup className="popup enter grow min-w-44 p-1">{children}</Base.Popup>
         </Base.Positioner>

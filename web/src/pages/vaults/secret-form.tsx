@@ -10,10 +10,11 @@ import { type Form, useForm } from '../../api/form.ts';
 import type { Secret } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { Button } from '../../ui/button.tsx';
-import { CodeField, remarkOn } from '../../ui/code-field.tsx';
+import { CodeField } from '../../ui/code-field.tsx';
 import { DateField, expiryOf, momentOf } from '../../ui/date-field.tsx';
 import { localOf } from '../../ui/dates.ts';
 import { DialogButtons, SidePanel } from '../../ui/dialog.tsx';
+import { useRemark } from '../../ui/remark.ts';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
@@ -139,6 +140,7 @@ interface ValueFieldsProps {
 
 function ValueFields({ form, ...field }: ValueFieldsProps) {
   const { value, content_type } = form.values;
+  const remark = useRemark(value, content_type);
   return (
     <>
       <CodeField
@@ -146,7 +148,7 @@ function ValueFields({ form, ...field }: ValueFieldsProps) {
         name="value"
         value={value}
         error={form.errorOf('value')}
-        remark={remarkOn(value, content_type)}
+        remark={remark}
         onChange={text => form.set('value', text)}
       />
       <Generator onGenerate={text => form.set('value', text)} />
