@@ -296,6 +296,7 @@ for (const engine of engines) {
       assert.equal(many.body.results[0].status, 200, many.text);
       const earlier = new Date(Date.parse(soon) - 1).toISOString();
       assert.equal((await service.call('PUT', path, { [field]: earlier })).status, 400);
+      await service.call('DELETE', path);
     });
 
     it('tells the truth of the vault endpoint', async () => {

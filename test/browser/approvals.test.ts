@@ -92,8 +92,10 @@ test('a notification leads to the call from wherever the person is, and the seco
   const { body: agent } = await ask(page, 'POST', '/v1/access-keys', key);
   const call = { secret: 'TOKEN', url: `${upstream.url}/own/night` };
   const use = () => callService(service.url, 'POST', '/api/v1/vaults/self/use', call, agent.token);
+  const known = page.waitForResponse(response => response.url().includes('/v1/approvals'));
   await page.goto('/settings');
   await page.evaluate(keepNotifications);
+  await known; // What waited before the page was opened is told by the page itself.
   const asked = performance.now();
   assert.equal((await use()).status, 403);
   const shown = await page.waitForFunction(() => (globalThis as unknown as Notified).notified?.at(-1));

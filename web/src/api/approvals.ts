@@ -1,5 +1,5 @@
 /**
- * Calls of agents that wait for a person. One place asks for them, every second while somebody is there, so that a call
+ * Calls of agents that wait for a person. One place asks for them while somebody is there, often enough that a call
  * arrives within a second; a page that nobody touched for an hour asks no more, because that would keep its session
  * alive.
  */
@@ -9,7 +9,7 @@ import { useMay } from '../session/session.tsx';
 import { get } from './client.ts';
 import type { Approval, List } from './types.ts';
 
-const everySecond = 900;
+const often = 700;
 const inBackground = 10_000;
 const attention = 60 * 60 * 1000;
 /** A page that is being opened has other things to ask for first. */
@@ -38,7 +38,7 @@ export function useWaitingNow() {
     const now = Date.now();
     if (now - touched.current > attention) return false;
     if (now - opened.current < opening) return opening;
-    return document.hidden && !isTold() ? inBackground : everySecond;
+    return document.hidden && !isTold() ? inBackground : often;
   });
 }
 
