@@ -248,7 +248,8 @@ describe('policy', () => {
 });
 
 describe('an access key’s narrowings', () => {
-  const reader = (names: string[] | null): Reader => ({ kinds: null, names }) as unknown as Reader;
+  const reader = (names: string[] | null): Reader =>
+    ({ kinds: null, names: names === null ? [] : [names] }) as unknown as Reader;
   const sees = (pattern: string, name: string) => readerSeesName(reader([pattern]), name);
 
   it('a pattern is a name with stars, and nothing else', () => {
