@@ -255,7 +255,7 @@ describe('positions while two replicas write', () => {
 
   it('a replica of an earlier version, which names no position, counts with the others', async () => {
     const insert = `INSERT INTO events (id, organization_id, resource_id, type, payload, fanned, created_at, stamp)
-      SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'earlier', '{}', 1, 1, ''
+      SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 'earlier', '{}', 1, ${Date.now()}, ''
       FROM generate_series(1, 3)`;
     const last = (await read('events', 0)).at(-1)!;
     await database.query(insert);
