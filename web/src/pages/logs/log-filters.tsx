@@ -62,7 +62,7 @@ export function ChoiceFilter({
   return (
     <Labelled label={label}>
       <select
-        className="control sm:w-auto sm:max-w-40"
+        className="control sm:w-auto sm:max-w-36"
         value={address.get(name)}
         onChange={event => address.set({ [name]: event.target.value })}
       >
@@ -92,7 +92,7 @@ export function SearchFilter({ address, name, label, placeholder, collection }: 
       <SearchChoice
         collection={collection}
         ids={{ id }}
-        className="sm:w-44"
+        className="sm:w-40"
         placeholder={placeholder}
         value={address.get(name)}
         onChange={chosen => address.set({ [name]: chosen })}
@@ -149,7 +149,7 @@ export function Labelled({ label, children }: { label: string; children: ReactNo
 
 /** IPv4 fits on one line; IPv6 may wrap. */
 export function IpAddress({ of }: { of: string }) {
-  return <span className="inline-block min-w-[15ch] font-mono text-[13px] wrap-anywhere">{of}</span>;
+  return <span className="inline-block min-w-[15ch] font-mono text-xs wrap-anywhere">{of}</span>;
 }
 
 /** Downloads of the filtered log, streamed by the service. */
