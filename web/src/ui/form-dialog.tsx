@@ -69,13 +69,25 @@ function FormParts<T extends object>({ form, action, onClose, children }: FormDi
   return (
     <>
       {children}
-      <DialogButtons problem={form.problem}>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" look="primary" busy={form.busy}>
-          {action}
-        </Button>
-      </DialogButtons>
+      <FormButtons form={form} action={action} onCancel={onClose} />
     </>
+  );
+}
+
+interface FormButtonsProps<T extends object> {
+  readonly form: Form<T>;
+  readonly action: string;
+  readonly onCancel: () => void;
+}
+
+export function FormButtons<T extends object>({ form, action, onCancel }: FormButtonsProps<T>) {
+  return (
+    <DialogButtons problem={form.problem}>
+      <Button onClick={onCancel}>Cancel</Button>
+      <Button type="submit" look="primary" busy={form.busy}>
+        {action}
+      </Button>
+    </DialogButtons>
   );
 }
 

@@ -13,7 +13,8 @@ import { Button } from '../../ui/button.tsx';
 import { CodeField } from '../../ui/code-field.tsx';
 import { DateField, expiryOf, momentOf } from '../../ui/date-field.tsx';
 import { localOf } from '../../ui/dates.ts';
-import { DialogButtons, SidePanel } from '../../ui/dialog.tsx';
+import { SidePanel } from '../../ui/dialog.tsx';
+import { FormButtons } from '../../ui/form-dialog.tsx';
 import { useRemark } from '../../ui/remark.ts';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
@@ -205,24 +206,5 @@ function MoreFields({ form, open }: { form: Form<Values>; open: boolean }) {
         hint="A disabled secret is kept but can’t be read through the vault."
       />
     </>
-  );
-}
-
-function FormButtons({
-  form,
-  action,
-  onCancel,
-}: {
-  form: Form<Values>;
-  action: string;
-  onCancel: () => void;
-}) {
-  return (
-    <DialogButtons problem={form.problem}>
-      <Button onClick={onCancel}>Cancel</Button>
-      <Button type="submit" look="primary" busy={form.busy}>
-        {action}
-      </Button>
-    </DialogButtons>
   );
 }
