@@ -110,6 +110,14 @@ test('a certificate gets another name, tags and another key; a key that does not
   await page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click();
   const form = page.getByRole('form', { name: 'Edit payments.example.com' });
   assert.equal(await page.getByRole('dialog').count(), 1, 'no window above another');
+  await form.getByLabel('Name').press('Escape'); // Ends the form, and not the panel around it.
+  await form.waitFor({ state: 'detached' });
+  const edit = page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true });
+  assert.ok(
+    await edit.evaluate(button => button === button.ownerDocument.activeElement),
+    'the focus is back',
+  );
+  await edit.click();
   await form.getByLabel('Name').fill('shop.example.com');
   await form.getByLabel('Tags').fill('team=web');
   const key = form.getByRole('combobox', { name: 'Private key' });

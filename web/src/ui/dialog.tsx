@@ -1,7 +1,7 @@
 /** A dialog over the page, and a panel at its side. Both trap the focus, close on Escape and restore the focus. */
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { buttonClass } from './button.tsx';
 import { useLayer } from './layers.ts';
 import { PanelPlaceContext } from './panel-place.ts';
@@ -57,13 +57,19 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
   const popup = useRef<HTMLDivElement>(null);
   const [element, setElement] = useState<HTMLElement | null>(null);
   const [forms, setForms] = useState(0);
+  const before = useRef<Element | null>(null);
   const take = useCallback(() => {
+    before.current = document.activeElement;
     setForms(count => count + 1);
     popup.current?.scrollTo(0, 0);
     return () => setForms(count => count - 1);
   }, []);
   const place = useMemo(() => ({ element, take }), [element, take]);
   const isFilledIn = forms > 0;
+  // The focus goes back once what the form stood in place of is there again: hidden, it could not take it.
+  useEffect(() => {
+    if (!isFilledIn && before.current instanceof HTMLElement) before.current.focus();
+  }, [isFilledIn]);
   useLayer(open);
   return (
     <Base.Root

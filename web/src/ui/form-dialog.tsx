@@ -5,7 +5,7 @@ import type { Form } from '../api/form.ts';
 import { Button } from './button.tsx';
 import { Dialog, DialogButtons, firstToFill } from './dialog.tsx';
 import { useLayer } from './layers.ts';
-import { type PanelPlace, usePanelPlace, useTaken } from './panel-place.ts';
+import { type PanelPlace, usePanelPlace } from './panel-place.ts';
 import { TokenOnce } from './token-once.tsx';
 
 interface FormDialogProps<T extends object> {
@@ -38,7 +38,7 @@ function FormInPanel<T extends object>(props: FormDialogProps<T> & { place: Pane
   const { title, description, form, onSubmit, onClose, place } = props;
   const heading = useId();
   const around = useRef<HTMLDivElement>(null);
-  useTaken(place);
+  useEffect(place.take, [place.take]);
   useLayer(true);
   useEffect(() => around.current?.querySelector<HTMLElement>(firstToFill)?.focus(), []);
   if (place.element === null) return null;

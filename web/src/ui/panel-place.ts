@@ -1,5 +1,5 @@
 /** A panel has one place for a form: it stands there instead of what the panel shows, and not in a window above it. */
-import { createContext, useContext, useEffect } from 'react';
+import { createContext, useContext } from 'react';
 
 export interface PanelPlace {
   /** Null until the panel is there. */
@@ -13,16 +13,4 @@ export const PanelPlaceContext = createContext<PanelPlace | null>(null);
 /** Null where there is no panel around. */
 export function usePanelPlace(): PanelPlace | null {
   return useContext(PanelPlaceContext);
-}
-
-/** Takes the place, and gives the focus back to where it was when the form leaves. */
-export function useTaken({ take }: PanelPlace): void {
-  useEffect(() => {
-    const before = document.activeElement;
-    const leave = take();
-    return () => {
-      leave();
-      requestAnimationFrame(() => before instanceof HTMLElement && before.focus());
-    };
-  }, [take]);
 }
