@@ -38,7 +38,8 @@ function FormInPanel<T extends object>(props: FormDialogProps<T> & { place: Pane
   const { title, description, form, onSubmit, onClose, place } = props;
   const heading = useId();
   const around = useRef<HTMLDivElement>(null);
-  useEffect(place.take, [place.take]);
+  const { take } = place;
+  useEffect(() => take(), [take]);
   useLayer(true);
   useEffect(() => around.current?.querySelector<HTMLElement>(firstToFill)?.focus(), []);
   if (place.element === null) return null;
