@@ -7,8 +7,7 @@ import { Chores } from './chores.ts';
 import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import type { Replication } from './contract/overview.ts';
-import { readingDomainWith, type UsingDomain } from './domain/reading.ts';
-import { brokerInto } from './egress/broker-client.ts';
+import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
 import { siteReader } from './http/browser.ts';
 import { lateAnswers } from './http/client-errors.ts';
 import { oauthSurface } from './http/oauth/issuer.ts';
@@ -34,14 +33,15 @@ import { requestsByPath } from './metrics/requests.ts';
 import { type Opened, type OpenParts, openData, withAskedPassphrase } from './open-data.ts';
 import { readingGauges } from './planes/gauges.ts';
 import { Management, type Ready, type StartPlane } from './planes/management.ts';
-import type { Handed } from './planes/messages.ts';
+import type { Handed, HandedData } from './planes/messages.ts';
+import { type StartUses, Uses } from './planes/uses.ts';
 import { readinessOf } from './readiness.ts';
 import { describe, type Report } from './report.ts';
 import { checkBackups } from './scheduled-backups.ts';
 import { oauthSettingsOf } from './sign-on.ts';
 import { giveBackSpareMemory } from './spare-memory.ts';
 import { lockFolder } from './store/folder-lock.ts';
-import type { Store } from './store/store.ts';
+import type { Sibling, Store } from './store/store.ts';
 import type { Tls } from './tls.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
@@ -69,6 +69,8 @@ export interface ServeParts {
   readonly passwordCosts?: OpenParts['passwordCosts'];
   /** How the management plane is started, where it is not in a thread of its own. */
   readonly startPlane?: StartPlane | undefined;
+  /** The same of the plane of uses. */
+  readonly startUses?: StartUses | undefined;
   /** Whether memory that only the start needed is given back. */
   readonly sparing?: boolean;
 }
@@ -101,12 +103,13 @@ async function servePlanes(
   release: () => void,
 ): Promise<Running> {
   const management = new Management(parts.report, parts.startPlane);
+  const uses = new Uses(parts.report, parts.startUses);
   const wall = wallClock(parts.movedClock ?? null);
   try {
     await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
-    const opened = await openData(config, true, wall, parts, management.sibling);
-    const managementMeter = new Meter();
-    return await listen({ config, tls, parts, management, managementMeter, opened, release }).catch(
+    const opened = await openData(config, true, wall, parts, among(management.sibling, uses.sibling));
+    const meters = { management: new Meter(), uses: new Meter() };
+    return await listen({ config, tls, parts, management, uses, meters, opened, release }).catch(
       async error => {
         await management.terminate(); // First: it would tell of a writer that is gone.
         await opened.store.close();
@@ -119,24 +122,52 @@ async function servePlanes(
   }
 }
 
+/** What one of the others changes is told to both, in the order in which it was said. */
+function among(one: Sibling, other: Sibling): Sibling {
+  one.onTold(other.tell);
+  other.onTold(one.tell);
+  return {
+    tell: ids => {
+      one.tell(ids);
+      other.tell(ids);
+    },
+    onTold: listener => {
+      one.onTold(listener);
+      other.onTold(listener);
+    },
+  };
+}
+
 interface Planes {
   readonly config: ServeConfig;
   readonly tls: Tls | null;
   readonly parts: ServeParts;
   readonly management: Management;
-  /** Where the management plane counts, however often its thread is started. */
-  readonly managementMeter: Meter;
+  readonly uses: Uses;
+  /** Where the other planes count, however often their threads are started. */
+  readonly meters: Readonly<Record<'management' | 'uses', Meter>>;
   readonly opened: Opened;
   readonly release: () => void;
 }
 
 async function listen(planes: Planes): Promise<Running> {
-  const { config, tls, management, opened, release } = planes;
+  const { config, tls, management, uses, opened, release } = planes;
   const { report } = planes.parts;
   let draining = false;
   const onError = (error: unknown, requestId?: string) => report(describe(error), requestId);
-  const broker = brokerInto(config['allow-private-webhooks']);
-  const domain = readingDomainWith({ ...opened, broker, other: { tellFailed: management.tellFailed } });
+  const tellFailed = (address: string) => {
+    management.tellFailed(address);
+    uses.tellFailed(address);
+  };
+  const domain = readingDomainWith({ ...opened, other: { ledger: uses, tellFailed } });
+  uses.begin({
+    handed: () => ({ ...dataHandedBy(planes), meter: planes.meters.uses.buffer }),
+    refuse: domain.vaultReads.refuse,
+    failed: address => {
+      domain.attempts.count(address);
+      management.tellFailed(address);
+    },
+  });
   const routes: string[] = [];
   const tracing = await tracingOf(planes);
   const around = tracing?.around;
@@ -145,7 +176,10 @@ async function listen(planes: Planes): Promise<Running> {
   const countRefused = requestsByPath(opened.meter);
   const ready = await management.begin({
     ledger: domain.ledger,
-    failed: address => domain.attempts.count(address),
+    failed: address => {
+      domain.attempts.count(address);
+      uses.tellFailed(address);
+    },
     refuse: (request, response) => {
       countRefused(request.url!, 503, 0);
       answerUnavailable(request, response, opened.newId);
@@ -183,7 +217,7 @@ async function listen(planes: Planes): Promise<Running> {
       clearTimeout(cut);
       await tracing?.stop();
       await metrics?.close();
-      await Promise.all([broker.close(), domain.closeThreads()]);
+      await uses.stop();
       await domain.authenticate.noteUses().catch(onError);
       await domain.ledger.drain();
       await management.stop(); // It has the last word in the log: the checkpoint that signs all of it.
@@ -212,15 +246,15 @@ interface Surroundings extends Pick<ReadingSurfaceParts, 'draining' | 'onError' 
 }
 
 function surfaceOf(
-  { config, tls, parts, management, opened }: Planes,
-  domain: UsingDomain,
+  { config, tls, parts, management, uses, opened }: Planes,
+  domain: ReadingDomain,
   { routes, ...surroundings }: Surroundings,
 ): ReadingSurfaceParts {
   const isReady = readinessOf(opened.store, parts.report);
   const connections = connectionsOf(config, tls !== null);
   return {
     ...surroundings,
-    domain,
+    domain: { ...domain, vaultUses: uses.vaultUses, keyUses: uses.keyUses },
     now: opened.now,
     newId: opened.newId,
     meter: opened.meter,
@@ -240,9 +274,9 @@ function surfaceOf(
   };
 }
 
-/** What the management plane begins with: at the start, and where its thread is started anew. */
-function handedBy({ config, tls, parts, opened, management, managementMeter }: Planes): Handed {
-  const { store, keyring, storedKeyring, signed, accepted } = opened;
+/** What another plane opens the data with: at the start, and where its thread is started anew. */
+function dataHandedBy({ config, parts, opened }: Planes): Omit<HandedData, 'meter'> {
+  const { store, keyring, storedKeyring, signed } = opened;
   return {
     config,
     writer: store.writerPort?.() ?? null,
@@ -250,8 +284,15 @@ function handedBy({ config, tls, parts, opened, management, managementMeter }: P
     storedKeyring,
     signed,
     movedClock: parts.movedClock ?? null,
-    meter: managementMeter.buffer,
-    accepted: management.hasBegun ? [] : accepted,
+  };
+}
+
+function handedBy(planes: Planes): Handed {
+  const { tls, parts, opened, management, meters } = planes;
+  return {
+    ...dataHandedBy(planes),
+    meter: meters.management.buffer,
+    accepted: management.hasBegun ? [] : opened.accepted,
     encrypted: tls !== null,
     sparing: parts.sparing ?? false,
     timeouts: parts.timeouts,
@@ -277,14 +318,14 @@ async function tracingOf({ config, parts, opened }: Planes): Promise<Tracing | n
 }
 
 async function serveMetrics(
-  { config, management, managementMeter, opened }: Planes,
-  { ledger }: UsingDomain,
+  { config, management, meters, opened }: Planes,
+  { ledger }: ReadingDomain,
   { server }: FastifyInstance,
 ): Promise<MetricsListener | null> {
   const port = config['metrics-port'];
   if (port === null) return null;
   const gauges = readingGauges(opened.meter, { ledger, server, isManagementUp: () => management.isUp });
-  const buffers = [opened.meter.buffer, managementMeter.buffer];
+  const buffers = [opened.meter, meters.management, meters.uses].map(({ buffer }) => buffer);
   const info = { version: packageJson.version, node: process.versions.node };
   const place = { host: config['metrics-host'], port };
   const listener = await listenForScrapes(place, async () => {

@@ -19,7 +19,7 @@ import { openSnapshot } from '../src/store/store.ts';
 import { configOf, emptyPlace, identity, pair, restoreFrom, take } from './backups.ts';
 import { run } from './command.ts';
 import { callService, cheapPasswords, type EngineName, engines, eventually } from './harness.ts';
-import { inOneThread } from './one-thread.ts';
+import { oneThread } from './one-thread.ts';
 import { dataFolder } from './postgres.ts';
 import { intrude, type StoredWorld, startStoredWorld } from './stored-world.ts';
 
@@ -30,7 +30,7 @@ const start = (place: readonly string[]): Promise<Running> =>
   serve(readConfig(serveOptions, [...place, '--port', '0'], {}), {
     report: () => {},
     passwordCosts: cheapPasswords,
-    startPlane: inOneThread,
+    ...oneThread,
   });
 
 const numberIn = (kept: string) => numberOf(parseCheckpoint(readFileSync(kept, 'utf8')));

@@ -15,7 +15,7 @@ import { openLogs } from '../src/open-data.ts';
 import { type Running, serve } from '../src/serve.ts';
 import { atTheLatest } from './ending.ts';
 import { callService, eventually, makeOrganization } from './harness.ts';
-import { inOneThread } from './one-thread.ts';
+import { oneThread } from './one-thread.ts';
 import { dataFolder } from './postgres.ts';
 import type { Pair } from './standby.ts';
 
@@ -41,7 +41,7 @@ export async function startReplicas(url: string, count: number, threads = false)
   const reports: string[] = [];
   const config = readConfig(serveOptions, [...place, '--port', '0'], {});
   const report = (line: string) => reports.push(line);
-  const parts = { report, ...(threads ? {} : { startPlane: inOneThread }) };
+  const parts = { report, ...(threads ? {} : oneThread) };
   const replicas: Running[] = [];
   for (let left = count; left > 0; left--) replicas.push(await serve(config, parts));
   const vault = await callService(replicas[0]!.url, 'POST', '/v1/vaults', { name: 'v' }, key);

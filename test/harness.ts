@@ -8,7 +8,7 @@ import type { Plan } from '../src/contract/access.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import { type Running, type ServeParts, serve } from '../src/serve.ts';
 import { atTheLatest } from './ending.ts';
-import { inOneThread } from './one-thread.ts';
+import { oneThread } from './one-thread.ts';
 import { databaseWithTables, dataFolder } from './postgres.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;
@@ -155,7 +155,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       report: (line, requestId = '') => reports.push(`${requestId} ${line}`.trim()),
       timeouts: options.timeouts,
       passwordCosts: cheapPasswords,
-      ...(options.threads === true ? {} : { startPlane: inOneThread }),
+      ...(options.threads === true ? {} : oneThread),
     });
   };
   const first = await makeOrganization(place, 'Test', options.plan ?? 'enterprise', options.limit ?? 0);

@@ -1,20 +1,29 @@
 /**
- * A management plane on the test's own event loop: it says and hears the same as in a thread of its own, and costs
- * neither a thread nor a second copy of every module. What needs the thread is tested with it: test/planes.test.ts, and
- * all that starts the command.
+ * The other planes on the test's own event loop: they say and hear the same as in threads of their own, and cost
+ * neither a thread nor a second copy of every module. What needs the threads is tested with them: test/planes.test.ts,
+ * test/uses-plane.test.ts, and all that starts the command.
  */
-import { MessageChannel } from 'node:worker_threads';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { StartPlane } from '../src/planes/management.ts';
 import { ManagementPlane } from '../src/planes/management-plane.ts';
+import type { StartUses } from '../src/planes/uses.ts';
+import { UsesPlane } from '../src/planes/uses-plane.ts';
 
-export const inOneThread: StartPlane = ({ onMessage }) => {
+function linkTo(begin: (port: MessagePort) => unknown, onMessage: (message: never) => void) {
   const { port1, port2 } = new MessageChannel();
-  new ManagementPlane(port2);
-  port1.on('message', onMessage);
+  begin(port2);
+  port1.on('message', onMessage as (message: unknown) => void);
   const ended = new Promise<void>(resolve => port1.once('close', () => resolve()));
   const terminate = async () => {
     port1.postMessage({ kind: 'stop' });
     await ended;
   };
-  return { post: (message, transfer) => port1.postMessage(message, [...transfer]), terminate, ended };
-};
+  const post = (message: unknown, transfer: readonly (ArrayBuffer | MessagePort)[]) =>
+    port1.postMessage(message, [...transfer]);
+  return { post, terminate, ended };
+}
+
+const startPlane: StartPlane = ({ onMessage }) => linkTo(port => new ManagementPlane(port), onMessage);
+const startUses: StartUses = onMessage => linkTo(port => new UsesPlane(port), onMessage);
+
+export const oneThread = { startPlane, startUses };

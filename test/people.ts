@@ -9,7 +9,7 @@ import type { PasswordCosts } from '../src/domain/accounts/passwords.ts';
 import { type Running, serve } from '../src/serve.ts';
 import { atTheLatest } from './ending.ts';
 import { type Answer, Clock, callService, cheapPasswords, type EngineName } from './harness.ts';
-import { inOneThread } from './one-thread.ts';
+import { oneThread } from './one-thread.ts';
 import { databaseWithTables, dataFolder } from './postgres.ts';
 
 export const cookieName = '__Host-strongroom';
@@ -117,7 +117,7 @@ export async function startEmpty(
       movedClock: clock.shared,
       report: (line, requestId = '') => reports.push(`${requestId} ${line}`.trim()),
       passwordCosts: costs,
-      startPlane: inOneThread,
+      ...oneThread,
     });
   };
   let running = await start();

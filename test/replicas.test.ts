@@ -11,7 +11,7 @@ import { type Running, serve } from '../src/serve.ts';
 import { openStore } from '../src/store/store.ts';
 import { emptyPlace, restoreFrom, take } from './backups.ts';
 import { callService, eventually, type Service, startService } from './harness.ts';
-import { inOneThread } from './one-thread.ts';
+import { oneThread } from './one-thread.ts';
 import { type Pooler, startPooler } from './pooler.ts';
 import { freshDatabase } from './postgres.ts';
 import { latenessOf } from './replica-revocations.ts';
@@ -121,7 +121,7 @@ describe('replicas behind a pooler by transactions', () => {
   const start = (...flags: string[]) =>
     serve(readConfig(serveOptions, ['--data', service.data, '--port', '0', ...flags], {}), {
       report: () => {},
-      startPlane: inOneThread,
+      ...oneThread,
     });
 
   before(async () => {

@@ -12,7 +12,7 @@ import { readConfig, UsageError } from '../src/config.ts';
 import { serve } from '../src/serve.ts';
 import { start } from './command.ts';
 import { engines, type Service, startService } from './harness.ts';
-import { inOneThread } from './one-thread.ts';
+import { oneThread } from './one-thread.ts';
 import { callOver } from './unix-socket.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'sr-socket-'));
@@ -114,7 +114,7 @@ describe('the file of a Unix socket', () => {
   /** What the operator of a service that does not start is told. */
   async function refused(...flags: string[]): Promise<string> {
     const config = readConfig(serveOptions, ['--data', mkdtempSync(join(folder, 'data-')), ...flags], {});
-    const started = serve(config, { report: () => {}, startPlane: inOneThread });
+    const started = serve(config, { report: () => {}, ...oneThread });
     const error = await started.then(
       () => assert.fail('it started'),
       (error: unknown) => error,

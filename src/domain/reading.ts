@@ -52,7 +52,7 @@ export interface OtherPlane {
   readonly tellFailed: (address: string) => void;
 }
 
-/** Where calls are made from; without it nothing is used. */
+/** Where calls are made from. */
 export interface Using {
   readonly broker: Broker;
 }
@@ -72,20 +72,29 @@ export interface Foundation extends ReadingDomain {
   readonly visibility: Visibility;
 }
 
-/** The same, with what makes calls. */
-export interface UsingDomain extends ReadingDomain {
+/** What uses secrets and keys for those who may not see them. */
+export interface Uses {
   readonly vaultUses: VaultUses;
   readonly keyUses: KeyUses;
+}
+
+/** The same, on a plane of its own. */
+export interface UsingDomain extends Uses, Pick<ReadingDomain, 'ledger' | 'attempts' | 'authenticate'> {
   /** Ends the threads on which keys are used. */
   readonly closeThreads: () => Promise<void>;
 }
 
-export function readingDomainWith(given: ReadingParts & Using): UsingDomain {
-  const { parts, records, people: _, visibility, ...reading } = foundationWith(given);
-  const { ledger, authenticate } = reading;
+export function usingDomainWith(given: ReadingParts & Using): UsingDomain {
+  const { parts, records, visibility, ledger, attempts, authenticate } = foundationWith(given);
   const using = { ...parts, ledger, authenticate, visibility, records };
   const vaultUses = vaultUsesWith({ ...using, broker: given.broker });
-  return { ...reading, vaultUses, keyUses: keyUsesWith(using), closeThreads: parts.workers.close };
+  const keyUses = keyUsesWith(using);
+  return { vaultUses, keyUses, ledger, attempts, authenticate, closeThreads: parts.workers.close };
+}
+
+export function readingDomainWith(given: ReadingParts): ReadingDomain {
+  const { ledger, attempts, authenticate, vaultReads, toolSessions } = foundationWith(given);
+  return { ledger, attempts, authenticate, vaultReads, toolSessions };
 }
 
 export function foundationWith(given: ReadingParts): Foundation {

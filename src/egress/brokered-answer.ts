@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { BodyTooLong, bodyOf } from '../message-body.ts';
 import type { Scrubber } from './scrubbing.ts';
 
 export interface BrokeredCall {
@@ -76,7 +77,7 @@ export async function resultOf(
   if (status === 206 || response.headers['content-range'] !== undefined) {
     throw new Withheld('the answer is a part of one', response);
   }
-  const { bytes, received } = await bodyOf(response, order);
+  const { bytes, received } = await receivedIn(response, order);
   if (order.response === 'store')
     return { ...answered, bytes: received, minted: mintedIn(bytes, order, response) };
   const headers = headersOf(response, order, scrubber);
@@ -98,16 +99,15 @@ interface Received {
   readonly received: number;
 }
 
-async function bodyOf(response: IncomingMessage, { maxResponse, method }: BrokeredCall): Promise<Received> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    pieces.push(piece);
-    size += piece.length;
-    if (size > maxResponse) throw new Withheld('the answer is too long', response, size);
-  }
+async function receivedIn(
+  response: IncomingMessage,
+  { maxResponse, method }: BrokeredCall,
+): Promise<Received> {
+  const bytes = await bodyOf(response, maxResponse).catch(error => {
+    throw error instanceof BodyTooLong ? new Withheld('the answer is too long', response, error.size) : error;
+  });
+  const size = bytes.length;
   if (!response.complete) throw new Withheld('the answer was cut off', response, size);
-  const bytes = Buffer.concat(pieces);
   const isEmpty = method === 'HEAD' || size === 0;
   return { bytes: isEmpty ? bytes : await decoded(bytes, response, maxResponse), received: size };
 }

@@ -28,6 +28,7 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
   const kept = guardedAgents(egress, resolve);
   const fresh = guardedAgents(egress, resolve, false);
   const scrubbers = new Map<string, Scrubber>();
+  const underWay = new Set<Deadline>();
   let scrubbing = 0;
 
   function scrubberFor(values: readonly string[]): Scrubber {
@@ -50,22 +51,54 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
     if (refusal !== null) return { ...nothing, outcome: 'failed', reason: `the address ${refusal}` };
     const isRead = order.method === 'GET' || order.method === 'HEAD';
     const scrubber = order.response === 'full' ? scrubberFor(order.values) : nothingShown;
-    const signal = AbortSignal.timeout(order.patience);
+    const deadline = new Deadline(order.patience);
+    underWay.add(deadline);
     try {
-      return await attempt(isRead ? kept : fresh, url, order, signal, scrubber);
+      return await attempt(isRead ? kept : fresh, url, order, deadline, scrubber).catch(error => {
+        if (!(error instanceof Stale) || deadline.over !== null) throw error;
+        // The other side closed a kept connection just when it was used, and this asks for no change.
+        return attempt(fresh, url, order, deadline, scrubber);
+      });
     } catch (error) {
-      if (!(error instanceof Stale)) return failed(error as Error, signal);
+      return failed(error as Error, deadline);
+    } finally {
+      deadline.clear();
+      underWay.delete(deadline);
     }
-    // The other side closed a kept connection just when it was used, and this asks for no change.
-    return attempt(fresh, url, order, signal, scrubber).catch(error => failed(error, signal));
   }
 
   return {
     call,
     close: () => {
+      for (const deadline of underWay) deadline.end('the service stopped');
       for (const agents of [kept, fresh]) for (const agent of Object.values(agents)) agent.destroy();
     },
   };
+}
+
+/** Ends what is under way when the time for all of it is over. A signal that does so costs much more. */
+class Deadline {
+  readonly #timer: NodeJS.Timeout;
+  #request: ClientRequest | null = null;
+  /** Why it is. */
+  over: string | null = null;
+
+  constructor(patience: number) {
+    this.#timer = setTimeout(() => this.end('timed out'), patience);
+  }
+
+  watch(request: ClientRequest): void {
+    this.#request = request;
+  }
+
+  end(why: string): void {
+    this.over ??= why;
+    this.#request?.destroy(new Error(why));
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 /** For answers of which nothing is shown. */
@@ -78,11 +111,12 @@ async function attempt(
   agents: Agents,
   url: URL,
   order: BrokeredCall,
-  signal: AbortSignal,
+  deadline: Deadline,
   scrubber: Scrubber,
 ): Promise<BrokeredResult> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = open(agents, url, order, signal);
+  const request = open(agents, url, order);
+  deadline.watch(request);
   request.on('response', resolve);
   request.on('error', error => {
     const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
@@ -102,7 +136,7 @@ async function attempt(
   }
 }
 
-function open(agents: Agents, url: URL, order: BrokeredCall, signal: AbortSignal): ClientRequest {
+function open(agents: Agents, url: URL, order: BrokeredCall): ClientRequest {
   const encrypted = url.protocol === 'https:';
   const length = order.body === null ? {} : { 'content-length': String(order.body.length) };
   return (encrypted ? encryptedRequest : plainRequest)({
@@ -112,7 +146,6 @@ function open(agents: Agents, url: URL, order: BrokeredCall, signal: AbortSignal
     path: url.pathname + url.search,
     agent: agents[url.protocol as keyof Agents],
     maxHeaderSize: mostHeaderText,
-    signal,
     headers: {
       ...order.headers,
       ...length,
@@ -124,7 +157,7 @@ function open(agents: Agents, url: URL, order: BrokeredCall, signal: AbortSignal
 }
 
 /** A code where there is one: messages quote addresses and certificates. */
-function failed(error: Error, signal: AbortSignal): BrokeredResult {
+function failed(error: Error, { over }: Deadline): BrokeredResult {
   if (error instanceof Withheld) {
     const { message: reason, status, bytes } = error;
     return { ...nothing, outcome: 'withheld', reason, status, bytes };
@@ -132,6 +165,6 @@ function failed(error: Error, signal: AbortSignal): BrokeredResult {
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const code = (first as NodeJS.ErrnoException).code;
   const known = first instanceof AddressRefused ? first.message : code;
-  const reason = signal.aborted ? 'timed out' : (known ?? 'the connection failed');
+  const reason = over ?? known ?? 'the connection failed';
   return { ...nothing, outcome: 'failed', reason };
 }

@@ -34,22 +34,27 @@ for (let byte = 0; byte < 256; byte++) {
   folded[byte] = counts ? (isUpper ? byte + 0x20 : byte) : 0;
 }
 
-function fold(bytes: Uint8Array): { kept: Buffer; places: Uint32Array } {
-  const kept = Buffer.allocUnsafe(bytes.length);
-  const places = new Uint32Array(bytes.length);
+/** Into a buffer that is as long; says how much of it is taken. Where a list is given, it gets the place of each. */
+function foldInto(kept: Uint8Array, bytes: Uint8Array, places: Uint32Array | null = null): number {
   let length = 0;
   for (let at = 0; at < bytes.length; at++) {
     const byte = folded[bytes[at]!]!;
     if (byte === 0) continue;
     kept[length] = byte;
-    places[length++] = at;
+    if (places !== null) places[length] = at;
+    length++;
   }
-  return { kept: kept.subarray(0, length), places: places.subarray(0, length) };
+  return length;
+}
+
+function fold(bytes: Uint8Array): Buffer {
+  const kept = Buffer.allocUnsafe(bytes.length);
+  return kept.subarray(0, foldInto(kept, bytes));
 }
 
 /** Whether a value has enough letters and digits to be told from anything else. */
 export function isRecognisable(value: string): boolean {
-  return fold(Buffer.from(value, 'utf8')).kept.length >= window;
+  return fold(Buffer.from(value, 'utf8')).length >= window;
 }
 
 /** Whether a value is too long to be looked for. */
@@ -64,17 +69,36 @@ export function scrubberOf(values: readonly string[]): Scrubber {
     texts.set(size, alike.set(text.toString('latin1'), text));
   }
   const windows = [...texts].map(([size, alike]) => new WindowSet(size, [...alike.values()]));
+  const size = windows.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (size > smallScrubber) return { scrub: bytes => scrub(bytes, windows), size };
+  // Whatever holds one of the windows holds the beginning of it: most answers are looked through once, and are clean.
+  const beginnings = new WindowSet(
+    window,
+    [...texts.values()].flatMap(alike => [...alike.values()]),
+  );
   return {
-    scrub: bytes => scrub(bytes, windows),
-    size: windows.reduce((sum, { bytes }) => sum + bytes, 0),
+    scrub: bytes => (mayHold(bytes, beginnings) ? scrub(bytes, windows) : { bytes, redacted: 0 }),
+    size: size + beginnings.bytes,
   };
+}
+
+/** In bytes: those of a token or a password, which are looked for most often. */
+const smallScrubber = 512 * 1024;
+
+/** Used again and again: most answers are short. */
+const workplace = Buffer.alloc(64 * 1024);
+
+function mayHold(bytes: Buffer, beginnings: WindowSet): boolean {
+  const kept = bytes.length <= workplace.length ? workplace : Buffer.allocUnsafe(bytes.length);
+  return beginnings.isIn(kept.subarray(0, foldInto(kept, bytes)));
 }
 
 type Run = [from: number, to: number];
 
 function scrub(bytes: Buffer, windows: readonly WindowSet[]): Scrubbed {
-  const { kept, places } = fold(bytes);
-  const found = runsIn(kept, windows);
+  const kept = Buffer.allocUnsafe(bytes.length);
+  const places = new Uint32Array(bytes.length);
+  const found = runsIn(kept.subarray(0, foldInto(kept, bytes, places)), windows);
   if (found.length === 0) return { bytes, redacted: 0 };
   const parts: Buffer[] = [];
   let next = 0;
@@ -139,7 +163,7 @@ function formsOf(value: string): Form[] {
     ...utf16(value).map((wide): [string, number] => [wide.toString('hex'), 4]),
   ];
   return written.map(([text, width]) => ({
-    text: fold(typeof text === 'string' ? Buffer.from(text, 'utf8') : text).kept,
+    text: fold(typeof text === 'string' ? Buffer.from(text, 'utf8') : text),
     size: Math.ceil(window * width),
   }));
 }

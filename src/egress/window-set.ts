@@ -18,7 +18,7 @@ export class WindowSet {
     const bits = Math.max(4, 33 - Math.clz32(most));
     this.#shift = 32 - bits;
     this.#table = new Int32Array(2 << bits);
-    for (const text of texts) this.#roll(text, null);
+    for (const text of texts) this.#roll(text, 'add');
   }
 
   get bytes(): number {
@@ -30,12 +30,18 @@ export class WindowSet {
     this.#roll(text, longestAt);
   }
 
-  /** Adds every window of the text; or, where a list is given, notes there which of them are known. */
-  #roll(text: Buffer, longestAt: Uint16Array | null): void {
+  /** Whether any of the windows is in it. */
+  isIn(text: Buffer): boolean {
+    return this.#roll(text, 'look');
+  }
+
+  /** Adds every window of the text; or looks whether one is known; or notes in the list which of them are. */
+  #roll(text: Buffer, purpose: 'add' | 'look' | Uint16Array): boolean {
     const length = this.#length;
     const table = this.#table;
     const shift = this.#shift;
-    const [firstGone, secondGone] = [power(first, length), power(second, length)];
+    const firstGone = power(first, length);
+    const secondGone = power(second, length);
     let one = 0;
     let other = 0;
     for (let at = 0; at < text.length; at++) {
@@ -49,15 +55,17 @@ export class WindowSet {
         other = (other - Math.imul(gone, secondGone)) | 0;
       }
       const place = placeOf(table, shift, one, other);
-      if (longestAt === null) {
+      if (purpose === 'add') {
         table[place] = one;
         table[place + 1] = other;
         continue;
       }
+      if (table[place] !== one || table[place + 1] !== other) continue;
+      if (purpose === 'look') return true;
       const from = at - length + 1;
-      const isKnown = table[place] === one && table[place + 1] === other;
-      if (isKnown && longestAt[from]! < length) longestAt[from] = length;
+      if (purpose[from]! < length) purpose[from] = length;
     }
+    return false;
   }
 }
 
@@ -65,7 +73,8 @@ export class WindowSet {
 function placeOf(table: Int32Array, shift: number, one: number, other: number): number {
   let place = (Math.imul(one ^ (other >>> 15), 0x85ebca6b) >>> shift) * 2;
   for (;;) {
-    const [held, beside] = [table[place]!, table[place + 1]!];
+    const held = table[place]!;
+    const beside = table[place + 1]!;
     if ((held === one && beside === other) || (held === 0 && beside === 0)) return place;
     place = (place + 2) & (table.length - 1);
   }

@@ -2,7 +2,7 @@
 import type { NewId } from '../contract/id.ts';
 import type { SingleSignOn } from '../domain/accounts/single-sign-on.ts';
 import type { Domain } from '../domain/domain.ts';
-import type { UsingDomain } from '../domain/reading.ts';
+import type { ReadingDomain, Uses } from '../domain/reading.ts';
 import type { AddressSettings } from '../mcp/addresses.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { SiteOf } from './browser.ts';
@@ -32,7 +32,7 @@ export interface SurfaceParts {
 }
 
 export interface ReadingSurfaceParts extends SurfaceParts, ListenerParts {
-  readonly domain: UsingDomain;
+  readonly domain: ReadingDomain & Uses;
   /** Whether the store answers right now, and hears what other replicas change. */
   readonly storeReady: () => Promise<boolean>;
   /** Under which addresses this service is known. */

@@ -12,6 +12,7 @@ import type { RequestFacts } from '../domain/reads/vault-request.ts';
 import { approvalIn } from '../domain/uses/approval-requests.ts';
 import type { UseResult } from '../domain/uses/using.ts';
 import { ownAddresses } from '../mcp/addresses.ts';
+import { BodyTooLong, bodyOf } from '../message-body.ts';
 import { requestsOf } from '../metrics/requests.ts';
 import { failureHeaders, failureOf, messageBody, securityHeaders, strictTransport } from './errors.ts';
 import { parseJson } from './json.ts';
@@ -145,16 +146,10 @@ function understood<S extends z.ZodType>(schema: S, sent: unknown): z.output<S> 
 async function sentIn(request: IncomingMessage): Promise<unknown> {
   const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
   if (type.trim() !== 'application/json') return invalid('content-type', 'must be application/json');
-  const pieces: Buffer[] = [];
-  let size = 0;
   try {
-    for await (const piece of request as AsyncIterable<Buffer>) {
-      size += piece.length;
-      if (size > largestBody) return invalid('', 'the body must have 256 KiB at most');
-      pieces.push(piece);
-    }
-    return parseJson(Buffer.concat(pieces));
+    return parseJson(await bodyOf(request, largestBody));
   } catch (error) {
+    if (error instanceof BodyTooLong) return invalid('', 'the body must have 256 KiB at most');
     return failureOf(error);
   }
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Origin } from '../access/caller.ts';
 import type { Failure } from '../contract/errors.ts';
-import type { UsingDomain } from '../domain/reading.ts';
+import type { ReadingDomain, Uses } from '../domain/reading.ts';
 import type { AddressSettings } from './addresses.ts';
 import type { SignIn } from './sign-in.ts';
 
@@ -14,7 +14,7 @@ export interface StrangersBound {
 }
 
 export interface HttpSurface {
-  readonly domain: UsingDomain;
+  readonly domain: ReadingDomain & Uses;
   readonly version: string;
   /** Under which addresses this service is known. */
   readonly addresses: AddressSettings;

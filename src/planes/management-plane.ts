@@ -5,11 +5,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { BackupSchedule } from '../backup/schedule.ts';
-import type { Sealed } from '../bytes.ts';
 import { Chores } from '../chores.ts';
-import { clockWith, wallClock } from '../clock.ts';
 import { inData, type ServeConfig } from '../config.ts';
-import { idGenerator } from '../contract/id.ts';
 import { writeDurably } from '../durable-file.ts';
 import { type Events, startEvents } from '../events/events.ts';
 import { buildApp } from '../http/app.ts';
@@ -17,20 +14,17 @@ import { siteReader } from '../http/browser.ts';
 import { oauthSurface } from '../http/oauth/issuer.ts';
 import { addressReader, peerReader } from '../http/request.ts';
 import { toRouter } from '../http/surface.ts';
-import { Keyring } from '../keyring/keyring.ts';
-import { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { writeCheckpointFile } from '../logs/checkpoint-file.ts';
 import { Checkpointer } from '../logs/checkpoints.ts';
-import { Meter } from '../metrics/meter.ts';
 import { type Strongroom, strongroomOver } from '../open.ts';
-import { archiveFolder, checkpointFile, locationOf, type Opened, rootKeySource } from '../open-data.ts';
+import { archiveFolder, checkpointFile } from '../open-data.ts';
 import { describe, UsageError } from '../report.ts';
 import { backupFacts, backupScheduleOf } from '../scheduled-backups.ts';
 import { oauthSettingsOf, signOnOf } from '../sign-on.ts';
 import { giveBackSpareMemory } from '../spare-memory.ts';
-import { openStore, type Sibling } from '../store/store.ts';
 import { ForwardedRequests } from './forwarded.ts';
 import { managementGauges } from './gauges.ts';
+import { openHanded } from './handed.ts';
 import type { FromManagement, Handed, LedgerCall, ToManagement } from './messages.ts';
 
 const noteUsesEvery = 10_000;
@@ -134,10 +128,11 @@ export class ManagementPlane {
       ledger: { settle: this.#ask('settle'), writeHourCounts: this.#ask('writeHourCounts') },
       tellFailed: (address: string) => this.#post({ kind: 'failed', address }),
     };
-    const opened = await openedOf(handed, {
+    const data = await openHanded(handed, {
       tell: ids => this.#post({ kind: 'touched', ids }),
       onTold: listener => void this.#told.push(listener),
     });
+    const opened = { ...data, accepted: handed.accepted };
     const report = (line: string) => this.#post({ kind: 'report', line, requestId: undefined });
     const backups = backupScheduleOf(handed.config, opened.now, report);
     this.#backups = backups;
@@ -210,29 +205,6 @@ export class ManagementPlane {
 }
 
 type OnError = (error: unknown) => void;
-
-async function openedOf(
-  { config, writer, movedClock, signed, accepted, meter, ...handed }: Handed,
-  sibling: Sibling,
-): Promise<Opened> {
-  const location = locationOf(config, true);
-  const beside = location.engine === 'sqlite' ? { ...location, writer: writer! } : location;
-  const store = await openStore(beside, sibling);
-  // The reading plane, whose clock is the same, tells the operator when it is behind.
-  const parts = { wall: wallClock(movedClock), elapsed: () => performance.now(), signed, onBehind: () => {} };
-  const clock = clockWith(parts);
-  return {
-    store,
-    keyring: Keyring.takeOver(handed.keyring),
-    wrapper: new KeyringWrapper(rootKeySource(config)),
-    storedKeyring: handed.storedKeyring as Sealed,
-    ...clock,
-    newId: idGenerator(clock.now),
-    meter: new Meter(meter),
-    signed,
-    accepted,
-  };
-}
 
 /** The log is flushed and signed, and everything is closed. */
 async function finish(

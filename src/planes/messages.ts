@@ -64,8 +64,8 @@ export type FromExchange =
   /** There is no answer, or no more of it. */
   | { readonly kind: 'cut'; readonly id: number };
 
-/** What the management plane begins with. */
-export interface Handed {
+/** What another plane opens the data with that the reading plane opened. */
+export interface HandedData {
   readonly config: ServeConfig;
   /** Its way to the one that writes, where there is only one. */
   readonly writer: MessagePort | null;
@@ -76,6 +76,10 @@ export interface Handed {
   readonly movedClock: SharedArrayBuffer | null;
   /** Where it counts. */
   readonly meter: SharedArrayBuffer;
+}
+
+/** What the management plane begins with. */
+export interface Handed extends HandedData {
   /** What the operator takes upon themselves with this start. */
   readonly accepted: readonly Acceptance[];
   readonly encrypted: boolean;

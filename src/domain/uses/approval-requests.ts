@@ -33,14 +33,18 @@ type ApprovedReader = Pick<Reader, 'id' | 'narrowing'>;
 export class ApprovalRequired extends Failure {
   readonly approval: Omit<ApprovalNotice, 'url'>;
 
-  constructor({ id, expires_at }: ApprovalRow, state: 'pending' | 'refused') {
+  constructor(approval: ApprovalRequired['approval'], state: 'pending' | 'refused') {
     const message =
       state === 'refused'
         ? 'Forbidden: a person refused this call'
         : 'Forbidden: a person has to approve this call first';
     super('FORBIDDEN', { message, because: state === 'refused' ? 'approval_refused' : 'approval_required' });
-    this.approval = { id, expires_at: iso(expires_at) };
+    this.approval = approval;
   }
+}
+
+function noticeOf({ id, expires_at }: ApprovalRow): ApprovalRequired['approval'] {
+  return { id, expires_at: iso(expires_at) };
 }
 
 /** What is told of the approval that a call waits for, beside that it is refused. */
@@ -198,9 +202,9 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
         const given = await firstGiven(reader, origin, found, call);
         if (given !== null) return given;
         const refused = found.find(({ state }) => state === 'refused');
-        if (refused !== undefined) throw new ApprovalRequired(refused, 'refused');
+        if (refused !== undefined) throw new ApprovalRequired(noticeOf(refused), 'refused');
         const waiting = found.find(({ state }) => state === 'pending');
-        throw new ApprovalRequired(waiting ?? (await ask(reader, origin, vault, call)), 'pending');
+        throw new ApprovalRequired(noticeOf(waiting ?? (await ask(reader, origin, vault, call))), 'pending');
       });
     },
   };

@@ -1,0 +1,158 @@
+/** The plane of uses: what the others change it knows, what it does they find, and what befalls it leaves them alone. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Worker } from 'node:worker_threads';
+import { Failure } from '../src/contract/errors.ts';
+import type { UseCall } from '../src/contract/uses.ts';
+import type { RequestFacts } from '../src/domain/reads/vault-request.ts';
+import type { ToUses } from '../src/planes/use-messages.ts';
+import { Uses } from '../src/planes/uses.ts';
+import { run } from './command.ts';
+import { engines } from './harness.ts';
+import { startUsesWorld, type UsesWorld, value } from './uses-world.ts';
+
+for (const engine of engines) {
+  describe(`the plane of uses on ${engine}`, () => {
+    let world: UsesWorld;
+    let rule: string;
+    const started: Worker[] = [];
+    const note = (worker: Worker) => void started.push(worker);
+
+    before(async () => {
+      world = await startUsesWorld(engine, true);
+      rule = await world.rule();
+      process.on('worker', note);
+      assert.equal((await echo()).status, 200);
+    });
+    after(async () => {
+      process.off('worker', note);
+      await world.stop();
+    });
+
+    const echo = (key?: string) => world.use({ url: `${world.upstream.url}/echo` }, key);
+    const read = () =>
+      world.service.call('GET', `/api/v1/vaults/${world.vaultId}?secrets=names`, undefined, world.agent);
+
+    it('an access key revoked by another plane uses nothing from the very next request on', async () => {
+      const { service, vaultId } = world;
+      for (let turn = 0; turn < 30; turn++) {
+        const wanted = { vault_id: vaultId, name: 'brief', names_only: true, may_use: true };
+        const { body: key } = await service.call('POST', '/v1/access-keys', wanted);
+        assert.equal((await echo(key.token)).status, 200);
+        await service.call('DELETE', `/v1/access-keys/${key.id}`);
+        assert.equal((await echo(key.token)).status, 401);
+      }
+    });
+
+    it('a rule or a value changed by another plane counts from the very next call on', async () => {
+      const { service, secretId, upstream } = world;
+      for (let turn = 0; turn < 20; turn++) {
+        const methods = turn % 2 === 0 ? ['POST'] : ['GET'];
+        await service.call('PUT', `/v1/use-rules/${rule}`, { methods });
+        assert.equal((await echo()).status, turn % 2 === 0 ? 403 : 200);
+        await service.call('PUT', `/v1/secrets/${secretId}`, { value: `${value} ${turn}` });
+        await world.use({ method: methods[0], url: `${upstream.url}/echo` });
+        assert.equal(upstream.requests.at(-1)!.headers.authorization, `Bearer ${value} ${turn}`);
+      }
+      await service.call('PUT', `/v1/use-rules/${rule}`, { methods: ['GET', 'POST'] });
+    });
+
+    it('both entries of a call are in the log that another plane shows, and the log verifies', async () => {
+      const { body } = await echo();
+      const { body: logs } = await world.service.call('GET', '/v1/request-logs?limit=2');
+      assert.deepEqual(
+        logs.data.map((entry: { status: number; request_id: string }) => [entry.status, entry.request_id]),
+        [
+          [200, body.request_id],
+          [102, body.request_id],
+        ],
+      );
+      const verified = await run(['audit', 'verify', ...world.service.place]);
+      assert.match(verified.stdout, /The logs are intact/);
+    });
+
+    it('a request that is not understood is recorded, and told by its field', async () => {
+      const { status, body, headers } = await world.use({ url: 'nothing' });
+      assert.equal(status, 400);
+      assert.match(body.message, /^url /);
+      const { body: logs } = await world.service.call('GET', '/v1/request-logs?limit=1');
+      assert.equal(logs.data[0].receipt, headers.get('strongroom-receipt'));
+    });
+
+    it('where its thread dies, its calls are refused and recorded, reads go on, and the next call is made', async () => {
+      const { upstream, service } = world;
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+      upstream.answer = () => arrive();
+      const waiting = world.use({ url: `${upstream.url}/own/slow` });
+      await arrived;
+      await started.find(({ threadId }) => threadId !== -1)!.terminate();
+      const refused = await waiting;
+      assert.equal(refused.status, 503);
+      assert.ok(Number(refused.headers.get('retry-after')) > 0);
+      assert.equal((await read()).status, 200);
+      assert.equal((await echo()).status, 200);
+      const { body: logs } = await service.call('GET', '/v1/request-logs?limit=4');
+      assert.deepEqual(
+        logs.data.map((entry: { status: number }) => entry.status).sort(),
+        [102, 200, 200, 503],
+      );
+      assert.match((await run(['audit', 'verify', ...service.place])).stdout, /The logs are intact/);
+    });
+
+    it('a call that is under way when the service stops is recorded before that ends', async () => {
+      const { upstream, service } = world;
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+      upstream.answer = () => arrive();
+      const waiting = world.use({ url: `${upstream.url}/own/slow` }).catch(() => null);
+      await arrived;
+      await service.restart();
+      await waiting;
+      const { body: logs } = await service.call('GET', '/v1/request-logs?limit=2');
+      assert.match(logs.data[0].requested, /^secret=used .* failed= /);
+      assert.equal(logs.data[1].status, 102);
+    });
+  });
+}
+
+describe('the reading plane’s view of the plane of uses', () => {
+  const facts: RequestFacts = {
+    sender: { address: '127.0.0.1', userAgent: '' },
+    requestId: null,
+    route: '/use',
+    method: 'POST',
+    tool: null,
+    token: null,
+    vaultId: null,
+    keyId: null,
+  };
+
+  it('a call that was refused because its thread died is not made by the next one', async () => {
+    const links: { readonly said: ToUses[]; readonly end: () => void }[] = [];
+    const uses = new Uses(
+      () => {},
+      () => {
+        const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+        const said: ToUses[] = [];
+        links.push({ said, end });
+        return { post: message => void said.push(message), terminate: async () => end(), ended };
+      },
+    );
+    uses.begin({
+      handed: () => ({ writer: null }) as never,
+      refuse: async (_facts, failure) => ({ status: 503, failure, receipt: '', requestId: '' }),
+      failed: () => {},
+    });
+    const call = { secret: 'S', url: 'https://upstream.example/' } as UseCall;
+    const first = uses.vaultUses.use({ ...facts, call });
+    links[0]!.end();
+    assert.equal((await first).status, 503);
+    void uses.vaultUses.use({ ...facts, call: new Failure('INVALID_REQUEST') });
+    await new Promise(setImmediate);
+    const ordered = links.map(({ said }) =>
+      said.flatMap(message =>
+        message.kind === 'orders' ? message.orders.map(({ asked }) => Object.keys(asked)) : [],
+      ),
+    );
+    assert.deepEqual(ordered, [[], [['unread']]]);
+  });
+});
