@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { matchesPath } from '../src/domain/uses/judging.ts';
 import { scrubberOf } from '../src/egress/scrubbing.ts';
 import { visibleText } from '../web/src/pages/approvals/visible-text.ts';
+import { encodings, value as token, tracesIn } from './uses-world.ts';
 
 const value = 'Grüße-vön-Zürich-Österreich-37';
 
@@ -29,6 +30,20 @@ describe('a value in a text', () => {
       ]);
       const { bytes, redacted } = scrubberOf([value]).scrub(text);
       assert.deepEqual([bytes.toString('latin1'), redacted], ['it is: [redacted] .', 1]);
+    });
+  }
+
+  for (const [name, write] of Object.entries(encodings)) {
+    it(`is found where an upstream writes it: ${name}`, () => {
+      const clean = 'nothing of it is here. '.repeat(40);
+      const text = Buffer.concat([
+        Buffer.from(clean),
+        Buffer.from(write(token) as string),
+        Buffer.from(clean),
+      ]);
+      const { bytes, redacted } = scrubberOf([token]).scrub(text);
+      assert.ok(redacted > 0);
+      assert.deepEqual(tracesIn(bytes.toString('latin1')), []);
     });
   }
 

@@ -55,7 +55,7 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
     underWay.add(deadline);
     try {
       return await attempt(isRead ? kept : fresh, url, order, deadline, scrubber).catch(error => {
-        if (!(error instanceof Stale) || deadline.over !== null) throw error;
+        if (!(error instanceof Stale)) throw error;
         // The other side closed a kept connection just when it was used, and this asks for no change.
         return attempt(fresh, url, order, deadline, scrubber);
       });

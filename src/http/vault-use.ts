@@ -64,15 +64,20 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
     };
   }
 
+  async function prove({ socket }: IncomingMessage, { token, vaultId, sender }: RequestFacts): Promise<void> {
+    if (authenticate.remembered(socket, token, vaultId, sender) !== null) return;
+    const reader = await (vaultId === null
+      ? authenticate.accessKeyAnywhere(token, sender)
+      : authenticate.accessKey(token, vaultId, sender));
+    authenticate.remember(socket, token, reader);
+  }
+
   /** A stranger's body is not read: they are refused by what their head says. */
   async function serve(request: IncomingMessage, run: Run, facts: RequestFacts): Promise<UseResult<object>> {
     const fault = faultOf(request);
     if (fault !== null) return vaultReads.refuse(facts, fault);
     try {
-      const { token, vaultId, sender } = facts;
-      await (vaultId === null
-        ? authenticate.accessKeyAnywhere(token, sender)
-        : authenticate.accessKey(token, vaultId, sender));
+      await prove(request, facts);
     } catch (error) {
       return vaultReads.refuse(facts, failureOf(error));
     }

@@ -15,7 +15,7 @@ export const routeClasses = [
 ] as const;
 export type RouteClass = (typeof routeClasses)[number];
 
-export const planes = ['reading', 'management'] as const;
+export const planes = ['reading', 'management', 'uses'] as const;
 export type PlaneName = (typeof planes)[number];
 
 /** Whatever is not among them counts as `other`. */

@@ -1,6 +1,6 @@
 /**
- * What is measured rather than counted: on the reading plane whenever somebody scrapes, on the management plane by the
- * clock, because it may be busy when somebody does.
+ * What is measured rather than counted: on the reading plane whenever somebody scrapes, on the others by the clock,
+ * because they may be busy when somebody does.
  */
 import type { Server } from 'node:http';
 import { promisify } from 'node:util';
@@ -49,6 +49,16 @@ export function readingGauges(meter: Meter, { ledger, server, isManagementUp }: 
     },
     stop: eventLoop.stop,
   };
+}
+
+export function usesGauges(meter: Meter, ledger: Pick<Ledger, 'waiting'>, chores: Chores): { stop(): void } {
+  const eventLoop = eventLoopOf(meter, 'uses');
+  const queue = meter.gauge('strongroom_log_queue_entries', { plane: 'uses' });
+  chores.every(lookEvery, async () => {
+    eventLoop.sample();
+    queue(ledger.waiting);
+  });
+  return eventLoop;
 }
 
 export function managementGauges(

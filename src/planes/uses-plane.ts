@@ -14,6 +14,7 @@ import { describe } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import { batched } from './batches.ts';
 import { arrived, crossing } from './crossing.ts';
+import { usesGauges } from './gauges.ts';
 import { openHanded } from './handed.ts';
 import type { HandedData, LedgerCall } from './messages.ts';
 import type { FromUses, Order, Outcome, ToUses } from './use-messages.ts';
@@ -27,6 +28,7 @@ interface Plane {
   readonly broker: Broker;
   readonly store: Store;
   readonly chores: Chores;
+  readonly gauges: { stop(): void } | null;
 }
 
 export class UsesPlane {
@@ -78,7 +80,9 @@ export class UsesPlane {
     const domain = usingDomainWith({ ...opened, broker, other: { tellFailed } });
     const onError = (error: unknown) => this.#post({ kind: 'report', line: describe(error) });
     const chores = new Chores(onError).every(noteUsesEvery, () => domain.authenticate.noteUses());
-    return { domain, broker, store: opened.store, chores };
+    const gauges =
+      handed.config['metrics-port'] === null ? null : usesGauges(opened.meter, domain.ledger, chores);
+    return { domain, broker, store: opened.store, chores, gauges };
   }
 
   #make(order: Order): void {
@@ -111,7 +115,8 @@ export class UsesPlane {
   }
 
   async #stop(): Promise<void> {
-    const { domain, broker, store, chores } = await this.#plane!;
+    const { domain, broker, store, chores, gauges } = await this.#plane!;
+    gauges?.stop();
     await chores.stop();
     await broker.close();
     await Promise.race([
