@@ -81,9 +81,9 @@ export interface UsingDomain extends ReadingDomain {
 }
 
 export function readingDomainWith(given: ReadingParts & Using): UsingDomain {
-  const { parts, records, people: _, visibility, ...reading } = foundationWith(given);
+  const { parts, records, people, visibility, ...reading } = foundationWith(given);
   const { ledger, authenticate } = reading;
-  const using = { ...parts, ledger, authenticate, visibility, records };
+  const using = { ...parts, ledger, authenticate, visibility, records, holders: people };
   const vaultUses = vaultUsesWith({ ...using, broker: given.broker });
   return { ...reading, vaultUses, keyUses: keyUsesWith(using), closeThreads: parts.workers.close };
 }
