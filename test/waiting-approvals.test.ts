@@ -89,10 +89,12 @@ onEngines('calls that wait, for an open dashboard', engine => {
   it('a session that ends is told so at once, and so is a member who may not see them any more', async () => {
     const [{ browser: leaving }, { browser: losing, id }] = [await member(), await member()];
     const [ended, lost] = [await hold(leaving), await hold(losing)];
+    const began = performance.now();
     await leaving.post('/auth/sign-out');
     assert.deepEqual(await ended.statuses(), [401, 401, 401]);
     await world.service.call('PUT', `/v1/members/${id}`, { role: 'none' });
     assert.deepEqual(await lost.statuses(), [403, 403, 403]);
+    assert.ok(performance.now() - began < 5_000, 'long before they would be answered in any case');
   });
 
   it('whoever gets another role goes on waiting, and sees what that shows', async () => {
