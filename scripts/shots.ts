@@ -1,6 +1,7 @@
 /** The states of the dashboard that pictures are taken of, and how each is reached. */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { settle } from '../test/browser/browser.ts';
 import type { Demo } from '../test/browser/demo.ts';
 
 export type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Promise<unknown>];
@@ -85,8 +86,7 @@ async function search(page: Page): Promise<void> {
 }
 
 export async function shoot(page: Page, folder: string, [name, path, prepare]: Shot, suffix = '') {
-  await page.goto(path);
-  await page.waitForLoadState('networkidle');
+  await settle(page, () => page.goto(path));
   await prepare?.(page);
   await page.waitForTimeout(150);
   await page.screenshot({ path: join(folder, `${name}${suffix}.png`), animations: 'disabled' });

@@ -48,6 +48,7 @@ const operationIds = [
   'addPasskey',
   'approveCall',
   'approveDeviceLogin',
+  'awaitApprovals',
   'beginDeviceLogin',
   'beginOneTimeCodes',
   'changePassword',

@@ -38,6 +38,7 @@ import { secretsWith } from './resources/secrets.ts';
 import { vaultsWith } from './resources/vaults.ts';
 import { approvalsWith } from './uses/approvals.ts';
 import { rulesForUseWith } from './uses/use-rules.ts';
+import { approvalWatchWith } from './uses/waiting-approvals.ts';
 import { webhookDeliveriesWith } from './webhooks/deliveries.ts';
 import { webhookTargetsWith } from './webhooks/targets.ts';
 import { webhooksWith } from './webhooks/webhooks.ts';
@@ -69,6 +70,7 @@ export function domainWith(given: DomainParts) {
   const secrets = secretsWith(parts, records);
   const keys = keysWith(parts, records);
   const certificates = certificatesWith(parts, records);
+  const approvals = approvalsWith(parts, records);
   const organizations = organizationsWith(parts);
   const groups = groupsWith(parts, records);
   const passwords = passwordPool(parts.meter.gauge('strongroom_jobs_waiting', { pool: 'passwords' }));
@@ -124,7 +126,8 @@ export function domainWith(given: DomainParts) {
     secretIds: secretIdsWith(parts, identities),
     logins: loginsWith({ ...parts, attempts, issuers }),
     useRules: rulesForUseWith(parts, records, egressInto(privateWebhooks)),
-    approvals: approvalsWith(parts, records),
+    approvals,
+    approvalWatch: approvalWatchWith(parts, approvals),
     webhooks,
     webhookDeliveries: webhookDeliveriesWith(parts, webhooks),
     /** For the delivery of events alone; no surface is handed this. */

@@ -85,8 +85,8 @@ export interface UsingDomain extends Uses, Pick<ReadingDomain, 'ledger' | 'attem
 }
 
 export function usingDomainWith(given: ReadingParts & Using): UsingDomain {
-  const { parts, records, visibility, ledger, attempts, authenticate } = foundationWith(given);
-  const using = { ...parts, ledger, authenticate, visibility, records };
+  const { parts, records, people, visibility, ledger, attempts, authenticate } = foundationWith(given);
+  const using = { ...parts, ledger, authenticate, visibility, records, holders: people };
   const vaultUses = vaultUsesWith({ ...using, broker: given.broker });
   const keyUses = keyUsesWith(using);
   return { vaultUses, keyUses, ledger, attempts, authenticate, closeThreads: parts.workers.close };

@@ -11,6 +11,7 @@ export const routeClasses = [
   'health',
   'api',
   'auth',
+  'held',
   'dashboard',
 ] as const;
 export type RouteClass = (typeof routeClasses)[number];

@@ -22,7 +22,11 @@ export function requestsByPath(meter: Meter): (path: string, ...counted: Paramet
   return (path, ...counted) => counts.get(classOf(path))!(...counted);
 }
 
+/** Its requests are held until something changes: how long they take says nothing about the service. */
+export const heldPath = '/auth/approvals/waiting';
+
 function classOf(path: string): RouteClass {
+  if (path.startsWith(heldPath)) return 'held';
   if (path.startsWith('/mcp')) return 'tool';
   if (path.startsWith('/vault/')) return 'dialect';
   if (/^\/(livez|readyz|v1\/health)/.test(path)) return 'health';

@@ -38,6 +38,8 @@ const lookForBackups = 1_000;
 interface Plane {
   readonly forwarded: ForwardedRequests;
   readonly failed: (address: string) => void;
+  /** Requests that are held until something changes are answered. */
+  drain(): void;
   stop(): Promise<void>;
 }
 
@@ -71,6 +73,7 @@ export class ManagementPlane {
         return;
       case 'drain':
         this.#draining = true;
+        this.#plane?.drain();
         return;
       case 'stop':
         void this.#stop();
@@ -191,7 +194,12 @@ export class ManagementPlane {
       await app.close();
       await finish(strongroom, events, checkpointer, onError);
     };
-    return { forwarded, failed: address => domain.attempts.count(address), stop };
+    return {
+      forwarded,
+      failed: address => domain.attempts.count(address),
+      drain: domain.approvalWatch.answerAll,
+      stop,
+    };
   }
 
   async #startBackups(chores: Chores): Promise<void> {

@@ -1,5 +1,5 @@
 /** Calls that wait for a person, or that one decided about. */
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { type Audited, auditedRevision } from './audited.ts';
 import { type Engine, type Statement, statement } from './engine.ts';
 import { type Page, type PageOf, pageOf } from './page.ts';
@@ -18,7 +18,16 @@ export interface ApprovalFilter {
   readonly waitingAt?: number | undefined;
 }
 
-export function approvals({ db, commit, lists }: Engine) {
+export interface WaitingBound {
+  readonly organizationId: string;
+  readonly accessKeyId: string;
+  readonly most: number;
+  readonly now: number;
+  /** Of those that can still wait now. */
+  readonly firstId: string;
+}
+
+export function approvals({ db, commit, lists, name }: Engine) {
   const audited = (from = db) =>
     from.selectFrom('approvals').selectAll('approvals').select(auditedRevision('approvals'));
 
@@ -53,6 +62,22 @@ export function approvals({ db, commit, lists }: Engine) {
       if (waitingAt !== undefined)
         found = found.where('state', '=', 'pending').where('expires_at', '>', waitingAt);
       return pageOf(found, page);
+    },
+
+    /**
+     * Fewer than so many wait of an access key and of all that it created, whatever became of those; else the unit is
+     * refused as stale. The access key is locked first, and counted by a statement of its own, which then sees what
+     * those before it stored.
+     */
+    fewerWaiting({ organizationId, accessKeyId, most, now, firstId }: WaitingBound): Statement[] {
+      const locked = sql`SELECT 1 FROM credentials WHERE id = ${accessKeyId} FOR NO KEY UPDATE`;
+      const count = sql`SELECT 1 WHERE (SELECT count(*) FROM approvals, credentials
+        WHERE approvals.organization_id = ${organizationId} AND approvals.id >= ${firstId}
+        AND approvals.state = 'pending' AND approvals.expires_at > ${now}
+        AND credentials.id = approvals.access_key_id
+        AND (credentials.id = ${accessKeyId} OR credentials.created_by = ${accessKeyId})) < ${most}`;
+      const looks = name === 'postgres' ? [locked, count] : [count];
+      return looks.map(look => statement({ compile: () => look.compile(db) }, { unless: 'stale' }));
     },
 
     insert: (row: ApprovalRow): Statement => statement(db.insertInto('approvals').values(row)),

@@ -2,10 +2,23 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { callService } from '../harness.ts';
+import { type Answer, callService } from '../harness.ts';
 import { startUpstream, type Upstream, value } from '../uses-world.ts';
-import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import {
+  ask,
+  type Fresh,
+  launch,
+  open,
+  password,
+  settle,
+  setUp,
+  signOut,
+  startFresh,
+  type Walk,
+} from './browser.ts';
 
+const second = 1_000;
+const held = '/auth/approvals/waiting';
 let browser: Browser;
 let service: Fresh;
 let upstream: Upstream;
@@ -78,34 +91,121 @@ test('a rule is written, a call arrives in the inbox by itself, and one click le
   assert.deepEqual(complaints, []);
 });
 
-test('a notification leads to the call from wherever the person is, and the second click approves it', async t => {
-  const { page, complaints } = walk;
-  const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: 'notified' });
-  const { body: secret } = await ask(page, 'POST', '/v1/secrets', {
-    vault_id: vault.id,
-    name: 'TOKEN',
-    value,
-  });
+interface Agents {
+  /** One that nobody saw before asks for a call; gives the name of its access key. */
+  ask(): Promise<{ readonly name: string; readonly use: () => Promise<Answer> }>;
+}
+
+/** A vault whose secret is used by agents, each with an access key of its own. */
+async function agentsOf(page: Page, vaultName: string): Promise<Agents> {
+  const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: vaultName });
+  const token = { vault_id: vault.id, name: 'TOKEN', value };
+  const { body: secret } = await ask(page, 'POST', '/v1/secrets', token);
   const rule = { name: 'calls', hosts: [upstream.url], methods: ['GET'], paths: ['/own/**'] };
   await ask(page, 'POST', '/v1/use-rules', { secret_id: secret.id, place: { type: 'bearer' }, ...rule });
-  const key = { vault_id: vault.id, name: 'night agent', names_only: true, may_use: true };
-  const { body: agent } = await ask(page, 'POST', '/v1/access-keys', key);
-  const call = { secret: 'TOKEN', url: `${upstream.url}/own/night` };
-  const use = () => callService(service.url, 'POST', '/api/v1/vaults/self/use', call, agent.token);
-  const known = page.waitForResponse(response => response.url().includes('/v1/approvals'));
-  await page.goto('/settings');
-  await page.evaluate(keepNotifications);
-  await known; // What waited before the page was opened is told by the page itself.
+  const names = Array.from({ length: 8 }, (_, at) => `${vaultName} agent ${at}`);
+  const made: { name: string; token: string }[] = [];
+  for (const name of names) {
+    const key = { vault_id: vault.id, name, names_only: true, may_use: true };
+    made.push((await ask(page, 'POST', '/v1/access-keys', key)).body);
+  }
+  return {
+    ask: async () => {
+      const { name, token } = made.pop()!;
+      const call = { secret: 'TOKEN', url: `${upstream.url}/own/night` };
+      const use = () => callService(service.url, 'POST', '/api/v1/vaults/self/use', call, token);
+      assert.equal((await use()).status, 403);
+      return { name, use };
+    },
+  };
+}
+
+/** In milliseconds, between a call and the notice of it. */
+async function noticedAfter(page: Page, agents: Agents): Promise<number> {
   const asked = performance.now();
-  assert.equal((await use()).status, 403);
+  const { name } = await agents.ask();
+  await page.getByText(`${name} asks to use calls`).first().waitFor();
+  return performance.now() - asked;
+}
+
+test('a call is noticed within a second, also right after the page was opened', async t => {
+  const { page, complaints } = walk;
+  const agents = await agentsOf(page, 'noticed');
+  const took: number[] = [];
+  for (const path of ['/settings', '/vaults', '/approvals']) {
+    await page.goto(path);
+    took.push(await noticedAfter(page, agents)); // Right after it was opened,
+    took.push(await noticedAfter(page, agents)); // and later.
+  }
+  t.diagnostic(`noticed after ${took.map(Math.round)} ms`);
+  assert.ok(Math.max(...took) < second, `${took} ms`);
+  assert.deepEqual(complaints, []);
+});
+
+test('a page that nobody sees notifies within a second, and two clicks approve the call', async t => {
+  const { page, complaints } = walk;
+  const agents = await agentsOf(page, 'notified');
+  await settle(page, () => page.goto('/settings'));
+  await page.evaluate(keepNotifications);
+  await page.evaluate(goToBackground);
+  const asked = performance.now();
+  const { name, use } = await agents.ask();
   const shown = await page.waitForFunction(() => (globalThis as unknown as Notified).notified?.at(-1));
-  t.diagnostic(`the call was told of after ${Math.round(performance.now() - asked)} ms`);
-  assert.equal(await shown.evaluate(one => one?.body), 'night agent asks to use calls');
+  const took = performance.now() - asked;
+  t.diagnostic(`notified after ${Math.round(took)} ms`);
+  assert.ok(took < second, `${took} ms`);
+  assert.equal(await shown.evaluate(one => one?.body), `${name} asks to use calls`);
   await shown.evaluate(one => one?.onclick());
-  await page.getByRole('button', { name: 'Approve once' }).click();
+  const card = page.getByRole('article').filter({ hasText: name });
+  await card.getByRole('button', { name: 'Approve once' }).click();
   await page.getByText('Approved once').first().waitFor();
   assert.equal((await use()).body.outcome, 'answered');
   assert.deepEqual(complaints, []);
+});
+
+test('from any page of the dashboard, two clicks approve a call', async () => {
+  const { page, complaints } = walk;
+  const agents = await agentsOf(page, 'clicked');
+  await page.goto('/logs/audit');
+  const { name, use } = await agents.ask();
+  await page
+    .getByRole('navigation')
+    .getByRole('link', { name: /^Approvals/ })
+    .first()
+    .click();
+  const card = page.getByRole('article').filter({ hasText: name });
+  await card.getByRole('button', { name: 'Approve once' }).click();
+  await page.getByText('Approved once').first().waitFor();
+  assert.equal((await use()).body.outcome, 'answered');
+  assert.deepEqual(complaints, []);
+});
+
+test('a service that was away is asked again, and a call that waits is noticed then', async () => {
+  const { page, complaints } = walk;
+  const agents = await agentsOf(page, 'away');
+  await page.route(`**${held}**`, route => route.abort());
+  await page.goto('/settings');
+  await page.getByRole('heading', { name: 'Settings' }).first().waitFor();
+  const { name } = await agents.ask();
+  await page.unroute(`**${held}**`);
+  await page.getByText(`${name} asks to use calls`).first().waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('whoever signs out is not asked to sign in again', async () => {
+  const { page } = await signedIn();
+  await settle(page, () => page.goto('/vaults'));
+  const isOver = page.waitForResponse(answer => answer.url().includes(held) && answer.status() === 401);
+  let asked = -1;
+  await page.route('**/auth/sign-out', async route => {
+    const response = await route.fetch();
+    await (await isOver).finished(); // The page knows that its session ended before it knows that it signed out.
+    await page.evaluate('new Promise(requestAnimationFrame)');
+    asked = await page.getByText('Your session has ended').count();
+    await route.fulfill({ response });
+  });
+  await signOut(page);
+  assert.equal(asked, 0);
 });
 
 test('a rule of a key signs tokens of one shape; a token that a call brings about goes into a secret', async () => {
@@ -151,6 +251,23 @@ test('a rule of a key signs tokens of one shape; a token that a call brings abou
   assert.deepEqual(mints.store, { secret_id: minted.id, pointer: '/access_token' });
   assert.deepEqual(complaints, []);
 });
+
+/** In a session of their own. */
+async function signedIn(): Promise<Walk> {
+  const other = await open(browser, service.dashboardUrl);
+  await other.page.goto('/sign-in');
+  await other.page.getByLabel('Email').fill('owner@example.com');
+  await other.page.getByLabel('Password').fill(password);
+  await other.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await other.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  return other;
+}
+
+/** As when another tab is before the person. */
+const goToBackground = `
+  Object.defineProperty(document, 'hidden', { get: () => true });
+  document.dispatchEvent(new Event('visibilitychange'));
+`;
 
 /** What the page would show outside of the browser. */
 interface Notified {

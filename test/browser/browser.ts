@@ -11,6 +11,7 @@ import {
   type BrowserContextOptions,
   chromium,
   type Page,
+  type Request,
 } from 'playwright-core';
 import { buildChangedWeb } from '../../scripts/build-web.ts';
 import { serveOptions } from '../../src/command-options.ts';
@@ -90,6 +91,27 @@ export async function open(
       complaints.push(message.text());
   });
   return { context, page, complaints };
+}
+
+/** In milliseconds, without anything that begins or ends. */
+const quiet = 500;
+
+/** Goes there, and waits until nothing is under way but the request that the service holds until a call waits. */
+export async function settle(page: Page, go: () => Promise<unknown>): Promise<void> {
+  const underWay = new Set<Request>();
+  let changedAt = performance.now();
+  const note = (change: () => void) => {
+    changedAt = performance.now();
+    change();
+  };
+  const began = (request: Request) => {
+    if (!request.url().includes('/auth/approvals/waiting?')) note(() => underWay.add(request));
+  };
+  const ended = (request: Request) => note(() => underWay.delete(request));
+  page.on('request', began).on('requestfinished', ended).on('requestfailed', ended);
+  await go();
+  while (underWay.size > 0 || performance.now() - changedAt < quiet) await page.waitForTimeout(quiet / 5);
+  page.off('request', began).off('requestfinished', ended).off('requestfailed', ended);
 }
 
 /** The owner comes in by the set-up link. */

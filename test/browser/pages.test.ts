@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { ask, type Fresh, launch, open, password, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, open, password, settle, setUp, startFresh, type Walk } from './browser.ts';
 import { askForUse, type Demo, furnish, read } from './demo.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -154,9 +154,10 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 async function show(page: Page, [, path, prepare]: Visit): Promise<void> {
-  await page.goto(path(demo));
-  await page.locator('h1, h2, p').first().waitFor();
-  await page.waitForLoadState('networkidle');
+  await settle(page, async () => {
+    await page.goto(path(demo));
+    await page.locator('h1, h2, p').first().waitFor();
+  });
   await prepare?.(page);
 }
 

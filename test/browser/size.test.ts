@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+import { type Fresh, launch, open, settle, setUp, startFresh } from './browser.ts';
 
 const most = 250_000;
 let browser: Browser;
@@ -24,9 +24,10 @@ async function weigh(page: Page, path: string, heading: string): Promise<number>
   network.on('Network.loadingFinished', ({ encodedDataLength }) => {
     bytes += encodedDataLength;
   });
-  await page.goto(path);
-  await page.getByRole('heading', { name: heading }).waitFor();
-  await page.waitForLoadState('networkidle');
+  await settle(page, async () => {
+    await page.goto(path);
+    await page.getByRole('heading', { name: heading }).waitFor();
+  });
   return bytes;
 }
 

@@ -19,6 +19,11 @@ export function approvalChange<A extends Action = never>(
   return { type: 'approval', id, name: id, vaultId: vault_id, revision, details };
 }
 
+/** Touched by whatever changes which calls of an organization wait. */
+export function approvalsTouch(organizationId: string): string {
+  return `approvals:${organizationId}`;
+}
+
 /** Where what is shown of it is sealed. */
 export function requestPlace(id: string) {
   return { type: 'approval', resource: id, field: 'request', version: 0 };

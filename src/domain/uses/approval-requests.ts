@@ -1,20 +1,24 @@
 /**
  * Approvals, as those meet them who make a call: one is asked for, looked for, and used up. An approval is bound to the
  * very call by a fingerprint that is worked out anew each time, so that it is good for no other call, rule, revision or
- * version; it is used up in the unit that its revision is stored in, so that of many calls at once one gets it.
+ * version; it is used up in the unit that its revision is stored in, so that of many calls at once one gets it. It is
+ * worth nothing once whoever gave it may not approve any more.
  */
 import { hash } from 'node:crypto';
 import type { Origin, Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
+import { firstIdAt } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
 import type { ApprovalNotice, ShownRequest } from '../../contract/uses.ts';
 import type { ApprovalRow } from '../../store/approvals.ts';
+import type { Statement } from '../../store/engine.ts';
 import { eventOf } from '../kernel/events.ts';
 import { StaleChange } from '../kernel/guard.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { OpenVault } from '../resources/sealing.ts';
-import { approvalChange, requestPlace } from './approval-records.ts';
+import { approvalChange, approvalsTouch, requestPlace } from './approval-records.ts';
+import { type ApproverParts, approversWith } from './approvers.ts';
 
 /** What a call is, as far as an approval of it goes. */
 export interface ApprovedCall {
@@ -55,7 +59,10 @@ export function approvalIn(failure: Failure, base: string): { readonly approval?
 }
 
 export const approvalLifetime = 10 * 60 * 1000;
+/** Of an access key together with those that it created. */
 const mostWaiting = 20;
+/** How often an approval is looked at anew whose approver changed while it was being used. */
+const attempts = 3;
 
 export function fingerprintOf(reader: ApprovedReader, call: ApprovedCall): string {
   return digestOf([...scopeOf(reader, call), ...call.asked]);
@@ -82,7 +89,8 @@ function shownName({ name, parentName, narrowing }: Reader): string {
   return narrowing === null ? known : `${known} (restricted, ${narrowing.id})`;
 }
 
-export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts) {
+export function approvalRequestsWith({ store, stamps, guard, now, newId, holders }: Parts & ApproverParts) {
+  const approvers = approversWith({ store, holders });
   const lock = new KeyedLock();
 
   /** Those of this access key that are about this call, or about all such calls. */
@@ -93,12 +101,13 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
     );
   }
 
-  /** Only while the rule and the secret are as they were when the call was judged. */
+  /** Only while the rule and the secret are as they were when the call was judged, and the approver may approve. */
   async function consume(
     reader: Reader,
     origin: Origin,
     before: ApprovalRow,
     call: ApprovedCall,
+    approver: readonly Statement[],
   ): Promise<void> {
     const { rule, resource } = call;
     const judgedBy = [
@@ -108,7 +117,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
     const row = stamps.approval.revise(before, { state: 'used' }, now());
     await guard.used({ ...reader, origin }, 'approval.used', {
       subjects: [approvalChange(row)],
-      statements: [store.conditions.unchanged(judgedBy, 'stale'), store.approvals.update(row)],
+      statements: [store.conditions.unchanged(judgedBy, 'stale'), ...approver, store.approvals.update(row)],
       touches: [row.id],
     });
   }
@@ -119,14 +128,6 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
     vault: OpenVault,
     call: ApprovedCall,
   ): Promise<ApprovalRow> {
-    const waiting = await store.approvals.ofAccessKey(reader.id, now());
-    if (waiting.filter(({ state }) => state === 'pending').length >= mostWaiting) {
-      throw new Failure('RATE_LIMITED', {
-        message: `At most ${mostWaiting} calls of an access key wait for an approval at a time`,
-        retryAfter: 60,
-        because: 'too_many_calls',
-      });
-    }
     const id = newId();
     const time = now();
     const shown = Buffer.from(
@@ -157,14 +158,27 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
       organizationId: reader.organizationId,
       vaultId: reader.vaultId,
     };
-    await guard.used({ ...reader, origin }, 'approval.requested', {
-      subjects: [approvalChange(row)],
-      statements: [
-        store.approvals.insert(row),
-        store.outbox.add(stamps.stampEvent(eventOf('approval.requested', subject, time, newId))),
-      ],
-      touches: [id],
-    });
+    const { organizationId, countedAs: accessKeyId } = reader;
+    const firstId = firstIdAt(time - approvalLifetime);
+    await guard
+      .used({ ...reader, origin }, 'approval.requested', {
+        subjects: [approvalChange(row)],
+        statements: [
+          ...store.approvals.fewerWaiting({
+            organizationId,
+            accessKeyId,
+            most: mostWaiting,
+            now: time,
+            firstId,
+          }),
+          store.approvals.insert(row),
+          store.outbox.add(stamps.stampEvent(eventOf('approval.requested', subject, time, newId))),
+        ],
+        touches: [id, approvalsTouch(organizationId)],
+      })
+      .catch(error => {
+        throw error instanceof StaleChange ? tooManyWaiting() : error;
+      });
     return row;
   }
 
@@ -176,17 +190,33 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
     call: ApprovedCall,
   ): Promise<string | null> {
     const approved = found.filter(({ state }) => state === 'approved');
-    const standing = approved.find(row => row.scope === 'rule');
-    if (standing !== undefined) return standing.id;
-    for (const row of approved) {
-      try {
-        await consume(reader, origin, row, call);
-        return row.id;
-      } catch (error) {
-        if (!(error instanceof StaleChange)) throw error; // Another process was faster: it is used up.
-      }
+    for (const row of approved.filter(({ scope }) => scope === 'rule')) {
+      if (await approvers.isGood(row)) return row.id;
+    }
+    for (const row of approved.filter(({ scope }) => scope === 'call')) {
+      if (await isConsumed(reader, origin, row, call)) return row.id;
     }
     return null;
+  }
+
+  /** False where another process was faster, where the call changed meanwhile, and where the approver may not any more. */
+  async function isConsumed(
+    reader: Reader,
+    origin: Origin,
+    row: ApprovalRow,
+    call: ApprovedCall,
+  ): Promise<boolean> {
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const approver = await approvers.conditions(row);
+      if (approver === null) return false;
+      try {
+        await consume(reader, origin, row, call, approver);
+        return true;
+      } catch (error) {
+        if (!(error instanceof StaleChange)) throw error;
+      }
+    }
+    return false;
   }
 
   return {
@@ -208,4 +238,12 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId }: Parts
       });
     },
   };
+}
+
+function tooManyWaiting(): Failure {
+  return new Failure('RATE_LIMITED', {
+    message: `At most ${mostWaiting} calls of an access key wait for an approval at a time`,
+    retryAfter: 60,
+    because: 'too_many_calls',
+  });
 }

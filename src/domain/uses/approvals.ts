@@ -16,7 +16,13 @@ import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';
-import { approvalChange, presentApproval, requestPlace, type SealedRequest } from './approval-records.ts';
+import {
+  approvalChange,
+  approvalsTouch,
+  presentApproval,
+  requestPlace,
+  type SealedRequest,
+} from './approval-records.ts';
 
 export interface Approvals {
   list(caller: Caller, query: ApprovalQuery): Promise<List<Approval>>;
@@ -65,7 +71,7 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
     await guard.change(permit, verb, {
       subjects: [approvalChange<'approvals:write'>(row)],
       statements: [store.approvals.update(row)],
-      touches: [row.id],
+      touches: [row.id, approvalsTouch(row.organization_id)],
     });
     return presentedIn(vault, row);
   }

@@ -13,12 +13,15 @@ import { entryOf, type Findings, identify, newFindings, refusalOf } from '../rea
 import type { LogReference, RequestFacts } from '../reads/vault-request.ts';
 import type { Visibility } from '../reads/visibility.ts';
 import type { Records } from '../resources/records.ts';
+import type { Holders } from './approvers.ts';
 
 export interface UseParts extends Parts {
   readonly ledger: Ledger;
   readonly authenticate: Authenticator;
   readonly visibility: Visibility;
   readonly records: Records;
+  /** Of whom some approved calls. */
+  readonly holders: Holders;
 }
 
 /** A use while it is made. */

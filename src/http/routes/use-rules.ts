@@ -1,9 +1,12 @@
 /** Use rules, and the approvals that calls under them wait for. */
+import type { ServerResponse } from 'node:http';
 import { listOf } from '../../contract/common.ts';
 import { usePresets } from '../../contract/use-presets.ts';
 import * as rules from '../../contract/use-rules.ts';
 import * as uses from '../../contract/uses.ts';
+import { waitingApprovals, waitingQuery } from '../../contract/waiting-approvals.ts';
 import type { Domain } from '../../domain/domain.ts';
+import { heldPath } from '../../metrics/requests.ts';
 import { collectionRoutes } from './collection.ts';
 import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
 
@@ -75,9 +78,27 @@ function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
 }
 
 /** Decided by a person, in their session: a key of any kind is no way in here. */
-export function decisionRoutes({ approvals }: Domain): Route<AuthNeed>[] {
+export function decisionRoutes({ approvals, approvalWatch, accounts }: Domain): Route<AuthNeed>[] {
   const deciding = { tag: 'auth', needs: 'session', answer: uses.approval } as const;
   return [
+    route({
+      method: 'GET',
+      path: heldPath,
+      operationId: 'awaitApprovals',
+      tag: 'auth',
+      summary:
+        'List calls that wait for an approval, once they are others than those that are known; requires `approvals:read`',
+      needs: 'session',
+      query: waitingQuery,
+      answer: waitingApprovals,
+      handle: ({ as, origin, query, reply }) => {
+        const { session, caller } = as;
+        // The cookie stays as it is: the browser may have that of another session by now.
+        const renew = async () => (await accounts.sessions.again(session.id, origin)).caller;
+        const watcher = { caller, sessionId: session.id, renew, gone: goneSignal(reply.raw) };
+        return approvalWatch.next(watcher, query.known);
+      },
+    }),
     route({
       ...deciding,
       method: 'POST',
@@ -97,4 +118,12 @@ export function decisionRoutes({ approvals }: Domain): Route<AuthNeed>[] {
       handle: ({ as, id }) => approvals.refuse(as.caller, id),
     }),
   ];
+}
+
+/** Aborted once the client does not wait for the answer any more. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  if (response.destroyed) gone.abort();
+  return gone.signal;
 }

@@ -1,59 +1,78 @@
 /**
- * Calls of agents that wait for a person. One place asks for them while somebody is there, often enough that a call
- * arrives within a second; a page that nobody touched for an hour asks no more, because that would keep its session
- * alive.
+ * Calls of agents that wait for a person. One place follows them while somebody is there: its request is held by the
+ * service until other calls wait. A page that nobody touched for an hour asks no more, because that would keep its
+ * session alive; nor does one that nobody sees, unless the person is told outside of it.
  */
-import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef } from 'react';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useMay } from '../session/session.tsx';
-import { get } from './client.ts';
-import type { Approval, List } from './types.ts';
+import { ApiError, get, query } from './client.ts';
+import { Presence } from './presence.ts';
+import type { WaitingApprovals } from './types.ts';
 
-const often = 700;
-const inBackground = 10_000;
-const attention = 60 * 60 * 1000;
-/** A page that is being opened has other things to ask for first. */
-const opening = 1_000;
+const path = '/auth/approvals/waiting';
+const queryKey = ['approvals', 'waiting'];
+const queryFn = () => get<WaitingApprovals>(path);
+/** Where the service holds no more requests. */
+const betweenQuestions = 700;
+const shortestPause = 500;
+const longestPause = 30_000;
 
-/** What is known of them; asked for by `useWaitingNow`. */
+/** What is known of them; kept up to date by `useWaitingNow`. */
 export function useWaiting() {
-  return useAsked(false);
-}
-
-/** For the one place that asks. */
-export function useWaitingNow() {
-  const touched = useRef(Date.now());
-  const opened = useRef(Date.now());
-  useEffect(() => {
-    const touch = () => {
-      touched.current = Date.now();
-    };
-    const kinds = ['pointerdown', 'keydown', 'focus'] as const;
-    for (const kind of kinds) window.addEventListener(kind, touch);
-    return () => {
-      for (const kind of kinds) window.removeEventListener(kind, touch);
-    };
-  }, []);
-  return useAsked(() => {
-    const now = Date.now();
-    if (now - touched.current > attention) return false;
-    if (now - opened.current < opening) return opening;
-    return document.hidden && !isTold() ? inBackground : often;
-  });
-}
-
-/** Whether a person is told outside of the page, so that a page that nobody looks at is worth asking for. */
-function isTold(): boolean {
-  return 'Notification' in window && Notification.permission === 'granted';
-}
-
-function useAsked(refetchInterval: false | (() => number | false)) {
   const may = useMay();
-  return useQuery({
-    queryKey: ['approvals', 'waiting'],
-    queryFn: () => get<List<Approval>>('/v1/approvals?limit=100'),
-    enabled: may('approvals:read'),
-    refetchIntervalInBackground: true,
-    refetchInterval,
-  });
+  return useQuery({ queryKey, queryFn, enabled: may('approvals:read') });
+}
+
+/** For the one place that follows them. */
+export function useWaitingNow() {
+  const client = useQueryClient();
+  const mayRead = useMay()('approvals:read');
+  useEffect(() => {
+    if (!mayRead) return;
+    const presence = new Presence();
+    void follow(client, presence);
+    return () => presence.leave();
+  }, [client, mayRead]);
+  return useWaiting();
+}
+
+async function follow(client: QueryClient, presence: Presence): Promise<void> {
+  let known: string | undefined;
+  for (let failures = 0; await presence.isThere(); ) {
+    try {
+      const found = await next(client, known, presence.signal);
+      known = found.version;
+      failures = 0;
+      if (!found.held) await presence.pause(betweenQuestions);
+    } catch (error) {
+      // Whoever went away gave the request up: that is no failure, and they are waited for above.
+      if (presence.signal.aborted) continue;
+      if (isForbidden(error)) void client.invalidateQueries({ queryKey: ['auth-state'] });
+      await presence.pause(pauseAfter(++failures));
+    }
+  }
+}
+
+/** The first answer is the one that the page asks for in any case. */
+async function next(
+  client: QueryClient,
+  known: string | undefined,
+  signal: AbortSignal,
+): Promise<WaitingApprovals> {
+  if (known === undefined) return client.fetchQuery({ queryKey, queryFn, staleTime: 0 });
+  const found = await get<WaitingApprovals>(path + query({ known }), signal);
+  if (found.version !== known) client.setQueryData(queryKey, found);
+  return found;
+}
+
+/** What the person may do has changed since the page asked for it. */
+function isForbidden(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403;
+}
+
+/** Growing, and another one on each page, so that those of many do not come all at once. */
+function pauseAfter(failures: number): number {
+  const pause = Math.min(longestPause, shortestPause * 2 ** (failures - 1));
+  return pause * (0.5 + Math.random() / 2);
 }

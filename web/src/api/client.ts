@@ -66,13 +66,18 @@ export function onProofRequired(ask: Ask | null): void {
   prove = ask;
 }
 
-export async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
+export async function send<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
   try {
-    return await read<T>(await once(method, path, body));
+    return await read<T>(await once(method, path, body, signal));
   } catch (error) {
     const ask = whomToAsk(error, path);
     if (ask === null || !(await ask())) throw error;
-    return send(method, path, body);
+    return send(method, path, body, signal);
   }
 }
 
@@ -82,7 +87,7 @@ function whomToAsk(error: unknown, path: string): Ask | null {
   return error.code === 'PROOF_REQUIRED' ? prove : null;
 }
 
-export const get = <T>(path: string) => send<T>('GET', path);
+export const get = <T>(path: string, signal?: AbortSignal) => send<T>('GET', path, undefined, signal);
 export const post = <T>(path: string, body?: unknown) => send<T>('POST', path, body);
 export const put = <T>(path: string, body?: unknown) => send<T>('PUT', path, body);
 export const remove = <T>(path: string) => send<T>('DELETE', path);
@@ -97,7 +102,7 @@ export function query(parameters: Readonly<Record<string, string | number | unde
   return text === '' ? '' : `?${text}`;
 }
 
-function once(method: string, path: string, body: unknown): Promise<Response> {
+function once(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Response> {
   return fetch(path, {
     method,
     credentials: 'same-origin',
@@ -107,6 +112,7 @@ function once(method: string, path: string, body: unknown): Promise<Response> {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },
     body: body === undefined ? null : JSON.stringify(body),
+    signal: signal ?? null,
   });
 }
 

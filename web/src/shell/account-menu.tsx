@@ -1,7 +1,7 @@
 /** Who is signed in, help, and signing out. */
 import { BookOpen, ChevronsUpDown, Keyboard, LogOut, ShieldCheck } from 'lucide-react';
 import { useLocation } from 'wouter';
-import { post } from '../api/client.ts';
+import { onSessionEnd, post } from '../api/client.ts';
 import { useSession } from '../session/session.tsx';
 import { Kbd } from '../ui/kbd.tsx';
 import { Menu, MenuItem } from '../ui/menu.tsx';
@@ -10,6 +10,7 @@ export function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
   const { member, organization } = useSession().signedIn;
   const [, go] = useLocation();
   async function signOut() {
+    onSessionEnd(null); // Whoever signs out is not asked to sign in again.
     await post('/auth/sign-out', {}).catch(() => undefined);
     // A full page load, so that nothing of the session stays in memory.
     window.location.assign('/sign-in');

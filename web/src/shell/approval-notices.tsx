@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 import { useWaitingNow } from '../api/approvals.ts';
+import type { Approval, WaitingApprovals } from '../api/types.ts';
 import { note } from '../ui/toast.tsx';
 
 export function ApprovalNotices() {
@@ -12,8 +13,7 @@ export function ApprovalNotices() {
     if (data === undefined) return;
     const before = known.current;
     known.current = new Set(data.data.map(({ id }) => id));
-    // What waited already when the page was opened is in the menu.
-    const fresh = before === null ? [] : data.data.filter(({ id }) => !before.has(id));
+    const fresh = data.data.filter(before === null ? isSinceOpened(data) : ({ id }) => !before.has(id));
     for (const { id, access_key, rule } of fresh) {
       const text = `${access_key} asks to use ${rule}`;
       note(text);
@@ -26,4 +26,10 @@ export function ApprovalNotices() {
     }
   }, [data, go]);
   return null;
+}
+
+/** By the service's clock. What waited already when the page was opened is in the menu. */
+function isSinceOpened({ answered_at }: WaitingApprovals): (one: Approval) => boolean {
+  const opened = Date.parse(answered_at) - performance.now();
+  return ({ created_at }) => Date.parse(created_at) >= opened;
 }

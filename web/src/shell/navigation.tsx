@@ -97,7 +97,7 @@ function PlaceLink({ place, onGo }: { place: Place; onGo?: (() => void) | undefi
 }
 
 function Waiting() {
-  const waiting = useWaiting().data?.pagination.total ?? 0;
+  const waiting = useWaiting().data?.total ?? 0;
   if (waiting === 0) return null;
   return (
     <span className="grid h-4.5 min-w-4.5 place-items-center rounded-full bg-warn-soft px-1 text-2xs font-semibold text-warn tabular-nums">
