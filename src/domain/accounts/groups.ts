@@ -106,6 +106,7 @@ export function groupsWith(parts: Parts, records: Records): Groups {
       checkGrant(caller, row);
       await checkVaults(records, permit, grants);
       await checkMembers(permit, member_ids);
+      guard.mayOutlast(caller);
       await guard.change(permit, 'group.created', {
         subjects: [groupChange(row)],
         statements: [store.memberGroups.insert(row)],
@@ -123,6 +124,7 @@ export function groupsWith(parts: Parts, records: Records): Groups {
         checkGrant(caller, row);
         await checkVaults(records, permit, body.grants, vaultGrantsIn(before));
         await checkMembers(permit, body.member_ids, memberIdsIn(before));
+        guard.mayOutlast(caller);
         await guard.change(permit, 'group.updated', {
           subjects: [groupChange(row)],
           statements: [store.memberGroups.update(row)],

@@ -122,6 +122,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       const row = newMember(parts, wanted);
       checkGrant(caller, rightsOf({ member: row, groups: [] }));
       await checkVaults(records, permit, grants);
+      guard.mayOutlast(caller);
       const { token, subjects, statements } = inviteNew(parts, row);
       await guard.change(permit, 'member.invited', {
         subjects: [given(row), ...subjects],
@@ -142,6 +143,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       return retryingStale(async () => {
         const before = await find(permit, id);
         checkGrant(caller, await rights(before));
+        guard.mayOutlast(caller);
         return reset(permit, before, 'member.invited', keepAnOwner(before));
       });
     },
@@ -171,6 +173,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
         );
         checkGrant(caller, rightsOf({ member: row, groups }));
         await checkVaults(records, permit, grants, vaultGrantsIn(before));
+        guard.mayOutlast(caller);
         const steps = role !== undefined && role !== 'owner' ? keepAnOwner(before) : [];
         await guard.change(permit, 'member.updated', {
           subjects: [given(row)],

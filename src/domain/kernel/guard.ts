@@ -7,7 +7,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Caller, Origin } from '../../access/caller.ts';
+import { type Caller, isProven, type Origin } from '../../access/caller.ts';
 import { type Action, allows, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -69,6 +69,8 @@ export interface Guard {
    * in each of these vaults, or in the organization as a whole.
    */
   mayShow(caller: Caller, shown: readonly Action[], vaultIds?: readonly string[]): Promise<void>;
+  /** What outlasts a session, no session gives by itself: it may be stolen. Its person must have proved who they are just now. */
+  mayOutlast(caller: Caller): void;
   change<A extends ChangeAction>(
     permit: Permit<A>,
     verb: AuditAction,
@@ -248,6 +250,10 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       if (missing === undefined) return;
       const message = `Nobody gives what they could not read themselves: that takes the permission ${missing}`;
       await deny(caller, missing, null, { message });
+    },
+
+    mayOutlast: caller => {
+      if (!isProven(caller, now())) throw new Failure('PROOF_REQUIRED');
     },
 
     change: async (permit, verb, change) => {
