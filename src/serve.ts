@@ -1,6 +1,4 @@
 /** The composition root: open, wire both planes, listen, drain, close. */
-import { mkdir } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
@@ -8,6 +6,7 @@ import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import type { Replication } from './contract/overview.ts';
 import { readingDomainWith, type UsingDomain } from './domain/reading.ts';
+import { makeFolder } from './durable-file.ts';
 import { brokerInto } from './egress/broker-client.ts';
 import { siteReader } from './http/browser.ts';
 import { lateAnswers } from './http/client-errors.ts';
@@ -103,7 +102,7 @@ async function servePlanes(
   const management = new Management(parts.report, parts.startPlane);
   const wall = wallClock(parts.movedClock ?? null);
   try {
-    await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
+    makeFolder(config.data);
     const opened = await openData(config, true, wall, parts, management.sibling);
     const managementMeter = new Meter();
     return await listen({ config, tls, parts, management, managementMeter, opened, release }).catch(
@@ -230,6 +229,7 @@ function surfaceOf(
     timeouts: parts.timeouts,
     connections,
     storeReady: async () => (await isReady()) && management.isUp,
+    proveData: challenge => opened.keyring.answerTo(challenge),
     addressOf: addressReader(config['behind-proxy'], connections.peerOf),
     addresses: addressesOf(config),
     oauth: oauthSurface(
