@@ -26,12 +26,11 @@ test('an API key that is created minutes after the sign-in takes a confirmation,
   await page.goto('/settings/api-keys');
   await page.getByRole('button', { name: 'Generate New Key' }).first().click();
   await page.getByLabel('Name', { exact: true }).fill('ci');
-  await page.getByRole('dialog').getByRole('button', { name: 'Generate New Key' }).click();
+  await page.getByRole('button', { name: 'Generate', exact: true }).click();
   await proveAgain(page);
-  await page
-    .getByText(/sr_api_/)
-    .first()
-    .waitFor();
+  assert.match(await page.locator('[data-token]').innerText(), /^sr_api_/);
+  await page.getByRole('button', { name: 'I have copied it' }).click();
+  await page.getByText('ci', { exact: true }).first().waitFor();
 });
 
 test('where there are two vaults, Compare shows them, the older one first, and on a phone the names stay', async () => {
