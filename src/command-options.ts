@@ -245,7 +245,7 @@ const planOption = choice('the plan', ['free', 'pro', 'enterprise'] as const);
 export const setupOptions = {
   ...placeOptions,
   'new-database': newDatabase,
-  organization: text('NAME', 'the name of the organization (default: Default)'),
+  organization: text('NAME', 'the name of the organization (default: Default, if there is none yet)'),
   plan: { ...planOption, help: 'the plan of the organization (default: pro)' },
   'enterprise-limit': whole(
     'N',

@@ -1,16 +1,31 @@
 /**
  * Writes a file completely or not at all, even if the write is interrupted: it is written under a temporary name,
  * synced and renamed, and the folder is synced too. The temporary file is always newly created: a file or link that
- * someone else put there is never written to.
+ * someone else put there is never written to. Folders are made here too, one by one.
  */
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, existsSync, mkdirSync } from 'node:fs';
 import { link, open, rename, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 
 const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 const atItsEnd = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
+
+/**
+ * A folder and those above it, for their owner alone. Node's own way never ends where a folder exists in which none can
+ * be made, as in /proc.
+ */
+export function makeFolder(folder: string): void {
+  const path = resolve(folder);
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
 
 /** Durable when it resolves; otherwise the previous content is still there. */
 export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {

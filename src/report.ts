@@ -46,7 +46,10 @@ export function describe(error: unknown): string {
   const { name, cause } = error;
   const code = (error as NodeJS.ErrnoException).code;
   const place = error.stack?.split('\n').find(line => line.includes('    at '));
-  const parts = [name, code, summary(error), place?.trim()].filter(part => part !== undefined && part !== '');
+  const said = summary(error);
+  const parts = [name, code !== undefined && said.startsWith(code) ? '' : code, said, place?.trim()].filter(
+    part => part !== undefined && part !== '',
+  );
   return parts.join(' ') + (cause === undefined ? '' : ` <- ${describe(cause)}`);
 }
 
@@ -71,6 +74,25 @@ export class Refusal extends Error {
   }
 }
 
+const fileFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder',
+  EEXIST: 'it exists already',
+  EACCES: 'this user may not',
+  EPERM: 'the system does not permit it',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'no space is left',
+};
+
+/** A file or folder that can't be used, in a sentence; null for any other error. Its path is one that was given. */
+function fileFault(error: unknown): string | null {
+  const { path, code = '', syscall } = error as NodeJS.ErrnoException;
+  const fault = fileFaults[code];
+  if (!(error instanceof Error) || path === undefined || fault === undefined) return null;
+  return `${path} can’t be ${syscall === 'mkdir' ? 'created' : 'used'}: ${fault}`;
+}
+
 /**
  * The one line that is told of an error: its own, where it was made for that. The classes of the service are loaded
  * only now: no command should wait for them.
@@ -84,6 +106,8 @@ export async function messageOf(error: unknown): Promise<string> {
   if ([RootKeyError, StoreError, BackupError].some(kind => error instanceof kind))
     return (error as Error).message;
   const { Failure } = await import('./contract/errors.ts');
+  const fault = fileFault(error);
+  if (fault !== null) return fault;
   const isAway = error instanceof Failure && error.code === 'UNAVAILABLE' && error.cause instanceof Error;
   return isAway ? `the database can’t be used: ${summary(error.cause as Error)}` : describe(error);
 }

@@ -1,6 +1,4 @@
 /** The composition root: open, wire both planes, listen, drain, close. */
-import { mkdir } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';
@@ -8,6 +6,7 @@ import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import type { Replication } from './contract/overview.ts';
 import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
+import { makeFolder } from './durable-file.ts';
 import { siteReader } from './http/browser.ts';
 import { lateAnswers } from './http/client-errors.ts';
 import { oauthSurface } from './http/oauth/issuer.ts';
@@ -41,7 +40,7 @@ import { checkBackups } from './scheduled-backups.ts';
 import { oauthSettingsOf } from './sign-on.ts';
 import { giveBackSpareMemory } from './spare-memory.ts';
 import { lockFolder } from './store/folder-lock.ts';
-import type { Sibling, Store } from './store/store.ts';
+import { among, type Store } from './store/store.ts';
 import type { Tls } from './tls.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
@@ -106,7 +105,7 @@ async function servePlanes(
   const uses = new Uses(parts.report, parts.startUses);
   const wall = wallClock(parts.movedClock ?? null);
   try {
-    await mkdir(resolve(config.data), { recursive: true, mode: 0o700 });
+    makeFolder(config.data);
     const opened = await openData(config, true, wall, parts, among(management.sibling, uses.sibling));
     const meters = { management: new Meter(), uses: new Meter() };
     return await listen({ config, tls, parts, management, uses, meters, opened, release }).catch(
@@ -120,22 +119,6 @@ async function servePlanes(
     await management.terminate();
     throw error;
   }
-}
-
-/** What one of the others changes is told to both, in the order in which it was said. */
-function among(one: Sibling, other: Sibling): Sibling {
-  one.onTold(other.tell);
-  other.onTold(one.tell);
-  return {
-    tell: ids => {
-      one.tell(ids);
-      other.tell(ids);
-    },
-    onTold: listener => {
-      one.onTold(listener);
-      other.onTold(listener);
-    },
-  };
 }
 
 interface Planes {
@@ -264,6 +247,7 @@ function surfaceOf(
     timeouts: parts.timeouts,
     connections,
     storeReady: async () => (await isReady()) && management.isUp,
+    proveData: challenge => opened.keyring.answerTo(challenge),
     addressOf: addressReader(config['behind-proxy'], connections.peerOf),
     addresses: addressesOf(config),
     oauth: oauthSurface(

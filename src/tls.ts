@@ -4,11 +4,11 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, unwatchFile, watchFile } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { inData, type ServeConfig, UsageError } from './config.ts';
-import { writeDurably } from './durable-file.ts';
+import { makeFolder, writeDurably } from './durable-file.ts';
 import type { CertificatePair } from './http/server.ts';
 import { issueServerCertificate, selfSign } from './material/certificate.ts';
 import { generateKey } from './material/key-material.ts';
@@ -73,7 +73,7 @@ async function makeLocalFiles(config: ServeConfig): Promise<[cert: string, key: 
   const names = [...new Set(['localhost', '127.0.0.1', '::1', config.host])].filter(
     name => name !== '0.0.0.0' && name !== '::',
   );
-  await mkdir(inData(config, 'tls'), { recursive: true, mode: 0o700 });
+  makeFolder(inData(config, 'tls'));
   if (![at('authority.pem'), at('authority-key.pem')].every(file => existsSync(file))) {
     await makeAuthority(at('authority.pem'), at('authority-key.pem'));
   } else if (files.every(file => existsSync(file)) && lasts(await readFile(files[0], 'utf8'), names)) {

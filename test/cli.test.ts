@@ -132,6 +132,16 @@ describe('the command', () => {
 
 for (const engine of engines) {
   describe(`setup on ${engine}`, () => {
+    it('without a name it creates no organization beside another, and says which there is', async () => {
+      const database = engine === 'postgres' ? ['--database-url', await freshDatabase()] : [];
+      const place = ['--data', folder(), ...database];
+      await makeOrganization(place, 'Acme', 'pro', 0);
+      for (const more of [[], ['--json'], ['--email', 'ada@example.com'], ['--new-key']])
+        failsWith(await run(['setup', ...place, ...more]), 2, /there is “Acme” already: use --organization/);
+      const named = await run(['setup', ...place, '--organization', 'Default', '--json']);
+      assert.equal(named.code, 0, named.stderr);
+    });
+
     it('prints the object of the contract, whose key opens the API, before serve and beside it', async () => {
       const place = [
         '--data',

@@ -92,9 +92,22 @@ for (const engine of engines) {
       const bytes = Buffer.alloc(32, 7).toString('base64');
       writeFileSync(other, `strongroom-root-key-v1:${bytes}\n`, { mode: 0o400 });
       const results = await found(['--root-key-file', other]);
-      assert.deepEqual(wrong(results), ['root-key failed', 'backup warning']);
+      assert.deepEqual(wrong(results), ['service warning', 'root-key failed', 'backup warning']);
       assert.match(results.get('root-key')!.message, /is not the one that protects this data$/);
       rmSync(other);
+    });
+
+    it('a service of other data is not taken for this one', async () => {
+      const other = await startService({ engine });
+      try {
+        const flags = [...service.place, '--port', new URL(other.url).port];
+        const results = await all(examine(readConfig(serveOptions, flags, {}), ['backup']));
+        const { outcome, message } = results.find(({ check }) => check === 'service')!;
+        assert.equal(outcome, 'warning');
+        assert.match(message, /^what listens at 127\.0\.0\.1 port \d+ serves other data than/);
+      } finally {
+        await other.stop();
+      }
     });
 
     it('files that others can write or read, and a clock that is behind', async () => {

@@ -260,6 +260,18 @@ for (const engine of engines) {
       assert.equal((await signOn(browser, 'only', '/auth/oidc/start')).location, '/');
     });
 
+    it('a sign-in that the issuer may not have asked anything for gives no access that outlasts it', async () => {
+      await owner.post('/v1/members', { email: 'silent@example.org', role: 'admin' });
+      vouch('silent', 'silent@example.org');
+      const { browser } = await signIn('silent');
+      const { body } = await browser.get('/auth/oidc/choices');
+      await browser.post('/auth/oidc/choose', { member_id: body.data[0].member_id });
+      const create = () => browser.once('POST', '/v1/api-keys', { name: 'ci', role: 'viewer' });
+      assert.equal((await create()).body.error.code, 'PROOF_REQUIRED');
+      await signOn(browser, 'silent', '/auth/oidc/start?prove=1');
+      assert.equal((await create()).status, 200);
+    });
+
     it('a proof by the issuer needs a session, and a sign-in there that was just now', async () => {
       const nobody = await visit(service.browser(), 'GET', '/auth/oidc/start?prove=1');
       assert.equal(nobody.headers.get('location'), refused);

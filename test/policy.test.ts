@@ -88,6 +88,12 @@ describe('policy', () => {
     );
   });
 
+  it('whoever may reveal may also write: a move takes nothing from where it may only be read', () => {
+    for (const role of roles)
+      for (const kind of ['secrets', 'keys'] as const)
+        assert.ok(!roleAllows(role, `${kind}:reveal`) || roleAllows(role, `${kind}:write`), role);
+  });
+
   it('another organization is never allowed anything', () => {
     fc.assert(
       fc.property(grant, action, (given, action) => {

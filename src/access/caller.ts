@@ -28,6 +28,16 @@ export interface Proof {
   readonly rows: readonly ProvenBy[];
   /** When it expires; null for never. */
   readonly until: number | null;
+  /** Of a session: when its person last proved who they are, null for never. Other callers prove it with each request. */
+  readonly provenAt?: number | null;
+}
+
+/** How long a proof of identity counts. */
+export const provenFor = 5 * 60_000;
+
+/** Whether a caller is more than a session that somebody may have stolen: its person proved who they are just now. */
+export function isProven({ proof: { provenAt } }: Pick<Caller, 'proof'>, now: number): boolean {
+  return provenAt === undefined || (provenAt !== null && now < provenAt + provenFor);
 }
 
 /** For the operator, who has the root key, and for the service itself: no stored row can revoke their authority. */

@@ -3,9 +3,8 @@
  * a SQLite file is filled under another name and then renamed, a PostgreSQL database in one transaction.
  */
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { renameDurably } from '../durable-file.ts';
+import { makeFolder, renameDurably } from '../durable-file.ts';
 import { type Loading, type Location, openLoading } from '../store/store.ts';
 import { inScratch } from './backup.ts';
 import { BackupError, explained } from './backup-error.ts';
@@ -19,7 +18,7 @@ export async function restoreTo<T>(location: Location, parts: RestoreParts, look
   const { path } = location;
   if (existsSync(path) || existsSync(`${path}-wal`))
     throw new BackupError(`there is a database already: ${path}. Restore into an empty place`);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   return inScratch(dirname(path), 'restore', async scratch => {
     const aside = join(scratch, basename(path));
     const found = await fill({ ...location, path: aside }, parts, look);

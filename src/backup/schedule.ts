@@ -4,10 +4,10 @@
  * in a file beside them, so that it is known after a restart, and to whoever watches.
  */
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { iso } from '../contract/text.ts';
-import { writeDurably } from '../durable-file.ts';
+import { makeFolder, writeDurably } from '../durable-file.ts';
 import { type Taken, unfinished, unproven } from './backup.ts';
 
 /** So many, or those of so many milliseconds. */
@@ -65,7 +65,7 @@ export class BackupSchedule {
   /** Finds out what was done before. */
   async begin(): Promise<void> {
     const { folder } = this.#parts;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     await removeLeft(folder);
     const { last, failed } = await readStatus(folder);
     this.#status = { last: last !== null && existsSync(join(folder, last.file)) ? last : null, failed };

@@ -4,10 +4,10 @@
  * number. Without the same credential, address and vault it can't be opened.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { writeDurably } from '../durable-file.ts';
+import { makeFolder, writeDurably } from '../durable-file.ts';
 import type { Environment } from '../options.ts';
 import { Refusal } from '../report.ts';
 import type { Settings } from './settings.ts';
@@ -43,7 +43,7 @@ export function offlineFor(settings: Settings, environment: Environment, now = D
     keep: async snapshot => {
       const plain = Buffer.from(JSON.stringify({ at: now(), snapshot } satisfies Kept));
       if (plain.length > mostBytes) return;
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder);
       await writeDurably(file, seal(plain, keyFor, bound));
       prune(folder);
     },

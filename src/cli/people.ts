@@ -121,9 +121,9 @@ function grantCommandOf(of: Collection, who: string): Command {
       const admin = adminIn(values);
       const holder = await found(admin, of, named);
       const vault = await admin.vault(vaultNamed);
-      const others = holder.grants.filter(({ vault_id }) => vault_id !== vault.id);
-      const grants = role === 'none' ? others : [...others, { vault_id: vault.id, role }];
-      const answer = await admin.call('PUT', `/v1/${of}/${holder.id}`, { grants });
+      const answer = await admin.call('PUT', `/v1/${of}/${holder.id}`, {
+        change_grants: [{ vault_id: vault.id, role }],
+      });
       done(values.json, answer, `${printable(holder.name)} has the role ${role} in ${printable(vault.name)}`);
     },
   };
@@ -197,12 +197,9 @@ function membershipCommandOf(action: 'add' | 'remove', summary: string, about: s
     run: async args => {
       const { values, positionals } = readCommand(options, args, process.env, 2);
       const admin = adminIn(values);
-      const { id, name, member_ids } = await found<Group>(admin, 'groups', positionals[0]);
+      const { id, name } = await found<Group>(admin, 'groups', positionals[0]);
       const member = await found<Member>(admin, 'members', positionals[1]);
-      const others = member_ids.filter(one => one !== member.id);
-      const answer = await admin.call('PUT', `/v1/groups/${id}`, {
-        member_ids: action === 'add' ? [...others, member.id] : others,
-      });
+      const answer = await admin.call('PUT', `/v1/groups/${id}`, { [`${action}_member_ids`]: [member.id] });
       const is = action === 'add' ? 'is in' : 'is not in';
       done(values.json, answer, `${printable(member.name)} ${is} ${printable(name)}`);
     },

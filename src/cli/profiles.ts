@@ -2,7 +2,7 @@
  * The services that a person is signed in to, in a file that only they can read. A key is in the system's keyring, where
  * there is one, and the file has only a reference; else it is in the file itself.
  */
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Environment } from '../options.ts';
@@ -46,8 +46,8 @@ export async function storeProfiles(
   current: string | null,
   profiles: Readonly<Record<string, Profile>>,
 ) {
-  const { writeDurably } = await import('../durable-file.ts');
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const { makeFolder, writeDurably } = await import('../durable-file.ts');
+  makeFolder(dirname(file));
   await writeDurably(file, `${JSON.stringify({ current, profiles }, null, 2)}\n`);
 }
 

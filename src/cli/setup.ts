@@ -13,6 +13,8 @@ import { operatorOf } from './operator.ts';
 const usage = 'setup [flags]';
 const summary = 'create an organization, an owner’s API key and the first invitation';
 const defaultName = 'Default';
+/** More of them are counted. */
+const mostNamed = 5;
 const defaultUrl = 'http://localhost:8420';
 
 type Config = ReturnType<typeof readConfig<typeof setupOptions>>;
@@ -37,6 +39,7 @@ export const command: Command = {
           '--organization names an existing organization: use --new-key to add an owner’s API key, or --email to invite a person',
         );
       }
+      if (existing === null && config.organization === null) await refuseSecond(strongroom);
       if (existing === null && config['new-key'])
         throw new UsageError('--new-key requires an existing organization');
       const organization = existing ?? (await create(strongroom, config, checked.data));
@@ -48,6 +51,16 @@ export const command: Command = {
     });
   },
 };
+
+/** Another organization is created only by its name: a second one by mistake would split what belongs together. */
+async function refuseSecond({ domain }: Strongroom): Promise<void> {
+  const names = (await domain.organizations.all()).map(({ name }) => `“${name}”`);
+  if (names.length === 0) return;
+  const named = names.length > mostNamed ? `${names.length} organizations` : names.join(', ');
+  throw new UsageError(
+    `there is ${named} already: use --organization with its name to add to it, or with a new name to create another`,
+  );
+}
 
 function emailOf({ email }: Config): string | null {
   if (email === null) return null;

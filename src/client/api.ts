@@ -36,7 +36,7 @@ export type GrantedRole = "owner" | "admin" | "editor" | "viewer" | "auditor";
 export type Group = { id: Id; name: string; grants: readonly (VaultGrant)[]; member_ids: readonly (Id)[]; single_sign_on: boolean; /** The members of whom the issuer said so when they last signed in by it. */ signed_on_member_ids: readonly (Id)[]; created_at: Timestamp; updated_at: Timestamp };
 export type GroupCreate = { name: Name; grants?: readonly (VaultGrant)[]; member_ids?: readonly (Id)[]; /** Whether members are also in it while the issuer of single sign-on lists the group’s name in its claim. */ single_sign_on?: boolean };
 export type GroupList = { data: readonly (Group)[]; pagination: Pagination };
-export type GroupUpdate = { name?: Name; grants?: readonly (VaultGrant)[]; member_ids?: readonly (Id)[]; /** Whether members are also in it while the issuer of single sign-on lists the group’s name in its claim. */ single_sign_on?: boolean };
+export type GroupUpdate = { name?: Name; grants?: readonly (VaultGrant)[]; /** Roles in these vaults, instead of the ones there; none removes. Other vaults stay as they are. */ change_grants?: readonly ({ vault_id: Id; role: Role })[]; member_ids?: readonly (Id)[]; /** Members to put into the group. */ add_member_ids?: readonly (Id)[]; /** Members to take out of the group. */ remove_member_ids?: readonly (Id)[]; /** Whether members are also in it while the issuer of single sign-on lists the group’s name in its claim. */ single_sign_on?: boolean };
 export type Health = { status: "ok" | "sealed" | "degraded"; version: string };
 /** A UUID, version 7. */
 export type Id = string;
@@ -60,7 +60,7 @@ export type LogVerification = { /** Null until the first verification has finish
 export type Member = { id: Id; name: string; email: string; role: Role; grants: readonly (VaultGrant)[]; /** The groups that the member is in. */ group_ids: readonly (Id)[]; state: "invited" | "active"; created_at: Timestamp; updated_at: Timestamp };
 export type MemberCreate = { email: string; role: Role; grants?: readonly (VaultGrant)[] };
 export type MemberList = { data: readonly (Member)[]; pagination: Pagination };
-export type MemberUpdate = { role?: Role; grants?: readonly (VaultGrant)[] };
+export type MemberUpdate = { role?: Role; grants?: readonly (VaultGrant)[]; /** Roles in these vaults, instead of the ones there; none removes. Other vaults stay as they are. */ change_grants?: readonly ({ vault_id: Id; role: Role })[] };
 /** Unique among the resources of one type in a vault; a deleted resource frees its name. */
 export type Name = string;
 /** What an access key restricted to names sees. */

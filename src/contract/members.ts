@@ -12,21 +12,33 @@ const email = line(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text
   error: 'must be an email address',
 });
 
-const mostGrants = 500;
-const mostInGroup = 1_000;
+export const mostGrants = 500;
+export const mostInGroup = 1_000;
 
 const vaultGrant = z.strictObject({ vault_id: id, role }).meta({
   id: 'VaultGrant',
   description: 'A role in a single vault, in addition to that in the organization.',
   example: { vault_id: exampleVaultId, role: 'editor' },
 });
-const grants = z
-  .array(vaultGrant, { error: 'must be an array' })
-  .max(mostGrants, { error: `must contain at most ${mostGrants} entries` })
-  .refine(all => new Set(all.map(one => one?.vault_id)).size === all.length, {
-    error: 'must name each vault once',
-  });
+const onePerVault = <G extends z.ZodType<{ vault_id: string }>>(grant: G) =>
+  z
+    .array(grant, { error: 'must be an array' })
+    .max(mostGrants, { error: `must contain at most ${mostGrants} entries` })
+    .refine(all => new Set(all.map(one => one?.vault_id)).size === all.length, {
+      error: 'must name each vault once',
+    });
+const grants = onePerVault(vaultGrant);
 export type VaultGrant = z.output<typeof vaultGrant>;
+
+const changedGrants = onePerVault(z.strictObject({ vault_id: id, role: memberRole })).meta({
+  description:
+    'Roles in these vaults, instead of the ones there; none removes. Other vaults stay as they are.',
+});
+export type ChangedGrant = z.output<typeof changedGrants>[number];
+/** Of two people who each change a part, neither takes back what the other did; a list is one or the other. */
+const isOneOf = (body: { grants?: unknown; change_grants?: unknown }) =>
+  body.grants === undefined || body.change_grants === undefined;
+const notBoth = { error: 'can’t be given together with grants', path: ['change_grants'] };
 
 export const memberCreate = z.strictObject({ email, role: memberRole, grants: grants.optional() }).meta({
   id: 'MemberCreate',
@@ -37,7 +49,12 @@ export const memberCreate = z.strictObject({ email, role: memberRole, grants: gr
   },
 });
 export const memberUpdate = z
-  .strictObject({ role: memberRole.optional(), grants: grants.optional() })
+  .strictObject({
+    role: memberRole.optional(),
+    grants: grants.optional(),
+    change_grants: changedGrants.optional(),
+  })
+  .refine(isOneOf, notBoth)
   .meta({ id: 'MemberUpdate', example: { role: 'viewer' } });
 export type MemberCreate = z.output<typeof memberCreate>;
 export type MemberUpdate = z.output<typeof memberUpdate>;
@@ -106,9 +123,20 @@ export const groupUpdate = z
   .strictObject({
     name: name.optional(),
     grants: grants.optional(),
+    change_grants: changedGrants.optional(),
     member_ids: memberIds.optional(),
+    add_member_ids: memberIds.optional().meta({ description: 'Members to put into the group.' }),
+    remove_member_ids: memberIds.optional().meta({ description: 'Members to take out of the group.' }),
     single_sign_on: singleSignOn,
   })
+  .refine(isOneOf, notBoth)
+  .refine(
+    body => body.member_ids === undefined || (body.add_member_ids ?? body.remove_member_ids) === undefined,
+    {
+      error: 'can’t be given together with add_member_ids or remove_member_ids',
+      path: ['member_ids'],
+    },
+  )
   .meta({ id: 'GroupUpdate', example: { name: 'payments and billing' } });
 export type GroupCreate = z.output<typeof groupCreate>;
 export type GroupUpdate = z.output<typeof groupUpdate>;

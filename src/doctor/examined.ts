@@ -15,7 +15,9 @@ export interface Examined {
   snapshot(): Promise<Snapshot>;
   /** Throws where the root key does not open it. */
   keyring(): Promise<Keyring>;
-  /** Null where no service answers. */
+  /** What answers where the service should; null where nothing does. */
+  answering(): Promise<Answering | null>;
+  /** The same, and null where that is known to serve other data. */
   service(): Promise<Answering | null>;
   /** The same two for checks that are about something else. */
   readonly given: { snapshot(): Promise<Snapshot>; keyring(): Promise<Keyring> };
@@ -38,12 +40,17 @@ export function examined(config: ServeConfig, now: () => number): Examined {
       throw new UsageError('the database contains no keyring: start the service once');
     return new KeyringWrapper(rootKeySource(config)).unwrap(stored);
   });
+  const answering = once(() => askService(config));
   return {
     config,
     now,
     snapshot,
     keyring,
-    service: once(() => askService(config)),
+    answering,
+    service: once(async () => {
+      const found = await answering();
+      return found === null || found.proof === null || (await isOwn(found, keyring)) ? found : null;
+    }),
     given: {
       snapshot: () => orNotChecked(snapshot(), 'the database can’t be read'),
       keyring: () => orNotChecked(keyring(), 'the keyring can’t be opened'),
@@ -52,6 +59,12 @@ export function examined(config: ServeConfig, now: () => number): Examined {
       for (const one of opened) await one.close();
     },
   };
+}
+
+/** Where the keyring can't be opened, another check says so. */
+async function isOwn({ challenge, proof }: Answering, keyring: () => Promise<Keyring>): Promise<boolean> {
+  const own = await keyring().catch(() => null);
+  return own === null || own.answerTo(challenge) === proof;
 }
 
 function once<T>(open: () => Promise<T>): () => Promise<T> {

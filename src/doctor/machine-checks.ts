@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readStatus } from '../backup/schedule.ts';
-import { inData } from '../config.ts';
+import { inData, type ServeConfig } from '../config.ts';
 import { isEncrypted } from '../listening.ts';
 import { signedAt } from '../logs/checkpoints.ts';
 import { type Found, failed, lasting, ok, sized, warning } from './check.ts';
@@ -27,13 +27,30 @@ export async function versions({ service }: Examined): Promise<Found> {
   return ok(program);
 }
 
-export async function service({ service, config }: Examined): Promise<Found> {
-  const answering = await service();
-  if (answering === null) return warning(`nothing listens at ${addressOf(config)}: start strongroom serve`);
-  const { status, ready, version } = answering;
+export async function service({ answering, service, keyring, config }: Examined): Promise<Found> {
+  if ((await answering()) === null)
+    return warning(`nothing listens at ${addressOf(config)}: start strongroom serve`);
+  const own = await service();
+  if (own === null)
+    return warning(
+      `what listens at ${addressOf(config)} serves other data than ${placeOf(config)}: give the --port of the service that serves it, or start it`,
+    );
+  const isKnown = await keyring().then(
+    () => true,
+    () => false,
+  );
+  if (!isKnown)
+    return warning(
+      `something is ready at ${addressOf(config)}, but it can’t be told whether it serves this data`,
+    );
+  const { status, ready, version } = own;
   if (!ready) return failed('the service is not ready (/readyz): its own reports say why');
   if (status !== 'ok') return warning(`the service says that it is ${status}`);
   return ok(`version ${version} is ready at ${addressOf(config)}`);
+}
+
+function placeOf(config: ServeConfig): string {
+  return config['database-url'] === null ? resolve(config.data) : 'those of --database-url';
 }
 
 const groupOrOthers = 0o077;

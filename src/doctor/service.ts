@@ -2,12 +2,13 @@
  * Asks the service that runs where the flags say, if one does. No credential is sent, so the certificate, which may be
  * for another name than the one that is asked by, is looked at and not judged here.
  */
-import type { X509Certificate } from 'node:crypto';
+import { randomBytes, type X509Certificate } from 'node:crypto';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { resolve } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import type { ServeConfig } from '../config.ts';
+import { challengeHeader, proofHeader } from '../http/health.ts';
 import { isEncrypted } from '../listening.ts';
 
 export interface Answering {
@@ -17,9 +18,13 @@ export interface Answering {
   readonly ready: boolean;
   /** What it serves with; null without TLS. */
   readonly certificate: X509Certificate | null;
+  /** What it was asked to prove its data by, and what it answered; null for a version that can't. */
+  readonly challenge: string;
+  readonly proof: string | null;
 }
 
 interface Answer {
+  readonly headers: IncomingMessage['headers'];
   readonly status: number;
   readonly body: string;
   readonly certificate: X509Certificate | null;
@@ -35,8 +40,17 @@ export async function askService(config: ServeConfig): Promise<Answering | null>
   const health = await ask(config, '/v1/health');
   if (health === null) return null;
   const { version, status } = healthIn(health);
-  const ready = (await ask(config, '/readyz'))?.status === 200;
-  return { version, status, ready, certificate: health.certificate };
+  const challenge = randomBytes(16).toString('hex');
+  const readiness = await ask(config, '/readyz', { [challengeHeader]: challenge });
+  const proof = readiness?.headers[proofHeader] ?? null;
+  return {
+    version,
+    status,
+    ready: readiness?.status === 200,
+    certificate: health.certificate,
+    challenge,
+    proof: proof && String(proof),
+  };
 }
 
 export function addressOf({ host, port, socket }: ServeConfig): string {
@@ -54,10 +68,14 @@ function healthIn({ status, body }: Answer): { version: string; status: string }
   throw new Error('what listens there is not this service');
 }
 
-function ask(config: ServeConfig, path: string): Promise<Answer | null> {
+function ask(
+  config: ServeConfig,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Answer | null> {
   const { host, port, socket } = config;
   const where = socket === null ? { host: everywhere[host] ?? host, port } : { socketPath: resolve(socket) };
-  const options = { ...where, path, agent: false as const, timeout: patience };
+  const options = { ...where, path, headers, agent: false as const, timeout: patience };
   return new Promise((done, fail) => {
     const sent = isEncrypted(config)
       ? tlsRequest({ ...options, rejectUnauthorized: false }, take)
@@ -70,7 +88,9 @@ function ask(config: ServeConfig, path: string): Promise<Answer | null> {
         body += chunk;
         if (body.length > largestAnswer) sent.destroy(new Error('what listens there is not this service'));
       });
-      response.on('end', () => done({ status: response.statusCode!, body, certificate }));
+      response.on('end', () =>
+        done({ status: response.statusCode!, headers: response.headers, body, certificate }),
+      );
     }
     sent.on('timeout', () => sent.destroy(new Error('the service does not answer')));
     sent.on('error', (error: NodeJS.ErrnoException) => {

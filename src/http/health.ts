@@ -1,20 +1,29 @@
-/** For people and orchestrators: is it alive, is it ready, and which version is it. */
+/**
+ * For people and orchestrators: is it alive, is it ready, and which version is it. And for whoever has the root key
+ * themselves, is it the service of that keyring: a challenge is answered with what only its keyring makes of it.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { ReadingSurfaceParts } from './parts.ts';
 
 /** Answered without a credential, even while the service is stopping. */
 export const probes: ReadonlySet<string> = new Set(['/v1/health', '/livez', '/readyz']);
 
+export const challengeHeader = 'strongroom-challenge';
+export const proofHeader = 'strongroom-proof';
+const challengeForm = /^[0-9a-f]{32}$/;
+
 export function mountHealth(
   app: FastifyInstance,
-  { storeReady, version, draining }: ReadingSurfaceParts,
+  { storeReady, version, draining, proveData }: ReadingSurfaceParts,
 ): void {
   const ready = async (): Promise<boolean> => !draining() && (await storeReady());
 
   app.get('/v1/health', async () => ({ status: (await ready()) ? 'ok' : 'degraded', version }));
   app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
+  app.get('/readyz', async (request, reply) => {
     const isReady = await ready();
+    const challenge = String(request.headers[challengeHeader]);
+    if (challengeForm.test(challenge)) reply.header(proofHeader, proveData(challenge));
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ok' : 'unavailable' });
   });
 }

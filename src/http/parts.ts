@@ -35,6 +35,8 @@ export interface ReadingSurfaceParts extends SurfaceParts, ListenerParts {
   readonly domain: ReadingDomain & Uses;
   /** Whether the store answers right now, and hears what other replicas change. */
   readonly storeReady: () => Promise<boolean>;
+  /** What only the keyring of the data makes of a challenge. */
+  readonly proveData: (challenge: string) => string;
   /** Under which addresses this service is known. */
   readonly addresses: AddressSettings;
   /** Null where the operator did not turn it on. */

@@ -257,6 +257,11 @@ export class Keyring {
     return Buffer.from(this.stamp('blind-index', [organization, text]).subarray(0, 16)).toString('base64url');
   }
 
+  /** Proves to whoever has this keyring too that it is the same one. */
+  answerTo(challenge: string): string {
+    return Buffer.from(this.stamp('service-challenge', [challenge])).toString('base64url');
+  }
+
   /**
    * The keyed half of a link in the log's chain. Written for every entry, so it is one hash over key and input
    * instead of an HMAC's two: the input has one length, and so nothing can be appended to it.

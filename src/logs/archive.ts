@@ -7,9 +7,9 @@
  * A file that no other names, and no entry of the log, was never finished, and counts for nothing.
  */
 import { hash as digest, type KeyObject, randomBytes, verify } from 'node:crypto';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createDurably } from '../durable-file.ts';
+import { createDurably, makeFolder } from '../durable-file.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import type { Finding } from './findings.ts';
 import { type Archived, type ArchiveName, isPrunedChain, type PrunedChain, readable } from './logged-link.ts';
@@ -52,7 +52,7 @@ export async function writeArchive(folder: string, made: NewArchive, sign: Sign)
   const text = archiveText(made, sign);
   const number = String(made.number).padStart(6, '0');
   const file = `audit-${number}-${randomBytes(4).toString('hex')}.jsonl`;
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   await createDurably(join(folder, file), text, 0o400);
   return { file, sha256: sha256(text) };
 }

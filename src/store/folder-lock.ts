@@ -2,9 +2,9 @@
  * A lock that one process holds, and that is free again however that process ends. Held and failed are told apart:
  * whoever waits for another process must know that there is one.
  */
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from '../durable-file.ts';
 import { StoreError } from './store-error.ts';
 
 const busy = 5;
@@ -16,7 +16,7 @@ const busy = 5;
 export function lockFolder(path: string): { release(): void } | null {
   let lock: DatabaseSync | undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     lock = new DatabaseSync(path, { timeout: 0 });
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return { release: () => lock!.close() };

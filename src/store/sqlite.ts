@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { Kysely, SqliteAdapter, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import type { Sealed } from '../bytes.ts';
 import { Failure } from '../contract/errors.ts';
+import { makeFolder } from '../durable-file.ts';
 import {
   Announcer,
   type Engine,
@@ -44,7 +45,7 @@ const noteOutsideChange: Statement = {
 
 /** `serves`: this process serves the file, and hears what commands beside it change. */
 export async function openSqlite(path: string, serves: boolean): Promise<Engine> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   if (await needsMigration(path)) await migrateFile(path);
   const opened = openReader(path);
   await checkSchema(opened.db, 'sqlite').catch(async error => {

@@ -83,6 +83,22 @@ export interface Sibling {
   onTold(listener: (touched: readonly string[]) => void): void;
 }
 
+/** For a thread between two others: what one of these changes is told to both, in the order in which it was said. */
+export function among(one: Sibling, other: Sibling): Sibling {
+  one.onTold(other.tell);
+  other.onTold(one.tell);
+  return {
+    tell: ids => {
+      one.tell(ids);
+      other.tell(ids);
+    },
+    onTold: listener => {
+      one.onTold(listener);
+      other.onTold(listener);
+    },
+  };
+}
+
 export async function openStore(location: Location, sibling: Sibling | null = null): Promise<Store> {
   const opened = await openEngine(location);
   const engine = sibling === null ? opened : besides(opened, sibling);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { eventually } from '../harness.ts';
-import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish, read } from './demo.ts';
 
 let browser: Browser;
@@ -68,6 +68,7 @@ test('a token that is shown once asks before it vanishes, and an expiry in the p
   await page.getByText('Expires must be in the future.').waitFor();
   await page.getByLabel('Expires').fill('');
   await page.getByRole('button', { name: 'Create access key' }).click();
+  await proveAgain(page);
   await page.locator('[data-token]').waitFor();
   await page.keyboard.press('Escape');
   await page.getByText('You have not copied the access key.').waitFor();

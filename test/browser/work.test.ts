@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { run } from '../command.ts';
-import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish, read } from './demo.ts';
 
 let browser: Browser;
@@ -70,6 +70,7 @@ test('Settings, API Keys, Generate New Key: a key that the general API takes, sh
   await page.getByRole('button', { name: 'Generate New Key' }).click();
   await page.getByLabel('Name').fill('first');
   await page.getByRole('button', { name: 'Generate', exact: true }).click();
+  await proveAgain(page);
   const key = await page.locator('[data-token]').innerText();
   const answer = await fetch(`${service.url}/v1/vaults`, { headers: { authorization: `Bearer ${key}` } });
   assert.equal(answer.status, 200);

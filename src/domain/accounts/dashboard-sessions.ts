@@ -237,7 +237,16 @@ export function proofOf(session: DashboardSessionRow, person: Person): Proof {
       { table: 'accounts', id: account.id, revision: account.revision },
     ],
     until: endOf(session),
+    provenAt: provenAt(session),
   };
+}
+
+/**
+ * When the person last sent what proves who they are, by signing in or since. The issuer may have signed them in without
+ * asking for anything, so that counts only where it was asked to.
+ */
+function provenAt({ proven_at, created_at, method }: DashboardSessionRow): number | null {
+  return proven_at ?? (method === 'oidc' ? null : created_at);
 }
 
 export function isSignedIn(row: DashboardSessionRow, person: Person, now: number): boolean {

@@ -5,8 +5,14 @@
  */
 import type { Caller } from '../../access/caller.ts';
 import { type Action, grantOfRole, mayGrant } from '../../access/policy.ts';
-import { Failure } from '../../contract/errors.ts';
-import type { GrantQuery, Group, GroupCreate, GroupUpdate } from '../../contract/members.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import {
+  type GrantQuery,
+  type Group,
+  type GroupCreate,
+  type GroupUpdate,
+  mostInGroup,
+} from '../../contract/members.ts';
 import { iso } from '../../contract/text.ts';
 import type { MemberGroupRow } from '../../store/member-groups.ts';
 import type { MemberRow } from '../../store/organizations.ts';
@@ -19,7 +25,7 @@ import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
 import { groupsOf } from './people.ts';
-import { checkVaults, grantsText } from './vault-grants.ts';
+import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
 
 export interface Groups extends Collection<Group, GroupCreate, GroupUpdate, GrantQuery> {
   /** The believed rows of all groups. */
@@ -106,6 +112,7 @@ export function groupsWith(parts: Parts, records: Records): Groups {
       checkGrant(caller, row);
       await checkVaults(records, permit, grants);
       await checkMembers(permit, member_ids);
+      guard.mayOutlast(caller);
       await guard.change(permit, 'group.created', {
         subjects: [groupChange(row)],
         statements: [store.memberGroups.insert(row)],
@@ -121,8 +128,9 @@ export function groupsWith(parts: Parts, records: Records): Groups {
         checkGrant(caller, before, caller.until);
         const row = stamps.memberGroup.revise(before, changedColumns(before, body), now());
         checkGrant(caller, row);
-        await checkVaults(records, permit, body.grants, vaultGrantsIn(before));
-        await checkMembers(permit, body.member_ids, memberIdsIn(before));
+        await checkVaults(records, permit, vaultGrantsIn(row), vaultGrantsIn(before));
+        await checkMembers(permit, memberIdsIn(row), memberIdsIn(before));
+        guard.mayOutlast(caller);
         await guard.change(permit, 'group.updated', {
           subjects: [groupChange(row)],
           statements: [store.memberGroups.update(row)],
@@ -163,14 +171,26 @@ function named(name: string): Pick<MemberGroupRow, 'name' | 'name_search'> {
   return { name, name_search: searched(name) };
 }
 
+/** A list of its own, or changes to the one that was there. */
+function membersAfter(
+  before: readonly string[],
+  { member_ids, add_member_ids = [], remove_member_ids = [] }: GroupUpdate,
+): readonly string[] {
+  const after = new Set([...(member_ids ?? before), ...add_member_ids]);
+  for (const id of remove_member_ids) after.delete(id);
+  if (after.size > mostInGroup)
+    throw invalid('add_member_ids', `must leave at most ${mostInGroup} entries in member_ids`);
+  return [...after];
+}
+
 /** Who is in a group by the issuer's word is that no longer once the issuer is not asked, or for another name. */
 function changedColumns(row: MemberGroupRow, body: GroupUpdate): Partial<MemberGroupRow> {
-  const { name = row.name, grants, member_ids, single_sign_on = row.single_sign_on === 1 } = body;
+  const { name = row.name, single_sign_on = row.single_sign_on === 1 } = body;
   const isAsBefore = single_sign_on && name === row.name;
   return {
     ...named(name),
-    grants: grants === undefined ? row.grants : grantsText(grants),
-    member_ids: member_ids === undefined ? row.member_ids : JSON.stringify(member_ids),
+    grants: grantsText(grantsAfter(vaultGrantsIn(row), body)),
+    member_ids: JSON.stringify(membersAfter(memberIdsIn(row), body)),
     single_sign_on: single_sign_on ? 1 : 0,
     signed_on_ids: isAsBefore ? row.signed_on_ids : '[]',
   };

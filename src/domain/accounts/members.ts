@@ -27,7 +27,7 @@ import { emailKey, sameAddress } from './email.ts';
 import { type Groups, groupChange } from './groups.ts';
 import { inviteAgain, inviteNew, newMember } from './invitations.ts';
 import { groupsOf } from './people.ts';
-import { checkVaults, grantsText } from './vault-grants.ts';
+import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
 
 export interface Members extends Collection<Member, MemberCreate, MemberUpdate, GrantQuery, InvitedMember> {
   /** A new invitation for a member, who is signed out everywhere and must use it to sign in again. */
@@ -122,6 +122,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       const row = newMember(parts, wanted);
       checkGrant(caller, rightsOf({ member: row, groups: [] }));
       await checkVaults(records, permit, grants);
+      guard.mayOutlast(caller);
       const { token, subjects, statements } = inviteNew(parts, row);
       await guard.change(permit, 'member.invited', {
         subjects: [given(row), ...subjects],
@@ -142,6 +143,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       return retryingStale(async () => {
         const before = await find(permit, id);
         checkGrant(caller, await rights(before));
+        guard.mayOutlast(caller);
         return reset(permit, before, 'member.invited', keepAnOwner(before));
       });
     },
@@ -158,19 +160,18 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       });
     },
 
-    async update(caller, id, { role, grants }) {
+    async update(caller, id, { role, ...body }) {
       const permit = await guard.admit(caller, 'members:write');
       return retryingStale(async () => {
         const before = await find(permit, id);
         const groups = await groupsOf(parts, before);
         checkGrant(caller, rightsOf({ member: before, groups }), caller.until);
-        const row = stamps.member.revise(
-          before,
-          { role: role ?? before.role, grants: grants === undefined ? before.grants : grantsText(grants) },
-          now(),
-        );
+        const grants = grantsAfter(vaultGrantsIn(before), body);
+        const columns = { role: role ?? before.role, grants: grantsText(grants) };
+        const row = stamps.member.revise(before, columns, now());
         checkGrant(caller, rightsOf({ member: row, groups }));
         await checkVaults(records, permit, grants, vaultGrantsIn(before));
+        guard.mayOutlast(caller);
         const steps = role !== undefined && role !== 'owner' ? keepAnOwner(before) : [];
         await guard.change(permit, 'member.updated', {
           subjects: [given(row)],

@@ -4,7 +4,7 @@
  * last few minutes. Having signed in is no such proof, for a session is what a thief would hold. Guesses are
  * counted by the same lock-out as those of a sign-in.
  */
-import type { Origin } from '../../access/caller.ts';
+import { type Origin, provenFor } from '../../access/caller.ts';
 import type { PasskeyOptions, ProofBody } from '../../contract/auth.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { AccountRow } from '../../store/accounts.ts';
@@ -15,8 +15,6 @@ import { believedPasskey, passkeyUsed } from './passkey-rows.ts';
 import type { Site } from './passkeys.ts';
 import { accountSubject } from './people.ts';
 import type { SignInParts } from './sign-in.ts';
-
-const provenFor = 5 * 60_000;
 
 declare const made: unique symbol;
 

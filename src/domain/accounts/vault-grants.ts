@@ -1,6 +1,6 @@
 /** Roles in single vaults, as members and groups are given them: which vaults they name, and how they are stored. */
-import { Failure } from '../../contract/errors.ts';
-import type { VaultGrant } from '../../contract/members.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { type ChangedGrant, mostGrants, type VaultGrant } from '../../contract/members.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
@@ -9,6 +9,25 @@ import { notFoundAs } from '../resources/subject.ts';
 export function grantsText(grants: readonly VaultGrant[]): string {
   const inOrder = grants.toSorted((one, another) => (one.vault_id < another.vault_id ? -1 : 1));
   return JSON.stringify(inOrder.map(({ vault_id, role }) => ({ vault_id, role })));
+}
+
+/** What a body makes of the grants that were there: a list of its own, or changes to them. */
+export function grantsAfter(
+  before: readonly VaultGrant[],
+  {
+    grants,
+    change_grants,
+  }: { grants?: VaultGrant[] | undefined; change_grants?: ChangedGrant[] | undefined },
+): readonly VaultGrant[] {
+  if (change_grants === undefined) return grants ?? before;
+  const changed = new Map<string, VaultGrant>(before.map(grant => [grant.vault_id, grant]));
+  for (const { vault_id, role } of change_grants) {
+    if (role === 'none') changed.delete(vault_id);
+    else changed.set(vault_id, { vault_id, role });
+  }
+  if (changed.size > mostGrants)
+    throw invalid('change_grants', `must leave at most ${mostGrants} entries in grants`);
+  return [...changed.values()];
 }
 
 /** Refuses vaults that are not there; those that were named before may have been deleted since. */

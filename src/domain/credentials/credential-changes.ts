@@ -88,6 +88,7 @@ export function credentialChangesWith(parts: Parts) {
     const { caller } = permit;
     const { expirationDate = caller.until } = wanted;
     checkLife(caller, expirationDate);
+    if (givesAccess(kind)) guard.mayOutlast(caller);
     const id = newId();
     const token = mintToken(kind, id);
     const fields = newFields(caller, id, { ...wanted, expirationDate }, now());
@@ -111,6 +112,7 @@ export function credentialChangesWith(parts: Parts) {
     return retryingStale(async () => {
       const before = await find(permit, kind, id);
       const row = stamps.credential.revise(before, await changes(before), now());
+      if (givesAccess(kind) && !isOnlyRenamed(before, row)) guard.mayOutlast(caller);
       await change(permit, kind, 'updated', row, [store.credentials.update(row)]);
       return row;
     });
@@ -147,6 +149,15 @@ export function credentialChangesWith(parts: Parts) {
   }
 
   return { mayWrite, get, list, mint, revise, revoke };
+}
+
+/** A public token shows nothing that is kept from anybody. */
+const givesAccess = (kind: Kind) => kind !== 'pub';
+
+function isOnlyRenamed(before: CredentialRow, after: CredentialRow): boolean {
+  return (['expiration_date', 'max_uses', 'narrowing'] as const).every(
+    column => before[column] === after[column],
+  );
 }
 
 export function accessKeyEvent(

@@ -70,6 +70,7 @@ export function identitiesWith(
   /** Who may be given what is asked of an identity as a whole, each time. */
   async function checked(permit: Writing, row: Draft): Promise<void> {
     await checkShown(permit.caller, row);
+    guard.mayOutlast(permit.caller);
     await checkTrust(row.method as LoginMethod, JSON.parse(row.trust), egress);
   }
 

@@ -7,7 +7,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Caller, Origin } from '../../access/caller.ts';
+import { type Caller, isProven, type Origin } from '../../access/caller.ts';
 import { type Action, allows, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -69,6 +69,8 @@ export interface Guard {
    * in each of these vaults, or in the organization as a whole.
    */
   mayShow(caller: Caller, shown: readonly Action[], vaultIds?: readonly string[]): Promise<void>;
+  /** What outlasts a session, no session gives by itself: it may be stolen. Its person must have proved who they are just now. */
+  mayOutlast(caller: Caller): void;
   change<A extends ChangeAction>(
     permit: Permit<A>,
     verb: AuditAction,
@@ -152,12 +154,7 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     if (!isGood(permit, subject.vaultId)) await deny(permit.caller, permit.action, subject);
   }
 
-  async function noteDenied(
-    caller: Caller,
-    verb: string,
-    subject: Subject | null,
-    reason: string,
-  ): Promise<void> {
+  async function noteDenied(caller: Caller, verb: string, subject: Subject | null, reason: string) {
     await ledger.refusals.denial(entryOf(caller, verb, 'denied', subject, null, { reason }));
   }
 
@@ -248,6 +245,11 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       if (missing === undefined) return;
       const message = `Nobody gives what they could not read themselves: that takes the permission ${missing}`;
       await deny(caller, missing, null, { message });
+    },
+
+    mayOutlast: caller => {
+      const isOver = authority.isOver(caller); // Then the change itself is refused, and for that.
+      if (!isOver && !isProven(caller, now())) throw new Failure('PROOF_REQUIRED');
     },
 
     change: async (permit, verb, change) => {

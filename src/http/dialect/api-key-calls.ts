@@ -24,6 +24,7 @@ import {
   subkeysOf,
   Unsupported,
   versionMetadata,
+  walkableMapOf,
 } from './forms.ts';
 import { allSecrets, depthIn, ownMount } from './reads.ts';
 import { writesWith } from './writes.ts';
@@ -77,7 +78,10 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   async function subkeys(caller: Caller, place: Place, url: string): Promise<DialectAnswer> {
     const depth = depthIn(url);
     const secret = await namedSecrets.reveal(caller, place, versionIn(url));
-    return ok({ metadata: versionMetadata(secret), subkeys: subkeysOf(JSON.parse(mapOf(secret)), depth) });
+    return ok({
+      metadata: versionMetadata(secret),
+      subkeys: subkeysOf(JSON.parse(walkableMapOf(secret)), depth),
+    });
   }
 
   /** The mount is the longest beginning of the path that is the name of a vault. */

@@ -2,8 +2,9 @@
  * The forms of Vault's answers: the envelope of every success, the few that have none, and errors. What they contain
  * comes from the domain; nothing here decides anything.
  */
-import { Failure, type FailureCode, sentenceOf, statusOf } from '../../contract/errors.ts';
+import { Failure, type FailureCode, invalid, sentenceOf, statusOf } from '../../contract/errors.ts';
 import { timeOf } from '../../contract/id.ts';
+import { deepestWalked, isWalkable } from '../../contract/json-depth.ts';
 import { iso } from '../../contract/text.ts';
 
 /** Exactly so, without a charset: some clients read an error's text only then. */
@@ -133,6 +134,16 @@ const jsonType = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
  */
 export function mapOf({ value, content_type }: { value: string; content_type: string }): string {
   return isJsonType(content_type) && isObject(value) ? value.trim() : JSON.stringify({ value });
+}
+
+/** The same for whatever walks through it. */
+export function walkableMapOf(secret: { value: string; content_type: string }): string {
+  const map = mapOf(secret);
+  if (isWalkable(map)) return map;
+  throw invalid(
+    '',
+    `the secret is nested deeper than ${deepestWalked} levels: read or replace it as a whole`,
+  );
 }
 
 export function isJsonType(contentType: string): boolean {

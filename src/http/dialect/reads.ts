@@ -20,6 +20,7 @@ import {
   readOnlyKey,
   subkeysOf,
   versionMetadata,
+  walkableMapOf,
 } from './forms.ts';
 
 /** The mount that is the vault of the access key, whatever its name. */
@@ -123,7 +124,7 @@ function dataEncoding(wanted: number | null): AnswerEncoding {
 function subkeysEncoding(wanted: number | null, depth: number): AnswerEncoding {
   return encoding(`subkeys ${wanted ?? 0} ${depth}`, (secret: Secret) => {
     checkCurrent(secret, wanted);
-    const subkeys = subkeysOf(JSON.parse(mapOf(secret)), depth);
+    const subkeys = subkeysOf(JSON.parse(walkableMapOf(secret)), depth);
     return JSON.stringify({ metadata: versionMetadata(secret), subkeys });
   });
 }

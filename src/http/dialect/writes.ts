@@ -13,7 +13,7 @@ import type { Domain } from '../../domain/domain.ts';
 import type { EarlierContent, Place, SecretContent } from '../../domain/resources/named-secrets.ts';
 import type { StoreCall, StoreVerb } from './asked.ts';
 import { type DialectAnswer, type DialectCall, exactJson, isMap } from './calls.ts';
-import { isJsonType, mapOf, notFound, Unsupported, versionMetadata } from './forms.ts';
+import { isJsonType, notFound, Unsupported, versionMetadata, walkableMapOf } from './forms.ts';
 import { allSecrets } from './reads.ts';
 
 const map = z.record(z.string(), z.unknown(), { error: 'must be an object' });
@@ -50,7 +50,7 @@ export function writesWith({ namedSecrets }: Pick<Domain, 'namedSecrets'>): Writ
     const next = (before: EarlierContent | null) => {
       if (before === null) throw notFound();
       const { content_type } = before;
-      const old: unknown = exactJson(mapOf({ content_type, value: before.value() }));
+      const old: unknown = exactJson(walkableMapOf({ content_type, value: before.value() }));
       return checked(place, contentOf(merged(old, data) as Members, before));
     };
     return answered(await namedSecrets.write(caller, place, next, options?.cas ?? undefined));

@@ -4,8 +4,9 @@
  */
 import { createHash, createSecretKey, randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, link, lstat, mkdir, open, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '../../durable-file.ts';
 import { openDirect, type ParentKey, parentIdOf, sealDirect } from '../envelope.ts';
 import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
 
@@ -120,7 +121,7 @@ function parseKey(text: string, path: string): Uint8Array {
 /** Writes aside, syncs, then links into place: a crash leaves no half key, and a second writer keeps the first's. */
 async function writeKeyOnce(path: string): Promise<void> {
   const folder = dirname(path);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const aside = join(folder, `.${basename(path)}.${randomBytes(6).toString('hex')}`);
   const file = await open(aside, 'wx', 0o400);
   try {

@@ -1,18 +1,38 @@
-/** A member by email, if the viewer may see members, and by id otherwise: records hold only ids. */
+/**
+ * Who did something: a member by email, an API key by name, if the viewer may see them, and by id otherwise. Records hold
+ * only ids, and one that was removed since has no name any more.
+ */
 import { useQuery } from '@tanstack/react-query';
-import { get } from '../api/client.ts';
-import type { List, Member } from '../api/types.ts';
+import { ApiError, get } from '../api/client.ts';
+import type { ApiKey, List, Member } from '../api/types.ts';
 import { useMay, useSession } from '../session/session.tsx';
+
+const shortly = 60_000;
+const isId = (text: string) => /^[0-9a-f]{8}-/.test(text);
 
 export function Who({ id }: { id: string }) {
   const { member } = useSession().signedIn;
   const may = useMay();
+  const isOther = id !== member.id && isId(id);
   const members = useQuery({
     queryKey: ['members', 'names'],
     queryFn: () => get<List<Member>>('/v1/members?limit=100'),
-    enabled: may('members:read') && id !== member.id,
-    staleTime: 60_000,
+    enabled: may('members:read') && isOther,
+    staleTime: shortly,
   });
-  const name = id === member.id ? member.email : members.data?.data.find(one => one.id === id)?.email;
-  return <span title={id}>{name ?? `${id.slice(0, 8)}…`}</span>;
+  const email = id === member.id ? member.email : members.data?.data.find(one => one.id === id)?.email;
+  const isUnknown = isOther && email === undefined && !members.isLoading;
+  const key = useQuery({
+    queryKey: ['api-keys', 'names', id],
+    queryFn: () => get<ApiKey>(`/v1/api-keys/${id}`).catch(unlessMissing),
+    enabled: may('api-keys:read') && isUnknown,
+    staleTime: shortly,
+  });
+  const name = email ?? key.data?.name;
+  return <span title={id}>{name ?? (isId(id) ? `${id.slice(0, 8)}…` : id)}</span>;
+}
+
+function unlessMissing(error: unknown): null {
+  if (error instanceof ApiError && error.status === 404) return null;
+  throw error;
 }

@@ -5,7 +5,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Columns3 } from 'lucide-react';
 import { post } from '../../api/client.ts';
-import type { ComparedVaults } from '../../api/types.ts';
+import type { ComparedVaults, Vault } from '../../api/types.ts';
+import { useList } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { type Address, useAddress } from '../../ui/address.ts';
 import { Field } from '../../ui/field.tsx';
@@ -20,7 +21,9 @@ const size = 50;
 
 export default function Compare() {
   const address = useAddress();
-  const ids = address.get('vaults').split(',').filter(Boolean).slice(0, most);
+  const chosen = address.get('vaults').split(',').filter(Boolean).slice(0, most);
+  const only = useOnlyTwo(chosen.length === 0);
+  const ids = chosen.length === 0 ? only : chosen;
   const choose = (next: readonly string[]) => address.set({ vaults: next.slice(0, most).join(',') });
   return (
     <Page
@@ -54,6 +57,13 @@ export default function Compare() {
       )}
     </Page>
   );
+}
+
+/** Where there are just two vaults, there is nothing to choose: the older one is the first stage. */
+function useOnlyTwo(isAsked: boolean): readonly string[] {
+  const list = useList<Vault>('vaults', { limit: 3 }, { enabled: isAsked });
+  const found = list.data?.data ?? [];
+  return isAsked && found.length === 2 ? found.map(({ id }) => id).toReversed() : [];
 }
 
 interface ComparisonProps {

@@ -27,7 +27,7 @@ export function ComparisonTable({ ids, rows, onOrder }: TableProps) {
       <table className="w-full border-collapse text-left" aria-label="Comparison">
         <thead>
           <tr className="border-b bg-canvas">
-            <th scope="col" className="px-4 py-1 text-xs font-medium text-muted">
+            <th scope="col" className="sticky left-0 z-1 bg-canvas px-4 py-1 text-xs font-medium text-muted">
               Name
             </th>
             {ids.map((id, at) => (
@@ -40,7 +40,10 @@ export function ComparisonTable({ ids, rows, onOrder }: TableProps) {
         <tbody>
           {rows.map(row => (
             <tr key={row.name} className="border-b last:border-0">
-              <th scope="row" className="h-(--row) px-4 py-1 font-mono text-xs font-medium">
+              <th
+                scope="row"
+                className="sticky left-0 z-1 h-(--row) max-w-40 bg-surface px-4 py-1 font-mono text-xs font-medium sm:max-w-none"
+              >
                 <Name text={row.name} />
               </th>
               {ids.map((id, at) => (

@@ -2,8 +2,6 @@
 export function Times({ count }: { count: number }) {
   if (count === 1) return null;
   return (
-    <span className="text-[13px] whitespace-nowrap text-muted tabular-nums">
-      × {count.toLocaleString('en')}
-    </span>
+    <span className="text-xs whitespace-nowrap text-muted tabular-nums">× {count.toLocaleString('en')}</span>
   );
 }

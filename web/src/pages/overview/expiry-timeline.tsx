@@ -1,9 +1,11 @@
 /** What expires when: a 90-day timeline with a dot for each resource, and the same as a list. */
 import { CalendarCheck } from 'lucide-react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 import { hrefOf } from '../../shell/href.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Name } from '../../ui/name.tsx';
 import { dayOf, daysUntil } from '../../ui/time.tsx';
 import { VaultText } from '../access/vault-name.tsx';
@@ -15,6 +17,7 @@ const most = 5;
 const marks = [0, 7, 30, 60, 90] as const;
 
 export function ExpiryTimeline({ items }: { items: Items }) {
+  const [all, setAll] = useState(false);
   if (items.length === 0) {
     return (
       <p className="flex items-center gap-2 text-muted">
@@ -23,11 +26,12 @@ export function ExpiryTimeline({ items }: { items: Items }) {
     );
   }
   const sorted = [...items].sort((one, other) => one.expires_at.localeCompare(other.expires_at));
+  const shown = all ? sorted : sorted.slice(0, most);
   return (
     <>
       <Line items={sorted} />
       <ul className="-mx-2 mt-2 flex flex-col">
-        {sorted.slice(0, most).map(item => (
+        {shown.map(item => (
           <li key={item.id}>
             <Link href={hrefOf(item)} className="row-link flex min-w-0 items-start gap-3 px-2 py-1">
               <Due at={item.expires_at} />
@@ -43,7 +47,11 @@ export function ExpiryTimeline({ items }: { items: Items }) {
           </li>
         ))}
       </ul>
-      {sorted.length > most && <p className="mt-2 text-xs text-muted">and {sorted.length - most} more</p>}
+      {sorted.length > shown.length && (
+        <Button look="quiet" size="small" className="mt-1" onClick={() => setAll(true)}>
+          and {sorted.length - shown.length} more
+        </Button>
+      )}
     </>
   );
 }
