@@ -109,8 +109,17 @@ export async function startCeiling(sample: Response): Promise<Target> {
 }
 
 /** A process of the benchmark itself, on the load's core, whose first line is the port that it listens on. */
-export async function startBeside(file: string, ...args: readonly string[]): Promise<Target> {
-  const child = start(1, [here(file), ...args]);
+export function startBeside(file: string, ...args: readonly string[]): Promise<Target> {
+  return startOn(1, file, args);
+}
+
+/** The same where the service would be: what is compared with it. */
+export function startInstead(file: string, ...args: readonly string[]): Promise<Target> {
+  return startOn(0, file, args);
+}
+
+async function startOn(core: 0 | 1, file: string, args: readonly string[]): Promise<Target> {
+  const child = start(core, [here(file), ...args]);
   return target(child, Number(await firstLine(child)));
 }
 

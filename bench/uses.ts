@@ -1,8 +1,10 @@
 /**
- * What it costs to have a call made with a secret, beside the same call made directly, in turns of one run: sixteen
- * at a time, to an upstream that answers after twenty milliseconds and to one that answers at once. Then what is left
- * of the rate of vault reads while such calls are made. Latencies of a busy machine say little; processor time says
- * more. Fails where a call takes two milliseconds longer than the direct one, or reads keep less than nine tenths.
+ * What it costs to have a call made with a secret, beside the same call made directly and by a bare program in between,
+ * in turns of one run: sixteen at a time, to an upstream that answers after twenty milliseconds and to one that answers
+ * at once. Then what is left of the rate of vault reads while such calls are made, to an upstream of twenty milliseconds
+ * and to one that takes as long as a public API does. The whole service has one core. Latencies of a busy machine say
+ * little; processor time says more. Fails where a call takes two milliseconds longer than the direct one, or reads keep
+ * less than nine tenths beside calls to a public API.
  *
  *   node bench/uses.ts [--short] [--database-url URL]
  */
@@ -11,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { callService, makeOrganization } from '../test/harness.ts';
-import { load, readRequest, startBeside, startServer, type Target, table } from './bench.ts';
+import { load, readRequest, startBeside, startInstead, startServer, type Target, table } from './bench.ts';
 import type { LoadResult } from './load.ts';
 
 const { values } = parseArgs({
@@ -76,17 +78,17 @@ function brokeredRequest(upstream: Target): string {
   return `POST /api/v1/vaults/${vault.id}/use HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-async function measure(port: number, request: string, connections = inParallel): Promise<Sample> {
-  const [used, reading] = [server.processorTime(), server.readingTime()];
-  const result = await load({ port, connections, seconds, requests: [request] });
+async function measure(port: number, request: string, by = server): Promise<Sample> {
+  const [used, reading] = [by.processorTime(), by.readingTime()];
+  const result = await load({ port, connections: inParallel, seconds, requests: [request] });
   const { 200: answered = 0, ...others } = result.statuses;
   if (Object.keys(others).length > 0)
     throw new Error(`not all were answered: ${JSON.stringify(result.statuses)}`);
   const each = (before: number, after: number) => (1000 * (after - before)) / answered;
   return {
     ...result,
-    used: each(used, server.processorTime()),
-    reading: each(reading, server.readingTime()),
+    used: each(used, by.processorTime()),
+    reading: each(reading, by.readingTime()),
   };
 }
 
@@ -94,62 +96,93 @@ function median(samples: readonly Sample[], of: 'perSecond' | 'p50' | 'p99' | 'u
   return samples.map(sample => sample[of]).sort((a, b) => a - b)[samples.length >> 1]!;
 }
 
-/** Direct and brokered take turns: a machine changes its speed within seconds. */
-async function compare(upstream: Target): Promise<Record<'direct' | 'brokered', Sample[]>> {
-  await measure(server.port, brokeredRequest(upstream));
-  const samples: Record<'direct' | 'brokered', Sample[]> = { direct: [], brokered: [] };
-  for (let turn = 0; turn < turns; turn++) {
-    samples.direct.push(await measure(upstream.port, directRequest(upstream)));
-    samples.brokered.push(await measure(server.port, brokeredRequest(upstream)));
-  }
+type Way = 'direct' | 'forwarded' | 'brokered';
+
+/** All ways take turns: a machine changes its speed within seconds. */
+async function compare(upstream: Target): Promise<Record<Way, Sample[]>> {
+  const forwarder = await startInstead('forwarder.ts', String(upstream.port));
+  const ways: Record<Way, () => Promise<Sample>> = {
+    direct: () => measure(upstream.port, directRequest(upstream), upstream),
+    forwarded: () => measure(forwarder.port, directRequest(upstream), forwarder),
+    brokered: () => measure(server.port, brokeredRequest(upstream)),
+  };
+  const samples: Record<Way, Sample[]> = { direct: [], forwarded: [], brokered: [] };
+  for (const warm of [ways.brokered, ways.brokered, ways.forwarded]) await warm();
+  for (let turn = 0; turn < turns; turn++)
+    for (const way of Object.keys(ways) as Way[]) samples[way].push(await ways[way]());
+  await forwarder.stop();
   return samples;
 }
 
 const rows: (string | number)[][] = [];
-let added = 0;
+const added: Partial<Record<Way, number>> = {};
 const slow = await startBeside('upstream.ts', '20');
 const quick = await startBeside('upstream.ts', '0');
+const publicApi = await startBeside('upstream.ts', '100');
+for (const upstream of [slow, quick, publicApi]) await ruleFor(upstream);
 for (const [what, upstream] of [
   ['20 ms', slow],
   ['at once', quick],
 ] as const) {
-  await ruleFor(upstream);
   const samples = await compare(upstream);
-  for (const [way, list] of Object.entries(samples)) {
+  for (const [way, list] of Object.entries(samples) as [Way, Sample[]][]) {
     const [rate, p50, p99] = (['perSecond', 'p50', 'p99'] as const).map(of => median(list, of));
-    const cost =
-      way === 'direct' ? ['', ''] : [median(list, 'used'), median(list, 'reading')].map(Math.round);
-    rows.push([`${what}, ${way}`, Math.round(rate!), p50!.toFixed(2), p99!.toFixed(2), ...cost]);
+    const used = way === 'direct' ? '' : Math.round(median(list, 'used'));
+    const reading = way === 'brokered' ? Math.round(median(list, 'reading')) : '';
+    rows.push([`${what}, ${way}`, Math.round(rate!), p50!.toFixed(2), p99!.toFixed(2), used, reading]);
+    if (upstream === slow) added[way] = p50! - median(samples.direct, 'p50');
   }
-  if (upstream === slow) added = median(samples.brokered, 'p50') - median(samples.direct, 'p50');
 }
 
-const alone: Sample[] = [];
-const meanwhile: Sample[] = [];
-const read = readRequest({ id: vault.id, token });
-let calls = 0;
-await measure(server.port, read);
-for (let turn = 0; turn < turns; turn++) {
-  alone.push(await measure(server.port, read));
-  const [reads, uses] = await Promise.all([
-    measure(server.port, read),
-    measure(server.port, brokeredRequest(slow)),
-  ]);
-  meanwhile.push(reads);
-  calls += uses.perSecond / turns;
+interface Beside {
+  readonly kept: number;
+  readonly alone: number;
+  readonly calls: number;
+  /** Of a core, that the calls took of the thread that serves vaults. */
+  readonly share: number;
 }
-await Promise.all([slow.stop(), quick.stop(), server.stop()]);
+
+/** What is left of the rate of reads while calls are made. */
+async function readsBeside(upstream: Target): Promise<Beside> {
+  const read = readRequest({ id: vault.id, token });
+  const [alone, meanwhile, uses]: Sample[][] = [[], [], []];
+  await measure(server.port, read);
+  for (let turn = 0; turn < turns; turn++) {
+    alone!.push(await measure(server.port, read));
+    const [reads] = await Promise.all([
+      measure(server.port, read),
+      measure(server.port, brokeredRequest(upstream)).then(sample => uses!.push(sample)),
+    ]);
+    meanwhile!.push(reads);
+  }
+  const byThemselves = await measure(server.port, brokeredRequest(upstream));
+  const calls = median(uses!, 'perSecond');
+  return {
+    kept: median(meanwhile!, 'perSecond') / median(alone!, 'perSecond'),
+    alone: median(alone!, 'perSecond'),
+    calls,
+    share: (calls * byThemselves.reading) / 1e6,
+  };
+}
+
+const beside = { '20 ms': await readsBeside(slow), 'public API, 100 ms': await readsBeside(publicApi) };
+await Promise.all([slow.stop(), quick.stop(), publicApi.stop(), server.stop()]);
 rmSync(data, { recursive: true, force: true });
 
-const kept = median(meanwhile, 'perSecond') / median(alone, 'perSecond');
 console.log(
   table(
     ['upstream, way', 'calls/s', 'p50 ms', 'p99 ms', 'µs of the service', 'µs of its reading thread'],
     rows,
   ),
 );
-console.log(`a brokered call takes ${added.toFixed(2)} ms longer than a direct one, ${inParallel} at a time`);
+const longer = (way: Way) => `${added[way]!.toFixed(2)} ms longer than a direct one`;
 console.log(
-  `reads keep ${Math.round(100 * kept)} % of ${Math.round(median(alone, 'perSecond'))}/s while ${Math.round(calls)} calls/s are made`,
+  `a brokered call takes ${longer('brokered')}, ${inParallel} at a time; a forwarded one ${longer('forwarded')}`,
 );
-if (added > mostAdded || kept < smallest) process.exitCode = 1;
+for (const [what, { kept, alone, calls, share }] of Object.entries(beside)) {
+  const percent = (part: number) => `${Math.round(100 * part)} %`;
+  console.log(
+    `${what}: reads keep ${percent(kept)} of ${Math.round(alone)}/s while ${Math.round(calls)} calls/s are made, which take ${percent(share)} of the thread that serves vaults`,
+  );
+}
+if (added.brokered! > mostAdded || beside['public API, 100 ms'].kept < smallest) process.exitCode = 1;

@@ -22,7 +22,7 @@ describe('docs/architecture.md', () => {
 
   it('draws both paths in eight steps, each with its file', () => {
     const [planes, ...paths] = architecture.split(/^## /m).slice(1);
-    assert.match(planes!, /^Two planes\n/);
+    assert.match(planes!, /^Three planes\n/);
     assert.equal(paths.length, 2);
     for (const path of paths) {
       const steps = path.match(/^\| \d .*$/gm) ?? [];
