@@ -47,7 +47,8 @@ function failIfCutShort(): void {
 
 /** What a test file's process is given, through the environment, so that it is loaded there. */
 export function endingByThemselves(options = ''): string {
-  return `${options} --import=${import.meta.url}`.trim();
+  const promiseHooks = new URL('promise-hooks.ts', import.meta.url);
+  return `${options} --import=${promiseHooks} --import=${import.meta.url}`.trim();
 }
 
 const isTestFile =

@@ -1,0 +1,53 @@
+/** What nobody caught fails the file in which it happened, whichever test was under way. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { collect } from './tool.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'strongroom-ending-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** A file with one test that does this, and passes as far as it can tell. */
+async function outcomeOf(name: string, aside: string) {
+  const file = join(folder, `${name}.test.ts`);
+  const pause = 'new Promise(resolve => setTimeout(resolve, 20))';
+  writeFileSync(
+    file,
+    `import { it } from 'node:test';\nit('goes on', async () => { ${aside}; await ${pause}; });\n`,
+  );
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(process.execPath, ['--test', '--test-reporter=tap', file], { env });
+  const { code, stdout } = await collect(child);
+  return { code, stdout };
+}
+
+describe('a test file', () => {
+  it('passes where all is caught', async () => {
+    assert.equal((await outcomeOf('caught', 'Promise.reject(new Error("aside")).catch(() => {})')).code, 0);
+  });
+
+  it('fails where something is thrown aside', async () => {
+    const { code, stdout } = await outcomeOf('thrown', 'setTimeout(() => { throw new Error("aside"); })');
+    assert.equal(code, 1);
+    assert.match(stdout, /aside/);
+    assert.match(stdout, /^ *not ok 1 - goes on$/m, 'its test is named');
+  });
+
+  it('fails where a promise is rejected with nobody there', async () => {
+    const { code, stdout } = await outcomeOf(
+      'rejected',
+      'Promise.resolve().then(() => { throw new Error("aside"); })',
+    );
+    assert.equal(code, 1);
+    assert.match(stdout, /aside/);
+  });
+
+  it('is followed through its timers and sockets, and not through each promise', async () => {
+    const hooks = 'const { executionAsyncId: id } = await import("node:async_hooks"); const first = id();';
+    const followed = `${hooks} await null; if (id() !== first) throw new Error("followed")`;
+    assert.equal((await outcomeOf('followed', followed)).code, 0);
+  });
+});
