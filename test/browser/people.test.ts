@@ -95,10 +95,12 @@ test('a session that ends in the middle of an edit asks for sign-in and loses no
   const current = body.data.find((session: { current: boolean }) => session.current);
   await ask(page, 'DELETE', `/auth/sessions/${current.id}`);
 
-  await page.getByRole('button', { name: 'Save' }).click();
+  // An open page is told at once.
   const window = page.getByRole('dialog', { name: 'Your session has ended' });
   await window.getByLabel('Password').fill(password);
   await window.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await window.waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Secret updated').first().waitFor();
   const revealed = await ask(page, 'POST', `/v1/secrets/${demo.secretId}/reveal`, {});
   assert.equal(revealed.body.value, 'typed before the session ended');
