@@ -13,6 +13,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   client: [],
   'durable-file': [],
   bytes: [],
+  'message-body': [],
   chores: [],
   metrics: [],
   tracing: ['metrics'],
@@ -21,12 +22,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   access: ['contract'],
   material: ['contract'],
   logs: ['contract', 'store', 'durable-file', 'bytes', 'chores', 'metrics'],
-  egress: ['access'],
+  egress: ['access', 'message-body'],
   domain: ['contract', 'bytes', 'keyring', 'store', 'access', 'material', 'egress', 'logs', 'metrics'],
   backup: ['contract', 'bytes', 'durable-file', 'chores', 'keyring', 'store', 'logs', 'domain'],
   events: ['contract', 'chores', 'keyring', 'store', 'access', 'egress', 'logs', 'domain'],
   mcp: ['contract', 'access', 'logs', 'domain'],
-  http: ['contract', 'access', 'logs', 'domain', 'events', 'mcp', 'metrics'],
+  http: ['contract', 'access', 'logs', 'domain', 'events', 'mcp', 'metrics', 'message-body'],
 };
 
 /** The same for the rooms inside a room. The files beside them put them together, and may import them all. */
