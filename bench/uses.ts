@@ -120,6 +120,8 @@ const slow = await startBeside('upstream.ts', '20');
 const quick = await startBeside('upstream.ts', '0');
 const publicApi = await startBeside('upstream.ts', '100');
 for (const upstream of [slow, quick, publicApi]) await ruleFor(upstream);
+// A service runs for days: what is measured is code that the runtime has made quick.
+for (let turn = 0; turn < 5; turn++) await measure(server.port, brokeredRequest(quick));
 for (const [what, upstream] of [
   ['20 ms', slow],
   ['at once', quick],
