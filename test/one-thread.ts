@@ -24,6 +24,6 @@ function linkTo(begin: (port: MessagePort) => unknown, onMessage: (message: neve
 }
 
 const startPlane: StartPlane = ({ onMessage }) => linkTo(port => new ManagementPlane(port), onMessage);
-const startUses: StartUses = onMessage => linkTo(port => new UsesPlane(port), onMessage);
+const startUses: StartUses = ({ onMessage }) => linkTo(port => new UsesPlane(port), onMessage);
 
 export const oneThread = { startPlane, startUses };

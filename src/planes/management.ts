@@ -3,10 +3,10 @@
  * anew where it dies. Reads go on meanwhile.
  */
 import type { RequestListener } from 'node:http';
-import { type MessagePort, Worker } from 'node:worker_threads';
 import { describe, type Report, StartRefused, UsageError } from '../report.ts';
 import type { Sibling } from '../store/store.ts';
 import { Forwarding, type ForwardingParts } from './forwarding.ts';
+import { inThread, type Link, type Start } from './link.ts';
 import type { FromManagement, Handed, LedgerCall, ToManagement } from './messages.ts';
 
 /** What the management plane asks of the reading plane. */
@@ -23,54 +23,23 @@ export interface Ready {
   readonly setupToken: string | null;
 }
 
-const threadFile = import.meta.url.endsWith('.ts') ? './management-thread.ts' : './management-thread.js';
-/** In MB. One that needs more is in trouble: it ends, and the reads do not. */
-const largestHeap = 320;
-/** In MB, for what lives shortly. */
-const youngest = 12;
 const restartAfter = 1_000;
 
-/** A management plane that was started. */
-export interface Link {
-  post(message: ToManagement, transfer: readonly (ArrayBuffer | MessagePort)[]): void;
-  /** Without finishing anything. */
-  terminate(): Promise<void>;
-  readonly ended: Promise<void>;
-}
-
-export interface LinkParts {
-  readonly onMessage: (message: FromManagement) => void;
-  readonly onError: (error: unknown) => void;
-}
-
-export type StartPlane = (parts: LinkParts) => Link;
-
-const inThread: StartPlane = ({ onMessage, onError }) => {
-  const thread = new Worker(new URL(threadFile, import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: largestHeap, maxYoungGenerationSizeMb: youngest },
-  });
-  thread.on('message', onMessage);
-  thread.on('error', onError);
-  return {
-    post: (message, transfer) => thread.postMessage(message, [...transfer]),
-    terminate: async () => void (await thread.terminate()),
-    ended: new Promise(resolve => thread.once('exit', () => resolve())),
-  };
-};
+export type StartPlane = Start<ToManagement, FromManagement>;
 
 export class Management {
   readonly #report: Report;
   readonly #forwarding: Forwarding;
   readonly #told: ((touched: readonly string[]) => void)[] = [];
   readonly #startPlane: StartPlane;
-  #link: Link;
+  #link: Link<ToManagement>;
   #reading: ReadingSide | null = null;
   #ready = Promise.withResolvers<Ready>();
   #isUp = false;
   #hasBegun = false;
   #stopping = false;
 
-  constructor(report: Report, startPlane: StartPlane = inThread) {
+  constructor(report: Report, startPlane: StartPlane = inThread('management-thread')) {
     this.#report = report;
     this.#startPlane = startPlane;
     this.#forwarding = new Forwarding({
@@ -138,7 +107,7 @@ export class Management {
     this.#link.post(message, []);
   }
 
-  #start(): Link {
+  #start(): Link<ToManagement> {
     const link = this.#startPlane({
       onMessage: message => this.#take(message),
       onError: error => this.#report(`the management plane failed: ${describe(error)}`),

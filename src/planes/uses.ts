@@ -2,7 +2,6 @@
  * The reading plane's view of the plane of uses. Its thread starts with the first use; one that dies takes what it held
  * with it, which is refused, and the next use starts another.
  */
-import { type MessagePort, Worker } from 'node:worker_threads';
 import { Failure } from '../contract/errors.ts';
 import type { Uses as UsesOfVault } from '../domain/reading.ts';
 import type { RequestFacts } from '../domain/reads/vault-request.ts';
@@ -12,6 +11,7 @@ import { describe, type Report } from '../report.ts';
 import type { Sibling } from '../store/store.ts';
 import { batched } from './batches.ts';
 import { arrived, crossing } from './crossing.ts';
+import { inThread, type Link, type Start } from './link.ts';
 import type { HandedData, LedgerCall } from './messages.ts';
 import type { Asked, FromUses, Order, Outcome, ToUses } from './use-messages.ts';
 
@@ -24,38 +24,10 @@ export interface UsesParts {
   readonly failed: (address: string) => void;
 }
 
-/** A plane of uses that was started. */
-export interface UsesLink {
-  post(message: ToUses, transfer: readonly MessagePort[]): void;
-  terminate(): Promise<void>;
-  readonly ended: Promise<void>;
-}
+export type StartUses = Start<ToUses, FromUses>;
 
-export type StartUses = (
-  onMessage: (message: FromUses) => void,
-  onError: (error: unknown) => void,
-) => UsesLink;
-
-const threadFile = import.meta.url.endsWith('.ts') ? './uses-thread.ts' : './uses-thread.js';
-/** In MB. One that needs more is in trouble: it ends, and the reads do not. */
-const largestHeap = 320;
-/** In MB, for what lives shortly. */
-const youngest = 12;
 /** In milliseconds: whoever stops the service does not wait for longer. */
 const longestStop = 5_000;
-
-const inThread: StartUses = (onMessage, onError) => {
-  const thread = new Worker(new URL(threadFile, import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: largestHeap, maxYoungGenerationSizeMb: youngest },
-  });
-  thread.on('message', onMessage);
-  thread.on('error', onError);
-  return {
-    post: (message, transfer) => thread.postMessage(message, [...transfer]),
-    terminate: async () => void (await thread.terminate()),
-    ended: new Promise(resolve => thread.once('exit', () => resolve())),
-  };
-};
 
 interface Waiting {
   readonly facts: RequestFacts;
@@ -70,11 +42,11 @@ export class Uses implements UsesOfVault, OtherLedger {
   readonly #waiting = new Map<number, Waiting>();
   readonly #calls = new Map<number, PromiseWithResolvers<void>>();
   #parts: UsesParts | null = null;
-  #link: UsesLink | null = null;
+  #link: Link<ToUses> | null = null;
   #last = 0;
   #stopping = false;
 
-  constructor(report: Report, startPlane: StartUses = inThread) {
+  constructor(report: Report, startPlane: StartUses = inThread('uses-thread')) {
     this.#report = report;
     this.#startPlane = startPlane;
   }
@@ -148,11 +120,11 @@ export class Uses implements UsesOfVault, OtherLedger {
     return waiting.promise;
   }
 
-  #start(): UsesLink {
-    const link = this.#startPlane(
-      message => this.#take(message),
-      error => this.#report(`the plane of uses failed: ${describe(error)}`),
-    );
+  #start(): Link<ToUses> {
+    const link = this.#startPlane({
+      onMessage: message => this.#take(message),
+      onError: error => this.#report(`the plane of uses failed: ${describe(error)}`),
+    });
     const handed = this.#parts!.handed();
     link.post({ kind: 'begin', handed }, handed.writer === null ? [] : [handed.writer]);
     void link.ended.then(() => this.#ended());
