@@ -89,8 +89,10 @@ const fileFaults: Readonly<Record<string, string>> = {
 function fileFault(error: unknown): string | null {
   const { path, code = '', syscall } = error as NodeJS.ErrnoException;
   const fault = fileFaults[code];
-  if (!(error instanceof Error) || path === undefined || fault === undefined) return null;
-  return `${path} can’t be ${syscall === 'mkdir' ? 'created' : 'used'}: ${fault}`;
+  // A folder can be opened: only reading it fails, and the system doesn't say then what was read.
+  const named = path ?? (code === 'EISDIR' ? 'a file that was given' : undefined);
+  if (!(error instanceof Error) || named === undefined || fault === undefined) return null;
+  return `${named} can’t be ${syscall === 'mkdir' ? 'created' : 'used'}: ${fault}`;
 }
 
 /**
