@@ -300,6 +300,11 @@ for (const engine of engines) {
       assert.match((await world.use(place)).text, /too long/);
     });
 
+    it('a body that is too long is refused in words, and its connection is not cut', async () => {
+      const { status, body } = await world.use({ url: 'x'.repeat(300 * 1024) });
+      assert.deepEqual([status, body.message], [400, 'The body must have 256 KiB at most']);
+    });
+
     it('calls are limited by rule and by access key', async () => {
       world.service.clock.standInNewMinute();
       const own = await world.rule({ rate_limit: 2 });
