@@ -302,7 +302,18 @@ for (const engine of engines) {
 
     it('a body that is too long is refused in words, and its connection is not cut', async () => {
       const { status, body } = await world.use({ url: 'x'.repeat(300 * 1024) });
-      assert.deepEqual([status, body.message], [400, 'The body must have 256 KiB at most']);
+      assert.deepEqual([status, body.message], [400, 'the body must have 256 KiB at most']);
+    });
+
+    it('a body that is no JSON is refused in words', async () => {
+      const { service, vaultId, agent } = world;
+      const headers = { authorization: `Bearer ${agent}`, 'content-type': 'application/json' };
+      const sent = { method: 'POST', headers, body: '{bad' };
+      const answer = await fetch(`${service.url}/api/v1/vaults/${vaultId}/use`, sent);
+      assert.deepEqual(
+        [answer.status, await answer.json()],
+        [400, { message: 'the body must be valid JSON' }],
+      );
     });
 
     it('calls are limited by rule and by access key', async () => {

@@ -84,7 +84,7 @@ export function invalid(field: string, reason: string, cause?: unknown): Failure
   return new Failure('INVALID_REQUEST', { field, reason, cause });
 }
 
-/** A failure as one sentence: for a bad request, which field is at fault. */
+/** A failure as one sentence: for a bad request, what is at fault, and which field if it is one. */
 export function sentenceOf({ message, field, reason }: Failure): string {
-  return field === '' ? message : `${field} ${reason}`;
+  return [field, reason].filter(part => part !== '').join(' ') || message;
 }

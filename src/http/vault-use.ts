@@ -154,8 +154,7 @@ async function sentIn(request: IncomingMessage): Promise<unknown> {
   try {
     return parseJson(await bodyOf(request, largestBody));
   } catch (error) {
-    if (error instanceof BodyTooLong)
-      return new Failure('INVALID_REQUEST', { message: 'The body must have 256 KiB at most' });
+    if (error instanceof BodyTooLong) return invalid('', 'the body must have 256 KiB at most');
     return failureOf(error);
   }
 }

@@ -59,8 +59,7 @@ export function errorsOf(failure: Failure): { readonly errors: readonly string[]
   const hasOwnWords = failure.message !== new Failure(failure.code).message;
   if (hasOwnWords) return { errors: [failure.message] };
   if (statusFor(failure) === 404) return { errors: [] };
-  const isOfNoField = failure.field === '' && failure.reason !== '';
-  return { errors: [ownTexts[failure.code] ?? (isOfNoField ? failure.reason : sentenceOf(failure))] };
+  return { errors: [ownTexts[failure.code] ?? sentenceOf(failure)] };
 }
 
 export interface SecretVersion {
