@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Worker } from 'node:worker_threads';
+import type { ServeConfig } from '../src/config.ts';
 import { Failure } from '../src/contract/errors.ts';
 import type { UseCall } from '../src/contract/uses.ts';
 import type { RequestFacts } from '../src/domain/reads/vault-request.ts';
 import type { ToUses } from '../src/planes/use-messages.ts';
 import { Uses } from '../src/planes/uses.ts';
 import { run } from './command.ts';
-import { engines } from './harness.ts';
+import { engines, eventually } from './harness.ts';
+import { oneThread } from './one-thread.ts';
 import { startUsesWorld, type UsesWorld, value } from './uses-world.ts';
 
 for (const engine of engines) {
@@ -154,5 +156,27 @@ describe('the reading plane’s view of the plane of uses', () => {
       ),
     );
     assert.deepEqual(ordered, [[], [['unread']]]);
+  });
+
+  it('where it could not open the data, the next use starts another', async () => {
+    const reports: string[] = [];
+    const uses = new Uses(line => reports.push(line), oneThread.startUses);
+    const config = { data: '/nowhere', 'database-url': null } as unknown as ServeConfig;
+    uses.begin({
+      handed: () => ({ config, writer: null, movedClock: null, signed: null }) as never,
+      refuse: async (_facts, failure) => ({ status: 503, failure, receipt: '', requestId: '' }),
+      failed: () => {},
+    });
+    const call = { secret: 'S', url: 'https://upstream.example/' } as UseCall;
+    await eventually(async () => {
+      // Refused by the plane itself, or because it is gone.
+      const refused = await uses.vaultUses.use({ ...facts, call }).then(
+        result => ('failure' in result ? result.failure : null),
+        (failure: Failure) => failure,
+      );
+      assert.equal(refused?.code, 'UNAVAILABLE');
+      return reports.length > 2;
+    });
+    await uses.stop();
   });
 });

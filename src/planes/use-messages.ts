@@ -44,4 +44,6 @@ export type FromUses =
   /** What could not be recorded: nothing of it may be handed out. */
   | { readonly kind: 'lost'; readonly number: number; readonly failure: CrossingFailure }
   | { readonly kind: 'settled'; readonly call: number; readonly error: string | null }
-  | { readonly kind: 'report'; readonly line: string };
+  | { readonly kind: 'report'; readonly line: string }
+  /** It could not open the data: another one may. */
+  | { readonly kind: 'not-begun'; readonly line: string };

@@ -5,6 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { egressInto } from '../access/egress.ts';
 import { Chores } from '../chores.ts';
+import { Failure } from '../contract/errors.ts';
 import { type UsingDomain, usingDomainWith } from '../domain/reading.ts';
 import type { UseResult } from '../domain/uses/using.ts';
 import { type Broker, brokerWith } from '../egress/brokered-call.ts';
@@ -47,12 +48,13 @@ export class UsesPlane {
     switch (message.kind) {
       case 'begin':
         this.#plane = this.#begin(message.handed);
+        this.#plane.catch(error => this.#post({ kind: 'not-begun', line: describe(error) }));
         return;
       case 'touched':
         for (const listener of this.#told) listener(message.ids);
         return;
       case 'failed':
-        void this.#plane?.then(({ domain }) => domain.attempts.count(message.address));
+        void this.#begun().then(plane => plane?.domain.attempts.count(message.address));
         return;
       case 'orders':
         for (const order of message.orders) this.#make(order);
@@ -96,7 +98,9 @@ export class UsesPlane {
   }
 
   async #carriedOut({ of, facts, asked }: Order): Promise<UseResult<object>> {
-    const { vaultUses, keyUses } = (await this.#plane!).domain;
+    const plane = await this.#begun();
+    if (plane === null) throw new Failure('UNAVAILABLE', { retryAfter: 1 });
+    const { vaultUses, keyUses } = plane.domain;
     if ('call' in asked) return vaultUses.use({ ...facts, call: asked.call });
     if ('key' in asked) return keyUses.use({ ...facts, asked: asked.key });
     const unread = arrived(asked.unread);
@@ -115,21 +119,28 @@ export class UsesPlane {
   }
 
   async #stop(): Promise<void> {
-    const { domain, broker, store, chores, gauges } = await this.#plane!;
-    gauges?.stop();
-    await chores.stop();
-    await broker.close();
-    await Promise.race([
-      Promise.allSettled(this.#made),
-      new Promise(over => setTimeout(over, longestStop).unref()),
-    ]);
-    await domain.authenticate.noteUses().catch(() => {});
-    await domain.ledger.drain();
-    await domain.ledger.writeHourCounts().catch(() => {});
-    await domain.closeThreads();
-    await store.close();
+    const plane = await this.#begun();
+    if (plane !== null) await finish(plane, this.#made);
     this.#port.close();
   }
+
+  /** Null where it could not begin. */
+  #begun(): Promise<Plane | null> {
+    return this.#plane!.catch(() => null);
+  }
+}
+
+async function finish(plane: Plane, made: ReadonlySet<Promise<void>>): Promise<void> {
+  const { domain, broker, store, chores, gauges } = plane;
+  gauges?.stop();
+  await chores.stop();
+  await broker.close();
+  await Promise.race([Promise.allSettled(made), new Promise(over => setTimeout(over, longestStop).unref())]);
+  await domain.authenticate.noteUses().catch(() => {});
+  await domain.ledger.drain();
+  await domain.ledger.writeHourCounts().catch(() => {});
+  await domain.closeThreads();
+  await store.close();
 }
 
 function outcomeOf({ number }: Order, result: UseResult<object>): Outcome {

@@ -160,6 +160,10 @@ export class Uses implements UsesOfVault, OtherLedger {
         return;
       case 'report':
         this.#report(message.line);
+        return;
+      case 'not-begun':
+        this.#report(`the plane of uses could not begin: ${message.line}`);
+        void this.#link?.terminate();
     }
   }
 
