@@ -93,7 +93,11 @@ async function measure(port: number, request: string, by = server): Promise<Samp
 }
 
 function median(samples: readonly Sample[], of: 'perSecond' | 'p50' | 'p99' | 'used' | 'reading'): number {
-  return samples.map(sample => sample[of]).sort((a, b) => a - b)[samples.length >> 1]!;
+  return middle(samples.map(sample => sample[of]));
+}
+
+function middle(figures: readonly number[]): number {
+  return figures.toSorted((a, b) => a - b)[figures.length >> 1]!;
 }
 
 type Way = 'direct' | 'forwarded' | 'brokered';
@@ -144,23 +148,27 @@ interface Beside {
   readonly share: number;
 }
 
-/** What is left of the rate of reads while calls are made. */
+/** What is left of the rate of reads while calls are made, by the rates just before and just after. */
 async function readsBeside(upstream: Target): Promise<Beside> {
   const read = readRequest({ id: vault.id, token });
-  const [alone, meanwhile, uses]: Sample[][] = [[], [], []];
+  const [alone, uses]: Sample[][] = [[], []];
+  const kept: number[] = [];
   await measure(server.port, read);
-  for (let turn = 0; turn < turns; turn++) {
-    alone!.push(await measure(server.port, read));
-    const [reads] = await Promise.all([
+  alone!.push(await measure(server.port, read));
+  for (let turn = 0; turn < 3 * turns; turn++) {
+    const [reads, calls] = await Promise.all([
       measure(server.port, read),
-      measure(server.port, brokeredRequest(upstream)).then(sample => uses!.push(sample)),
+      measure(server.port, brokeredRequest(upstream)),
     ]);
-    meanwhile!.push(reads);
+    const before = alone!.at(-1)!.perSecond;
+    uses!.push(calls);
+    alone!.push(await measure(server.port, read));
+    kept.push((2 * reads.perSecond) / (before + alone!.at(-1)!.perSecond));
   }
   const byThemselves = await measure(server.port, brokeredRequest(upstream));
   const calls = median(uses!, 'perSecond');
   return {
-    kept: median(meanwhile!, 'perSecond') / median(alone!, 'perSecond'),
+    kept: middle(kept),
     alone: median(alone!, 'perSecond'),
     calls,
     share: (calls * byThemselves.reading) / 1e6,

@@ -1,5 +1,7 @@
 /** The plane of uses: what the others change it knows, what it does they find, and what befalls it leaves them alone. */
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { after, before, describe, it } from 'node:test';
 import type { Worker } from 'node:worker_threads';
 import type { ServeConfig } from '../src/config.ts';
@@ -71,6 +73,12 @@ for (const engine of engines) {
       );
       const verified = await run(['audit', 'verify', ...world.service.place]);
       assert.match(verified.stdout, /The logs are intact/);
+    });
+
+    it('its thread gives way to the others', { skip: process.platform !== 'linux' }, () => {
+      const priorities = readdirSync('/proc/self/task').map(thread => getPriority(Number(thread)));
+      assert.ok(getPriority(process.pid) < 10);
+      assert.ok(priorities.includes(10), `priorities ${priorities}`);
     });
 
     it('a request that is not understood is recorded, and told by its field', async () => {

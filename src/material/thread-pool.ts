@@ -2,9 +2,10 @@
  * Threads that do one job at a time, each from its beginning to its end, at a lower priority than those who serve.
  * Refuses, with UNAVAILABLE: a job that finds too many waiting before it.
  */
-import { availableParallelism, setPriority } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
 import { Failure, type FailureCode } from '../contract/errors.ts';
+import { giveWay } from '../thread-priority.ts';
 
 /** Jobs by their names; their arguments and results cross from thread to thread. */
 // biome-ignore lint/suspicious/noExplicitAny: each job says what it takes
@@ -128,7 +129,7 @@ export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPool
 /** What a thread of a pool runs. */
 export function carryOutOrders(jobs: Jobs): void {
   const port = parentPort!;
-  if (process.platform === 'linux') setPriority(0, niceness); // There a thread has a priority of its own.
+  giveWay(niceness);
   port.on('message', (order: Order) => {
     carryOut(jobs, order).then(result => port.postMessage(result));
   });
