@@ -60,7 +60,7 @@ const edited =
     edit(await good(zoo));
 const parts = (edit: (header: string, payload: string, signature: string) => string): Make =>
   edited(token => edit(...(token.split('.') as [string, string, string])));
-const flipped = (text: string) => (text[9] === 'A' ? 'B' : 'A') + text.slice(1);
+const flipped = (text: string) => (text[0] === 'A' ? 'B' : 'A') + text.slice(1);
 
 const signatures: Record<string, Make> = {
   'alg none': ({ claims }) => `${unsigned({ alg: 'none' }, claims)}.`,

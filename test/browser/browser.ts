@@ -19,6 +19,7 @@ import { readConfig } from '../../src/config.ts';
 import { type Running, serve } from '../../src/serve.ts';
 import { atTheLatest } from '../ending.ts';
 import { Clock, cheapPasswords } from '../harness.ts';
+import { oneThread } from '../one-thread.ts';
 import { dataRoot } from '../postgres.ts';
 
 export const password = 'correct horse battery';
@@ -57,6 +58,7 @@ export async function startFresh(
     movedClock: clock.shared,
     report: () => undefined,
     passwordCosts: cheapPasswords,
+    ...oneThread,
   });
   return {
     ...running,
