@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { collect } from './tool.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-ending-'));
@@ -18,8 +19,12 @@ async function outcomeOf(name: string, aside: string) {
     file,
     `import { it } from 'node:test';\nit('goes on', async () => { ${aside}; await ${pause}; });\n`,
   );
+  return run(file, 'tap');
+}
+
+async function run(file: string, reporter: string) {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const child = spawn(process.execPath, ['--test', '--test-reporter=tap', file], { env });
+  const child = spawn(process.execPath, ['--test', `--test-reporter=${reporter}`, file], { env });
   const { code, stdout } = await collect(child);
   return { code, stdout };
 }
@@ -49,5 +54,17 @@ describe('a test file', () => {
     const hooks = 'const { executionAsyncId: id } = await import("node:async_hooks"); const first = id();';
     const followed = `${hooks} await null; if (id() !== first) throw new Error("followed")`;
     assert.equal((await outcomeOf('followed', followed)).code, 0);
+  });
+
+  it('is run again where what failed in it was defined by a helper', async () => {
+    const [helper, file] = ['helper.ts', 'helped.test.ts'].map(name => join(folder, name)) as [
+      string,
+      string,
+    ];
+    const failing = `it('fails', () => { throw new Error(); })`;
+    writeFileSync(helper, `import { it } from 'node:test';\nexport const suite = () => ${failing};\n`);
+    writeFileSync(file, `import { suite } from './helper.ts';\nsuite();\n`);
+    const reporter = fileURLToPath(new URL('./failed-files.ts', import.meta.url));
+    assert.equal((await run(file, reporter)).stdout, `${file}\n`);
   });
 });
