@@ -198,5 +198,3 @@ try {
 } finally {
   if (!isOver) await cleanUp();
 }
-// The package that brings PostgreSQL ends every process with 0: we come first.
-process.prependListener('beforeExit', () => process.exit(process.exitCode));

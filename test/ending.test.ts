@@ -68,3 +68,11 @@ describe('a test file', () => {
     assert.equal((await run(file, reporter)).stdout, `${file}\n`);
   });
 });
+
+it('a campaign or a benchmark ends with the code that it chose, although it may start a database server', async () => {
+  const harness = new URL('./harness.ts', import.meta.url);
+  const file = join(folder, 'campaign.ts');
+  writeFileSync(file, `import '${harness}';\nprocess.exitCode = 3;\n`);
+  const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...env } = process.env;
+  assert.equal((await collect(spawn(process.execPath, [file], { env }))).code, 3);
+});
