@@ -50,9 +50,6 @@ const withdrawals = {
   'signs out': { statuses: [401], by: (_: Doer, { browser }: Person) => browser.post('/auth/sign-out') },
 };
 
-/** They look, and leave nothing behind. */
-const storesNothing = new Set(['POST /v1/use-rules/check']);
-
 interface Doer {
   readonly call: Call;
 }
@@ -124,9 +121,6 @@ for (const engine of engines) {
       );
     }
 
-    /** What stores nothing is judged by what its own replica knows, and news from another one takes a moment. */
-    const withdrawer = (name: string): Doer => (storesNothing.has(name) ? service : elsewhere);
-
     it('an API key that is revoked or expires meanwhile gets 401 on every route, and changes nothing', async () => {
       const ways: ((doer: Doer, id: string) => Promise<void>)[] = [
         async ({ call }, id) => assertDone(await call('DELETE', `/v1/api-keys/${id}`)),
@@ -144,7 +138,7 @@ for (const engine of engines) {
         const key = (await service.call('POST', '/v1/api-keys', { name: 'late', role: 'owner' })).body;
         const headers = { authorization: `Bearer ${key.token}` };
         const answer = await sendLate(service.url + path, operation.method, headers, bodyOf(operation), () =>
-          ways[index % 2]!(withdrawer(name), key.id),
+          ways[index % 2]!(elsewhere, key.id),
         );
         assert.equal(answer.status, 401, `${name}: ${answer.text}`);
         await assertNothingDone(key.id, [], name);
@@ -165,7 +159,7 @@ for (const engine of engines) {
           operation.method,
           cookieOf(person),
           bodyOf(operation),
-          async () => assertDone(await by(withdrawer(nameOf(operation)), person)),
+          async () => assertDone(await by(elsewhere, person)),
         );
         // In the same process the news is there at once.
         const expected = engine === 'sqlite' ? statuses.slice(-1) : statuses;

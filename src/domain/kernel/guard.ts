@@ -104,6 +104,8 @@ export interface Guard {
     subjects: readonly [Revealed<NoInfer<A>>, ...Revealed<NoInfer<A>>[]],
     open: () => T,
   ): Promise<T>;
+  /** For what is done with a permit and stores nothing: refuses whoever may not do it any more, as the store has it now. */
+  confirm(permit: Permit): Promise<void>;
   /** What is sent bit by bit: each stretch of it asks again whether the caller may have it. Throws where not. */
   during<T>(permit: Permit, verb: AuditAction, entries: AsyncIterable<T>): Watched<T>;
   /** Writes down that somebody asked for this too often, and is refused. */
@@ -206,16 +208,19 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     return open();
   }
 
+  async function confirm(caller: Caller, verb: string): Promise<void> {
+    if ((await authority.renewed(caller)) !== null) return;
+    await noteWithdrawn(caller, verb, null);
+    throw new Failure('UNAUTHORIZED');
+  }
+
   async function* watch<T>(caller: Caller, verb: AuditAction, entries: AsyncIterable<T>): AsyncIterable<T> {
     let sent = 0;
     let judged = now();
     for await (const entry of entries) {
       if (sent++ % stretch === 0 || now() - judged >= longestStretch) {
         judged = now();
-        if ((await authority.renewed(caller)) === null) {
-          await noteWithdrawn(caller, verb, null);
-          throw new Failure('UNAUTHORIZED');
-        }
+        await confirm(caller, verb);
       }
       yield entry;
     }
@@ -293,6 +298,8 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     reveal: (permit, verb, subject, open) => reveal(permit, verb, [subject], open),
 
     revealAll: reveal,
+
+    confirm: ({ caller, action }) => confirm(caller, action),
 
     during: ({ caller }, verb, entries) => watch(caller, verb, entries) as Watched<never>,
 

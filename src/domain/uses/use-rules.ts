@@ -153,6 +153,7 @@ export function rulesForUseWith(
       const secret = await records.find(permit, 'secret', secret_id).catch(notFoundAs(noSuch('secret_id')));
       const rows = (await store.useRules.ofResource(secret.id)).map(stamps.useRule.believe);
       const named = rows.filter(({ id }) => rule === undefined || id === rule);
+      await guard.confirm(permit);
       return verdictOf(named.map(callRuleOf), parsedCall(call));
     },
   };
