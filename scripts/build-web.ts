@@ -39,4 +39,4 @@ function digestOfSources(): string {
   return hash.digest('hex');
 }
 
-if (import.meta.main) await buildWeb();
+if (import.meta.main) void buildWeb();

@@ -134,7 +134,9 @@ async function documentOfService(): Promise<Json> {
   }
 }
 
-if (import.meta.main) {
+async function main(): Promise<void> {
   const target = new URL('../src/client/api.ts', import.meta.url);
   writeFileSync(target, apiSource(await documentOfService()));
 }
+
+if (import.meta.main) void main();

@@ -1,20 +1,23 @@
 /**
- * Every test, a few files at a time, or the files that are named. What fails in company runs again by itself, on a
- * machine that does nothing else: only what fails there too is a failure, and what does not is named as unsteady, to
- * be mended. A machine that is taken away from us for seconds lets the service's own time limits strike, which is what
- * they are for; that tells nothing about the code.
+ * Every test, or the files that are named: a few processes take one file after another. What fails in company runs again
+ * by itself, in a process of its own on a machine that does nothing else: only what fails there too is a failure, and
+ * what does not is named as unsteady, to be mended. A machine that is taken away from us for seconds lets the service's
+ * own time limits strike, which is what they are for; that tells nothing about the code.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
+import { makeQueue, unfinished } from '../test/queue.ts';
 
 /** More than this is no accident of the machine. */
 const mostUnsteady = 20;
-const longestTest = 15 * 60_000;
+const processes = 3;
+const longestFile = 15 * 60_000;
+const longestRun = 75 * 60_000;
 
-const folder = mkdtempSync(join(tmpdir(), 'strongroom-failed-'));
+const folder = mkdtempSync(join(tmpdir(), 'strongroom-tests-'));
 try {
   process.exitCode = await testAll(process.argv.slice(2));
 } finally {
@@ -22,13 +25,20 @@ try {
 }
 
 async function testAll(named: readonly string[]): Promise<number> {
-  const first = await run(named.length > 0 ? named : ['test/**/*.test.ts'], 3);
+  const files = named.length > 0 ? named : globSync('test/**/*.test.ts');
+  const first = await runQueued(longestFirst(files));
   if (first.code === 0 || first.failed.length === 0 || first.failed.length > mostUnsteady) return first.code;
   console.log(`\nFailed among others, and run again alone:\n${listed(first.failed)}\n`);
-  const second = await run(first.failed, 1);
+  const second = await run(first.failed, 1, longestFile);
   const unsteady = first.failed.filter(file => !second.failed.includes(file));
   if (second.code === 0) console.log(`\nUnsteady: failed among others, passed alone:\n${listed(unsteady)}`);
   return second.code;
+}
+
+/** As far as their size tells. What takes long and comes last would run while the other processes have nothing to do. */
+function longestFirst(files: readonly string[]): string[] {
+  const size = (file: string) => statSync(file).size;
+  return files.map(file => resolve(file)).sort((a, b) => size(b) - size(a));
 }
 
 interface Run {
@@ -36,13 +46,21 @@ interface Run {
   readonly failed: readonly string[];
 }
 
-async function run(files: readonly string[], atOnce: number): Promise<Run> {
-  const failures = join(folder, `at-${atOnce}`);
+async function runQueued(files: readonly string[]): Promise<Run> {
+  const entries = makeQueue(folder, files, Math.min(processes, files.length));
+  const { code, failed } = await run(entries, processes, longestRun);
+  const lost = unfinished(folder);
+  const all = new Set([...failed.filter(file => dirname(file) !== folder), ...lost]);
+  return { code: lost.length > 0 ? code || 1 : code, failed: [...all] };
+}
+
+async function run(files: readonly string[], atOnce: number, longest: number): Promise<Run> {
+  const failures = join(folder, `failed-of-${atOnce}`);
   const reporters = [
     ['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ['--test-reporter=./test/failed-files.ts', `--test-reporter-destination=${failures}`],
   ].flat();
-  const limits = [`--test-concurrency=${atOnce}`, `--test-timeout=${longestTest}`];
+  const limits = [`--test-concurrency=${atOnce}`, `--test-timeout=${longest}`];
   const args = ['--test', ...limits, '--test-global-setup=test/postgres.ts', ...reporters, ...files];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
   const [code] = await once(child, 'exit');

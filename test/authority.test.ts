@@ -3,7 +3,7 @@
  * joins by itself: the headers are sent with good authority, it is withdrawn, and then the body comes.
  */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import {
   type Call,
@@ -54,7 +54,7 @@ interface Doer {
   readonly call: Call;
 }
 
-const page = await readFile(new URL('../docs/permissions.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../docs/permissions.md', import.meta.url), 'utf8');
 /** Routes for whoever is signed in, to what is their own. The page has a line for every route that is registered. */
 const ownRoutes = [
   ...page.matchAll(/^\| `(POST|DELETE) (\/auth\/[^`]+)` \| dashboard's session(?:, and [^|]+)? \|$/gm),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Chores } from '../src/chores.ts';
 
@@ -17,6 +17,13 @@ function counted(times: number) {
 }
 
 describe('work beside the requests', () => {
+  // It keeps no process from ending, so the test does.
+  let awake: NodeJS.Timeout;
+  before(() => {
+    awake = setInterval(() => {}, 60_000);
+  });
+  after(() => clearInterval(awake));
+
   it('repeats, goes on after a failure, and tells of it', async () => {
     const errors: unknown[] = [];
     const { step, done } = counted(3);

@@ -1,7 +1,7 @@
 /** docs/client.md works as it stands: its examples compile, and print what the page says, against a real service. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { type Service, startService } from './harness.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
-const guide = await readFile(join(root, 'docs/client.md'), 'utf8');
+const guide = readFileSync(join(root, 'docs/client.md'), 'utf8');
 const examples = [...guide.matchAll(/```ts\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/g)].map(
   ([, code, printed], index) => ({ file: `example-${index + 1}.ts`, code: code!, printed: printed! }),
 );

@@ -26,10 +26,14 @@ export function atTheLatest(stop: () => unknown): () => Promise<void> {
 
 let isOver = false;
 
-async function stopAll(): Promise<void> {
-  isOver = true;
+export async function stopWhatIsLeft(): Promise<void> {
   const stopping = Promise.allSettled([...stops].map(stop => stop()));
   await Promise.race([stopping, sleep(patience, undefined, { ref: false })]);
+}
+
+async function end(): Promise<void> {
+  isOver = true;
+  await stopWhatIsLeft();
   setTimeout(endOpen, patience).unref();
 }
 
@@ -54,6 +58,6 @@ export function endingByThemselves(options = ''): string {
 const isTestFile =
   process.env.NODE_TEST_CONTEXT === 'child-v8' && /\.test\.m?[jt]s$/.test(process.argv[1] ?? '');
 if (isTestFile && isMainThread) {
-  after(stopAll);
+  after(end);
   process.on('exit', failIfCutShort);
 }

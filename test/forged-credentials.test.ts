@@ -4,7 +4,7 @@
  * known, and on the very connection that proved it. Each is refused like no credential at all, and changes nothing.
  */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { tools } from '../src/mcp/tools.ts';
 import { Connection } from './connection.ts';
@@ -21,7 +21,7 @@ import {
 } from './mcp-world.ts';
 import { Browser, cookieName, password, startEmpty } from './people.ts';
 
-const page = await readFile(new URL('../docs/permissions.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../docs/permissions.md', import.meta.url), 'utf8');
 /** The credential that each route takes which takes no API key. */
 const otherDoors = new Map(
   [...page.matchAll(/^\| `(\S+ \S+)` \| ([^|]+) \|$/gm)].map(([, route, credential]) => [

@@ -3,7 +3,7 @@
  * called with every kind of credential and with ids of every kind. A route without a line fails.
  */
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { mintToken } from '../src/access/token.ts';
 import { scopeNames } from '../src/contract/access.ts';
@@ -39,7 +39,7 @@ interface Line {
   readonly narrowed: string;
 }
 
-const page = await readFile(new URL('../docs/permissions.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../docs/permissions.md', import.meta.url), 'utf8');
 const rows = page
   .split('\n')
   .filter(line => line.startsWith('| `'))

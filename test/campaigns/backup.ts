@@ -140,7 +140,7 @@ function usageOf(pid: number): Measured | null {
   }
 }
 
-if (import.meta.main) {
+async function main(): Promise<void> {
   const { startCluster } = await import('../postgres.ts');
   const entries = Number(process.argv[2] ?? 1_000_000);
   const [from = 'sqlite', to = 'postgres'] = process.argv.slice(3) as EngineName[];
@@ -160,3 +160,5 @@ if (import.meta.main) {
   await cluster.stop();
   process.exit(outcome.restored >= entries ? 0 : 1);
 }
+
+if (import.meta.main) void main();

@@ -177,7 +177,7 @@ class KillableServer {
   }
 }
 
-if (import.meta.main) {
+async function main(): Promise<void> {
   const changes = Number(process.argv[2] ?? 10_000);
   const kills = Number(process.argv[3] ?? 5);
   const cluster = process.argv[4] === 'postgres' ? await startCluster() : null;
@@ -187,3 +187,5 @@ if (import.meta.main) {
   await cluster?.stop();
   process.exit(toll.lost === 0 && toll.doubled === 0 ? 0 : 1);
 }
+
+if (import.meta.main) void main();

@@ -1,0 +1,66 @@
+/**
+ * One process of a test run: it takes a file from those that are left, runs it, and takes the next. Every file loads the
+ * whole service, which is slow until the runtime knows it; here that is paid once, and not by each file. A file is a
+ * suite of its own with its own hooks, and what it left running is stopped before the next one begins.
+ */
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, relative } from 'node:path';
+import { after, describe } from 'node:test';
+import { stopWhatIsLeft } from './ending.ts';
+
+const require = createRequire(import.meta.url);
+const longestFile = 15 * 60_000;
+
+const list = (folder: string) => join(folder, 'files.json');
+const mark = (folder: string, at: number, what: 'taken' | 'done') => join(folder, `${at}.${what}`);
+
+/** The files of a run, and so many programs that take them one after another. */
+export function makeQueue(folder: string, files: readonly string[], processes: number): string[] {
+  writeFileSync(list(folder), JSON.stringify(files));
+  const call = `import { runQueue } from '${import.meta.url}';\nawait runQueue('${folder}');\n`;
+  const programs = Array.from({ length: processes }, (_, at) => join(folder, `process-${at + 1}.test.ts`));
+  for (const program of programs) writeFileSync(program, call);
+  return programs;
+}
+
+/** What no process came to the end of: it ended in the middle of it, or all of them before it. */
+export function unfinished(folder: string): string[] {
+  return filesIn(folder).filter((_, at) => !existsSync(mark(folder, at, 'done')));
+}
+
+export async function runQueue(folder: string): Promise<void> {
+  for (const [at, file] of filesIn(folder).entries()) {
+    if (!take(mark(folder, at, 'taken'))) continue;
+    await run(file);
+    writeFileSync(mark(folder, at, 'done'), '');
+  }
+}
+
+function filesIn(folder: string): string[] {
+  return JSON.parse(readFileSync(list(folder), 'utf8')) as string[];
+}
+
+/** Whoever makes this file has it. */
+function take(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx'));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function run(file: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  describe(relative(process.cwd(), file), { timeout: longestFile }, () => {
+    after(async () => {
+      await stopWhatIsLeft();
+      resolve();
+    });
+    // At once, as `import()` would not: what a file defines belongs to the suite that is being defined then.
+    require(file);
+  });
+  return promise;
+}
