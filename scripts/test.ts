@@ -13,7 +13,7 @@ import { makeQueue, unfinished } from '../test/queue.ts';
 
 /** More than this is no accident of the machine. */
 const mostUnsteady = 20;
-const processes = 3;
+const processes = 4;
 const longestFile = 15 * 60_000;
 const longestRun = 75 * 60_000;
 

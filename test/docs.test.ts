@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { buildChangedWeb } from '../scripts/build-web.ts';
-import { startBrowser } from './browser.ts';
+import { launch, leave } from './browser/browser.ts';
 import { type Service, startService } from './harness.ts';
 
 describe('/docs', () => {
@@ -11,13 +10,12 @@ describe('/docs', () => {
   let browser: Browser;
 
   before(async () => {
-    // The look of the page is built with the dashboard, whose files the service reads when it starts.
-    await buildChangedWeb();
+    // Built by the browser's start: the look of the page comes with the dashboard, whose files the service reads when it starts.
+    browser = await launch();
     service = await startService();
-    browser = await startBrowser();
   });
   after(async () => {
-    await browser.close();
+    await leave(browser);
     await service.stop();
   });
 

@@ -1,13 +1,15 @@
 /** What nobody caught fails the file in which it happened, whichever test was under way. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { makeQueue, unfinished } from './queue.ts';
 import { collect } from './tool.ts';
 
+const failedFiles = fileURLToPath(new URL('./failed-files.ts', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-ending-'));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -64,8 +66,61 @@ describe('a test file', () => {
     const failing = `it('fails', () => { throw new Error(); })`;
     writeFileSync(helper, `import { it } from 'node:test';\nexport const suite = () => ${failing};\n`);
     writeFileSync(file, `import { suite } from './helper.ts';\nsuite();\n`);
-    const reporter = fileURLToPath(new URL('./failed-files.ts', import.meta.url));
-    assert.equal((await run(file, reporter)).stdout, `${file}\n`);
+    assert.equal((await run(file, failedFiles)).stdout, `${file}\n`);
+  });
+});
+
+describe('files that one process takes one after another', () => {
+  /** So many files, as a queue whose only process runs without a database. */
+  async function runAll(name: string, ...sources: readonly string[]) {
+    const queue = join(folder, name);
+    mkdirSync(queue);
+    const files = sources.map((source, at) => {
+      const file = join(queue, `${at}-${name}.test.ts`);
+      writeFileSync(file, `import { after, it } from 'node:test';\n${source}\n`);
+      return file;
+    });
+    const [program] = makeQueue(queue, files, 1);
+    const outcome = await run(program!, failedFiles);
+    return { ...outcome, files, program, unfinished: unfinished(queue) };
+  }
+
+  const passing = `it('passes', () => {});`;
+
+  it('are over, with what they left running, before the next one begins', async () => {
+    const note = (what: string) => `appendFileSync(${JSON.stringify(join(folder, 'order'))}, '${what} ')`;
+    const first = `import { appendFileSync } from 'node:fs';
+      import { atTheLatest } from '${new URL('./ending.ts', import.meta.url)}';
+      after(() => ${note('hook')});
+      it('leaves something running', () => { atTheLatest(() => ${note('stopped')}); });`;
+    const second = `import { appendFileSync } from 'node:fs';\nit('comes next', () => ${note('next')});`;
+    assert.equal((await runAll('order-of-files', first, second)).code, 0);
+    assert.deepEqual(readFileSync(join(folder, 'order'), 'utf8').split(' ').slice(0, 3), [
+      'hook',
+      'stopped',
+      'next',
+    ]);
+  });
+
+  it('are named where something in them failed, or where they can’t be loaded, and the others run', async () => {
+    const failing = `it('fails', () => { throw new Error(); });`;
+    const { code, stdout, files, unfinished } = await runAll(
+      'failing',
+      failing,
+      passing,
+      'throw 1;',
+      passing,
+    );
+    assert.equal(code, 1);
+    assert.deepEqual(stdout.trim().split('\n'), [files[0], files[2]]);
+    assert.deepEqual(unfinished, []);
+  });
+
+  it('are told apart where the process ended before they did', async () => {
+    const cutShort = `it('ends the process', () => process.exit(0));`;
+    const { code, files, unfinished } = await runAll('cut-short', passing, cutShort, passing);
+    assert.equal(code, 1);
+    assert.deepEqual(unfinished, files.slice(1));
   });
 });
 

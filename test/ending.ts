@@ -24,17 +24,29 @@ export function atTheLatest(stop: () => unknown): () => Promise<void> {
   return once;
 }
 
+const shared = new Set<() => Promise<unknown>>();
+
+/** For what all files of a process use: it is stopped when the last of them is over. */
+export function withTheProcess(stop: () => Promise<unknown>): void {
+  shared.add(stop);
+}
+
 let isOver = false;
 
-export async function stopWhatIsLeft(): Promise<void> {
-  const stopping = Promise.allSettled([...stops].map(stop => stop()));
-  await Promise.race([stopping, sleep(patience, undefined, { ref: false })]);
+export function stopWhatIsLeft(): Promise<void> {
+  return stopAll(stops);
 }
 
 async function end(): Promise<void> {
   isOver = true;
   await stopWhatIsLeft();
+  await stopAll(shared);
   setTimeout(endOpen, patience).unref();
+}
+
+async function stopAll(these: ReadonlySet<() => Promise<unknown>>): Promise<void> {
+  const stopping = Promise.allSettled([...these].map(stop => stop()));
+  await Promise.race([stopping, sleep(patience, undefined, { ref: false })]);
 }
 
 function endOpen(): void {

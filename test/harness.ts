@@ -1,5 +1,5 @@
 /** A whole service, through its real doors: real sockets, a real store, and a clock that the test chooses. */
-import { rm } from 'node:fs/promises';
+import { cp, rm } from 'node:fs/promises';
 import { operatorOf } from '../src/cli/operator.ts';
 import { wallClock } from '../src/clock.ts';
 import { serveOptions } from '../src/command-options.ts';
@@ -7,9 +7,9 @@ import { readConfig } from '../src/config.ts';
 import type { Plan } from '../src/contract/access.ts';
 import { openStrongroom, type Strongroom } from '../src/open.ts';
 import { type Running, type ServeParts, serve } from '../src/serve.ts';
-import { atTheLatest } from './ending.ts';
+import { atTheLatest, withTheProcess } from './ending.ts';
 import { oneThread } from './one-thread.ts';
-import { databaseWithTables, dataFolder } from './postgres.ts';
+import { databaseLike, databaseWithTables, dataFolder } from './postgres.ts';
 
 export const engines = ['sqlite', 'postgres'] as const;
 export type EngineName = (typeof engines)[number];
@@ -142,10 +142,53 @@ export interface ServiceOptions {
   readonly threads?: boolean;
 }
 
-export async function startService(options: ServiceOptions = {}): Promise<Service> {
+interface Data {
+  readonly data: string;
+  readonly databaseUrl: string | null;
+  readonly place: readonly string[];
+  readonly first: Made;
+}
+
+const made = new Map<EngineName, Promise<Data>>();
+/** Two services with the same data would be taken for one: while a copy is served, others get data of their own. */
+const served = new Set<EngineName>();
+
+/** A copy of data with an organization in them, which each process makes once. */
+async function copiedData(engine: EngineName): Promise<Data> {
+  const { data: source, databaseUrl: url, first } = await sharedData(engine);
   const data = await dataFolder();
-  const databaseUrl = options.engine === 'postgres' ? await databaseWithTables() : null;
-  const place = ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
+  await cp(source, data, { recursive: true });
+  const databaseUrl = url === null ? null : await databaseLike(url);
+  return { data, databaseUrl, place: placeOf(data, databaseUrl), first };
+}
+
+function sharedData(engine: EngineName): Promise<Data> {
+  const known = made.get(engine);
+  if (known !== undefined) return known;
+  const making = makeData(engine, 'enterprise', 0);
+  made.set(engine, making);
+  withTheProcess(async () => rm((await making).data, { recursive: true, force: true }));
+  return making;
+}
+
+async function makeData(engine: EngineName, plan: Plan, limit: number): Promise<Data> {
+  const data = await dataFolder();
+  const databaseUrl = engine === 'postgres' ? await databaseWithTables() : null;
+  const place = placeOf(data, databaseUrl);
+  return { data, databaseUrl, place, first: await makeOrganization(place, 'Test', plan, limit) };
+}
+
+function placeOf(data: string, databaseUrl: string | null): string[] {
+  return ['--data', data, ...(databaseUrl === null ? [] : ['--database-url', databaseUrl])];
+}
+
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { engine = 'sqlite', plan = 'enterprise', limit = 0 } = options;
+  const isCopied = plan === 'enterprise' && limit === 0 && !served.has(engine);
+  if (isCopied) served.add(engine);
+  const { data, databaseUrl, place, first } = await (isCopied
+    ? copiedData(engine)
+    : makeData(engine, plan, limit));
   const clock = new Clock();
   const reports: string[] = [];
   const start = (flags = options.flags ?? loopbackWebhooks) => {
@@ -158,7 +201,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       ...(options.threads === true ? {} : oneThread),
     });
   };
-  const first = await makeOrganization(place, 'Test', options.plan ?? 'enterprise', options.limit ?? 0);
   let running = await start();
   const replicas: Running[] = [];
   /** A start after it may have been refused. */
@@ -213,6 +255,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     stop: atTheLatest(async () => {
       await Promise.all([stopFirst(), ...replicas.map(one => one.stop())]);
       await rm(data, { recursive: true, force: true });
+      if (isCopied) served.delete(engine);
     }),
   };
 }

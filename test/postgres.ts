@@ -169,6 +169,11 @@ export function databaseWithTables(): Promise<string> {
   return createDatabase(process.env[templateVariable] ?? 'template1');
 }
 
+/** A copy of a database that nobody has open. */
+export function databaseLike(url: string): Promise<string> {
+  return createDatabase(new URL(url).pathname.slice(1));
+}
+
 async function createDatabase(template: string): Promise<string> {
   const url = process.env[variable];
   if (url === undefined) throw new Error('run with node --test --test-global-setup=test/postgres.ts');

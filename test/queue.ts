@@ -55,12 +55,15 @@ function take(path: string): boolean {
 function run(file: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   describe(relative(process.cwd(), file), { timeout: longestFile }, () => {
-    after(async () => {
-      await stopWhatIsLeft();
-      resolve();
-    });
-    // At once, as `import()` would not: what a file defines belongs to the suite that is being defined then.
-    require(file);
+    try {
+      // At once, as `import()` would not: what a file defines belongs to the suite that is being defined then.
+      require(file);
+    } finally {
+      after(async () => {
+        await stopWhatIsLeft();
+        resolve();
+      });
+    }
   });
   return promise;
 }

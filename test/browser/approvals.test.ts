@@ -8,6 +8,7 @@ import {
   ask,
   type Fresh,
   launch,
+  leave,
   open,
   password,
   settle,
@@ -34,7 +35,7 @@ before(async () => {
   await setUp(walk.page, service);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
   await upstream.close();
 });

@@ -17,7 +17,7 @@ import { buildChangedWeb } from '../../scripts/build-web.ts';
 import { serveOptions } from '../../src/command-options.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Running, serve } from '../../src/serve.ts';
-import { atTheLatest } from '../ending.ts';
+import { atTheLatest, withTheProcess } from '../ending.ts';
 import { Clock, cheapPasswords } from '../harness.ts';
 import { oneThread } from '../one-thread.ts';
 import { dataRoot } from '../postgres.ts';
@@ -31,11 +31,25 @@ const flags = [
   '--no-first-run',
 ];
 
+let launched: Promise<Browser> | undefined;
+
+/** One for all files of a process: whoever is done with it leaves it, and has closed what they opened. */
 export async function launch(): Promise<Browser> {
+  launched ??= start();
+  const browser = await launched;
+  atTheLatest(() => leave(browser));
+  return browser;
+}
+
+export async function leave(browser: Browser): Promise<void> {
+  await Promise.all(browser.contexts().map(context => context.close()));
+}
+
+async function start(): Promise<Browser> {
   await buildChangedWeb();
   const executablePath = await Chromium.executablePath();
   const browser = await chromium.launch({ executablePath, args: flags, headless: true });
-  atTheLatest(() => browser.close());
+  withTheProcess(() => browser.close());
   return browser;
 }
 

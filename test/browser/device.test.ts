@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { atTheLatest } from '../ending.ts';
 import { binary, collect } from '../tool.ts';
-import { type Fresh, launch, open, password, setUp, startFresh } from './browser.ts';
+import { type Fresh, launch, leave, open, password, setUp, startFresh } from './browser.ts';
 
 let browser: Browser;
 let service: Fresh;
@@ -21,7 +21,7 @@ before(async () => {
   await context.close();
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
   rmSync(home, { recursive: true });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { ask, type Fresh, launch, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
 
 const minute = 60_000;
 let browser: Browser;
@@ -17,7 +17,7 @@ before(async () => {
   await setUp(page, service);
 });
 after(async () => {
-  await browser?.close();
+  await leave(browser);
   await service?.stop();
 });
 

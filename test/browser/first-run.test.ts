@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { shell } from '../shell.ts';
-import { addAuthenticator, type Fresh, launch, open, setUp, signOut, startFresh } from './browser.ts';
+import { addAuthenticator, type Fresh, launch, leave, open, setUp, signOut, startFresh } from './browser.ts';
 
 const value = 'postgres://app:never-in-a-url@db/app';
 let browser: Browser;
@@ -13,7 +13,7 @@ before(async () => {
   [browser, service] = await Promise.all([launch(), startFresh()]);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
 });
 

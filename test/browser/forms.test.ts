@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { ask, type Fresh, launch, open, password, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, password, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish } from './demo.ts';
 
 let browser: Browser;
@@ -21,7 +21,7 @@ before(async () => {
   for (let made = 0; made < 105; made++) await ask(page, 'POST', '/v1/vaults', { name: `other-${made}` });
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
 });
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { newKey, startTokenIssuer, type TokenIssuer } from '../token-issuer.ts';
-import { ask, type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, setUp, startFresh } from './browser.ts';
 
 let browser: Browser;
 let service: Fresh;
@@ -17,7 +17,7 @@ before(async () => {
   ]);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
   await issuer.close();
 });

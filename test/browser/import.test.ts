@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { ask, type Fresh, launch, open, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish } from './demo.ts';
 
 let browser: Browser;
@@ -25,7 +25,7 @@ before(async () => {
   demo = await furnish(page);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
   await rm(desktop, { recursive: true, force: true });
 });

@@ -20,7 +20,7 @@ import * as oauth from 'oauth4webapi';
 import type { Browser, Page } from 'playwright-core';
 import { atTheLatest } from '../ending.ts';
 import { eventually } from '../harness.ts';
-import { ask, type Fresh, launch, open, password, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, password, setUp, startFresh, type Walk } from './browser.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: two generations of one interface
 type Json = any;
@@ -63,7 +63,7 @@ before(async () => {
 });
 after(async () => {
   returned.close();
-  await browser.close();
+  await leave(browser);
   await service.stop();
   rmSync(home, { recursive: true });
 });

@@ -8,6 +8,7 @@ import { fromBase32 } from '../people.ts';
 import {
   type Fresh,
   launch,
+  leave,
   open,
   password,
   proveAgain,
@@ -31,7 +32,7 @@ before(async () => {
   await setUp(page, service);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
 });
 

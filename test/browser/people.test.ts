@@ -7,6 +7,7 @@ import {
   ask,
   type Fresh,
   launch,
+  leave,
   open,
   password,
   proveAgain,
@@ -29,7 +30,7 @@ before(async () => {
   demo = await furnish(owner.page);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
 });
 

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import Provider from 'oidc-provider';
 import type { Browser, Page } from 'playwright-core';
 import { freePort } from '../postgres.ts';
-import { ask, type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, setUp, startFresh } from './browser.ts';
 
 const clientSecret = 'a-secret-between-the-two';
 let browser: Browser;
@@ -26,7 +26,7 @@ before(async () => {
   await context.close();
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
   issuer.closeAllConnections();
   issuer.close();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { type Fresh, launch, open, settle, setUp, startFresh } from './browser.ts';
+import { type Fresh, launch, leave, open, settle, setUp, startFresh } from './browser.ts';
 
 const most = 250_000;
 let browser: Browser;
@@ -12,7 +12,7 @@ before(async () => {
   [browser, service] = await Promise.all([launch(), startFresh()]);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
 });
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { eventually } from '../harness.ts';
-import { ask, type Fresh, launch, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish, read } from './demo.ts';
 
 let browser: Browser;
@@ -20,7 +20,7 @@ before(async () => {
   await setUp(page, service);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
 });
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
-import { type Fresh, launch, open, setUp, startFresh } from './browser.ts';
+import { type Fresh, launch, leave, open, setUp, startFresh } from './browser.ts';
 
 let browser: Browser;
 let service: Fresh;
@@ -20,7 +20,7 @@ before(async () => {
   [browser, service] = await Promise.all([launch(), startFresh(['--allow-private-webhooks', '127.0.0.0/8'])]);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
   receiver.closeAllConnections();
   receiver.close();

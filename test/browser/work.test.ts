@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { run } from '../command.ts';
-import { ask, type Fresh, launch, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
 import { type Demo, furnish, read } from './demo.ts';
 
 let browser: Browser;
@@ -22,7 +22,7 @@ before(async () => {
   await read(page, service, demo);
 });
 after(async () => {
-  await browser.close();
+  await leave(browser);
   await service.stop();
 });
 
