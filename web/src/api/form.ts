@@ -20,7 +20,9 @@ export interface Form<T> {
 }
 
 export function useForm<T extends object>(initial: T): Form<T> {
-  const [values, setValues] = useState(initial);
+  // Another look at the record, while the form is open, changes nothing of what the person began with.
+  const [began] = useState(initial);
+  const [values, setValues] = useState(began);
   const [failure, setFailure] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const field = failure instanceof ApiError ? (failure.field.split('.')[0] ?? '') : '';
@@ -40,7 +42,7 @@ export function useForm<T extends object>(initial: T): Form<T> {
 
   return {
     values,
-    initial,
+    initial: began,
     busy,
     problem: failure === null || isOurs ? '' : sentence(failure),
     set: (name, value) => setValues(before => ({ ...before, [name]: value })),
@@ -53,7 +55,7 @@ export function useForm<T extends object>(initial: T): Form<T> {
       if (!busy) void run(action);
     },
     reset: () => {
-      setValues(initial);
+      setValues(began);
       setFailure(null);
     },
   };

@@ -20,6 +20,11 @@ export function note(title: string, { undo, bad = false }: NoteOptions = {}): vo
   });
 }
 
+/** After an edit, which may have changed nothing. */
+export function noteUpdate(what: string, isChanged: boolean): void {
+  note(isChanged ? `${what} updated` : 'Nothing was changed');
+}
+
 export function ToastProvider({ children }: { children: ReactNode }) {
   return (
     <Toast.Provider toastManager={manager} limit={3}>

@@ -1,6 +1,7 @@
 /** Creates an access key, or edits its restrictions. The key is shown once, with examples of how to use it. */
 import { useState } from 'react';
-import { post, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import type { AccessKey, CreatedAccessKey } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -9,7 +10,7 @@ import { Field } from '../../ui/field.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
 import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
 import { TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { noteUpdate } from '../../ui/toast.tsx';
 import { TryLines } from '../set-up/try-lines.tsx';
 import {
   RestrictionFields,
@@ -38,10 +39,10 @@ export function AccessKeyForm({ item, vaultId = '', onClose }: AccessKeyFormProp
   const [made, setMade] = useState<CreatedAccessKey | null>(null);
   const refresh = useRefresh();
   async function save(values: Values) {
-    const body = { name: values.name, ...restrictionsOf(values, item) };
+    const bodyOf = (those: Values) => ({ name: those.name, ...restrictionsOf(those, item) });
+    const body = bodyOf(values);
     if (item) {
-      await put(`/v1/access-keys/${item.id}`, body);
-      note('Access key updated');
+      noteUpdate('Access key', await update(`/v1/access-keys/${item.id}`, bodyOf(form.initial), body));
       onClose();
     } else setMade(await post<CreatedAccessKey>('/v1/access-keys', { vault_id: values.vault_id, ...body }));
     await refresh('access-keys');

@@ -1,5 +1,6 @@
 /** Creates an identity, from the preset of a platform if there is one, or edits it. */
-import { post, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import { type Identity, identityPresets, type LoginMethod } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -7,7 +8,7 @@ import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
 import { AreaField, CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { note, noteUpdate } from '../../ui/toast.tsx';
 import {
   RestrictionFields,
   type RestrictionValues,
@@ -65,9 +66,13 @@ export function IdentityForm({ identity, onClose }: { identity?: Identity; onClo
   const refresh = useRefresh();
   async function save(values: Values) {
     const body = bodyOf(values, identity);
-    if (identity) await put(`/v1/identities/${identity.id}`, body);
-    else await post('/v1/identities', { ...body, method: methodOf(values.platform) });
-    note(identity ? 'Identity updated' : 'Identity created');
+    if (identity) {
+      const before = bodyOf(form.initial, identity);
+      noteUpdate('Identity', await update(`/v1/identities/${identity.id}`, before, body));
+    } else {
+      await post('/v1/identities', { ...body, method: methodOf(values.platform) });
+      note('Identity created');
+    }
     onClose();
     await refresh('identities', 'access-keys');
   }

@@ -1,10 +1,10 @@
 /** A member's roles in single vaults. */
-import { put } from '../../api/client.ts';
+import { updateGranted } from '../../api/changes.ts';
 import { useForm } from '../../api/form.ts';
 import type { Member } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { FormDialog } from '../../ui/form-dialog.tsx';
-import { note } from '../../ui/toast.tsx';
+import { noteUpdate } from '../../ui/toast.tsx';
 import { GrantsField } from './grants-field.tsx';
 
 export function AccessForm({ member, onClose }: { member: Member; onClose: () => void }) {
@@ -12,8 +12,7 @@ export function AccessForm({ member, onClose }: { member: Member; onClose: () =>
   const form = useForm({ grants });
   const refresh = useRefresh();
   async function save(values: typeof form.values) {
-    await put(`/v1/members/${id}`, values);
-    note(`Vaults of ${email} updated`);
+    noteUpdate(`Vaults of ${email}`, await updateGranted(`/v1/members/${id}`, form.initial, values));
     onClose();
     await refresh('members');
   }

@@ -1,7 +1,8 @@
 /** Groups of members, who have the same roles in the same vaults. */
 import { UsersRound } from 'lucide-react';
 import { useState } from 'react';
-import { post, put, remove } from '../../api/client.ts';
+import { updateGranted } from '../../api/changes.ts';
+import { post, remove } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Group, VaultGrant } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -16,7 +17,7 @@ import { FormDialog } from '../../ui/form-dialog.tsx';
 import { SearchChoices } from '../../ui/search-choice.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { note, noteUpdate } from '../../ui/toast.tsx';
 import { GrantsField } from './grants-field.tsx';
 
 const columns: readonly Column<Group>[] = [
@@ -72,9 +73,11 @@ function GroupForm({ group, onClose }: { group?: Group; onClose: () => void }) {
   const form = useForm(valuesOf(group));
   const refresh = useRefresh();
   async function save(values: Values) {
-    if (group) await put(`/v1/groups/${group.id}`, values);
-    else await post('/v1/groups', values);
-    note(group ? 'Group updated' : 'Group created');
+    if (group) noteUpdate('Group', await updateGranted(`/v1/groups/${group.id}`, form.initial, values));
+    else {
+      await post('/v1/groups', values);
+      note('Group created');
+    }
     onClose();
     await refresh('groups', 'members');
   }

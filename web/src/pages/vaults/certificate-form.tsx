@@ -1,5 +1,6 @@
 /** Creates a certificate (imported as PEM or PKCS#12, or signed by a key in the vault), or edits its metadata. */
-import { post, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import type { Certificate, Key } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -9,7 +10,7 @@ import { FormDialog } from '../../ui/form-dialog.tsx';
 import { SearchChoice } from '../../ui/search-choice.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { note, noteUpdate } from '../../ui/toast.tsx';
 
 interface Values {
   name: string;
@@ -47,11 +48,16 @@ export function CertificateForm({ vaultId, item, onClose }: CertificateFormProps
   const form = useForm<Values>(item ? valuesOf(item) : empty);
   const refresh = useRefresh();
   async function save(values: Values) {
-    const common = { name: values.name, tags: tagsOf(values.tags) };
-    if (item) await put(`/v1/certificates/${item.id}`, { ...common, key_id: values.key_id || null });
-    else await post('/v1/certificates', { vault_id: vaultId, ...common, ...sourceOf(values) });
+    const commonOf = ({ name, tags }: Values) => ({ name, tags: tagsOf(tags) });
+    const changedOf = (those: Values) => ({ ...commonOf(those), key_id: those.key_id || null });
+    if (item) {
+      const path = `/v1/certificates/${item.id}`;
+      noteUpdate('Certificate', await update(path, changedOf(form.initial), changedOf(values)));
+    } else {
+      await post('/v1/certificates', { vault_id: vaultId, ...commonOf(values), ...sourceOf(values) });
+      note(`Certificate “${values.name}” created`);
+    }
     await refresh('certificates', 'keys');
-    note(item ? 'Certificate updated' : `Certificate “${values.name}” created`);
     onClose();
   }
   return (

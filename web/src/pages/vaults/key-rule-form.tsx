@@ -1,11 +1,12 @@
 /** Creates or edits a use rule of a key: what is done with it, by which algorithms, and which tokens it signs. */
-import { post, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import { type Key, keyOperations, type UseRule } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { note, noteUpdate } from '../../ui/toast.tsx';
 import { approvalChoices, words } from './use-rule-form.tsx';
 
 type Operation = (typeof keyOperations)[number];
@@ -61,16 +62,19 @@ export function KeyRuleForm({
   });
 
   async function save(values: Values) {
-    const body = {
-      name: values.name,
-      operations: keyOperations.filter(one => values[one]),
-      algorithms: words(values.algorithms),
-      jwt: shapeIn(values, rule?.jwt ?? null),
-      approval: values.approval,
-    };
-    if (rule) await put(`/v1/use-rules/${rule.id}`, body);
-    else await post('/v1/use-rules', { key_id: item.id, ...body });
-    note(rule ? 'Use rule updated' : 'Use rule created');
+    const bodyOf = (those: Values) => ({
+      name: those.name,
+      operations: keyOperations.filter(one => those[one]),
+      algorithms: words(those.algorithms),
+      jwt: shapeIn(those, rule?.jwt ?? null),
+      approval: those.approval,
+    });
+    const body = bodyOf(values);
+    if (rule) noteUpdate('Use rule', await update(`/v1/use-rules/${rule.id}`, bodyOf(form.initial), body));
+    else {
+      await post('/v1/use-rules', { key_id: item.id, ...body });
+      note('Use rule created');
+    }
     onClose();
     await refresh('use-rules');
   }

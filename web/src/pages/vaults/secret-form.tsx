@@ -5,7 +5,8 @@
  */
 import { ChevronDown } from 'lucide-react';
 import { useState } from 'react';
-import { post, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import type { Secret } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -18,7 +19,7 @@ import { FormButtons } from '../../ui/form-dialog.tsx';
 import { useRemark } from '../../ui/remark.ts';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { note, noteUpdate } from '../../ui/toast.tsx';
 import { Generator } from './generator.tsx';
 
 const empty = {
@@ -89,11 +90,12 @@ export function EditSecret({ secret, current, onClose }: EditSecretProps) {
   const form = useForm(valuesOf(secret, current ?? ''));
   const refresh = useRefresh();
   async function save(values: Values) {
-    const { value } = values;
-    const isKept = value === (current ?? '');
-    await put(`/v1/secrets/${secret.id}`, { ...bodyOf(values, secret), ...(isKept ? {} : { value }) });
+    const changedOf = (those: Values) => ({ ...bodyOf(those, secret), value: those.value });
+    noteUpdate(
+      'Secret',
+      await update(`/v1/secrets/${secret.id}`, changedOf(form.initial), changedOf(values)),
+    );
     await refresh('secrets', 'versions');
-    note('Secret updated');
     onClose();
   }
   const next = `A new value becomes version ${secret.version + 1}.`;

@@ -1,5 +1,6 @@
 /** Creates or edits a use rule of a secret, from a preset or from nothing. */
-import { post, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import { type Secret, type UseRule, usePresets } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
@@ -7,7 +8,7 @@ import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { SearchChoice } from '../../ui/search-choice.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { note, noteUpdate } from '../../ui/toast.tsx';
 
 interface Values {
   preset: string;
@@ -49,6 +50,20 @@ function detailOf(place: Place): string {
     default:
       return place.name;
   }
+}
+
+function bodyOf(values: Values, rule: UseRule | undefined): object {
+  return {
+    name: values.name,
+    hosts: words(values.hosts),
+    methods: words(values.methods.toUpperCase()),
+    paths: words(values.paths),
+    place: placeOf(values.place, values.detail, rule?.place ?? null),
+    request_headers: words(values.request_headers.toLowerCase()),
+    approval: values.approval,
+    response: values.response,
+    store: values.response === 'store' ? { secret_id: values.store_id, pointer: values.pointer } : null,
+  };
 }
 
 function placeOf(type: string, detail: string, before: Place | null): Place {
@@ -123,20 +138,14 @@ export function UseRuleForm({
   }
 
   async function save(values: Values) {
-    const body = {
-      name: values.name,
-      hosts: words(values.hosts),
-      methods: words(values.methods.toUpperCase()),
-      paths: words(values.paths),
-      place: placeOf(values.place, values.detail, rule?.place ?? null),
-      request_headers: words(values.request_headers.toLowerCase()),
-      approval: values.approval,
-      response: values.response,
-      store: values.response === 'store' ? { secret_id: values.store_id, pointer: values.pointer } : null,
-    };
-    if (rule) await put(`/v1/use-rules/${rule.id}`, body);
-    else await post('/v1/use-rules', { secret_id: secret.id, ...body });
-    note(rule ? 'Use rule updated' : 'Use rule created');
+    const body = bodyOf(values, rule);
+    if (rule) {
+      const before = bodyOf(form.initial, rule);
+      noteUpdate('Use rule', await update(`/v1/use-rules/${rule.id}`, before, body));
+    } else {
+      await post('/v1/use-rules', { secret_id: secret.id, ...body });
+      note('Use rule created');
+    }
     onClose();
     await refresh('use-rules');
   }

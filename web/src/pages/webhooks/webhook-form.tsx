@@ -1,12 +1,13 @@
 /** Creates or edits a webhook. Its signing secret is shown once. */
 import { useState } from 'react';
-import { post, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import { eventKinds, type Webhook, type WebhookWithSecret } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
 import { CheckField, TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { noteUpdate } from '../../ui/toast.tsx';
 import { VaultsField } from '../../ui/vaults-field.tsx';
 
 interface Values {
@@ -15,6 +16,14 @@ interface Values {
   enabled: boolean;
   events: readonly string[];
   vault_ids: readonly string[];
+}
+
+function bodyOf({ name, vault_ids, ...body }: Values): object {
+  return {
+    ...body,
+    vault_ids: vault_ids.length === 0 ? null : vault_ids,
+    ...(name === '' ? {} : { name }),
+  };
 }
 
 export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: () => void }) {
@@ -27,14 +36,12 @@ export function WebhookForm({ webhook, onClose }: { webhook?: Webhook; onClose: 
   });
   const [secret, setSecret] = useState('');
   const refresh = useRefresh();
-  async function save({ name, vault_ids, ...body }: Values) {
-    const narrowed = { vault_ids: vault_ids.length === 0 ? null : vault_ids };
-    const sent = { ...body, ...narrowed, ...(name === '' ? {} : { name }) };
+  async function save(values: Values) {
     if (webhook) {
-      await put(`/v1/webhooks/${webhook.id}`, sent);
-      note('Webhook updated');
+      const before = bodyOf(form.initial);
+      noteUpdate('Webhook', await update(`/v1/webhooks/${webhook.id}`, before, bodyOf(values)));
       onClose();
-    } else setSecret((await post<WebhookWithSecret>('/v1/webhooks', sent)).secret);
+    } else setSecret((await post<WebhookWithSecret>('/v1/webhooks', bodyOf(values))).secret);
     await refresh('webhooks');
   }
   if (secret !== '') return <SecretOnce secret={secret} onClose={onClose} />;
