@@ -233,6 +233,7 @@ onEngines('access keys that their holder restricts', engine => {
       'of another access key': narrowedFrom(other, links, { mark }),
       'of a forged access key': narrowedFrom(forged(parent), links),
       'of another version': narrowedFrom(parent, links, { version: 2 }),
+      'of another version, with the mark of this one': narrowedFrom(parent, links, { version: 2, mark }),
       'with a length that is too long': narrowedFrom(parent, links, { lengths: length => length + 1 }),
       'with a length that is too short': narrowedFrom(parent, links, { lengths: length => length - 1 }),
       'as a whole access key': narrowedFrom(parent, links, { prefix: 'sr_vault_' }),
