@@ -62,6 +62,13 @@ const inVault = (part: (made: Demo) => string) => (made: Demo) => `/vaults/${mad
 
 const edits: readonly Edit[] = [
   {
+    form: 'vault-form',
+    path: inVault(() => 'secrets'),
+    edit: button('Edit'),
+    record: async ({ vaultId }) => `/v1/vaults/${vaultId}`,
+    theirs: () => ({ description: 'changed meanwhile' }),
+  },
+  {
     form: 'secret-form',
     path: inVault(({ secretId }) => `secrets/${secretId}`),
     edit: inPanel,
@@ -154,7 +161,7 @@ test('access-form: a role that somebody else took away is not given again', asyn
   await changed(demo.otherVaultId, 'viewer');
   await page.goto('/settings/members');
   await button('Vaults of grace@example.com')(page).click();
-  const role = page.getByLabel('Role in payments-production');
+  const role = page.getByLabel('Role in renamed vault-form');
   await role.waitFor();
   await changed(demo.otherVaultId, 'none');
   await role.selectOption('viewer');
@@ -183,5 +190,5 @@ test('every form that edits a record is tried here, and the others change one th
       .sort();
   const tried = [...edits.map(({ form }) => form), 'access-form'].sort();
   assert.deepEqual(using(/\bupdate(Granted)?\(/), tried);
-  assert.deepEqual(using(/\bput\(/), ['members', 'organization', 'plan', 'stages']);
+  assert.deepEqual(using(/\bput[<(]/), ['members', 'organization', 'plan', 'stages', 'welcome']);
 });

@@ -1,13 +1,14 @@
 /** Creates or edits a vault. */
 import { useLocation } from 'wouter';
-import { post, put } from '../../api/client.ts';
+import { update } from '../../api/changes.ts';
+import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Vault } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, TextField } from '../../ui/text-field.tsx';
-import { note } from '../../ui/toast.tsx';
+import { note, noteUpdate } from '../../ui/toast.tsx';
 
 export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => void }) {
   const form = useForm({
@@ -17,15 +18,18 @@ export function VaultForm({ vault, onClose }: { vault?: Vault; onClose: () => vo
   });
   const refresh = useRefresh();
   const [, go] = useLocation();
-  async function save({ name, description, tags }: typeof form.values) {
-    const body = { name, description, tags: tagsOf(tags) };
-    const saved = vault
-      ? await put<Vault>(`/v1/vaults/${vault.id}`, body)
-      : await post<Vault>('/v1/vaults', body);
+  const bodyOf = (values: typeof form.values) => ({ ...values, tags: tagsOf(values.tags) });
+  async function save(values: typeof form.values) {
+    if (vault) {
+      const before = bodyOf(form.initial);
+      noteUpdate('Vault', await update(`/v1/vaults/${vault.id}`, before, bodyOf(values)));
+      onClose();
+    } else {
+      const { id, name } = await post<Vault>('/v1/vaults', bodyOf(values));
+      note(`Vault “${name}” created`);
+      go(`/vaults/${id}/secrets`);
+    }
     await refresh('vaults');
-    note(vault ? 'Vault updated' : `Vault “${saved.name}” created`);
-    if (vault) onClose();
-    else go(`/vaults/${saved.id}/secrets`);
   }
   return (
     <FormDialog
