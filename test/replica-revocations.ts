@@ -9,7 +9,7 @@ export interface Replicas {
   readonly vaultId: string;
 }
 
-/** In milliseconds after the revocation was acknowledged. */
+/** When the last request was sent that was served, in milliseconds after the revocation was acknowledged. */
 export interface Lateness {
   readonly median: number;
   readonly longest: number;
@@ -43,10 +43,12 @@ async function revokeOne({ urls, key, vaultId }: Replicas): Promise<number> {
   assert.equal(revoked.status, 200, revoked.text);
   const acknowledged = performance.now();
   const each = urls.map(async url => {
-    for (;;) {
+    for (let served = 0; ; ) {
       const asked = performance.now() - acknowledged;
-      if (refused.includes(await read(url))) return asked;
-      assert.ok(asked < longestWait, 'a revoked key is still served');
+      // How long a busy machine takes to answer is not how long the key is good for.
+      if (refused.includes(await read(url))) return served;
+      served = asked;
+      assert.ok(served < longestWait, 'a revoked key is still served');
     }
   });
   return Math.max(...(await Promise.all(each)));
