@@ -218,3 +218,22 @@ it('a call that expires is gone from what is shown, and nobody who waits is held
   await passes(1);
   assert.deepEqual((await over).version, second.version);
 });
+
+it('no more than 500 requests are held over all: the next one is answered at once, until one has left', async () => {
+  const caller = trustedCaller('service', 'test', 'test', 'organization', 'request');
+  const list = async () => ({ data: [], pagination: { total: 0, page: 1, limit: 100 } }) as never;
+  const watch = approvalWatchWith({ store: changes(true) as never, now: () => 0 }, { list });
+  const next = (sessionId: string, known: string | undefined, gone = never) =>
+    watch.next({ caller, sessionId, renew: async () => caller, gone }, known);
+  const { version } = await next('first', undefined);
+  const leaving = new AbortController();
+  const left = next('who leaves', version, leaving.signal);
+  const others = Array.from({ length: 499 }, (_, at) => next(`session ${at}`, version));
+  assert.equal((await next('one more', version)).held, false);
+  leaving.abort();
+  await left;
+  const again = next('one more', version);
+  assert.equal((await next('and another', version)).held, false, 'the place is taken again');
+  watch.answerAll();
+  for (const { held } of await Promise.all([again, ...others])) assert.equal(held, true);
+});
