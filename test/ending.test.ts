@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { makeQueue, unfinished } from './queue.ts';
+import { hasEnded, makeQueue, unfinished } from './queue.ts';
 import { collect } from './tool.ts';
 
 const failedFiles = fileURLToPath(new URL('./failed-files.ts', import.meta.url));
@@ -118,9 +118,17 @@ describe('files that one process takes one after another', () => {
 
   it('are told apart where the process ended before they did', async () => {
     const cutShort = `it('ends the process', () => process.exit(0));`;
-    const { code, files, unfinished } = await runAll('cut-short', passing, cutShort, passing);
+    const { code, files, unfinished, program } = await runAll('cut-short', passing, cutShort, passing);
     assert.equal(code, 1);
     assert.deepEqual(unfinished, files.slice(1));
+    assert.equal(hasEnded(program!), false);
+  });
+
+  it('passed where their process fails after them, and it is named itself', async () => {
+    const failing = `it('passes', () => { process.on('exit', () => { process.exitCode = 1; }); });`;
+    const { code, stdout, unfinished, program } = await runAll('after-them', failing, passing);
+    assert.equal(code, 1);
+    assert.deepEqual([stdout, unfinished, hasEnded(program!)], [`${program}\n`, [], true]);
   });
 });
 

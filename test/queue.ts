@@ -10,9 +10,10 @@ import { after, describe } from 'node:test';
 import { stopWhatIsLeft } from './ending.ts';
 
 const require = createRequire(import.meta.url);
-const longestFile = 15 * 60_000;
+export const longestFile = 15 * 60_000;
 
 const list = (folder: string) => join(folder, 'files.json');
+const ended = (program: string) => `${program}.ended`;
 const mark = (folder: string, at: number, what: 'taken' | 'done') => join(folder, `${at}.${what}`);
 
 /** The files of a run, and so many programs that take them one after another. */
@@ -29,12 +30,18 @@ export function unfinished(folder: string): string[] {
   return filesIn(folder).filter((_, at) => !existsSync(mark(folder, at, 'done')));
 }
 
+/** Whether this program came to the end of the queue: if it failed all the same, none of its files tells why. */
+export function hasEnded(program: string): boolean {
+  return existsSync(ended(program));
+}
+
 export async function runQueue(folder: string): Promise<void> {
   for (const [at, file] of filesIn(folder).entries()) {
     if (!take(mark(folder, at, 'taken'))) continue;
     await run(file);
     writeFileSync(mark(folder, at, 'done'), '');
   }
+  writeFileSync(ended(process.argv[1]!), '');
 }
 
 function filesIn(folder: string): string[] {
