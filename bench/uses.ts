@@ -1,10 +1,11 @@
 /**
- * What it costs to have a call made with a secret, beside the same call made directly and by a bare program in between,
- * in turns of one run: sixteen at a time, to an upstream that answers after twenty milliseconds and to one that answers
- * at once. Then what is left of the rate of vault reads while such calls are made, to an upstream of twenty milliseconds
- * and to one that takes as long as a public API does. The whole service has one core. Latencies of a busy machine say
- * little; processor time says more. Fails where a call takes two milliseconds longer than the direct one, or reads keep
- * less than nine tenths beside calls to a public API.
+ * What it costs to have a call made with a secret, beside the same call made directly, by a bare program in between, and
+ * by one that records calls as durably as the service does and nothing else, in turns of one run: sixteen at a time, to
+ * an upstream that answers after twenty milliseconds and to one that answers at once. Then what is left of the rate of
+ * vault reads while such calls are made, to an upstream of twenty milliseconds and to one that takes as long as a public
+ * API does; and while the program that only records makes them instead, at the priority that the service gives calls.
+ * The whole service has one core. Latencies of a busy machine say little; processor time says more. Fails where a call
+ * takes two milliseconds longer than the direct one, or reads keep less than nine tenths beside calls to a public API.
  *
  *   node bench/uses.ts [--short] [--database-url URL]
  */
@@ -100,21 +101,28 @@ function middle(figures: readonly number[]): number {
   return figures.toSorted((a, b) => a - b)[figures.length >> 1]!;
 }
 
-type Way = 'direct' | 'forwarded' | 'brokered';
+type Way = 'direct' | 'forwarded' | 'recorded' | 'brokered';
+
+/** What no program can do without that records calls before they leave and before their answers do. */
+function startRecorder(upstream: Target): Promise<Target> {
+  return startInstead('forwarder.ts', String(upstream.port), join(data, 'recorded.log'));
+}
 
 /** All ways take turns: a machine changes its speed within seconds. */
 async function compare(upstream: Target): Promise<Record<Way, Sample[]>> {
   const forwarder = await startInstead('forwarder.ts', String(upstream.port));
+  const recorder = await startRecorder(upstream);
   const ways: Record<Way, () => Promise<Sample>> = {
     direct: () => measure(upstream.port, directRequest(upstream), upstream),
     forwarded: () => measure(forwarder.port, directRequest(upstream), forwarder),
+    recorded: () => measure(recorder.port, directRequest(upstream), recorder),
     brokered: () => measure(server.port, brokeredRequest(upstream)),
   };
-  const samples: Record<Way, Sample[]> = { direct: [], forwarded: [], brokered: [] };
-  for (const warm of [ways.brokered, ways.brokered, ways.forwarded]) await warm();
+  const samples: Record<Way, Sample[]> = { direct: [], forwarded: [], recorded: [], brokered: [] };
+  for (const warm of [ways.brokered, ways.brokered, ways.forwarded, ways.recorded]) await warm();
   for (let turn = 0; turn < turns; turn++)
     for (const way of Object.keys(ways) as Way[]) samples[way].push(await ways[way]());
-  await forwarder.stop();
+  await Promise.all([forwarder.stop(), recorder.stop()]);
   return samples;
 }
 
@@ -149,23 +157,20 @@ interface Beside {
 }
 
 /** What is left of the rate of reads while calls are made, by the rates just before and just after. */
-async function readsBeside(upstream: Target): Promise<Beside> {
+async function readsBeside(callers: () => Promise<Sample>): Promise<Beside> {
   const read = readRequest({ id: vault.id, token });
   const [alone, uses]: Sample[][] = [[], []];
   const kept: number[] = [];
   await measure(server.port, read);
   alone!.push(await measure(server.port, read));
   for (let turn = 0; turn < 3 * turns; turn++) {
-    const [reads, calls] = await Promise.all([
-      measure(server.port, read),
-      measure(server.port, brokeredRequest(upstream)),
-    ]);
+    const [reads, calls] = await Promise.all([measure(server.port, read), callers()]);
     const before = alone!.at(-1)!.perSecond;
     uses!.push(calls);
     alone!.push(await measure(server.port, read));
     kept.push((2 * reads.perSecond) / (before + alone!.at(-1)!.perSecond));
   }
-  const byThemselves = await measure(server.port, brokeredRequest(upstream));
+  const byThemselves = await callers();
   const calls = median(uses!, 'perSecond');
   return {
     kept: middle(kept),
@@ -175,8 +180,16 @@ async function readsBeside(upstream: Target): Promise<Beside> {
   };
 }
 
-const beside = { '20 ms': await readsBeside(slow), 'public API, 100 ms': await readsBeside(publicApi) };
-await Promise.all([slow.stop(), quick.stop(), publicApi.stop(), server.stop()]);
+const brokered = (upstream: Target) => () => measure(server.port, brokeredRequest(upstream));
+const recorder = await startRecorder(slow);
+const beside = {
+  '20 ms': await readsBeside(brokered(slow)),
+  '20 ms, made by a program that only records': await readsBeside(() =>
+    measure(recorder.port, directRequest(slow)),
+  ),
+  'public API, 100 ms': await readsBeside(brokered(publicApi)),
+};
+await Promise.all([slow, quick, publicApi, recorder, server].map(target => target.stop()));
 rmSync(data, { recursive: true, force: true });
 
 console.log(
@@ -187,7 +200,7 @@ console.log(
 );
 const longer = (way: Way) => `${added[way]!.toFixed(2)} ms longer than a direct one`;
 console.log(
-  `a brokered call takes ${longer('brokered')}, ${inParallel} at a time; a forwarded one ${longer('forwarded')}`,
+  `a brokered call takes ${longer('brokered')}, ${inParallel} at a time; a forwarded one ${longer('forwarded')}; one that is only recorded and forwarded ${longer('recorded')}`,
 );
 for (const [what, { kept, alone, calls, share }] of Object.entries(beside)) {
   const percent = (part: number) => `${Math.round(100 * part)} %`;
