@@ -22,6 +22,7 @@ import {
 import { askForUse, type Demo, furnish, read } from './demo.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const nowhere = '/nowhere';
 const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 let browser: Browser;
@@ -147,7 +148,7 @@ const visits: readonly Visit[] = [
   ['the command palette', () => '/vaults', page => page.keyboard.press('Control+k')],
   ['the keyboard shortcuts', () => '/vaults', page => page.keyboard.press('?')],
   ['the menu of the account', () => '/vaults', press(/^Account of/)],
-  ['no such page', () => '/nowhere'],
+  ['no such page', () => nowhere],
 ];
 
 /**
@@ -164,9 +165,27 @@ async function violations(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(run);
 }
 
+/**
+ * As a link of the dashboard leads there: nothing is loaded once more, and axe stays in the page. By way of no page at
+ * all, so that nothing is left open of the visit before, and something changes that can be waited for.
+ */
+async function follow(page: Page, path: string): Promise<void> {
+  const isNowhere = page.getByRole('heading', { name: 'Page not found' });
+  await page.keyboard.press('Escape');
+  await goWithin(page, nowhere);
+  await isNowhere.waitFor();
+  await goWithin(page, path);
+  if (path !== nowhere) await isNowhere.waitFor({ state: 'detached' });
+}
+
+async function goWithin(page: Page, path: string): Promise<void> {
+  const here = JSON.stringify(path);
+  await page.evaluate(`history.pushState(null, '', ${here}), dispatchEvent(new PopStateEvent('popstate'))`);
+}
+
 async function show(page: Page, [, path, prepare]: Visit): Promise<void> {
   await settle(page, async () => {
-    await page.goto(path(demo));
+    await follow(page, path(demo));
     await page.locator('h1, h2, p').first().waitFor();
   });
   await prepare?.(page);
