@@ -14,7 +14,7 @@ import type { ReadingSurfaceParts } from './http/parts.ts';
 import { buildReadingApp } from './http/reading-app.ts';
 import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
-import { answerUnavailable } from './http/unavailable.ts';
+import { unavailableWith } from './http/unavailable.ts';
 import {
   bind,
   checkListener,
@@ -157,6 +157,7 @@ async function listen(planes: Planes): Promise<Running> {
   const surface = surfaceOf(planes, domain, { draining: () => draining, routes, onError, around });
   const app = buildReadingApp(surface, management.forward);
   const countRefused = requestsByPath(opened.meter);
+  const answerUnavailable = unavailableWith(surface);
   const ready = await management.begin({
     ledger: domain.ledger,
     failed: address => {
@@ -165,7 +166,7 @@ async function listen(planes: Planes): Promise<Running> {
     },
     refuse: (request, response) => {
       countRefused(request.url!, 503, 0);
-      answerUnavailable(request, response, opened.newId);
+      answerUnavailable(request, response);
     },
     onLate: lateAnswers(surface),
     handed: () => handedBy(planes),

@@ -1,11 +1,8 @@
 /** What somebody without a credential can cost: memory, connections, parsing, and the word of the listener. */
 import assert from 'node:assert/strict';
 import { tracingChannel } from 'node:diagnostics_channel';
-import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { serveOptions } from '../src/command-options.ts';
 import { readConfig } from '../src/config.ts';
@@ -305,39 +302,6 @@ describe('the listener', () => {
     } finally {
       await holding.end();
       await service.stop();
-    }
-  });
-
-  it('tells browsers to stay with TLS where TLS is ours, and only there', async () => {
-    const encrypted = await startService({ flags: ['--tls', 'auto'] });
-    try {
-      const ca = readFileSync(join(encrypted.data, 'tls', 'authority.pem'), 'utf8');
-      const hsts = (path: string, host?: string) =>
-        new Promise<string | undefined>((resolve, reject) => {
-          const headers = host === undefined ? {} : { host };
-          const asked = httpsRequest(encrypted.url + path, { ca, agent: false, headers }, answer => {
-            answer.resume().on('end', () => resolve(answer.headers['strict-transport-security']));
-          });
-          asked.on('error', reject).end();
-        });
-      for (const path of ['/v1/health', '/v1/vaults', '/api/v1/vaults/x', '/nowhere', '/']) {
-        assert.equal(await hsts(path), 'max-age=31536000', path);
-      }
-      assert.equal(
-        await hsts('/v1/health', 'localhost:8420'),
-        undefined,
-        'other programs have that name, too',
-      );
-    } finally {
-      await encrypted.stop();
-    }
-    const plain = await startService({ flags: behind });
-    try {
-      for (const path of ['/v1/health', '/api/v1/vaults/x']) {
-        assert.equal((await plain.call('GET', path)).headers.get('strict-transport-security'), null);
-      }
-    } finally {
-      await plain.stop();
     }
   });
 });

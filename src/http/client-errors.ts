@@ -8,8 +8,9 @@ import type { Socket } from 'node:net';
 import { Failure, invalid, statusOf } from '../contract/errors.ts';
 import { askedOf, isDialect, routeOf } from './dialect/asked.ts';
 import { contentType, errorsOf } from './dialect/forms.ts';
-import { errorBody, failureHeaders, messageBody, securityHeaders } from './errors.ts';
+import { errorBody, failureHeaders, messageBody } from './errors.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
+import { securityHeaders } from './security-headers.ts';
 import { isBelowVaults, vaultIdIn, vaultRoute } from './vault-path.ts';
 
 export interface ConnectionError {

@@ -5,19 +5,6 @@
 import type { FastifyError } from 'fastify';
 import { Failure, type FailureCode, invalid, sentenceOf, statusOf } from '../contract/errors.ts';
 
-/** Sent with every answer. */
-export const securityHeaders = {
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  'X-Frame-Options': 'DENY',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-} as const;
-
-/**
- * If we terminate TLS, a browser that has been here once never connects without it again. A proxy sets this itself.
- */
-export const strictTransport = { 'strict-transport-security': 'max-age=31536000' } as const;
-
 /** The framework's own refusals, which come before any of our code. */
 const frameworkRefusals: Readonly<Record<string, Failure>> = {
   FST_ERR_MAX_PARAM_LENGTH: new Failure('NOT_FOUND'), // No id is that long.

@@ -5,10 +5,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../contract/errors.ts';
 import type { AnswerEncoding, ReadResult, RequestFacts } from '../domain/reads/vault-request.ts';
-import { securityHeaders, strictTransport } from './errors.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
 import { answeringWith, refusingWith } from './read-answers.ts';
 import { bearerToken, faultOf, hasUnreadBody, isRead, senderOf } from './request.ts';
+import { headersOnEvery } from './security-headers.ts';
 import type { HandleVaultRead } from './server.ts';
 
 export const publicKeyRoute = '/api/v1/public-key';
@@ -22,7 +22,7 @@ export function publicKeyHandler(parts: ReadingSurfaceParts): HandleVaultRead {
   const { vaultReads } = parts.domain;
   const refuse = refusingWith(parts);
   const answerWith = answeringWith(parts, 'vault_read', { answer, refuse });
-  const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
+  const onEvery = headersOnEvery(parts.encrypted, headers => headers);
 
   function factsOf(request: IncomingMessage): RequestFacts {
     return {
@@ -46,7 +46,7 @@ export function publicKeyHandler(parts: ReadingSurfaceParts): HandleVaultRead {
     if (result.status === 304) throw new Error('nobody said that they have it already');
     response
       .writeHead(200, {
-        ...onEvery,
+        ...onEvery(response.req),
         'X-Request-Id': requestId,
         'Strongroom-Receipt': receipt,
         'Cache-Control': 'no-store',

@@ -4,8 +4,9 @@ import { type Failure, statusOf } from '../contract/errors.ts';
 import type { ReadResult } from '../domain/reads/vault-request.ts';
 import type { RouteClass } from '../metrics/catalogue.ts';
 import { requestsOf } from '../metrics/requests.ts';
-import { failureHeaders, failureOf, messageBody, securityHeaders, strictTransport } from './errors.ts';
+import { failureHeaders, failureOf, messageBody } from './errors.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
+import { headersOnEvery } from './security-headers.ts';
 
 export interface Answering {
   answer(response: ServerResponse, result: ReadResult): void;
@@ -48,14 +49,14 @@ export function refusingWith({
   draining,
   encrypted,
 }: Pick<ReadingSurfaceParts, 'onError' | 'draining' | 'encrypted'>): Refuse {
-  const onEvery = encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
+  const onEvery = headersOnEvery(encrypted, headers => headers);
   return (response, requestId, failure, receipt) => {
     const status = statusOf[failure.code];
     if (status >= 500) onError(failure.cause ?? failure, requestId);
     const body = JSON.stringify(messageBody(failure));
     response
       .writeHead(status, {
-        ...onEvery,
+        ...onEvery(response.req),
         'X-Request-Id': requestId,
         ...(receipt === undefined ? {} : { 'Strongroom-Receipt': receipt }),
         ...failureHeaders(failure),

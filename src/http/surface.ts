@@ -15,20 +15,13 @@ import Fastify, {
 import { Failure } from '../contract/errors.ts';
 import { requestsByPath } from '../metrics/requests.ts';
 import { BodyLine } from './body-line.ts';
-import {
-  errorBody,
-  failureHeaders,
-  failureOf,
-  messageBody,
-  securityHeaders,
-  statusOf,
-  strictTransport,
-} from './errors.ts';
+import { errorBody, failureHeaders, failureOf, messageBody, statusOf } from './errors.ts';
 import { spellHeaders } from './header-names.ts';
 import { probes } from './health.ts';
 import { parseJson } from './json.ts';
 import type { SurfaceParts } from './parts.ts';
 import { faultOf, hasUnreadBody, isRead } from './request.ts';
+import { headersOnEvery } from './security-headers.ts';
 import type { UnauthenticatedBodies } from './unauthenticated-bodies.ts';
 
 const largestBody = 1024 * 1024;
@@ -150,13 +143,10 @@ function hardenParsing(app: FastifyInstance): void {
   });
 }
 
-/** A browser would apply a policy set by `localhost` to every other program on this machine that uses that name. */
-const ownName = /^localhost(:|$)/i;
-
 function headersFor({ encrypted }: SurfaceParts): (request: FastifyRequest, reply: FastifyReply) => void {
-  return ({ id, headers }, reply) => {
-    reply.headers({ ...securityHeaders, 'x-request-id': id, 'cache-control': 'no-store' });
-    if (encrypted && !ownName.test(headers.host ?? '')) reply.headers(strictTransport);
+  const onEvery = headersOnEvery(encrypted, headers => headers);
+  return (request, reply) => {
+    reply.headers({ ...onEvery(request), 'x-request-id': request.id, 'cache-control': 'no-store' });
   };
 }
 

@@ -6,10 +6,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AccessKeyRead, ReadResult, RequestFacts } from '../domain/reads/vault-request.ts';
-import { securityHeaders, strictTransport } from './errors.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
 import { answeringWith, refusingWith } from './read-answers.ts';
 import { bearerToken, faultOf, hasUnreadBody, senderOf } from './request.ts';
+import { headersOnEvery } from './security-headers.ts';
 import type { HandleVaultRead } from './server.ts';
 import { isBelowVaults, misplaced, vaultIdIn, vaultRoute } from './vault-path.ts';
 import { selectionIn } from './vault-query.ts';
@@ -38,8 +38,7 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleVaultRead {
   const { vaultReads } = parts.domain;
   const refuse = refusingWith(parts);
   const answerWith = answeringWith(parts, 'vault_read', { answer, refuse });
-  const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
-  const fixedHeaders = Object.entries(onEvery).flat();
+  const onEvery = headersOnEvery(parts.encrypted, headers => Object.entries(headers).flat());
 
   function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
     if (hasUnreadBody(request)) response.shouldKeepAlive = false;
@@ -87,7 +86,7 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleVaultRead {
       return;
     }
     const { digest } = result;
-    const headers = [...fixedHeaders, 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
+    const headers = [...onEvery(response.req), 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
     if (parts.draining()) headers.push('Connection', 'close');
     if (digest === null) headers.push(...untaggedHeaders);
     else headers.push('Cache-Control', 'no-store', 'ETag', `"${digest}"`);

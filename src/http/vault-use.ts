@@ -14,10 +14,11 @@ import type { UseResult } from '../domain/uses/using.ts';
 import { ownAddresses } from '../mcp/addresses.ts';
 import { BodyTooLong, bodyOf } from '../message-body.ts';
 import { requestsOf } from '../metrics/requests.ts';
-import { failureHeaders, failureOf, messageBody, securityHeaders, strictTransport } from './errors.ts';
+import { failureHeaders, failureOf, messageBody } from './errors.ts';
 import { parseJson } from './json.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
 import { bearerToken, faultOf, senderOf } from './request.ts';
+import { headersOnEvery } from './security-headers.ts';
 import type { HandleVaultRead } from './server.ts';
 import { operationIn, vaultIdIn, vaultRoute } from './vault-path.ts';
 
@@ -27,7 +28,7 @@ type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
 
 export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
   const { vaultUses, keyUses, vaultReads, authenticate } = parts.domain;
-  const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
+  const onEvery = headersOnEvery(parts.encrypted, headers => headers);
   const addresses = ownAddresses(parts.addresses);
   const count = requestsOf(parts.meter, 'use');
 
@@ -95,7 +96,7 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
     if (!request.complete) response.shouldKeepAlive = false;
     response
       .writeHead(status, {
-        ...onEvery,
+        ...onEvery(response.req),
         'X-Request-Id': requestId,
         'Strongroom-Receipt': receipt,
         'Cache-Control': 'no-store',
@@ -115,7 +116,7 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
     response.shouldKeepAlive = false;
     response
       .writeHead(statusOf[failure.code], {
-        ...onEvery,
+        ...onEvery(response.req),
         'X-Request-Id': requestId,
         ...failureHeaders(failure),
         'Content-Type': 'application/json; charset=utf-8',

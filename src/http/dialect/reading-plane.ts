@@ -13,10 +13,11 @@ import type {
   ReadResult,
   RequestFacts,
 } from '../../domain/reads/vault-request.ts';
-import { failureHeaders, securityHeaders, strictTransport } from '../errors.ts';
+import { failureHeaders } from '../errors.ts';
 import type { ReadingSurfaceParts } from '../parts.ts';
 import { answeringWith } from '../read-answers.ts';
 import { faultOf, hasUnreadBody, isRead, senderOf } from '../request.ts';
+import { headersOnEvery } from '../security-headers.ts';
 import type { HandleVaultRead } from '../server.ts';
 import { isRepeated, type LastRequest } from '../vault-read.ts';
 import {
@@ -42,8 +43,12 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
   const lastRequests = new WeakMap<Socket, LastRead>();
   const { vaultReads } = parts.domain;
   const answerWith = answeringWith(parts, 'dialect', { answer, refuse });
-  const onEvery = parts.encrypted ? { ...securityHeaders, ...strictTransport } : securityHeaders;
-  const fixedHeaders = [...Object.entries(onEvery).flat(), 'Cache-Control', 'no-store'];
+  const onEvery = headersOnEvery(parts.encrypted, headers => headers);
+  const onRead = headersOnEvery(parts.encrypted, headers => [
+    ...Object.entries(headers).flat(),
+    'Cache-Control',
+    'no-store',
+  ]);
   const health = healthWith(parts);
 
   function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
@@ -53,7 +58,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     if (isOurs && hasUnreadBody(request)) response.shouldKeepAlive = false;
     // Nothing is read for an unsound request; what it names says whose log it belongs into.
     if (fault !== null) answerWith(response, vaultReads.refuse(factsOf(request, asked), fault), started);
-    else if (isProbe(asked) && isRead(request.method)) health(asked.of, request, response, onEvery);
+    else if (isProbe(asked) && isRead(request.method)) health(asked.of, request, response, onEvery(request));
     else if (isOurs) read(request, response, asked, started);
     else forward(request, response);
   }
@@ -97,7 +102,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     }
     if (result.status === 304) throw new Error('nobody said that they have it already');
     const body = identified(result.body, requestId);
-    const headers = [...fixedHeaders, 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
+    const headers = [...onRead(response.req), 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
     if (parts.draining()) headers.push('Connection', 'close');
     headers.push('Content-Type', contentType, 'Content-Length', String(body.length));
     response.writeHead(200, headers).end(body);
@@ -109,7 +114,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     const body = JSON.stringify(errorsOf(failure));
     response
       .writeHead(status, {
-        ...onEvery,
+        ...onEvery(response.req),
         ...failureHeaders(failure),
         'Cache-Control': 'no-store',
         'X-Request-Id': requestId,
