@@ -193,15 +193,19 @@ async function show(page: Page, [, path, prepare]: Visit): Promise<void> {
 
 type Way = readonly [colorScheme: 'light' | 'dark', width: number];
 
+async function dress(page: Page, [colorScheme, width]: Way): Promise<void> {
+  await page.setViewportSize({ width, height: 800 });
+  await page.emulateMedia({ colorScheme });
+  await page.locator(`html[data-theme=${colorScheme}]`).waitFor();
+  // Colours that are still on their way would be judged as if they were meant.
+  await page.evaluate('Promise.all(document.getAnimations().map(one => one.finished.catch(() => {})))');
+}
+
 async function lookAt(page: Page, what: string, ways: readonly Way[]): Promise<void> {
-  for (const [colorScheme, width] of ways) {
-    await page.setViewportSize({ width, height: 800 });
-    await page.emulateMedia({ colorScheme });
-    await page.locator(`html[data-theme=${colorScheme}]`).waitFor();
-    // Colours that are still on their way would be judged as if they were meant.
-    await page.evaluate('Promise.all(document.getAnimations().map(one => one.finished.catch(() => {})))');
-    assert.deepEqual(await violations(page), [], `${what} in ${colorScheme}, ${width}px wide`);
-    await fits(page, what, width);
+  for (const way of ways) {
+    await dress(page, way);
+    assert.deepEqual(await violations(page), [], `${what} in ${way[0]}, ${way[1]}px wide`);
+    await fits(page, what, way[1]);
   }
 }
 
@@ -262,6 +266,25 @@ test('the pages before the door: axe finds nothing', async () => {
     assert.deepEqual(complaints, []);
     await context.close();
   }
+});
+
+/** Of the viewer itself: links inside of buttons, headings without a second level, and a title outside of its `main`. */
+const ofTheViewer = /^(nested-interactive|heading-order|region): /;
+
+test('the documentation of the API: axe finds nothing of ours, and it fits', async () => {
+  const { page, context, complaints } = await open(browser, service.dashboardUrl, { bypassCSP: true });
+  await settle(page, async () => {
+    await page.goto('/docs');
+    await page.locator('.opblock').first().waitFor();
+  });
+  for (const way of allWays) {
+    await dress(page, way);
+    const found = (await violations(page)).filter(one => !ofTheViewer.test(one));
+    assert.deepEqual(found, [], `in ${way[0]}, ${way[1]}px wide`);
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), way[1]);
+  }
+  assert.deepEqual(complaints, []);
+  await context.close();
 });
 
 test('where nobody has joined, the sign-in page says how the first person is invited', async () => {

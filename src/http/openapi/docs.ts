@@ -38,9 +38,9 @@ const page = `<!doctype html>
 <body>
 <header class="bar">
 <a class="brand" href="/"><img src="/favicon.svg" alt="" width="24" height="24">Strongroom</a>
-<nav aria-label="Main"><a href="/">Dashboard</a><a href="/v1/openapi.json">OpenAPI document</a></nav>
+<nav aria-label="Main"><a href="/">Dashboard</a><a href="/v1/openapi.json">OpenAPI</a></nav>
 </header>
-<main id="api"></main>
+<div id="api"></div>
 <noscript>This page needs JavaScript. The same is at /v1/openapi.json.</noscript>
 <script src="/docs/viewer.js"></script>
 <script src="/docs/start.js"></script>
