@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { check } from '../contract/check.ts';
-import { Failure, invalid, statusOf } from '../contract/errors.ts';
+import { Failure, invalid } from '../contract/errors.ts';
 import { decryptCall, signCall, useCall, verifyCall } from '../contract/uses.ts';
 import type { RequestFacts } from '../domain/reads/vault-request.ts';
 import { approvalIn } from '../domain/uses/approval-requests.ts';
@@ -17,6 +17,7 @@ import { requestsOf } from '../metrics/requests.ts';
 import { failureHeaders, failureOf, messageBody } from './errors.ts';
 import { parseJson } from './json.ts';
 import type { ReadingSurfaceParts } from './parts.ts';
+import { refusingWith } from './read-answers.ts';
 import { bearerToken, faultOf, senderOf } from './request.ts';
 import { headersOnEvery } from './security-headers.ts';
 import type { HandleVaultRead } from './server.ts';
@@ -29,6 +30,7 @@ type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
 export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
   const { vaultUses, keyUses, vaultReads, authenticate } = parts.domain;
   const onEvery = headersOnEvery(parts.encrypted, headers => headers);
+  const refuse = refusingWith(parts);
   const addresses = ownAddresses(parts.addresses);
   const count = requestsOf(parts.meter, 'use');
 
@@ -108,21 +110,9 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
       .end(body);
   }
 
-  function refuse(response: ServerResponse, error: unknown): void {
-    const failure = failureOf(error);
-    const requestId = parts.newId();
-    if (statusOf[failure.code] >= 500) parts.onError(failure.cause ?? failure, requestId);
-    const body = JSON.stringify(messageBody(failure));
+  function fail(response: ServerResponse, error: unknown): void {
     response.shouldKeepAlive = false;
-    response
-      .writeHead(statusOf[failure.code], {
-        ...onEvery(response.req),
-        'X-Request-Id': requestId,
-        ...failureHeaders(failure),
-        'Content-Type': 'application/json; charset=utf-8',
-        'Content-Length': Buffer.byteLength(body),
-      })
-      .end(body);
+    refuse(response, parts.newId(), failureOf(error));
   }
 
   return (request, response) => {
@@ -132,7 +122,7 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
     serve(request, operations[operation]!, factsOf(request, operation))
       .then(
         result => answer(request, response, result),
-        error => refuse(response, error),
+        error => fail(response, error),
       )
       .finally(() => count(response.statusCode, performance.now() - started));
     return true;
