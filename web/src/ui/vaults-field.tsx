@@ -1,13 +1,30 @@
-/** Restricts something to vaults. If none is chosen, all vaults are included. */
+/** Fields for vaults: one that something is for, or those that it is restricted to. */
 import type { Form } from '../api/form.ts';
 import { Field } from './field.tsx';
-import { SearchChoices, vaults } from './search-choice.tsx';
+import { SearchChoice, SearchChoices, vaults } from './search-choice.tsx';
 
-interface Narrowed {
+export function VaultField<V extends { vault_id: string }>({ form }: { form: Form<V> }) {
+  return (
+    <Field label="Vault" error={form.errorOf('vault_id')}>
+      {ids => (
+        <SearchChoice
+          {...vaults}
+          ids={ids}
+          placeholder="Choose a vault"
+          value={form.values.vault_id}
+          onChange={id => form.set('vault_id', id as V['vault_id'])}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface Restricted {
   vault_ids: readonly string[];
 }
 
-export function VaultsField<V extends Narrowed>({ form, hint }: { form: Form<V>; hint?: string }) {
+/** If none is chosen, all vaults are included. */
+export function VaultsField<V extends Restricted>({ form, hint }: { form: Form<V>; hint?: string }) {
   return (
     <Field label="Only these vaults" optional hint={hint} error={form.errorOf('vault_ids')}>
       {ids => (

@@ -2,15 +2,14 @@
 import { useState } from 'react';
 import { update } from '../../api/changes.ts';
 import { post } from '../../api/client.ts';
-import { type Form, useForm } from '../../api/form.ts';
+import { useForm } from '../../api/form.ts';
 import type { AccessKey, CreatedAccessKey } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
-import { Field } from '../../ui/field.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { noteUpdate } from '../../ui/toast.tsx';
+import { VaultField } from '../../ui/vaults-field.tsx';
 import { TryLines } from '../set-up/try-lines.tsx';
 import {
   RestrictionFields,
@@ -56,7 +55,7 @@ export function AccessKeyForm({ item, vaultId = '', onClose }: AccessKeyFormProp
       onClose={onClose}
       action={item ? 'Save' : 'Create access key'}
     >
-      {vaultId === '' && <VaultChoice form={form} />}
+      {vaultId === '' && <VaultField form={form} />}
       <TextField
         form={form}
         name="name"
@@ -83,21 +82,5 @@ function Made({ made, onClose }: { made: CreatedAccessKey; onClose: () => void }
     >
       <TryLines connection={{ baseUrl: state.base_url, vaultId: made.vault_id, accessKey: made.token }} />
     </OnceDialog>
-  );
-}
-
-function VaultChoice({ form }: { form: Form<Values> }) {
-  return (
-    <Field label="Vault" error={form.errorOf('vault_id')}>
-      {ids => (
-        <SearchChoice
-          {...vaults}
-          ids={ids}
-          placeholder="Choose a vault"
-          value={form.values.vault_id}
-          onChange={id => form.set('vault_id', id)}
-        />
-      )}
-    </Field>
   );
 }

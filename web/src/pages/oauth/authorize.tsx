@@ -12,10 +12,9 @@ import { useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Problem } from '../../ui/dialog.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
-import { Field } from '../../ui/field.tsx';
 import { Loading } from '../../ui/page.tsx';
-import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
 import { CheckField, ChoiceField } from '../../ui/text-field.tsx';
+import { VaultField } from '../../ui/vaults-field.tsx';
 import { SignInFrame } from '../sign-in/sign-in-frame.tsx';
 
 /** In seconds. */
@@ -156,22 +155,6 @@ function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShow
         {isHere(redirect_host) && ' Any program on your machine could be the one that asks.'}
       </p>
     </div>
-  );
-}
-
-function VaultField({ form }: { form: Form<Values> }) {
-  return (
-    <Field label="Vault" error={form.errorOf('vault_id')}>
-      {ids => (
-        <SearchChoice
-          {...vaults}
-          ids={ids}
-          placeholder="Choose a vault"
-          value={form.values.vault_id}
-          onChange={id => form.set('vault_id', id)}
-        />
-      )}
-    </Field>
   );
 }
 

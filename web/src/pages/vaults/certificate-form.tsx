@@ -11,6 +11,7 @@ import { SearchChoice } from '../../ui/search-choice.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { note, noteUpdate } from '../../ui/toast.tsx';
+import { SubjectFields } from './subject-fields.tsx';
 
 interface Values {
   name: string;
@@ -137,16 +138,7 @@ function SelfSigned({ form, vaultId }: { form: Form<Values>; vaultId: string }) 
   return (
     <>
       <KeyChoice form={form} vaultId={vaultId} label="Private key" />
-      <TextField form={form} name="subject" label="Subject" placeholder="CN=example.com,O=Example" required />
-      <AreaField
-        form={form}
-        name="sans"
-        label="Alternative names"
-        optional
-        rows={2}
-        placeholder="dns:example.com"
-        hint="One per line, beginning with dns:, ip:, email: or uri:"
-      />
+      <SubjectFields form={form} />
       <TextField form={form} name="days" label="Validity in days" type="number" min={1} max={3650} required />
     </>
   );

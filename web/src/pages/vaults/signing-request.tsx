@@ -6,8 +6,8 @@ import { useForm } from '../../api/form.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
-import { AreaField, TextField } from '../../ui/text-field.tsx';
 import { namesOf } from './certificate-form.tsx';
+import { SubjectFields } from './subject-fields.tsx';
 
 export function SigningRequest({ keyId }: { keyId: string }) {
   const [open, setOpen] = useState(false);
@@ -26,22 +26,7 @@ export function SigningRequest({ keyId }: { keyId: string }) {
       </Button>
       <Dialog open={open} onClose={() => setOpen(false)} title="Certificate signing request">
         <form className="flex flex-col gap-4" onSubmit={form.submit(make)}>
-          <TextField
-            form={form}
-            name="subject"
-            label="Subject"
-            placeholder="CN=example.com,O=Example"
-            required
-          />
-          <AreaField
-            form={form}
-            name="sans"
-            label="Alternative names"
-            optional
-            rows={2}
-            placeholder="dns:example.com"
-            hint="One per line, beginning with dns:, ip:, email: or uri:"
-          />
+          <SubjectFields form={form} />
           {pem !== '' && <CodeBlock text={pem} label="signing request" />}
           <DialogButtons problem={form.problem}>
             <Button onClick={() => setOpen(false)}>Close</Button>
