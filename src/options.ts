@@ -3,7 +3,7 @@
  * in the help. It imports next to nothing, because every command waits for it.
  */
 import { parseArgs } from 'node:util';
-import { UsageError } from './report.ts';
+import { counted, UsageError } from './report.ts';
 
 export interface Option<T> {
   /** The placeholder for the value in the help; a flag without one is a switch. */
@@ -143,8 +143,7 @@ export function readCommand<O extends Options>(
 ): { readonly values: ValuesOf<O>; readonly positionals: readonly string[] } {
   const { given, positionals } = parseFlags(options, args, most > 0);
   // What was given may be a value that ended up in the wrong place, so it is not repeated.
-  if (positionals.length > most)
-    throw new UsageError(`takes at most ${most} ${most === 1 ? 'argument' : 'arguments'}`);
+  if (positionals.length > most) throw new UsageError(`takes at most ${counted(most, 'argument')}`);
   const values: Record<string, unknown> = {};
   for (const [name, option] of Object.entries(options)) {
     const twin = environmentTwin(name);

@@ -34,7 +34,7 @@ export function folding(report: Report, now: () => number = Date.now): Report {
     told.delete(line);
     told.set(line, { since: now(), again: 0 });
     const again = before?.again ?? 0;
-    report(again === 0 ? line : `${line} (${again} more times since)`, requestId);
+    report(again === 0 ? line : `${line} (${counted(again, 'more time', 'more times')} since)`, requestId);
   };
 }
 
@@ -56,6 +56,11 @@ export function describe(error: unknown): string {
 /** What happened, without where. */
 export function summary({ message }: Error): string {
   return message.split('\n')[0]!.replace(quoted, '…').slice(0, longestMessage);
+}
+
+/** How many there are of something. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }
 
 /** The command line is not valid. The message is the one line that the user sees. */

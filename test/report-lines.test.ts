@@ -1,7 +1,7 @@
 /** How reports are printed, and how often. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { folding, reportLine } from '../src/report.ts';
+import { counted, folding, reportLine } from '../src/report.ts';
 
 describe('reports', () => {
   it('what comes again within a minute is printed once, and then with how often it came', () => {
@@ -20,6 +20,13 @@ describe('reports', () => {
     now += 60_000;
     report('the database is away');
     assert.equal(printed.at(-1), 'the database is away');
+  });
+
+  it('count one thing as one, and none or several as several', () => {
+    assert.equal(counted(1, 'archive'), '1 archive');
+    assert.equal(counted(1, 'request entry', 'request entries'), '1 request entry');
+    assert.equal(counted(0, 'request entry', 'request entries'), '0 request entries');
+    assert.equal(counted(2, 'row'), '2 rows');
   });
 
   it('as JSON they are one object a line, and name their request', () => {

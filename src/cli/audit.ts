@@ -9,7 +9,7 @@ import { databaseSource, exportLines, fileSource } from '../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
 import { withStrongroom } from '../open.ts';
 import { archiveFolder, openLogs } from '../open-data.ts';
-import { messageOf } from '../report.ts';
+import { counted, messageOf } from '../report.ts';
 import type { Command } from './command.ts';
 
 const file = (value: string, help: string): Option<string | null> => ({
@@ -152,9 +152,14 @@ const headlines: Readonly<Record<keyof typeof exitCodes, string>> = {
 
 function describeReport(report: VerifyReport): string {
   const { entries, checkpoints, archived, unsigned, open, continued, findings } = report;
-  const counted = `${entries.request} request entries, ${entries.audit} audit entries, ${checkpoints} checkpoints, ${unsigned} entries not yet signed`;
+  const counts = [
+    counted(entries.request, 'request entry', 'request entries'),
+    counted(entries.audit, 'audit entry', 'audit entries'),
+    counted(checkpoints, 'checkpoint'),
+    `${counted(unsigned, 'entry', 'entries')} not yet signed`,
+  ];
   const lines = [
-    `${headlines[outcomeOf(report)]}: ${counted}`,
+    `${headlines[outcomeOf(report)]}: ${counts.join(', ')}`,
     ...(archived === null ? [] : [archivesLine(archived)]),
     ...findings.map(({ what, where }) => `  ${what}: ${where}`),
     ...(open === 0
@@ -170,8 +175,10 @@ function describeReport(report: VerifyReport): string {
 }
 
 function archivesLine({ number, entries }: NonNullable<VerifyReport['archived']>): string {
-  const files = `${number} ${number === 1 ? 'archive' : 'archives'}`;
-  return entries === null ? `  ${files} not verified` : `  ${files} with ${entries} audit entries`;
+  const files = counted(number, 'archive');
+  return entries === null
+    ? `  ${files} not verified`
+    : `  ${files} with ${counted(entries, 'audit entry', 'audit entries')}`;
 }
 
 function againstWhat({ kept }: VerifyReport): string {

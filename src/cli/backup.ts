@@ -21,6 +21,7 @@ import { createDurably } from '../durable-file.ts';
 import { newKeyPair } from '../keyring/age/keys.ts';
 import { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { locationOf, requireDatabase, rootKeySource } from '../open-data.ts';
+import { counted } from '../report.ts';
 import { backupIdentity, openingOptions, recipientsFrom, sealingOptions } from './backup-keys.ts';
 import type { Command } from './command.ts';
 import { type Progress, progress } from './progress.ts';
@@ -180,5 +181,5 @@ function rowsIn({ rows }: Pick<Manifest, 'rows'>): number {
 
 export function countsOf(manifest: Manifest): string {
   const { organizations: count } = manifest;
-  return `${count} ${count === 1 ? 'organization' : 'organizations'}, ${rowsIn(manifest)} rows`;
+  return `${counted(count, 'organization')}, ${counted(rowsIn(manifest), 'row')}`;
 }

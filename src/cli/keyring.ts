@@ -3,6 +3,7 @@ import { placeOptions } from '../command-options.ts';
 import { flag, readConfig } from '../config.ts';
 import type { Counts, RotationReport, RotationState } from '../domain/operations/rotation.ts';
 import { withStrongroom } from '../open.ts';
+import { counted } from '../report.ts';
 import type { Command } from './command.ts';
 import { operatorOf } from './operator.ts';
 
@@ -28,7 +29,7 @@ export const rotateCommand: Command = {
         newTerm: config['new-term'],
         onStart: (term, resumed) =>
           say(resumed ? `Resuming with keyring version ${term}` : `Started keyring version ${term}`),
-        onMoved: (holder, moved) => say(`  ${numberOf(moved, holder)} moved`),
+        onMoved: (holder, moved) => say(`  ${counted(moved, nouns[holder])} moved`),
       });
       process.stdout.write(config.json ? `${JSON.stringify(report)}\n` : describeReport(report));
       if (report.needed.length > 0) process.exitCode = 1;
@@ -50,20 +51,17 @@ export const statusCommand: Command = {
   },
 };
 
+const holders = ['vault', 'webhook', 'account'] as const;
 const nouns = { vault: 'vault key', webhook: 'webhook', account: 'account' } as const;
 const mostNamed = 10;
 
-function numberOf(count: number, holder: keyof typeof nouns): string {
-  return `${count} ${nouns[holder]}${count === 1 ? '' : 's'}`;
-}
-
-function counted({ vault, webhook, account }: Counts): string {
-  return [numberOf(vault, 'vault'), numberOf(webhook, 'webhook'), numberOf(account, 'account')].join(', ');
+function countsOf(counts: Counts): string {
+  return holders.map(holder => counted(counts[holder], nouns[holder])).join(', ');
 }
 
 function describeReport({ term, moved, damaged, retired, needed }: RotationReport): string {
   const lines = [
-    `Moved to keyring version ${term}: ${counted(moved)}`,
+    `Moved to keyring version ${term}: ${countsOf(moved)}`,
     ...(retired.length === 0 ? [] : [`Retired: keyring version ${retired.join(', ')}`]),
     ...damaged.slice(0, mostNamed).map(what => `Damaged, and left unchanged: ${what}`),
     ...(damaged.length > mostNamed ? [`  and ${damaged.length - mostNamed} more`] : []),
@@ -80,7 +78,7 @@ function describeState({ terms, behind, rootKeyProvider }: RotationState): strin
     `Root key: ${rootKeyProvider}`,
     `Keyring version: ${id}, ${since}`,
     older.length === 0 ? 'Older versions: none' : `Older versions: ${older.join(', ')}`,
-    `Still under older versions: ${counted(behind)}`,
+    `Still under older versions: ${countsOf(behind)}`,
   ];
   return `${lines.join('\n')}\n`;
 }

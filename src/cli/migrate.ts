@@ -9,7 +9,7 @@ import { databaseSource } from '../logs/source.ts';
 import { verifyLogs } from '../logs/verify.ts';
 import { withStrongroom } from '../open.ts';
 import { locationOf, requireDatabase, rootKeySource } from '../open-data.ts';
-import { Refusal } from '../report.ts';
+import { counted, Refusal } from '../report.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import { compactSqlite, openSnapshot, openTrial, type Snapshot } from '../store/store.ts';
 import type { Command } from './command.ts';
@@ -68,7 +68,7 @@ async function tried(config: MigrateConfig, steps: readonly string[]): Promise<O
   });
   const lines = [
     steps.length === 0 ? nothingToDo : `Would run: ${steps.join(', ')}`,
-    `Verified: ${verified.request} request entries, ${verified.audit} audit entries, and every row that they tell of`,
+    `Verified: ${counted(verified.request, 'request entry', 'request entries')}, ${counted(verified.audit, 'audit entry', 'audit entries')}, and every row that they tell of`,
   ];
   return { steps, migrated: false, verified, lines };
 }

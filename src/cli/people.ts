@@ -1,7 +1,7 @@
 /** `strongroom members …` and `strongroom groups …`: who may do what, and in which vaults. */
 import { grantedRoleNames, roleNames } from '../contract/names.ts';
 import { choice, flag, readCommand, readOptions } from '../options.ts';
-import { Refusal, UsageError } from '../report.ts';
+import { counted, Refusal, UsageError } from '../report.ts';
 import { type Admin, adminFor } from './admin.ts';
 import type { Command } from './command.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
@@ -146,7 +146,7 @@ export const groupsCommand: Command = {
     const vaults = await vaultNames(admin);
     const lines = all.map(({ name, member_ids, grants }) => [
       name,
-      `${member_ids.length} ${member_ids.length === 1 ? 'member' : 'members'}`,
+      counted(member_ids.length, 'member'),
       inWords(grants, vaults),
     ]);
     process.stdout.write(table(lines));

@@ -12,6 +12,7 @@ import { isMarked } from '../logs/chain.ts';
 import { disagreement, numberOf, readCheckpointFile } from '../logs/checkpoint-file.ts';
 import { type Strongroom, withStrongroom } from '../open.ts';
 import { locationOf } from '../open-data.ts';
+import { counted } from '../report.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import type { Snapshot } from '../store/store.ts';
 import { bars, countsOf, factsOf, fileIn, keyringOpener, sourceOf } from './backup.ts';
@@ -164,7 +165,7 @@ function describeLost({ revoked, others }: LostChanges): string[] {
       : 'Revoked after this backup, and valid again:',
     ...revoked.map(dated),
     ...withdrawn.map(
-      ({ action, count }) => `Also undone, to be looked at by hand: ${action}, ${count} times`,
+      ({ action, count }) => `Also undone, to be looked at by hand: ${action}, ${counted(count, 'time')}`,
     ),
     ...(rest === 0 ? [] : [`Other changes that are lost: ${rest}`]),
   ];

@@ -2,7 +2,7 @@
  * What an examination finds, one line for each check: whether all is well, and what to do where it is not. A check
  * that can't be made, because another one failed, says so as a warning. No check ends the others, and none changes anything.
  */
-import { messageOf } from '../report.ts';
+import { counted, messageOf } from '../report.ts';
 
 export type Outcome = 'ok' | 'warning' | 'failed';
 
@@ -50,8 +50,7 @@ export function lasting(milliseconds: number): string {
     ['second', 1_000],
   ] as const;
   const [name, size] = units.find(([, length]) => milliseconds >= 2 * length) ?? units.at(-1)!;
-  const count = Math.round(milliseconds / size);
-  return `${count} ${name}${count === 1 ? '' : 's'}`;
+  return counted(Math.round(milliseconds / size), name);
 }
 
 export function sized(bytes: number): string {

@@ -8,6 +8,7 @@ import { signedAt } from '../logs/checkpoints.ts';
 import { databaseSource } from '../logs/source.ts';
 import { verifyLogs } from '../logs/verify.ts';
 import { archiveFolder, checkpointFile, locationOf } from '../open-data.ts';
+import { counted } from '../report.ts';
 import { openStore } from '../store/store.ts';
 import { type Found, failed, lasting, NotChecked, ok, sized, warning } from './check.ts';
 import type { Examined } from './examined.ts';
@@ -88,7 +89,7 @@ export async function logs({ config, given, service, now }: Examined): Promise<F
   const age = last === undefined ? 0 : now() - signedAt(last);
   if (age > longestUnsigned && (await service().catch(() => null)) !== null)
     return failed(`the service has signed nothing for ${lasting(age)}: see its reports`);
-  const text = `${request} request entries and ${audit} audit entries are intact`;
+  const text = `${counted(request, 'request entry', 'request entries')} and ${counted(audit, 'audit entry', 'audit entries')} are intact`;
   if (kept === undefined)
     return warning(`${text}, but there is no ${checkpointFile(config)} to compare the end of the logs with`);
   return ok(text);
