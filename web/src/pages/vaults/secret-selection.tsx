@@ -7,13 +7,12 @@ import { type Parameters, useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
-import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
-import { SearchChoice, vaults } from '../../ui/search-choice.tsx';
 import type { Selection } from '../../ui/selection.ts';
 import { TagsField, tagsOf } from '../../ui/tags-field.tsx';
 import { CheckField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
+import { VaultField } from '../../ui/vaults-field.tsx';
 import { download, type ExportFormat, revealAll, textOf } from './export-secrets.ts';
 
 const atOnce = 100;
@@ -193,17 +192,7 @@ function MoveDialog({ secrets, onClose, onDone }: DialogProps) {
       onClose={onClose}
       action={form.values.copy ? 'Copy' : 'Move'}
     >
-      <Field label="Vault" error={form.errorOf('vault_id')}>
-        {ids => (
-          <SearchChoice
-            {...vaults}
-            ids={ids}
-            placeholder="Choose a vault"
-            value={form.values.vault_id}
-            onChange={id => form.set('vault_id', id)}
-          />
-        )}
-      </Field>
+      <VaultField form={form} />
       <CheckField form={form} name="copy" label="Keep them here too" />
     </FormDialog>
   );
