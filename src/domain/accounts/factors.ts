@@ -15,7 +15,7 @@ import type {
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { AccountRow, PasskeyRow } from '../../store/accounts.ts';
 import type { Statement } from '../../store/engine.ts';
-import { retryingStale } from '../kernel/guard.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import type { SignedInAs } from './dashboard-sessions.ts';
 import { newPasskey, presentPasskey } from './passkey-rows.ts';

@@ -12,7 +12,7 @@ import type { AccountRow } from '../../store/accounts.ts';
 import type { Statement } from '../../store/engine.ts';
 import type { MemberGroupRow } from '../../store/member-groups.ts';
 import { signedOnIdsIn } from '../credentials/member-rights.ts';
-import { retryingStale, StaleChange } from '../kernel/guard.ts';
+import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';
 import type { RelatedWrites } from './dashboard-sessions.ts';
 import { groupChange } from './groups.ts';
 import { accountSubject, memberSubject, type Person } from './people.ts';

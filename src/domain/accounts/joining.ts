@@ -12,8 +12,8 @@ import type { AcceptBody, Invitation, PasskeyOptions, SetupBody } from '../../co
 import { Failure } from '../../contract/errors.ts';
 import { equalBytes } from '../../keyring/keyring.ts';
 import type { AccountRow } from '../../store/accounts.ts';
-import { retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import { emailKey } from './email.ts';
 import { newAccount, newMember } from './invitations.ts';
 import { newPasskey } from './passkey-rows.ts';

@@ -8,8 +8,9 @@ import type { NewId } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
 import type { OrganizationRow } from '../../store/organizations.ts';
 import type { Store } from '../../store/store.ts';
-import { type Guard, type Permit, retryingStale } from '../kernel/guard.ts';
+import type { Guard, Permit } from '../kernel/guard.ts';
 import { RowCache } from '../kernel/row-cache.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 
 export interface OrganizationParts {

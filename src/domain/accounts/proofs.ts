@@ -8,7 +8,7 @@ import { type Origin, provenFor } from '../../access/caller.ts';
 import type { PasskeyOptions, ProofBody } from '../../contract/auth.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { AccountRow } from '../../store/accounts.ts';
-import { retryingStale } from '../kernel/guard.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import type { RelatedWrites, SignedInAs } from './dashboard-sessions.ts';
 import type { Identity } from './identities.ts';
 import { believedPasskey, passkeyUsed } from './passkey-rows.ts';

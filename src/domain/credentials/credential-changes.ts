@@ -11,8 +11,9 @@ import type { CredentialFilter, CredentialRow } from '../../store/credentials.ts
 import type { Statement } from '../../store/engine.ts';
 import { listOf } from '../kernel/collection.ts';
 import { type EventKind, eventOf } from '../kernel/events.ts';
-import { type Permit, retryingStale, vaultsAsked } from '../kernel/guard.ts';
+import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import { credentialKinds } from './credential.ts';
 import { checkLife, type NewCredential, newFields } from './credential-records.ts';

@@ -17,8 +17,8 @@ import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts'
 import { newFields, presentAccessKey } from '../credentials/credential-records.ts';
 import { narrowingKeysWith } from '../credentials/narrowing-keys.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
-import { retryingStale, StaleChange } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';
 import { grantedIn } from './identity-records.ts';
 import type { Issuers } from './issuers.ts';
 import { type LoginProof, ProofRefused, type Proven, proofsWith } from './proofs.ts';

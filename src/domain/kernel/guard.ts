@@ -6,7 +6,6 @@
  * that found means allowed: what lies in a vault that a caller is not given looks to them like what does not exist.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Caller, isProven, type Origin } from '../../access/caller.ts';
 import { type Action, allows, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
@@ -16,6 +15,7 @@ import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
 import { carriedAction } from '../../logs/logged-link.ts';
 import type { Statement } from '../../store/engine.ts';
 import { type Actor, entriesOf, entryOf, itself } from './audit-entries.ts';
+import { StaleChange } from './stale-changes.ts';
 import type {
   Allowed,
   Claimed,
@@ -318,28 +318,6 @@ export function vaultsAsked({ vaults }: Permit, asked: string | undefined): read
 /** Whether a permit is good in a vault; without one, for the organization as a whole. */
 function isGood({ vaults }: Permit, vaultId: string | undefined): boolean {
   return vaults === null || (vaultId !== undefined && vaults.includes(vaultId));
-}
-
-/** Somebody else changed the same record between our read and our write: read again, and try again. */
-export class StaleChange extends Failure {
-  constructor() {
-    super('CONFLICT', { message: 'The record was changed by someone else meanwhile' });
-  }
-}
-
-const attempts = 12;
-/** The winner's change may still be on its way to the disk, so a loser that reads again at once loses again. */
-const longestPause = 10;
-
-export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await change();
-    } catch (error) {
-      if (!(error instanceof StaleChange) || attempt === attempts) throw error;
-      await sleep(Math.random() * longestPause * attempt);
-    }
-  }
 }
 
 function conflict({ refusal }: ChangeRefused, field = 'name'): Failure {

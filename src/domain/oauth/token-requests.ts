@@ -18,8 +18,8 @@ import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts'
 import { newFields } from '../credentials/credential-records.ts';
 import { narrowingKeysWith } from '../credentials/narrowing-keys.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
-import { retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import { clientIn, type GrantRecords, grantSubject, loginOf } from './grant-records.ts';
 import { isChallengeOf, refreshTokensWith } from './refresh-tokens.ts';
 

@@ -15,9 +15,9 @@ import type { Keyring, Term } from '../../keyring/keyring.ts';
 import { RootKeyError } from '../../keyring/root-key/root-key.ts';
 import { factsOf, type KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { type TermHolder, termHolders } from '../../store/keyring.ts';
-import { retryingStale } from '../kernel/guard.ts';
 import { keyringTouch, storedKeyring } from '../kernel/keyring-sync.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import { type Rewrappers, rewrappersWith } from './rewrapping.ts';
 
 export type Operator = (organizationId: string) => Caller;

@@ -5,8 +5,9 @@ import type { ResourceType } from '../../contract/resources.ts';
 import type { Statement } from '../../store/engine.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import { type EventKind, eventOf, resourceSubject } from '../kernel/events.ts';
-import { type Permit, retryingStale } from '../kernel/guard.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Labelled, lookupWith } from './lookup.ts';
 import { type MayWrite, subjectOf } from './subject.ts';
 

@@ -2,7 +2,7 @@
 
 import { Failure } from '../../contract/errors.ts';
 import type { UseAnswer } from '../../contract/uses.ts';
-import { retryingStale } from '../kernel/guard.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import type { CallRule } from './rule-records.ts';
 import type { Deed, UseParts } from './using.ts';

@@ -13,9 +13,10 @@ import type { UseRule, UseRuleCreate, UseRuleQuery, UseRuleUpdate } from '../../
 import type { UseCheck, Verdict } from '../../contract/uses.ts';
 import type { UseRuleFilter, UseRuleRow } from '../../store/use-rules.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
-import { type Permit, retryingStale, vaultsAsked } from '../kernel/guard.ts';
+import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { searched } from '../kernel/row-check.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';

@@ -10,9 +10,9 @@ import type { DueDelivery } from '../../store/deliveries.ts';
 import type { StoredEvent } from '../../store/outbox.ts';
 import type { AuditedWebhook, ListeningWebhook, WebhookRow } from '../../store/webhooks.ts';
 import { eventOf, webhookSubject } from '../kernel/events.ts';
-import { retryingStale } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { eventIn } from '../kernel/row-check.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import { secretPlace, webhookChange } from './webhooks.ts';
 
 /** A webhook, as far as sending to it goes. */

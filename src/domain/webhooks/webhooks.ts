@@ -23,8 +23,9 @@ import type {
 import type { Statement } from '../../store/engine.ts';
 import type { WebhookRow } from '../../store/webhooks.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
-import { type Permit, retryingStale } from '../kernel/guard.ts';
+import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Allowed, MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
