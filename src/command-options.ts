@@ -183,7 +183,7 @@ export const serveOptions = {
     'the claim in which the issuer lists a person’s groups; fills groups with single_sign_on by their names',
   ),
   'public-url': urls(
-    'the addresses at which clients reach the service; the tool endpoint refuses other Host headers',
+    'the addresses at which clients reach the service; sign-in and the tool endpoint refuse other Host headers',
   ),
   oauth: choice(
     'lead clients of the tool endpoint to sign in: when a call has no key (offered), or from their first request on (required)',

@@ -33,6 +33,12 @@ export function checkListener(config: ServeConfig): void {
   );
 }
 
+/** What the operator should know before people open the dashboard; null where there is nothing. */
+export function addressAdvice(config: ServeConfig): string | null {
+  if (config['public-url'].length > 0 || config['behind-proxy'].length === 0) return null;
+  return 'without --public-url, nobody can sign in at the dashboard through the proxy: name the address that browsers see';
+}
+
 /** Whoever names an address expects to be served there, and whoever names a certificate expects it to be used. */
 function checkSocket(config: ServeConfig): void {
   if (config.host !== serveOptions.host.fallback)

@@ -7,7 +7,6 @@ import { databasePath, inData, type ServeConfig, UsageError } from './config.ts'
 import type { Replication } from './contract/overview.ts';
 import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
 import { makeFolder } from './durable-file.ts';
-import { siteReader } from './http/browser.ts';
 import { lateAnswers } from './http/client-errors.ts';
 import { oauthSurface } from './http/oauth/issuer.ts';
 import type { ReadingSurfaceParts } from './http/parts.ts';
@@ -16,6 +15,7 @@ import { addressReader } from './http/request.ts';
 import type { Timeouts } from './http/server.ts';
 import { unavailableWith } from './http/unavailable.ts';
 import {
+  addressAdvice,
   bind,
   checkListener,
   connectionsOf,
@@ -24,7 +24,6 @@ import {
   refusedPort,
   urlOf,
 } from './listening.ts';
-import type { AddressSettings } from './mcp/addresses.ts';
 import { exposition } from './metrics/exposition.ts';
 import { listenForScrapes, type MetricsListener } from './metrics/listener.ts';
 import { Meter } from './metrics/meter.ts';
@@ -37,7 +36,7 @@ import { type StartUses, Uses } from './planes/uses.ts';
 import { readinessOf } from './readiness.ts';
 import { describe, type Report } from './report.ts';
 import { checkBackups } from './scheduled-backups.ts';
-import { oauthSettingsOf } from './sign-on.ts';
+import { addressesOf, oauthSettingsOf, siteReaderOf } from './sign-on.ts';
 import { giveBackSpareMemory } from './spare-memory.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { among, type Store } from './store/store.ts';
@@ -81,6 +80,8 @@ const longestDrain = 6_000;
 
 export async function serve(given: ServeConfig, parts: ServeParts): Promise<Running> {
   checkListener(given);
+  const advice = addressAdvice(given);
+  if (advice !== null) parts.report(advice);
   checkBackups(given);
   const lock = lockData(given);
   const release = () => lock?.release();
@@ -251,9 +252,7 @@ function surfaceOf(
     proveData: challenge => opened.keyring.answerTo(challenge),
     addressOf: addressReader(config['behind-proxy'], connections.peerOf),
     addresses: addressesOf(config),
-    oauth: oauthSurface(
-      oauthSettingsOf(config, siteReader(tls !== null, config['behind-proxy'], connections.peerOf)),
-    ),
+    oauth: oauthSurface(oauthSettingsOf(config, siteReaderOf(config, tls !== null, connections.peerOf))),
     version: packageJson.version,
     onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
   };
@@ -288,10 +287,6 @@ function handedBy(planes: Planes): Handed {
 function addressed(url: string, config: ServeConfig, { setupToken }: Ready) {
   const dashboardUrl = dashboardUrlOf(url, config);
   return { url, dashboardUrl, setupUrl: setupToken === null ? null : `${dashboardUrl}/setup#${setupToken}` };
-}
-
-function addressesOf(config: ServeConfig): AddressSettings {
-  return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
 }
 
 /** What sends traces is loaded only where somebody wants them. */

@@ -1,8 +1,10 @@
-/** Sign-in through an OpenID Connect issuer, and OAuth for the tool endpoint, as the flags ask for them. */
+/** The service’s own addresses, sign-in through an OpenID Connect issuer, and OAuth, as the flags ask for them. */
 import { type ServeConfig, UsageError } from './config.ts';
 import { type SingleSignOn, singleSignOnWith } from './domain/accounts/single-sign-on.ts';
-import type { SiteOf } from './http/browser.ts';
+import { type SiteOf, siteReader } from './http/browser.ts';
 import type { OAuthSettings } from './http/oauth/issuer.ts';
+import type { PeerOf } from './http/request.ts';
+import type { AddressSettings } from './mcp/addresses.ts';
 import type { Strongroom } from './open.ts';
 import { isThisMachine } from './options.ts';
 
@@ -26,10 +28,18 @@ export function signOnOf(
   return singleSignOnWith(settings, keyring, now, newId);
 }
 
+export function addressesOf(config: ServeConfig): AddressSettings {
+  return { host: config.host, publicUrls: config['public-url'], baseUrls: config['mcp-base-url'] };
+}
+
+export function siteReaderOf(config: ServeConfig, encrypted: boolean, peerOf: PeerOf): SiteOf {
+  return siteReader({ addresses: addressesOf(config), encrypted, proxies: config['behind-proxy'], peerOf });
+}
+
 export function oauthSettingsOf(config: ServeConfig, siteOf: SiteOf): OAuthSettings {
-  const { oauth: mode, host, 'oauth-registration': mayRegister, 'public-url': publicUrls } = config;
+  const { oauth: mode, 'oauth-registration': mayRegister, 'public-url': publicUrls } = config;
   const isPlain = (url: string) => url.startsWith('http:') && !isThisMachine(new URL(url).hostname);
   if (mode !== null && publicUrls.some(isPlain))
     throw new UsageError('--oauth takes a --public-url that begins with https://');
-  return { mode, mayRegister, host, publicUrls, siteOf };
+  return { mode, mayRegister, publicUrls, siteOf };
 }

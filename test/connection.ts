@@ -43,7 +43,7 @@ export class Connection {
   }
 }
 
-async function answerOf(response: IncomingMessage): Promise<Answer> {
+export async function answerOf(response: IncomingMessage): Promise<Answer> {
   const text = (await response.setEncoding('utf8').toArray()).join('');
   const isJson = response.headers['content-type']?.startsWith('application/json');
   const headers = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));

@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { serveOptions } from '../src/command-options.ts';
 import { readConfig, UsageError } from '../src/config.ts';
+import { oauthSurface } from '../src/http/oauth/issuer.ts';
 import { oauthSettingsOf } from '../src/sign-on.ts';
 import { callService, type Service, startService } from './harness.ts';
 import { bareCall, bareSession, makeAccessKey, modernCall, post } from './mcp-world.ts';
@@ -116,6 +117,9 @@ describe('OAuth that is required', () => {
     const siteOf = () => ({ origin: '', host: '' });
     assert.throws(() => oauthSettingsOf(config('http://vault.example.com'), siteOf), UsageError);
     oauthSettingsOf(config('http://localhost:8420'), siteOf);
-    oauthSettingsOf(config('https://vault.example.com'), siteOf);
+    const settings = oauthSettingsOf(config('https://vault.example.com'), siteOf);
+    const plain = { origin: 'http://10.0.0.5:8420', host: '10.0.0.5' };
+    assert.equal(oauthSurface(settings)!.issuerAt(plain), 'https://vault.example.com');
+    assert.equal(oauthSurface({ ...settings, publicUrls: [] })!.issuerAt(plain), null);
   });
 });

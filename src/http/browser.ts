@@ -9,32 +9,65 @@ import type { FastifyReply } from 'fastify';
 import { addressSet } from '../access/address.ts';
 import { Failure } from '../contract/errors.ts';
 import type { Site } from '../domain/accounts/passkeys.ts';
+import { type AddressSettings, ownAddresses } from '../mcp/addresses.ts';
 import { isRead, type PeerOf } from './request.ts';
 
 export const sessionCookie = '__Host-strongroom';
 export const signOnCookie = '__Host-strongroom-sso';
 
-export type SiteOf = (request: IncomingMessage) => Site;
+/** Null where the request names the service by an address that is not its own. */
+export type SiteOf = (request: IncomingMessage) => Site | null;
 
-/** By the Host header; behind a proxy that the operator named, by what the proxy says that it was asked for. */
-export function siteReader(encrypted: boolean, proxies: readonly string[], peerOf: PeerOf): SiteOf {
+export interface SiteParts {
+  readonly addresses: AddressSettings;
+  /** By ourselves. */
+  readonly encrypted: boolean;
+  readonly proxies: readonly string[];
+  readonly peerOf: PeerOf;
+}
+
+/**
+ * The address that the browser sees: the Host header, or what a proxy that the operator named says. It is believed only
+ * if it is one of the service's own. Otherwise a page on another port of the same host could have the passkeys of that
+ * host sign for its own origin, and send the result here with a Host header to match.
+ */
+export function siteReader({ addresses, encrypted, proxies, peerOf }: SiteParts): SiteOf {
   const isProxy = proxies.length === 0 ? () => false : addressSet(proxies);
+  const own = ownAddresses(addresses);
+  const direct = encrypted ? 'https' : 'http';
   return request => {
-    const forwarded = isProxy(peerOf(request.socket));
-    const host = (forwarded ? single(request, 'x-forwarded-host') : null) ?? request.headers.host ?? '';
-    const proto = forwarded
-      ? (single(request, 'x-forwarded-proto') ?? 'https')
-      : encrypted
-        ? 'https'
-        : 'http';
-    return siteAt(`${proto === 'http' ? 'http' : 'https'}://${host}`);
+    const { host = '' } = request.headers;
+    const claimed = isProxy(peerOf(request.socket))
+      ? [forwardedAddress(request, host), ...(isForwarded(request) ? [] : [`${direct}://${host}`])]
+      : [`${direct}://${host}`];
+    const sites = claimed.map(siteAt).filter(site => site !== null);
+    return sites.find(({ origin }) => own.isOwnOrigin(origin, request)) ?? null;
   };
 }
 
-function siteAt(url: string): Site {
-  if (!URL.canParse(url)) return { origin: 'null', host: '' };
-  const { origin, hostname } = new URL(url);
-  return { origin, host: hostname };
+function forwardedAddress(request: IncomingMessage, host: string): string {
+  const proto = single(request, 'x-forwarded-proto') === 'http' ? 'http' : 'https';
+  return `${proto}://${single(request, 'x-forwarded-host') ?? host}`;
+}
+
+/** A program beside the proxy may speak to the service directly, from the same address. */
+function isForwarded({ headers }: IncomingMessage): boolean {
+  return ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'].some(
+    name => headers[name] !== undefined,
+  );
+}
+
+function siteAt(url: string): Site | null {
+  const parsed = URL.parse(url);
+  if (parsed === null || `${parsed.protocol}//${parsed.host}/` !== parsed.href) return null;
+  return { origin: parsed.origin, host: parsed.hostname };
+}
+
+export function unknownAddress(): Failure {
+  return new Failure('FORBIDDEN', {
+    message:
+      'This is not one of the service’s own addresses: use the one that it prints when it starts, or name this one with --public-url',
+  });
 }
 
 function single(request: IncomingMessage, name: string): string | null {

@@ -10,12 +10,15 @@ import { plainAddress } from '../access/address.ts';
 export interface OwnAddresses {
   /** Null where the request may be answered, or which of its headers names a stranger. */
   foreignHeader(request: IncomingMessage): 'host' | 'origin' | null;
+  /** Whether this is the origin of a page that this service serves. */
+  isOwnOrigin(origin: string, request: IncomingMessage): boolean;
   /** Whether a `baseUrl` names this service, or one that the operator allows. */
   isOurs(url: string, request: IncomingMessage): boolean;
   /** Where people open the dashboard: as the operator says, or as this request names the service, if it does. */
   dashboardOf(request: IncomingMessage): string;
 }
 
+/** What `--host`, `--public-url` and `--mcp-base-url` say. */
 export interface AddressSettings {
   readonly host: string;
   /** Where clients reach the service, as the operator says. */
@@ -59,16 +62,18 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
     return namedHosts.has(header.toLowerCase()) || (origin !== null && boundOrigins(request).has(origin));
   }
 
+  function isOwnOrigin(origin: string, request: IncomingMessage): boolean {
+    return named.has(origin) || boundOrigins(request).has(origin);
+  }
+
   function isOrigin(header: string, request: IncomingMessage): boolean {
     const origin = originOf(header);
-    return (
-      origin !== null &&
-      origin === header.toLowerCase() &&
-      (named.has(origin) || boundOrigins(request).has(origin))
-    );
+    return origin !== null && origin === header.toLowerCase() && isOwnOrigin(origin, request);
   }
 
   return {
+    isOwnOrigin,
+
     foreignHeader(request) {
       const { host: named, origin } = request.headers;
       const before = accepted.get(request.socket);
@@ -88,9 +93,7 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
 
     isOurs(url, request) {
       const origin = originOf(url);
-      return (
-        origin !== null && (named.has(origin) || allowed.has(origin) || boundOrigins(request).has(origin))
-      );
+      return origin !== null && (allowed.has(origin) || isOwnOrigin(origin, request));
     },
   };
 }

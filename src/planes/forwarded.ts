@@ -84,14 +84,20 @@ function goneError(): Error {
 /** The connection as the router sees it: where it comes from, and whether more may be written. */
 class ForwardedSocket extends Duplex {
   readonly remoteAddress: string;
+  readonly localAddress: string | undefined;
+  readonly localPort: number | undefined;
+  readonly encrypted: boolean;
   readonly clientCertificate: Uint8Array | null;
   /** Bytes of the answer that the client has not taken yet. */
   #untaken = 0;
   #waiting: (() => void) | null = null;
 
-  constructor({ address, certificate }: RequestHead) {
+  constructor({ address, localAddress, localPort, encrypted, certificate }: RequestHead) {
     super();
     this.remoteAddress = address;
+    this.localAddress = localAddress;
+    this.localPort = localPort;
+    this.encrypted = encrypted;
     this.clientCertificate = certificate;
   }
 

@@ -123,15 +123,18 @@ class Exchange {
 }
 
 function headOf(request: IncomingMessage): RequestHead {
-  const { headers, rawHeaders, httpVersionMinor, readableEnded } = request;
+  const { headers, rawHeaders, httpVersionMinor, readableEnded, socket } = request;
   const isSaid = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
   return {
     method: request.method!,
     url: request.url!,
     rawHeaders,
     httpVersionMinor,
-    address: request.socket.remoteAddress ?? '',
-    certificate: certificateOf(request.socket),
+    address: socket.remoteAddress ?? '',
+    localAddress: socket.localAddress,
+    localPort: socket.localPort,
+    encrypted: (socket as Partial<TLSSocket>).encrypted === true,
+    certificate: certificateOf(socket),
     hasBody: isSaid && !readableEnded,
   };
 }

@@ -10,7 +10,6 @@ import { inData, type ServeConfig } from '../config.ts';
 import { writeDurably } from '../durable-file.ts';
 import { type Events, startEvents } from '../events/events.ts';
 import { buildApp } from '../http/app.ts';
-import { siteReader } from '../http/browser.ts';
 import { oauthSurface } from '../http/oauth/issuer.ts';
 import { addressReader, peerReader } from '../http/request.ts';
 import { toRouter } from '../http/surface.ts';
@@ -20,7 +19,7 @@ import { type Strongroom, strongroomOver } from '../open.ts';
 import { archiveFolder, checkpointFile } from '../open-data.ts';
 import { describe, UsageError } from '../report.ts';
 import { backupFacts, backupScheduleOf } from '../scheduled-backups.ts';
-import { oauthSettingsOf, signOnOf } from '../sign-on.ts';
+import { oauthSettingsOf, signOnOf, siteReaderOf } from '../sign-on.ts';
 import { giveBackSpareMemory } from '../spare-memory.ts';
 import { ForwardedRequests } from './forwarded.ts';
 import { managementGauges } from './gauges.ts';
@@ -148,7 +147,7 @@ export class ManagementPlane {
     const { domain, keyring } = strongroom;
     const onError = this.#onError;
     const peerOf = peerReader(config.socket !== null);
-    const siteOf = siteReader(encrypted, config['behind-proxy'], peerOf);
+    const siteOf = siteReaderOf(config, encrypted, peerOf);
     const app = buildApp(
       {
         ...strongroom,

@@ -18,6 +18,10 @@ export interface RequestHead {
   readonly httpVersionMinor: number;
   /** Of the peer. */
   readonly address: string;
+  /** Where the connection was accepted: what this service can be addressed by. A Unix socket has neither. */
+  readonly localAddress: string | undefined;
+  readonly localPort: number | undefined;
+  readonly encrypted: boolean;
   /** That the peer proved to hold in the TLS handshake, in DER; null where it showed none. */
   readonly certificate: Uint8Array | null;
   readonly hasBody: boolean;

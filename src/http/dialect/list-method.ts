@@ -101,6 +101,8 @@ function asGet(head: string): string | null {
 /** A connection that carries one request, over the client's own: its limits of time and number stay in force. */
 class OneRequest extends Duplex {
   readonly remoteAddress: string | undefined;
+  readonly localAddress: string | undefined;
+  readonly localPort: number | undefined;
   readonly encrypted: boolean;
   readonly #client: Socket;
 
@@ -108,6 +110,8 @@ class OneRequest extends Duplex {
     super();
     this.#client = client;
     this.remoteAddress = client.remoteAddress;
+    this.localAddress = client.localAddress;
+    this.localPort = client.localPort;
     this.encrypted = 'encrypted' in client;
     client.once('close', () => this.destroy());
     this.push(Buffer.from(head, 'latin1'));

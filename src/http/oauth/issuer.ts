@@ -18,31 +18,23 @@ export interface OAuthSurface {
   readonly mode: OAuthMode;
   readonly mayRegister: boolean;
   /** Null where the service was asked under a name that is not its own. */
-  readonly issuerAt: (site: Site) => string | null;
+  readonly issuerAt: (site: Site | null) => string | null;
   readonly issuerOf: (request: IncomingMessage) => string | null;
 }
 
 export interface OAuthSettings {
   readonly mode: OAuthMode | null;
   readonly mayRegister: boolean;
-  readonly host: string;
   readonly publicUrls: readonly string[];
   readonly siteOf: SiteOf;
 }
 
-export function oauthSurface({
-  mode,
-  mayRegister,
-  host,
-  publicUrls,
-  siteOf,
-}: OAuthSettings): OAuthSurface | null {
+export function oauthSurface({ mode, mayRegister, publicUrls, siteOf }: OAuthSettings): OAuthSurface | null {
   if (mode === null) return null;
   const named = publicUrls.map(url => new URL(url).origin);
-  const issuerAt = ({ origin, host: asked }: Site) => {
-    if (named.includes(origin) || isLoopback(asked)) return origin;
-    const isOwn = asked === host && origin.startsWith('https:');
-    return isOwn ? origin : (named[0] ?? null);
+  const issuerAt = (site: Site | null) => {
+    const isIssuer = site !== null && (site.origin.startsWith('https:') || isLoopback(site.host));
+    return isIssuer ? site.origin : (named[0] ?? null);
   };
   return { mode, mayRegister, issuerAt, issuerOf: request => issuerAt(siteOf(request)) };
 }

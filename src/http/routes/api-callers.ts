@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/caller.ts';
 import { holds } from '../../access/policy.ts';
-import { checkOwnPage, clearIfOver, cookieOf, sessionCookie } from '../browser.ts';
+import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../browser.ts';
 import type { AppParts } from '../parts.ts';
 import { planLimit } from '../plan-limit.ts';
 import { bearerToken, originOf } from '../request.ts';
@@ -66,7 +66,9 @@ async function memberOf(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Caller> {
-  checkOwnPage(request.raw, siteOf(request.raw), true);
+  const site = siteOf(request.raw);
+  if (site === null) throw unknownAddress();
+  checkOwnPage(request.raw, site, true);
   const origin = originOf(request.raw, request.id, addressOf);
   const { caller } = await clearIfOver(reply, domain.accounts.sessions.require(session, origin));
   return caller;

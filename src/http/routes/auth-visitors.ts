@@ -4,7 +4,8 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SignedInAs } from '../../domain/accounts/dashboard-sessions.ts';
-import { checkOwnPage, clearIfOver, cookieOf, sessionCookie } from '../browser.ts';
+import type { Site } from '../../domain/accounts/passkeys.ts';
+import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../browser.ts';
 import { failureOf } from '../errors.ts';
 import type { AppParts } from '../parts.ts';
 import { clientCertificateOf, isRead, originOf } from '../request.ts';
@@ -50,8 +51,10 @@ function authEntrance(parts: AppParts, strangers: UnauthenticatedBodies): Entran
     bodyLimit: largestBody,
     now: parts.now,
 
-    approach: async ({ needs }, request, reply) => {
+    approach: async ({ path, needs }, request, reply) => {
       const { origin, site, token } = visitorOf(parts, request);
+      // Machines have no page, and reach the service by whatever name their network has for it.
+      if (site === nowhere && path.startsWith('/auth/')) throw unknownAddress();
       checkOwnPage(request.raw, site, token !== null || needs === 'identity');
       if (needs === 'session') request.signedInAs = await signedIn(request, reply);
       else {
@@ -74,10 +77,13 @@ function authEntrance(parts: AppParts, strangers: UnauthenticatedBodies): Entran
   };
 }
 
+/** An origin that no page has. */
+const nowhere: Site = { origin: '', host: '' };
+
 function visitorOf({ addressOf, siteOf }: AppParts, { raw, id }: FastifyRequest): ByVisitor {
   return {
     origin: originOf(raw, id, addressOf),
-    site: siteOf(raw),
+    site: siteOf(raw) ?? nowhere,
     token: cookieOf(raw, sessionCookie),
     cookie: name => cookieOf(raw, name),
     certificate: clientCertificateOf(raw),
