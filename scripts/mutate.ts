@@ -1,6 +1,7 @@
 /**
- * Breaks every guard of the list, one at a time, on a copy of the checkout, and runs the tests that should notice:
- * `npm run mutate [-- --only ID,… --file PATH --list --unbroken]`. Ends with 1 where a guard's absence went unnoticed,
+ * Breaks guards, one at a time, on a copy of the checkout, and runs the tests that should notice. Those of the list:
+ * `npm run mutate [-- --only ID,… --file PATH --list --unbroken]`; or a random sample of all that the sources contain:
+ * `npm run mutate -- --random N [--room R --seed S --record]`. Ends with 1 where a guard's absence went unnoticed,
  * where a run took too long to tell, or where an entry does not apply. A test that is red anyway notices nothing:
  * `--unbroken` runs the same tests with every guard in place. The checkout itself is never changed.
  */
@@ -8,8 +9,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type Cluster, dropDatabases, startCluster, variable } from '../test/postgres.ts';
+import { makeQueue } from '../test/queue.ts';
+import { allTests, coverageFile, loadCoverage, recordCoverage } from './coverage.ts';
 import {
   applied,
   changesOf,
@@ -20,13 +24,13 @@ import {
   root,
   testPath,
 } from './mutations.ts';
+import { sample, scoreOf } from './random-mutants.ts';
 
 type Verdict = 'noticed' | 'survived' | 'no answer';
 
 /** What a verdict is called where nothing was broken. */
 const unbrokenWords = { noticed: 'red', survived: 'green', 'no answer': 'no answer' };
 const longest = 300_000;
-const longestTest = 120_000;
 const workers = 2;
 const left = new Set(['node_modules', '.git', 'data', 'dist', 'coverage']);
 
@@ -38,6 +42,14 @@ const { values } = parseArgs({
     unbroken: { type: 'boolean', default: false },
     /** Another folder of lists. */
     from: { type: 'string', default: listFolder },
+    /** So many of all mutants of the sources, or of one room. */
+    random: { type: 'string' },
+    room: { type: 'string' },
+    /** The same seed chooses the same ones of the same sources. */
+    seed: { type: 'string' },
+    /** First find out anew which tests run which lines. */
+    record: { type: 'boolean', default: false },
+    coverage: { type: 'string', default: coverageFile },
   },
 });
 
@@ -72,12 +84,24 @@ function end(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
+/** The test files; several of them as one program, which takes them in their order. */
+function programsOf({ tests, pattern }: Mutation, copy: string, folder: string): readonly string[] {
+  if (pattern !== undefined || tests.length === 1) return tests.map(testPath);
+  const files = tests.map(name => join(copy, testPath(name)));
+  return makeQueue(folder, files, 1, pathToFileURL(join(copy, 'test/queue.ts')).href);
+}
+
 /** Whether a test fails; the first one that does is enough. */
-function runTests(copy: string, { tests, pattern }: Mutation, env: NodeJS.ProcessEnv): Promise<Verdict> {
+function runTests(
+  copy: string,
+  programs: readonly string[],
+  { pattern }: Mutation,
+  env: NodeJS.ProcessEnv,
+): Promise<Verdict> {
   const narrowed = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
-  const fixed = ['--test-reporter=tap', '--test-concurrency=1', `--test-timeout=${longestTest}`];
+  const fixed = ['--test-reporter=tap', '--test-concurrency=1', `--test-timeout=${longest}`];
   const setup = '--test-global-setup=test/postgres.ts';
-  const child = spawn(process.execPath, ['--test', ...fixed, ...narrowed, setup, ...tests.map(testPath)], {
+  const child = spawn(process.execPath, ['--test', ...fixed, ...narrowed, setup, ...programs], {
     cwd: copy,
     env,
     detached: true,
@@ -120,7 +144,8 @@ async function work(
   for (let mutation = take(); mutation !== undefined && !isOver; mutation = take()) {
     const texts = values.unbroken ? [] : applied(mutation, copy);
     for (const [file, { after }] of texts) writeFileSync(join(copy, file), after);
-    const verdict = await runTests(copy, mutation, { ...inherited, ...own });
+    const programs = programsOf(mutation, copy, own.TMPDIR);
+    const verdict = await runTests(copy, programs, mutation, { ...inherited, ...own });
     for (const [file, { before }] of texts) writeFileSync(join(copy, file), before);
     if (isOver) return;
     tell(mutation, verdict);
@@ -167,7 +192,22 @@ function distinctTests(mutations: readonly Mutation[]): Mutation[] {
   return [...byTests.values()];
 }
 
+/** A sample of all that could be broken, and how much of it the tests notice. */
+async function breakRandomly(count: number): Promise<number> {
+  const { record, coverage: path, room, file, seed = String(Date.now()) } = values;
+  const coverage = record ? await recordCoverage(path, allTests(), workers) : loadCoverage(path);
+  if (coverage === null) throw new Error('which tests run which lines is not known yet: add --record');
+  const { chosen, uncovered, total } = sample({ count, room, file, seed, coverage });
+  console.log(`${chosen.length + uncovered.length} of ${total} mutants, seed ${seed}`);
+  for (const mutation of uncovered) console.log(`no test  ${describe(mutation)}`);
+  const missed = [...uncovered, ...(await breakAll(chosen))];
+  console.log(`\n${scoreOf(chosen.length + uncovered.length, missed.length)}`);
+  for (const mutation of missed) console.log(describe(mutation));
+  return missed.length === 0 ? 0 : 1;
+}
+
 async function main(): Promise<number> {
+  if (values.random !== undefined) return breakRandomly(Number(values.random));
   const mutations = chosen(loadMutations(values.from));
   if (values.list) {
     for (const mutation of mutations) console.log(describe(mutation));

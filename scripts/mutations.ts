@@ -13,8 +13,9 @@ export const listFolder = join(root, 'test/mutations');
 
 export interface Change {
   readonly file: string;
-  /** Stands in the file exactly once. */
+  /** Stands in the file exactly once, unless `at` says where. */
   readonly old: string;
+  readonly at?: number;
   readonly new: string;
 }
 
@@ -40,7 +41,10 @@ export const testPath = (name: string) => `test/${name}.test.ts`;
 export const changesOf = (mutation: Mutation): readonly Change[] => [mutation, ...(mutation.also ?? [])];
 
 /** The file's text after the change; throws where the change does not apply. */
-export function changed(text: string, { file, old, new: replacement }: Change): string {
+export function changed(text: string, { file, old, new: replacement, at }: Change): string {
+  if (at !== undefined && text.startsWith(old, at)) {
+    return text.slice(0, at) + replacement + text.slice(at + old.length);
+  }
   const parts = text.split(old);
   if (parts.length !== 2) throw new Error(`its text stands ${parts.length - 1} times in ${file}`);
   return parts.join(replacement);

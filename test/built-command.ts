@@ -20,6 +20,9 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const kept = join(root, 'test/.built');
 const variable = 'STRONGROOM_TEST_COMMAND';
 
+/** Where lines are counted, those of the bundle are told from its map. */
+const isCovered = process.env.NODE_V8_COVERAGE !== undefined;
+
 /** Every file that begins a thread of its own. */
 const threads = globSync('src/**/*{-thread,-writer}.ts', { cwd: root });
 
@@ -48,13 +51,13 @@ async function bundle(folder: string): Promise<void> {
     logLevel: 'silent',
   });
   // Beside one another, as the threads are looked for; two folders down, as the pages are.
-  await made.write({ dir: join(making, 'dist/src'), format: 'esm' });
+  await made.write({ dir: join(making, 'dist/src'), format: 'esm', sourcemap: isCovered && 'inline' });
   await made.close();
   renameSync(making, folder);
 }
 
 function digestOfSources(): string {
-  const hash = createHash('sha256');
+  const hash = createHash('sha256').update(isCovered ? 'covered' : '');
   for (const file of globSync(['src/**/*.ts', 'bin/*', 'package*.json'], { cwd: root }).sort())
     hash
       .update(`${file}\0`)

@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { faultsOf, listFolder, loadMutations, type Mutation, root } from '../scripts/mutations.ts';
+import { type Coverage, digestOf, testsOfLine } from '../scripts/coverage.ts';
+import { filesOf, isEquivalent, loadEquivalents, mutantsOf, rooms } from '../scripts/mutants.ts';
+import { changed, faultsOf, listFolder, loadMutations, type Mutation, root } from '../scripts/mutations.ts';
+import { scoreOf } from '../scripts/random-mutants.ts';
 import { atTheLatest } from './ending.ts';
 
 const noticed: Mutation = {
@@ -43,6 +47,86 @@ describe('the list of guards', () => {
     assert.deepEqual(
       [...new Set(faults.map(fault => fault.split(':')[0]))],
       ['noticed', 'gone', 'doubled', 'untested', 'empty', 'broken', 'same', 'missing'],
+    );
+  });
+});
+
+describe('the mutants of the sources', () => {
+  const text = `
+    const most = 20;
+    export function may(caller: { rank: number } | undefined, least = 3): boolean {
+      if (caller === undefined) throw new Error('who?');
+      checkRank(caller);
+      const rank = Math.min(caller.rank ?? 0, most);
+      cache ??= rank;
+      return !isBlocked(caller) && rank >= least;
+    }`;
+  const mutants = mutantsOf('some.ts', text);
+
+  it('are one for each condition, operand, comparison, bound, throw, refusal and default', () => {
+    assert.deepEqual(
+      mutants.map(({ kind, old, new: replacement }) => [kind, old, replacement]),
+      [
+        ['bound', '20', '(20) + 1'],
+        ['default', 'least = 3', 'least'],
+        ['condition', 'caller === undefined', 'true'],
+        ['condition', 'caller === undefined', 'false'],
+        ['comparison', 'caller === undefined', 'caller !== undefined'],
+        ['throw', "throw new Error('who?');", ';'],
+        ['refusal', 'checkRank(caller);', ';'],
+        ['bound', 'Math.min', 'Math.max'],
+        ['default', 'caller.rank ?? 0', 'caller.rank'],
+        ['default', 'cache ??= rank', 'cache = rank'],
+        ['operand', '!isBlocked(caller) && rank >= least', '(!isBlocked(caller))'],
+        ['operand', '!isBlocked(caller) && rank >= least', '(rank >= least)'],
+        ['condition', '!isBlocked(caller)', 'isBlocked(caller)'],
+        ['comparison', 'rank >= least', 'rank > least'],
+      ],
+    );
+    assert.deepEqual([...new Set(mutants.map(({ line }) => line))], [2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  it('parse, in every room', () => {
+    for (const room of Object.keys(rooms)) {
+      const files = filesOf(room);
+      assert.ok(files.length > 0, room);
+      const file = files[files.length >> 1]!;
+      const source = readFileSync(join(root, file), 'utf8');
+      for (const mutant of mutantsOf(file, source)) stripTypeScriptTypes(changed(source, mutant));
+    }
+  });
+
+  it('are skipped only for a written reason, which applies to the code as it is', () => {
+    for (const one of loadEquivalents()) {
+      assert.ok(one.reason.length >= 20, JSON.stringify(one));
+      const source = readFileSync(join(root, one.file), 'utf8');
+      const lines = source.split('\n');
+      assert.ok(
+        mutantsOf(one.file, source).some(mutant => isEquivalent(mutant, lines, [one])),
+        `applies no longer: ${JSON.stringify(one)}`,
+      );
+    }
+  });
+
+  it('are tried by the tests that run the line, and where the file has changed since, that run any of it', () => {
+    const coverage: Coverage = {
+      tests: {
+        one: { seconds: 1, passed: true },
+        two: { seconds: 1, passed: true },
+        red: { seconds: 1, passed: false },
+      },
+      files: { 'a.ts': { digest: digestOf('text'), lines: { one: [1, 2], two: [2], red: [1, 2] } } },
+    };
+    assert.deepEqual(testsOfLine(coverage, 'a.ts', 1, 'text'), ['one']);
+    assert.deepEqual(testsOfLine(coverage, 'a.ts', 2, 'text'), ['one', 'two']);
+    assert.deepEqual(testsOfLine(coverage, 'a.ts', 1, 'changed'), ['one', 'two']);
+    assert.deepEqual(testsOfLine(coverage, 'b.ts', 1, 'text'), []);
+  });
+
+  it('have a score with its margin of error', () => {
+    assert.equal(
+      scoreOf(400, 20),
+      '400 mutants, 20 unnoticed: 95.0 % noticed (92.4 % to 96.7 % with 95 % confidence)',
     );
   });
 });
@@ -99,6 +183,27 @@ describe('npm run mutate', () => {
     const { code, said } = await start([noticed], '--only', 'noticed,other').ended;
     assert.equal(code, 1);
     assert.match(said, /not in the list: other/);
+  });
+
+  it('draws a sample of one file by its seed, and prints the score and what no test runs', async () => {
+    const file = 'src/access/token.ts';
+    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    const all = lines.map((_, index) => index + 1);
+    const coverage: Coverage = {
+      tests: { token: { seconds: 1, passed: true } },
+      files: { [file]: { digest: digestOf(lines.join('\n')), lines: { token: all } } },
+    };
+    const [covered, empty] = [join(folder, 'covered.json'), join(folder, 'empty.json')];
+    writeFileSync(covered, JSON.stringify(coverage));
+    writeFileSync(empty, JSON.stringify({ tests: {}, files: {} }));
+    const chosen = ['--random', '2', '--file', file, '--seed', 'one'];
+    const { said } = await start([], ...chosen, '--coverage', covered).ended;
+    assert.match(said, /^2 of \d+ mutants, seed one\n\[1\/2\] (noticed|survived)/);
+    assert.match(said, /\n2 mutants, \d unnoticed: /);
+    const none = await start([], ...chosen, '--coverage', empty).ended;
+    assert.equal(none.code, 1);
+    assert.match(none.said, /no test {2}src\/access\/token\.ts:\d+ [\s\S]*2 mutants, 2 unnoticed: 0\.0 %/);
+    assert.deepEqual(none.left, []);
   });
 
   it('leaves nothing behind where it is interrupted', async () => {

@@ -16,10 +16,15 @@ const list = (folder: string) => join(folder, 'files.json');
 const ended = (program: string) => `${program}.ended`;
 const mark = (folder: string, at: number, what: 'taken' | 'done') => join(folder, `${at}.${what}`);
 
-/** The files of a run, and so many programs that take them one after another. */
-export function makeQueue(folder: string, files: readonly string[], processes: number): string[] {
+/** The files of a run, and so many programs that take them one after another; `queue` is this file in their checkout. */
+export function makeQueue(
+  folder: string,
+  files: readonly string[],
+  processes: number,
+  queue = import.meta.url,
+): string[] {
   writeFileSync(list(folder), JSON.stringify(files));
-  const call = `import { runQueue } from '${import.meta.url}';\nawait runQueue('${folder}');\n`;
+  const call = `import { runQueue } from '${queue}';\nawait runQueue('${folder}');\n`;
   const programs = Array.from({ length: processes }, (_, at) => join(folder, `process-${at + 1}.test.ts`));
   for (const program of programs) writeFileSync(program, call);
   return programs;

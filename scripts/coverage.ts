@@ -1,0 +1,254 @@
+/**
+ * Which test file runs which line of the sources: recorded once, by running every test file in processes of its own, and
+ * kept in coverage/lines.json. `npm run mutate -- --random` asks it which tests could notice a change.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { root } from './mutations.ts';
+
+export interface TestRun {
+  readonly seconds: number;
+  readonly passed: boolean;
+}
+
+export interface CoveredFile {
+  /** Of the text that the lines are numbered in. */
+  readonly digest: string;
+  /** By test: the lines that it runs. */
+  readonly lines: Readonly<Record<string, readonly number[]>>;
+}
+
+export interface Coverage {
+  readonly tests: Readonly<Record<string, TestRun>>;
+  readonly files: Readonly<Record<string, CoveredFile>>;
+}
+
+export const coverageFile = join(root, 'coverage/lines.json');
+
+/** What was recorded last, or null. */
+export function loadCoverage(path: string): Coverage | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Coverage;
+  } catch {
+    return null;
+  }
+}
+
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** The tests that run a line; where the file has changed since, those that run any of its lines. */
+export function testsOfLine({ tests, files }: Coverage, file: string, line: number, text: string): string[] {
+  const covered = files[file];
+  if (covered === undefined) return [];
+  const isSame = covered.digest === digestOf(text);
+  return Object.entries(covered.lines)
+    .filter(([test, lines]) => tests[test]!.passed && (!isSame || lines.includes(line)))
+    .map(([test]) => test);
+}
+
+/** Runs these test files, each by itself, and keeps what they covered beside what was recorded of the others. */
+export async function recordCoverage(
+  path: string,
+  names: readonly string[],
+  atOnce: number,
+): Promise<Coverage> {
+  const tests: Record<string, TestRun> = { ...loadCoverage(path)?.tests };
+  const lines = new Map<string, Map<string, Set<number>>>();
+  const queue = [...names];
+  const take = async () => {
+    for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+      const { run, covered } = await runCovered(name);
+      tests[name] = run;
+      for (const [file, found] of covered) lines.set(file, (lines.get(file) ?? new Map()).set(name, found));
+      console.log(
+        `${run.passed ? 'covered' : 'FAILED '}  ${name}  ${run.seconds} s  (${queue.length} to go)`,
+      );
+      keep(path, tests, lines);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, take));
+  return loadCoverage(path)!;
+}
+
+function keep(
+  path: string,
+  tests: Record<string, TestRun>,
+  lines: Map<string, Map<string, Set<number>>>,
+): void {
+  const before = loadCoverage(path)?.files ?? {};
+  const files: Record<string, CoveredFile> = {};
+  for (const file of new Set([...Object.keys(before), ...lines.keys()])) {
+    const digest = digestOf(textOf(file));
+    const kept = before[file]?.digest === digest ? before[file].lines : {};
+    const merged: [string, readonly number[]][] = Object.entries(kept);
+    for (const [test, found] of lines.get(file) ?? []) merged.push([test, [...found].sort((a, b) => a - b)]);
+    files[file] = { digest, lines: Object.fromEntries(merged) };
+  }
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(`${path}.new`, JSON.stringify({ tests, files }));
+  renameSync(`${path}.new`, path);
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(join(root, file), 'utf8');
+  } catch {
+    return ''; // Removed since.
+  }
+}
+
+type Covered = Map<string, Set<number>>;
+
+async function runCovered(name: string): Promise<{ run: TestRun; covered: Covered }> {
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-coverage-'));
+  const begun = performance.now();
+  try {
+    const args = [
+      '--test',
+      '--test-concurrency=1',
+      '--test-global-setup=test/postgres.ts',
+      `test/${name}.test.ts`,
+    ];
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      stdio: 'ignore',
+      env: { ...process.env, NODE_V8_COVERAGE: folder, NODE_DISABLE_COMPILE_CACHE: '1' },
+    });
+    const [code] = await once(child, 'exit');
+    const seconds = Math.round((performance.now() - begun) / 100) / 10;
+    // The runner's own process prepares databases with the product's code; that is no test.
+    const written = readdirSync(folder).filter(file => !file.startsWith(`coverage-${child.pid}-`));
+    return {
+      run: { seconds, passed: code === 0 },
+      covered: coveredBy(written.map(file => join(folder, file))),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface Script {
+  readonly url: string;
+  readonly functions: readonly {
+    readonly ranges: readonly {
+      readonly startOffset: number;
+      readonly endOffset: number;
+      readonly count: number;
+    }[];
+  }[];
+}
+
+interface Written {
+  readonly result: readonly Script[];
+  readonly 'source-map-cache'?: Readonly<
+    Record<string, { readonly data: SourceMapPayload | null; readonly lineLengths: readonly number[] }>
+  >;
+}
+
+function coveredBy(paths: readonly string[]): Covered {
+  const covered: Covered = new Map();
+  for (const path of paths) {
+    const { result, 'source-map-cache': maps = {} } = JSON.parse(readFileSync(path, 'utf8')) as Written;
+    for (const script of result) {
+      const file = fileOf(script.url);
+      const map = maps[script.url];
+      if (map?.data) addMapped(covered, script, map.data, map.lineLengths);
+      else if (file?.startsWith('src/')) addLines(covered, file, script);
+    }
+  }
+  return covered;
+}
+
+/** Relative to the checkout, or null for what is none of its files. */
+function fileOf(url: string): string | null {
+  if (!url.startsWith('file:')) return null;
+  const file = relative(root, fileURLToPath(url));
+  return file.startsWith('..') ? null : file;
+}
+
+/** For each character, whether it ran: inner ranges are painted over outer ones. */
+function painted({ functions }: Script, length: number): Uint8Array {
+  const ran = new Uint8Array(length);
+  const ranges = functions.flatMap(one => one.ranges);
+  ranges.sort((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset);
+  for (const { startOffset, endOffset, count } of ranges) ran.fill(count > 0 ? 1 : 0, startOffset, endOffset);
+  return ran;
+}
+
+function addLines(covered: Covered, file: string, script: Script): void {
+  const text = textOf(file);
+  const ran = painted(script, text.length);
+  const found = covered.get(file) ?? new Set<number>();
+  let at = 0;
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() !== '' && ran[at + line.search(/\S/)]) found.add(index + 1);
+    at += line.length + 1;
+  }
+  covered.set(file, found);
+}
+
+/** Where a bundle's characters come from. Every process of a run has the same bundle: it is read once. */
+const origins = new Map<
+  string,
+  readonly { readonly at: number; readonly file: string; readonly line: number }[]
+>();
+
+function originsOf(url: string, data: SourceMapPayload, lengths: readonly number[]) {
+  const known = origins.get(url);
+  if (known !== undefined) return known;
+  const map = new SourceMap(data);
+  const found = [];
+  let at = 0;
+  for (const [line, length] of lengths.entries()) {
+    for (let column = 0; column < length; column += 1) {
+      const entry = map.findEntry(line, column);
+      if (!('originalSource' in entry) || entry.generatedLine !== line || entry.generatedColumn !== column)
+        continue;
+      const [, file] = /(?:^|\/)(src\/.*\.ts)$/.exec(entry.originalSource) ?? [];
+      if (file !== undefined) found.push({ at: at + column, file, line: entry.originalLine + 1 });
+    }
+    at += length + 1;
+  }
+  origins.set(url, found);
+  return found;
+}
+
+function addMapped(
+  covered: Covered,
+  script: Script,
+  data: SourceMapPayload,
+  lengths: readonly number[],
+): void {
+  const ran = painted(
+    script,
+    lengths.reduce((sum, length) => sum + length + 1, 0),
+  );
+  for (const { at, file, line } of originsOf(script.url, data, lengths)) {
+    if (ran[at]) covered.set(file, (covered.get(file) ?? new Set()).add(line));
+  }
+}
+
+/** Every test file, as the list of guards names them. */
+export function allTests(): string[] {
+  return globSync('test/**/*.test.ts', { cwd: root })
+    .map(file => relative('test', file).slice(0, -'.test.ts'.length))
+    .filter(name => basename(name) !== 'mutate')
+    .sort();
+}
