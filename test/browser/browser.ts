@@ -4,7 +4,6 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import Chromium from '@sparticuz/chromium';
 import {
   type Browser,
   type BrowserContext,
@@ -21,6 +20,7 @@ import { atTheLatest, withTheProcess } from '../ending.ts';
 import { Clock, cheapPasswords } from '../harness.ts';
 import { oneThread } from '../one-thread.ts';
 import { dataRoot } from '../postgres.ts';
+import { browserProgram } from './program.ts';
 
 export const password = 'correct horse battery';
 const flags = [
@@ -47,8 +47,7 @@ export async function leave(browser: Browser): Promise<void> {
 
 async function start(): Promise<Browser> {
   await buildChangedWeb();
-  const executablePath = await Chromium.executablePath();
-  const browser = await chromium.launch({ executablePath, args: flags, headless: true });
+  const browser = await chromium.launch({ executablePath: browserProgram(), args: flags, headless: true });
   withTheProcess(() => browser.close());
   return browser;
 }
