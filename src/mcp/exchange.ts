@@ -86,7 +86,9 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
   /** The SDK's server for this exchange. */
   async function serverFor({ request, reply }: Exchange, context: CallContext): Promise<Server> {
     const { protocolServer } = await import('./sdk-server.ts');
-    return protocolServer(surface.version, namingOf(request), async (tool: Tool, sent: unknown) => {
+    const hasKey = context.header !== null || (context.session?.credentialId ?? null) !== null;
+    const served = { version: surface.version, naming: namingOf(request), hasKey };
+    return protocolServer(served, async (tool: Tool, sent: unknown) => {
       const { body, receipt } = await callTool(tool, sent, context);
       reply.header(receiptHeader, receipt);
       return JSON.parse(body.toString('utf8')) as CallToolResult;

@@ -1,10 +1,12 @@
 /**
  * The tools as `tools/list` shows them: every byte of it stands in a model's context, so it is short. Bounds that the
- * call is checked by anyway are left out, and so is how to name a vault, which the instructions say once for all.
- * What is listed refuses nothing that a call accepts. Of the annotations, those are listed whose default would be
- * untrue, and what may destroy something: a read is idempotent by being one, and its title stands beside them.
+ * call is checked by anyway are left out, and so are the members of a vault connection, which the instructions name once.
+ * A connection is listed only for callers without a credential in the header: the others don't need one, and it would
+ * pass through a model. What is listed refuses nothing that a call accepts, and no answer, refusals included. Annotations
+ * are listed where their default would be untrue, and where something may be destroyed: a read is idempotent by being one.
  */
 import { z } from 'zod';
+import { refusal } from '../contract/tools.ts';
 import { type Naming, type Tool, tools, underscored } from './tools.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -12,14 +14,22 @@ type Json = Readonly<Record<string, unknown>>;
 export const instructions =
   'Strongroom keeps secrets, keys and certificates in vaults. The tools work in one vault. Prefer to use a secret, which makes a call with it and never shows it, to reading its value. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log. Each tool also takes vault: {vaultId, accessKey, baseUrl}, or credentials, which is the same; omit it if the connection carries an access key, which is safer.';
 
-export const listings = { dotted: listing('dotted'), underscore: listing('underscore') } as const;
+const listings = {
+  dotted: { keyed: listing('dotted', true), open: listing('dotted', false) },
+  underscore: { keyed: listing('underscore', true), open: listing('underscore', false) },
+} as const;
 
-function listing(naming: Naming) {
+/** `hasKey`: whether the caller sent a credential in the header. */
+export function listingFor(naming: Naming, hasKey: boolean) {
+  return [...listings[naming][hasKey ? 'keyed' : 'open']];
+}
+
+function listing(naming: Naming, hasKey: boolean) {
   return tools.map(tool => ({
     name: named(tool.name, naming),
     title: tool.title,
     description: named(tool.description, naming),
-    inputSchema: inputOf(tool),
+    inputSchema: inputOf(tool, hasKey),
     outputSchema: outputOf(tool),
     annotations: {
       ...(tool.readOnly ? { readOnlyHint: true } : { destructiveHint: tool.reachesOut }),
@@ -34,13 +44,14 @@ function named(text: string, naming: Naming): string {
   return tools.reduce((so, { name }) => so.replaceAll(name, underscored(name)), text);
 }
 
-function inputOf({ input }: Tool) {
+function inputOf({ input }: Tool, hasKey: boolean) {
   const schema = z.toJSONSchema(input, { io: 'input' }) as Json;
   const { vault: _, credentials: __, ...properties } = schema.properties as Record<string, Json>;
   const shown = Object.entries(properties).map(([name, one]) => [name, argument(one)]);
+  const connections = hasKey ? {} : { vault: { type: 'object' }, credentials: { type: 'object' } };
   return {
     type: 'object' as const,
-    properties: Object.fromEntries(shown),
+    properties: { ...Object.fromEntries(shown), ...connections },
     ...(schema.required === undefined ? {} : { required: schema.required as string[] }),
   };
 }
@@ -55,21 +66,38 @@ function argument({ type = 'string', enum: values, description, properties }: Js
   };
 }
 
-/** Nothing is required and nothing else forbidden: clients check refusals against it too. */
+/**
+ * Nothing is required and nothing else forbidden, because clients check refusals against it too. A member that answers
+ * and refusals have in common is listed with the types that it has in any of them.
+ */
 function outputOf({ output }: Tool) {
-  const { anyOf, $defs, ...one } = z.toJSONSchema(output) as Json;
-  const answers = ((anyOf as Json[] | undefined) ?? [one]).map(each => resolved(each, $defs as Json));
-  const members = answers.flatMap(answer => Object.entries(answer.properties as Record<string, Json>));
-  const types = members.map(([name, member]) => [name, typeOf(member)]);
+  const answers = membersOf(output);
+  const refusals = membersOf(refusal);
+  const types = Object.entries(answers).map(([name, own]) => {
+    const all = [...new Set([...own, ...(refusals[name] ?? [])])];
+    return [name, { type: all.length === 1 ? all[0] : all }];
+  });
   return { type: 'object' as const, properties: Object.fromEntries(types) };
 }
 
-function resolved(schema: Json, defs: Json): Json {
-  const { $ref } = schema;
-  return $ref === undefined ? schema : (defs[String($ref).split('/').at(-1)!] as Json);
+/** The types of each member, in all forms of an answer together. */
+function membersOf(output: z.ZodType): Record<string, readonly string[]> {
+  const { $defs, ...schema } = z.toJSONSchema(output) as Json;
+  const members: Record<string, readonly string[]> = {};
+  for (const form of formsOf(schema, $defs as Json)) {
+    for (const [name, member] of Object.entries(form.properties as Record<string, Json>))
+      members[name] = [...(members[name] ?? []), ...formsOf(member, $defs as Json).flatMap(typesOf)];
+  }
+  return members;
 }
 
-function typeOf({ type, anyOf }: Json): Json {
-  if (type !== undefined) return { type };
-  return anyOf === undefined ? { type: 'string' } : {};
+/** A schema, or those that it is a choice of. */
+function formsOf(schema: Json, defs: Json): readonly Json[] {
+  const { $ref, anyOf } = schema;
+  if ($ref !== undefined) return formsOf(defs[String($ref).split('/').at(-1)!] as Json, defs);
+  return anyOf === undefined ? [schema] : (anyOf as Json[]).flatMap(each => formsOf(each, defs));
+}
+
+function typesOf({ type = 'string' }: Json): string[] {
+  return [type as string | string[]].flat();
 }

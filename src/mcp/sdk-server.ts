@@ -14,7 +14,7 @@ import {
   ProtocolErrorCode,
   Server,
 } from '@modelcontextprotocol/server';
-import { instructions, listings } from './listing.ts';
+import { instructions, listingFor } from './listing.ts';
 import { identityOf } from './protocol-constants.ts';
 import { type Naming, type Tool, toolNamed, unknownTool } from './tools.ts';
 
@@ -27,14 +27,22 @@ export interface ProtocolAnswer {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-export function protocolServer(version: string, naming: Naming, run: Run): Server {
+/** What the answers of a server depend on, beside what is asked. */
+export interface Served {
+  readonly version: string;
+  readonly naming: Naming;
+  /** Whether the caller sent a credential in the header. */
+  readonly hasKey: boolean;
+}
+
+export function protocolServer({ version, naming, hasKey }: Served, run: Run): Server {
   const capabilities = { tools: { listChanged: false } };
   const server = new Server(identityOf(version), { capabilities, instructions });
-  // The list is the same for everyone and changes with a release alone.
+  // The list depends on whether there is a credential, and changes with a release alone.
   server.setRequestHandler('tools/list', () => ({
-    tools: [...listings[naming]],
+    tools: listingFor(naming, hasKey),
     ttlMs: 300_000,
-    cacheScope: 'public',
+    cacheScope: 'private',
   }));
   server.setRequestHandler('tools/call', ({ params }) => {
     const tool = toolNamed(params.name);

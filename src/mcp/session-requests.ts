@@ -81,7 +81,7 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
     },
 
     async end({ request, reply }: Exchange): Promise<FastifyReply> {
-      await sessions.end(await sessionOf(contextOf(request)));
+      await sessions.end(await sessionOf(contextOf(request)), request.reader);
       return reply.code(200).send();
     },
   };

@@ -14,7 +14,8 @@ const patience = 30_000;
 /** Resolves when the client has closed its end and has all its answers. */
 export async function serveOverStdio(remote: RemoteService, naming: Naming): Promise<void> {
   const transport = new StdioTransport(process.stdin, process.stdout);
-  const build = () => protocolServer(remote.version, naming, ({ name }, sent) => call(remote, name, sent));
+  const served = { version: remote.version, naming, hasKey: true };
+  const build = () => protocolServer(served, ({ name }, sent) => call(remote, name, sent));
   const handle = serveStdio(build, { transport });
   await transport.finished;
   await handle.close();

@@ -3,8 +3,8 @@
  * own. The access key in the header of the request that opened it belongs to it, and no other is taken from the
  * header of a later one; what calls bring in their arguments is their own. Sessions are stored, as digests, so that
  * they outlive a restart and are known to every replica; after 24 hours without use they are over. Their rows are
- * stamped: edited, they are served to nobody. How many an address may open in a minute is bounded, for anyone may ask
- * for one.
+ * stamped: edited, they are served to nobody. How many an access key may open in a minute is bounded, and how many an
+ * address may open without one, for anyone may ask for one. What belongs to an access key only that key can end.
  */
 import type { Origin, Reader } from '../../access/caller.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
@@ -40,7 +40,8 @@ export interface ToolSessions {
   open(agreed: Agreed, reader: Reader | null, origin: Origin): Promise<string>;
   /** The session that a request names and may be sent in, with the access key of its header where it has one. */
   find(token: unknown, reader: Reader | null, origin: Origin, connection: object): Promise<ToolSession>;
-  end(session: ToolSession): Promise<void>;
+  /** Refused where the session belongs to an access key and the request brings none. */
+  end(session: ToolSession, reader: Reader | null): Promise<void>;
   /** Removes what is over. Called every so often. */
   forget(): Promise<void>;
 }
@@ -113,9 +114,10 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
 
   return {
     async open(agreed, reader, { address }) {
-      const wait = opened.blockedFor(address);
+      const counted = reader?.countedAs ?? address;
+      const wait = opened.blockedFor(counted);
       if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-      opened.failed(address);
+      opened.failed(counted);
       const id = newId();
       const token = mintToken('mcp', id);
       const time = now();
@@ -140,7 +142,10 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
       return { id: row.id, credentialId: row.credential_id, ...agreedIn(row) };
     },
 
-    end: ({ id }) => store.toolSessions.end(id),
+    async end({ id, credentialId }, reader) {
+      if (credentialId !== null && reader === null) throw anothers();
+      await store.toolSessions.end(id);
+    },
 
     forget: () => store.toolSessions.forget(now() - sessionIdle, mostUnused),
   };
