@@ -1,48 +1,36 @@
 /**
  * What happened after a backup and is lost by restoring it, as a newer copy of the audit log tells: above all what was
- * revoked since, because it works again. The copy is believed only where it is intact and goes on from the backup.
+ * withdrawn since, because it works again. The copy is believed only where it is intact and goes on from the backup. What it
+ * says of an action that is not known here is never taken for nothing.
  */
 import type { KeyObject } from 'node:crypto';
 import { createPublicKey } from 'node:crypto';
+import { effectOf, hasEffect, mayWithdraw } from '../contract/audit-actions.ts';
 import { type Checkpoint, isSignedBy, type SignedCheckpoint, type SignedHead } from '../logs/checkpoints.ts';
 import type { AuditEntry } from '../logs/entries.ts';
 import { fileSource } from '../logs/source.ts';
 import { type LoggedLink, verifyLogs } from '../logs/verify.ts';
 import { BackupError } from './backup-error.ts';
 
-/** What can be revoked again by its id. */
-export const revocations = [
-  'api-key.revoked',
-  'access-key.revoked',
-  'public-token.revoked',
-  'member.removed',
-] as const;
-/** What else took something from someone, and has to be looked at. */
-const withdrawals: ReadonlySet<string> = new Set([
-  'member.updated',
-  'member.invited',
-  'group.updated',
-  'group.deleted',
-  'passkey.removed',
-  'session.ended',
-]);
-
-export interface Revocation {
-  readonly action: (typeof revocations)[number];
-  readonly organizationId: string;
-  readonly id: string;
+/** Something that was taken from someone, or may have been, and that is theirs again. */
+export interface Withdrawal {
+  readonly action: string;
+  readonly organizationId: string | null;
+  /** Null where the entry names no subject. */
+  readonly id: string | null;
   readonly name: string;
   readonly at: string;
 }
 
 export interface LostChanges {
-  readonly revoked: readonly Revocation[];
-  /** How many of each other kind there are, those that took something from someone first. */
-  readonly others: readonly {
-    readonly action: string;
-    readonly count: number;
-    readonly withdraws: boolean;
-  }[];
+  /** Each subject once for each action, in the order of the newest entries. */
+  readonly withdrawn: readonly Withdrawal[];
+  /** Actions that this version does not know, with the number of their entries. */
+  readonly unknown: readonly { readonly action: string; readonly count: number }[];
+  /** Entries that the log no longer has, because they were moved to archives. */
+  readonly archived: number;
+  /** How many other changes there were. */
+  readonly others: number;
 }
 
 export interface NewerLog {
@@ -65,43 +53,78 @@ export async function lostChanges({ file, publicKey, hasMark, heads }: NewerLog)
     throw new BackupError(`the newer log is not intact: ${findings[0]!.what}: ${findings[0]!.where}`);
   const ends = new Map(heads.filter(({ stream }) => stream === 'audit').map(head => [head.writer, head]));
   const met = new Set<string>();
+  const reached = new Map([...ends].map(([writer, { seq }]) => [writer, seq]));
   const gathered = new Gathered();
   for await (const link of source.links('audit')) {
     const end = ends.get(link.writer);
     if (end !== undefined && link.seq === end.seq && link.hash === end.hash) met.add(link.writer);
-    if (link.seq > (end?.seq ?? 0)) gathered.add(link);
+    if (link.seq <= (end?.seq ?? 0)) continue;
+    gathered.miss(link.seq - (reached.get(link.writer) ?? 0) - 1);
+    reached.set(link.writer, link.seq);
+    gathered.add(link);
   }
   if (met.size < ends.size) throw new BackupError('the newer log is not a later one of this backup’s');
   return gathered.changes();
 }
 
+interface Gathering extends Withdrawal {
+  readonly revision: number;
+}
+
 class Gathered {
-  readonly #revoked = new Map<string, Revocation>();
-  readonly #others = new Map<string, number>();
+  readonly #withdrawn = new Map<string, Gathering>();
+  readonly #unknown = new Map<string, number>();
+  /** The revision with which each subject came back. */
+  readonly #restored = new Map<string, number>();
+  #archived = 0;
+  #others = 0;
+
+  miss(entries: number): void {
+    this.#archived += entries;
+  }
 
   add({ text }: LoggedLink): void {
-    const { action, outcome, subject, organization_id, created_at } = JSON.parse(text) as StoredEntry;
+    const entry = JSON.parse(text) as StoredEntry;
+    const { action, outcome, subject } = entry;
     if (outcome !== 'allowed') return;
-    const known = revocations.find(one => one === action);
-    if (known === undefined || subject === null || subject.id === null || organization_id === null) {
-      this.#others.set(action, (this.#others.get(action) ?? 0) + 1);
-      return;
-    }
-    const { id, name } = subject;
-    this.#revoked.set(id, { action: known, organizationId: organization_id, id, name, at: created_at });
+    if (effectOf(entry) === null) this.#unknown.set(action, (this.#unknown.get(action) ?? 0) + 1);
+    else if (mayWithdraw(action)) this.#withdraw(entry);
+    else this.#others++;
+    if (hasEffect(action, 'restores')) keepGreatest(this.#restored, subject?.id ?? '', entry.revision ?? 0);
+  }
+
+  #withdraw({ action, subject, organization_id, created_at, revision }: StoredEntry): void {
+    const { id = null, name = '' } = subject ?? {};
+    const key = `${action} ${id}`;
+    if ((this.#withdrawn.get(key)?.revision ?? -1) > (revision ?? 0)) return;
+    this.#withdrawn.set(key, {
+      action,
+      organizationId: organization_id,
+      id,
+      name,
+      at: created_at,
+      revision: revision ?? 0,
+    });
   }
 
   changes(): LostChanges {
-    const others = [...this.#others].map(([action, count]) => ({
-      action,
-      count,
-      withdraws: withdrawals.has(action),
-    }));
+    const isBack = ({ action, id, revision }: Gathering) =>
+      hasEffect(action, 'trashes') && (this.#restored.get(id ?? '') ?? 0) > revision;
     return {
-      revoked: [...this.#revoked.values()],
-      others: others.toSorted((a, b) => Number(b.withdraws) - Number(a.withdraws) || b.count - a.count),
+      withdrawn: [...this.#withdrawn.values()]
+        .filter(one => !isBack(one))
+        .map(({ revision: _, ...one }) => one)
+        .toSorted((a, b) => (a.at < b.at ? -1 : 1)),
+      unknown: [...this.#unknown].map(([action, count]) => ({ action, count })),
+      archived: this.#archived,
+      others: this.#others,
     };
   }
+}
+
+/** Entries of several writers come in no order. */
+function keepGreatest(kept: Map<string, number>, key: string, given: number): void {
+  kept.set(key, Math.max(given, kept.get(key) ?? 0));
 }
 
 /** How many audit entries a kept checkpoint proves that the backup has not; it may have missed more. */

@@ -2,15 +2,14 @@
 import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { BackupError, explained } from '../backup/backup-error.ts';
-import { type LostChanges, lostChanges, lostEntries, type Revocation } from '../backup/lost-changes.ts';
+import { type LostChanges, lostChanges, lostEntries, type Withdrawal } from '../backup/lost-changes.ts';
 import { restoreTo } from '../backup/restore.ts';
 import type { Proof, Restored } from '../backup/restoring.ts';
 import { placeOptions } from '../command-options.ts';
 import { flag, inData, readConfigOf, text, UsageError } from '../config.ts';
-import { Failure } from '../contract/errors.ts';
 import { isMarked } from '../logs/chain.ts';
 import { disagreement, numberOf, readCheckpointFile } from '../logs/checkpoint-file.ts';
-import { type Strongroom, withStrongroom } from '../open.ts';
+import { withStrongroom } from '../open.ts';
 import { locationOf } from '../open-data.ts';
 import { counted } from '../report.ts';
 import { lockFolder } from '../store/folder-lock.ts';
@@ -18,7 +17,7 @@ import type { Snapshot } from '../store/store.ts';
 import { bars, countsOf, factsOf, fileIn, keyringOpener, sourceOf } from './backup.ts';
 import { backupIdentity, openingOptions } from './backup-keys.ts';
 import type { Command } from './command.ts';
-import { operatorOf } from './operator.ts';
+import { type Repeated, sorted, withdrawAgain } from './revoking-again.ts';
 import { note, printable, printJson } from './terminal.ts';
 
 const options = {
@@ -94,10 +93,13 @@ async function restore(config: RestoreConfig, file: string): Promise<void> {
   const { manifest, proof } = found.restored;
   if (!config.json) process.stdout.write(describeFound(found));
   const again = await shouldRevoke(config, found.lost);
-  const revoked = proof === null ? 0 : await record(config, found, again);
-  if (config.json) printJson({ ...factsOf(manifest), ...jsonOf(found), revoked_again: revoked });
-  else if (revoked > 0) process.stdout.write(`Revoked again: ${revoked}\n`);
+  const repeated = proof === null ? nothing : await record(config, found, again);
+  for (const { reason, ...one } of repeated.failed) note(`not revoked again: ${described(one)}: ${reason}`);
+  if (config.json) printJson({ ...factsOf(manifest), ...jsonOf(found, repeated) });
+  else if (repeated.done.length > 0) process.stdout.write(`Revoked again: ${repeated.done.length}\n`);
 }
+
+const nothing: Repeated = { done: [], failed: [] };
 
 async function lookAt(config: RestoreConfig, restored: Restored, { logs }: Snapshot): Promise<Found> {
   const file = config.checkpoint ?? inData(config, 'checkpoint.json');
@@ -132,13 +134,6 @@ async function lostSince(
   });
 }
 
-const nouns: Readonly<Record<Revocation['action'], string>> = {
-  'api-key.revoked': 'API key',
-  'access-key.revoked': 'access key',
-  'public-token.revoked': 'public token',
-  'member.removed': 'member',
-};
-
 function describeFound({ restored: { manifest, proof }, lost, lostEntries: entries, accept }: Found): string {
   const lines = [
     `Restored the backup of ${manifest.created_at}: ${countsOf(manifest)}`,
@@ -154,25 +149,37 @@ function describeFound({ restored: { manifest, proof }, lost, lostEntries: entri
   return `${lines.join('\n')}\n`;
 }
 
-function describeLost({ revoked, others }: LostChanges): string[] {
-  const dated = ({ action, name, id, at }: Revocation) =>
-    `  ${nouns[action]} ${printable(name)} (${id}), ${at}`;
-  const withdrawn = others.filter(({ withdraws }) => withdraws);
-  const rest = others.filter(({ withdraws }) => !withdraws).reduce((sum, { count }) => sum + count, 0);
+function describeLost(lost: LostChanges): string[] {
+  const { repeatable, byHand } = sorted(lost);
+  const { unknown, archived, others } = lost;
+  const isAll = [repeatable, byHand, unknown].every(({ length }) => length === 0) && archived === 0;
   return [
-    revoked.length === 0
-      ? 'Nothing was revoked after this backup'
-      : 'Revoked after this backup, and valid again:',
-    ...revoked.map(dated),
-    ...withdrawn.map(
-      ({ action, count }) => `Also undone, to be looked at by hand: ${action}, ${counted(count, 'time')}`,
+    ...(isAll ? ['Nothing was revoked after this backup'] : []),
+    ...listed('Revoked or removed after this backup, and valid again:', repeatable.map(described)),
+    ...listed('Changed or used after this backup; review each one:', byHand.map(described)),
+    ...listed(
+      'Actions that this version does not know, and that may have revoked something:',
+      unknown.map(({ action, count }) => `${printable(action)}, ${counted(count, 'time')}`),
     ),
-    ...(rest === 0 ? [] : [`Other changes that are lost: ${rest}`]),
+    ...(archived === 0
+      ? []
+      : [
+          `${counted(archived, 'audit entry', 'audit entries')} after this backup moved to archives: review them`,
+        ]),
+    ...(others === 0 ? [] : [`Other changes that are lost: ${others}`]),
   ];
 }
 
-async function shouldRevoke(config: RestoreConfig, lost: LostChanges | null): Promise<readonly Revocation[]> {
-  const revoked = lost?.revoked ?? [];
+function listed(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines.map(line => `  ${line}`)];
+}
+
+function described({ action, name, id, at }: Withdrawal): string {
+  return `${action} ${printable(name)} (${id ?? 'no id'}), ${at}`;
+}
+
+async function shouldRevoke(config: RestoreConfig, lost: LostChanges | null): Promise<readonly Withdrawal[]> {
+  const revoked = lost === null ? [] : sorted(lost).repeatable;
   if (revoked.length === 0 || config['revoke-again']) return revoked;
   if (!process.stdin.isTTY) {
     note('they stay valid; restore with --revoke-again to revoke them');
@@ -190,45 +197,30 @@ async function shouldRevoke(config: RestoreConfig, lost: LostChanges | null): Pr
 async function record(
   config: RestoreConfig,
   { restored: { manifest }, accept }: Found,
-  again: readonly Revocation[],
-): Promise<number> {
+  again: readonly Withdrawal[],
+): Promise<Repeated> {
   return withStrongroom(config, async strongroom => {
     const details = { backup_of: manifest.created_at, engine: manifest.engine, kept_checkpoint: accept };
     await strongroom.domain.accept({ verb: 'backup.restored', details });
-    let done = 0;
-    for (const one of again) if (await revoke(strongroom, one)) done++;
-    return done;
+    return withdrawAgain(strongroom, again);
   });
 }
 
-/** False where it is not there: it was created after the backup too. */
-async function revoke(
-  { domain, newId }: Strongroom,
-  { action, organizationId, id }: Revocation,
-): Promise<boolean> {
-  const collections = {
-    'api-key.revoked': domain.apiKeys,
-    'access-key.revoked': domain.accessKeys,
-    'public-token.revoked': domain.publicTokens,
-    'member.removed': domain.members,
-  };
-  try {
-    await collections[action].remove(operatorOf(organizationId, newId), id, false);
-    return true;
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    if (error.code !== 'NOT_FOUND') note(`the ${nouns[action]} ${id} could not be revoked: ${error.message}`);
-    return false;
-  }
-}
-
-function jsonOf({ restored, lost, lostEntries: entries, accept }: Found) {
+function jsonOf({ restored, lost, lostEntries: entries, accept }: Found, { done, failed }: Repeated) {
+  const shown = <T extends Withdrawal>({ organizationId, ...one }: T) => ({
+    organization_id: organizationId,
+    ...one,
+  });
+  const { repeatable, byHand } = lost === null ? { repeatable: null, byHand: null } : sorted(lost);
   return {
     verified: restored.proof !== null,
     accept_restore: accept,
     lost_audit_entries: entries,
-    revoked_since:
-      lost?.revoked.map(({ organizationId, ...one }) => ({ organization_id: organizationId, ...one })) ??
-      null,
+    revoked_since: repeatable?.map(shown) ?? null,
+    review: byHand?.map(shown) ?? null,
+    unknown_actions: lost?.unknown ?? null,
+    archived_audit_entries: lost?.archived ?? null,
+    revoked_again: done.length,
+    not_revoked_again: failed.map(shown),
   };
 }

@@ -1,122 +1,190 @@
 /**
- * What the audit log says that was done. A change is recorded under one of these and under nothing else; a refusal for want of
- * a permission is recorded under the permission, and one that came after a revocation under the route, where it has no other.
+ * What the audit log says that was done, and what each action does to its subject. A change is recorded under one of these
+ * and under nothing else; a refusal for lack of a permission is recorded under the permission, and one that came after a
+ * revocation under the route, where it has no other. An action exists only with its effect: backups, the verifier, copies
+ * of the log and the dashboard read this table, and have no lists of their own.
  */
-export const auditActions = [
-  'access-key.created',
-  'access-key.revoked',
-  'access-key.updated',
-  'access-key.used',
-  'account.code_used',
-  'account.codes_begun',
-  'account.codes_enabled',
-  'account.codes_removed',
-  'account.codes_rewrapped',
-  'account.created',
-  'account.identity_bound',
-  'account.opened',
-  'account.passkey_added',
-  'account.passkey_removed',
-  'account.password_changed',
-  'account.proof_refused',
-  'account.reset',
-  'api-key.created',
-  'api-key.revoked',
-  'api-key.updated',
-  'approval.approved',
-  'approval.refused',
-  'approval.requested',
-  'approval.used',
-  'audit-logs.exported',
-  'backup.restored',
-  'certificate.created',
-  'certificate.deleted',
-  'certificate.purged',
-  'certificate.restored',
-  'certificate.updated',
-  'device-login.approved',
-  'device-login.denied',
-  'device-login.refused',
-  'group.created',
-  'group.deleted',
-  'group.updated',
-  'identity.created',
-  'identity.deleted',
-  'identity.login_refused',
-  'identity.updated',
-  'invitation.refused',
-  'key.created',
-  'key.deleted',
-  'key.purged',
-  'key.restored',
-  'key.revealed',
-  'key.rotated',
-  'key.signed_certificate',
-  'key.signed_request',
-  'key.updated',
-  'keyring.root_key_changed',
-  'keyring.term_started',
-  'keyring.terms_retired',
-  'log.clock_accepted',
-  'log.restore_accepted',
-  'log.timeline_continued',
-  'member.invited',
-  'member.joined',
-  'member.recovered',
-  'member.removed',
-  'member.updated',
-  'oauth-grant.approved',
-  'oauth-grant.denied',
-  'oauth-grant.ended',
-  'oauth-grant.exchanged',
-  'oauth-grant.refreshed',
-  'oauth-grant.refused',
-  'organization.created',
-  'organization.plan_changed',
-  'organization.setup_refused',
-  'organization.updated',
-  'passkey.counted',
-  'passkey.created',
-  'passkey.removed',
-  'public-token.created',
-  'public-token.revoked',
-  'public-token.updated',
-  'request-logs.exported',
-  'secret-id.created',
-  'secret-id.revoked',
-  'secret-id.updated',
-  'secret-id.used',
-  'secret.copied',
-  'secret.created',
-  'secret.deleted',
-  'secret.purged',
-  'secret.restored',
-  'secret.revealed',
-  'secret.rolled_back',
-  'secret.updated',
-  'secrets.compared',
-  'session.ended',
-  'session.proven',
-  'session.refused',
-  'session.renewed',
-  'session.started',
-  'use-rule.created',
-  'use-rule.deleted',
-  'use-rule.updated',
-  'vault.compared',
-  'vault.created',
-  'vault.deleted',
-  'vault.key_rewrapped',
-  'vault.purged',
-  'vault.restored',
-  'vault.updated',
-  'webhook.created',
-  'webhook.deleted',
-  'webhook.disabled',
-  'webhook.redelivered',
-  'webhook.secret_rewrapped',
-  'webhook.secret_rotated',
-  'webhook.tested',
-  'webhook.updated',
-] as const;
-export type AuditAction = (typeof auditActions)[number];
+
+/** What an action does to its subject. Where it was denied, it did nothing but refuse. */
+const effects = {
+  creates: { withdraws: false, description: 'the subject is new, or someone gained something' },
+  changes: { withdraws: false, description: 'its content changed, and what anyone may do did not' },
+  /** Either way: the entry doesn't say which, so it may have been to take something away. */
+  regrants: { withdraws: true, description: 'what someone may do, or how they prove who they are, changed' },
+  spends: { withdraws: true, description: 'it was used once of a limited number of times' },
+  revokes: { withdraws: true, description: 'the credential is no longer valid; it stays listed' },
+  removes: { withdraws: true, description: 'it is gone permanently' },
+  trashes: { withdraws: true, description: 'it was deleted, and can be restored' },
+  restores: { withdraws: false, description: 'it was restored from the trash' },
+  reverts: { withdraws: false, description: 'an earlier value is the current one again' },
+  exposes: { withdraws: false, description: 'someone was shown a value, or a copy of the log' },
+  uses: { withdraws: false, description: 'it was used, and stays as it was' },
+  refuses: { withdraws: false, description: 'someone was refused' },
+  maintains: { withdraws: false, description: 'the service or its operator did maintenance' },
+} as const;
+export type AuditEffect = keyof typeof effects;
+export const auditEffects = Object.keys(effects) as [AuditEffect, ...AuditEffect[]];
+
+const table = {
+  'access-key.created': 'creates',
+  'access-key.revoked': 'revokes',
+  'access-key.updated': 'regrants',
+  'access-key.used': 'spends',
+  'account.code_used': 'spends',
+  'account.codes_begun': 'changes',
+  'account.codes_enabled': 'regrants',
+  'account.codes_removed': 'regrants',
+  'account.codes_rewrapped': 'maintains',
+  'account.created': 'creates',
+  'account.identity_bound': 'creates',
+  'account.opened': 'creates',
+  'account.passkey_added': 'creates',
+  'account.passkey_removed': 'regrants',
+  'account.password_changed': 'regrants',
+  'account.proof_refused': 'refuses',
+  'account.reset': 'regrants',
+  'api-key.created': 'creates',
+  'api-key.revoked': 'revokes',
+  'api-key.updated': 'regrants',
+  'approval.approved': 'creates',
+  'approval.refused': 'regrants',
+  'approval.requested': 'creates',
+  'approval.used': 'spends',
+  'audit-logs.exported': 'exposes',
+  'backup.restored': 'maintains',
+  'certificate.created': 'creates',
+  'certificate.deleted': 'trashes',
+  'certificate.purged': 'removes',
+  'certificate.restored': 'restores',
+  'certificate.updated': 'changes',
+  'device-login.approved': 'creates',
+  'device-login.denied': 'regrants',
+  'device-login.refused': 'refuses',
+  'group.created': 'creates',
+  'group.deleted': 'removes',
+  'group.updated': 'regrants',
+  'identity.created': 'creates',
+  'identity.deleted': 'removes',
+  'identity.login_refused': 'refuses',
+  'identity.updated': 'regrants',
+  'invitation.refused': 'refuses',
+  'key.created': 'creates',
+  'key.deleted': 'trashes',
+  'key.purged': 'removes',
+  'key.restored': 'restores',
+  'key.revealed': 'exposes',
+  'key.rotated': 'changes',
+  'key.signed_certificate': 'uses',
+  'key.signed_request': 'uses',
+  'key.updated': 'changes',
+  'keyring.root_key_changed': 'regrants',
+  'keyring.term_started': 'maintains',
+  'keyring.terms_retired': 'regrants',
+  'log.clock_accepted': 'maintains',
+  'log.restore_accepted': 'maintains',
+  'log.timeline_continued': 'maintains',
+  'member.invited': 'regrants',
+  'member.joined': 'spends',
+  'member.recovered': 'regrants',
+  'member.removed': 'removes',
+  'member.updated': 'regrants',
+  'oauth-grant.approved': 'creates',
+  'oauth-grant.denied': 'refuses',
+  'oauth-grant.ended': 'removes',
+  'oauth-grant.exchanged': 'creates',
+  'oauth-grant.refreshed': 'spends',
+  'oauth-grant.refused': 'refuses',
+  'organization.created': 'creates',
+  'organization.plan_changed': 'changes',
+  'organization.setup_refused': 'refuses',
+  'organization.updated': 'regrants',
+  'passkey.counted': 'uses',
+  'passkey.created': 'creates',
+  'passkey.removed': 'removes',
+  'public-token.created': 'creates',
+  'public-token.revoked': 'revokes',
+  'public-token.updated': 'regrants',
+  'request-logs.exported': 'exposes',
+  'secret-id.created': 'creates',
+  'secret-id.revoked': 'revokes',
+  'secret-id.updated': 'regrants',
+  'secret-id.used': 'spends',
+  'secret.copied': 'exposes',
+  'secret.created': 'creates',
+  'secret.deleted': 'trashes',
+  'secret.purged': 'removes',
+  'secret.restored': 'restores',
+  'secret.revealed': 'exposes',
+  'secret.rolled_back': 'reverts',
+  'secret.updated': 'changes',
+  'secrets.compared': 'uses',
+  'session.ended': 'removes',
+  'session.proven': 'changes',
+  'session.refused': 'refuses',
+  'session.renewed': 'changes',
+  'session.started': 'creates',
+  'use-rule.created': 'creates',
+  'use-rule.deleted': 'removes',
+  'use-rule.updated': 'regrants',
+  'vault.compared': 'uses',
+  'vault.created': 'creates',
+  'vault.deleted': 'trashes',
+  'vault.key_rewrapped': 'maintains',
+  'vault.purged': 'removes',
+  'vault.restored': 'restores',
+  'vault.updated': 'regrants',
+  'webhook.created': 'creates',
+  'webhook.deleted': 'removes',
+  'webhook.disabled': 'regrants',
+  'webhook.redelivered': 'uses',
+  'webhook.secret_rewrapped': 'maintains',
+  'webhook.secret_rotated': 'regrants',
+  'webhook.tested': 'uses',
+  'webhook.updated': 'regrants',
+} as const satisfies Readonly<Record<string, AuditEffect>>;
+
+/** What the service does to its own logs. These entries belong to no organization. */
+const ownTable = {
+  'audit_logs.archived': 'maintains',
+  'audit_logs.revision_carried': 'maintains',
+  'request_logs.pruned': 'maintains',
+} as const satisfies Readonly<Record<string, AuditEffect>>;
+
+export type AuditAction = keyof typeof table;
+export type OwnAction = keyof typeof ownTable;
+export const auditActions = Object.keys(table) as AuditAction[];
+
+/** The actions that have one of these effects. */
+export type ActionThat<Effect extends AuditEffect> = {
+  [Action in AuditAction]: (typeof table)[Action] extends Effect ? Action : never;
+}[AuditAction];
+
+interface Entry {
+  readonly action: string;
+  readonly outcome: 'allowed' | 'denied';
+}
+
+const known = new Map<string, AuditEffect>(Object.entries({ ...table, ...ownTable }));
+
+/** Null for an action that this version doesn't know: a newer version wrote the entry. */
+export function effectOf({ action, outcome }: Entry): AuditEffect | null {
+  return outcome === 'denied' ? 'refuses' : (known.get(action) ?? null);
+}
+
+export function hasEffect<Effect extends AuditEffect>(
+  action: string,
+  ...wanted: readonly Effect[]
+): action is ActionThat<Effect> {
+  return wanted.some(effect => effect === known.get(action));
+}
+
+/** Whether it takes, or may have taken, something from someone: undone, it is theirs again. */
+export function mayWithdraw(action: string): boolean {
+  const effect = known.get(action);
+  return effect !== undefined && effects[effect].withdraws;
+}
+
+/** A list for documentation. */
+export const effectDescription = Object.entries(effects)
+  .map(([effect, { description }]) => `\`${effect}\`: ${description}`)
+  .join('; ');

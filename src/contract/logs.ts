@@ -1,5 +1,6 @@
 /** Entries of the request log and the audit log, as they are answered. */
 import { z } from 'zod';
+import { auditEffects, effectDescription } from './audit-actions.ts';
 import { pageQuery } from './common.ts';
 import { refusalReasons } from './refusals.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
@@ -112,6 +113,12 @@ export const auditLog = z
     details: z.record(z.string(), z.unknown()),
     count,
     receipt: z.string(),
+    effect: z
+      .enum(auditEffects)
+      .nullable()
+      .meta({
+        description: `What the entry says happened to its subject: ${effectDescription}. Null for actions of a newer version.`,
+      }),
   })
   .meta({
     id: 'AuditLog',
@@ -123,6 +130,7 @@ export const auditLog = z
       subject: { type: 'secret', id: exampleId, name: 'DATABASE_URL' },
       revision: 2,
       details: { changed: ['value'], version: 2 },
+      effect: 'changes',
     },
   });
 export type AuditLog = z.output<typeof auditLog>;

@@ -2,6 +2,7 @@
  * A link as the verifier meets it. Its text may have been written by anybody: what can't be read says nothing, and is
  * never a reason to stop.
  */
+import type { AuditAction, OwnAction } from '../contract/audit-actions.ts';
 import { timeOf } from '../contract/id.ts';
 import type { Stream } from '../store/logs.ts';
 import { entriesOf } from './blocks.ts';
@@ -20,13 +21,13 @@ export interface LoggedLink extends Link {
 }
 
 /** The actions of the entries with which retention says what it removed. */
-export const prunedAction = 'request_logs.pruned';
-export const archivedAction = 'audit_logs.archived';
+export const prunedAction = 'request_logs.pruned' satisfies OwnAction;
+export const archivedAction = 'audit_logs.archived' satisfies OwnAction;
 /** The action of an entry that repeats, behind what was archived, which revision of a row is the newest. */
-export const carriedAction = 'audit_logs.revision_carried';
+export const carriedAction = 'audit_logs.revision_carried' satisfies OwnAction;
 
 /** The action of the entry that says that the database went on with another timeline. */
-export const continuedAction = 'log.timeline_continued';
+export const continuedAction = 'log.timeline_continued' satisfies AuditAction;
 
 /** Of PostgreSQL, whose standby took over. */
 export interface Continued {

@@ -3,12 +3,14 @@
  * has come to is known for every chain, because what another replica wrote earlier may be seen later. The position is
  * moved only after what lies before it was taken, so whoever is killed in between takes some of it again.
  */
+import { effectOf } from '../contract/audit-actions.ts';
 import { firstIdAt, timeOf } from '../contract/id.ts';
 import type { PlacedAuditRow, Stream } from '../store/logs.ts';
 import type { RequestBlockRow } from '../store/request-logs.ts';
 import type { Snapshot } from '../store/store.ts';
 import { entriesOf } from './blocks.ts';
 import { receiptOf } from './chain.ts';
+import type { AuditEntry } from './entries.ts';
 
 /** Where one chain was read to. */
 interface Reached {
@@ -141,7 +143,11 @@ class Tail {
 }
 
 function auditRow({ position, writer, seq, entry, id, hash }: PlacedAuditRow): Row {
-  const lines = () => [lineOf('audit', { count: 1, ...read(entry), id, receipt: receiptOf(id, hash) })];
+  const lines = () => {
+    const said = read(entry);
+    const effect = effectOf(said as AuditEntry);
+    return [lineOf('audit', { count: 1, ...said, id, receipt: receiptOf(id, hash), effect })];
+  };
   return { writer, seq, at: position, lines };
 }
 

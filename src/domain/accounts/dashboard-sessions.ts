@@ -12,6 +12,7 @@ import { iso } from '../../contract/text.ts';
 import { equalBytes } from '../../keyring/keyring.ts';
 import { logText } from '../../logs/entries.ts';
 import type { DashboardSessionRow } from '../../store/accounts.ts';
+import type { Audited } from '../../store/audited.ts';
 import type { Statement } from '../../store/engine.ts';
 import { rightsProvenBy } from '../credentials/member-rights.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -55,6 +56,8 @@ export interface DashboardSessions {
   proven(as: SignedInAs, related: RelatedWrites): Promise<void>;
   list(as: SignedInAs): Promise<Session[]>;
   end(as: SignedInAs, id: string): Promise<void>;
+  /** Whoever's session it is: for the operator. */
+  endBy(operator: Caller, id: string): Promise<void>;
   /** Carries this session into the next epoch; all others stay behind. */
   renew(as: SignedInAs, epoch: number): { subject: SubjectChange; statements: Statement[] };
 }
@@ -135,6 +138,15 @@ export function dashboardSessionsWith(
       .map(stamps.session.believe);
   }
 
+  async function end(by: Caller, row: DashboardSessionRow & Audited, person: Person): Promise<void> {
+    const believed = stamps.session.believe(row);
+    await guard.own(by, 'session.ended', {
+      subjects: [ended(believed, person)],
+      statements: [store.accounts.removeSession(believed)],
+      touches: [row.id],
+    });
+  }
+
   return {
     find,
 
@@ -202,12 +214,15 @@ export function dashboardSessionsWith(
     end: async ({ person, caller }, id) => {
       const row = await store.accounts.session(id);
       if (row === undefined || row.member_id !== person.member.id) throw new Failure('NOT_FOUND');
-      const believed = stamps.session.believe(row);
-      await guard.own(caller, 'session.ended', {
-        subjects: [ended(believed, person)],
-        statements: [store.accounts.removeSession(believed)],
-        touches: [id],
-      });
+      await end(caller, row, person);
+    },
+
+    endBy: async (operator, id) => {
+      const row = await store.accounts.session(id);
+      const person = row && (await people.byMember(row.member_id));
+      if (person === undefined || row!.organization_id !== operator.organizationId)
+        throw new Failure('NOT_FOUND');
+      await end(operator, row!, person);
     },
 
     renew: ({ session, person }, epoch) => {

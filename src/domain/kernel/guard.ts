@@ -8,7 +8,7 @@
 
 import { type Caller, isProven, type Origin } from '../../access/caller.ts';
 import { type Action, allows, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
-import type { AuditAction } from '../../contract/audit-actions.ts';
+import type { AuditAction, OwnAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { AuditEntry } from '../../logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
@@ -87,7 +87,7 @@ export interface Guard {
     change: DeploymentChange,
   ): Promise<void>;
   /** What the service does to its own logs by their age: nobody asks for it, and it is no organization's. */
-  maintain(verb: string, change: OwnChange): Promise<'done' | 'refused'>;
+  maintain(verb: OwnAction, change: OwnChange): Promise<'done' | 'refused'>;
   /** A failed authentication. Names the account that was claimed, if it exists. */
   unproven(origin: Origin, verb: AuditAction, claimed: Claimed | null, reason?: string): Promise<void>;
   /** `open` runs once the entry is durable. */

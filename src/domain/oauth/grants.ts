@@ -3,7 +3,7 @@
  * how long: never more than they may read themselves. Their grants are theirs to see and to end, whatever their role;
  * the access keys that came of them are listed and revoked where all are.
  */
-import type { Origin } from '../../access/caller.ts';
+import type { Caller, Origin } from '../../access/caller.ts';
 import { granted, restrictionsOf } from '../../access/oauth-scopes.ts';
 import { shownByAccessKey } from '../../access/policy.ts';
 import { mintToken } from '../../access/token.ts';
@@ -29,6 +29,8 @@ export interface OAuthGrants {
   /** Those of the person that still work. */
   list(as: SignedInAs): Promise<OAuthGrant[]>;
   revoke(as: SignedInAs, id: string): Promise<void>;
+  /** Whoever's grant it is: for the operator. */
+  endBy(operator: Caller, id: string): Promise<void>;
   /** By whoever has the access key or the refresh token; what is neither changes nothing. */
   revokeByToken(token: string, origin: Origin): Promise<void>;
 }
@@ -131,6 +133,13 @@ export function oauthGrantsWith(
         const row = (await own(as)).find(one => one.id === id);
         if (row === undefined) throw new Failure('NOT_FOUND');
         await end(row, as.caller, 'revoked by its member');
+      }),
+
+    endBy: (operator, id) =>
+      retryingStale(async () => {
+        const row = await store.oauthGrants.byId(id);
+        if (row?.organization_id !== operator.organizationId) throw new Failure('NOT_FOUND');
+        await end(stamps.oauthGrant.believe(row), operator, 'ended by the operator');
       }),
 
     revokeByToken: (token, origin) =>

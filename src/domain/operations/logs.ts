@@ -1,5 +1,6 @@
 /** Reading the request log and the audit log: an organization's own entries, and no others. */
 import type { Caller } from '../../access/caller.ts';
+import { effectOf } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import { firstIdAt } from '../../contract/id.ts';
@@ -167,5 +168,5 @@ function matches(entry: RequestEntry, filter: RequestFilter): boolean {
 
 export function presentAudit(row: AuditLogRow): AuditLog {
   const { organization_id, ...entry } = JSON.parse(row.entry);
-  return { count: 1, ...entry, receipt: receiptOf(row.id, row.hash) };
+  return { count: 1, ...entry, receipt: receiptOf(row.id, row.hash), effect: effectOf(entry) };
 }

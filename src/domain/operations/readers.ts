@@ -4,6 +4,7 @@
  */
 import { type Caller, matchesPattern } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';
+import { hasEffect } from '../../contract/audit-actions.ts';
 import { invalid } from '../../contract/errors.ts';
 import { firstIdAt } from '../../contract/id.ts';
 import type { AuditLog, RequestLog, SecretReaders } from '../../contract/logs.ts';
@@ -120,6 +121,5 @@ function gives({ requested }: RequestLog, name: string): boolean {
 }
 
 function isReveal({ action, outcome, details }: AuditLog, version: number): boolean {
-  const shows = action === 'secret.revealed' || action === 'secret.copied';
-  return shows && outcome === 'allowed' && details.version === version;
+  return hasEffect(action, 'exposes') && outcome === 'allowed' && details.version === version;
 }

@@ -49,6 +49,7 @@ const auditColumns = [
   'details',
   'receipt',
   'count',
+  'effect',
 ] as const;
 
 type Format = 'jsonl' | 'csv';

@@ -21,6 +21,7 @@ export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () =>
                 {entry.outcome}
               </Badge>,
             ],
+            ['Effect', entry.effect ?? 'unknown to this version'],
             ['Actor', `${actor.name} (${actor.kind.replaceAll('_', ' ')})`],
             ['Actor ID', <Mono key="actor">{actor.id}</Mono>],
             ['Subject', subject === null ? '–' : `${subject.name} (${subject.type})`],
