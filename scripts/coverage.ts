@@ -165,7 +165,7 @@ interface Written {
 function coveredBy(paths: readonly string[]): Covered {
   const covered: Covered = new Map();
   for (const path of paths) {
-    const { result, 'source-map-cache': maps = {} } = JSON.parse(readFileSync(path, 'utf8')) as Written;
+    const { result, 'source-map-cache': maps = {} } = written(path);
     for (const script of result) {
       const file = fileOf(script.url);
       const map = maps[script.url];
@@ -174,6 +174,15 @@ function coveredBy(paths: readonly string[]): Covered {
     }
   }
   return covered;
+}
+
+/** A process that was killed as it wrote has covered nothing that could be told. */
+function written(path: string): Written {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Written;
+  } catch {
+    return { result: [] };
+  }
 }
 
 /** Relative to the checkout, or null for what is none of its files. */
