@@ -15,10 +15,10 @@ export const durably = `SELECT pg_catalog.set_config('synchronous_commit',
   CASE WHEN ${setting} IN ('off', 'local') THEN 'on' ELSE ${setting} END, true)`;
 
 /** Why a server would lose what it acknowledged, or null: it can't be told to wait for its disk, or never does. */
-export async function lossOf(pool: pg.Pool): Promise<string | null> {
-  const asked = `BEGIN; ${durably}; SELECT ${setting} AS waits, current_setting('fsync') AS syncs; ROLLBACK`;
+export async function lossOf(pool: pg.Pool & { readonly begin: string }): Promise<string | null> {
+  const asked = `${pool.begin}; ${durably}; SELECT ${setting} AS waits, pg_catalog.current_setting('fsync') AS syncs; ROLLBACK`;
   const answers = (await pool.query(asked)) as unknown as pg.QueryResult[];
-  const { waits, syncs } = answers[2]!.rows[0];
+  const { waits, syncs } = answers.at(-2)!.rows[0];
   if (weak.includes(waits)) return 'PostgreSQL does not let synchronous_commit be set';
   return syncs === 'on' ? null : 'PostgreSQL runs with fsync off';
 }

@@ -11,7 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Chores } from '../chores.ts';
 import type { ChangeListener } from './engine.ts';
-import { cut, type PostgresServers } from './postgres-servers.ts';
+import { cut } from './postgres-client.ts';
+import type { PostgresServers } from './postgres-servers.ts';
 
 /** Together less than the second within which a revocation takes effect. */
 const heartbeat = 400;

@@ -5,7 +5,10 @@
  */
 import pg from 'pg';
 import { Failure } from '../contract/errors.ts';
-import { cut, noJit, type PostgresServers, ServerClient, type SessionSettings } from './postgres-servers.ts';
+import { cut, ServerClient, type SessionSettings } from './postgres-client.ts';
+import { pinning } from './postgres-search-path.ts';
+import { noJit, type PostgresServers } from './postgres-servers.ts';
+import { StoreError } from './store-error.ts';
 
 const mostConnections = 10;
 const longestGoodbye = 2_000;
@@ -51,7 +54,8 @@ export class PostgresPool extends pg.Pool {
 
   /** Begins a transaction that is given up when it takes too long. */
   get begin(): string {
-    return this.#servers.isPooled ? `BEGIN; ${limitsOfTransaction}` : 'BEGIN';
+    const { isPooled, path } = this.#servers;
+    return isPooled ? `BEGIN; ${pinning(path!)}; ${limitsOfTransaction}` : 'BEGIN';
   }
 
   /** Whether what is prepared under a name is there for the next statement. */
@@ -124,6 +128,6 @@ export function codeOf(error: unknown): string {
 
 /** For a connection of its own. */
 export function unavailable(cause: unknown): never {
-  const ours = /^(22|42)/.test(codeOf(cause));
+  const ours = cause instanceof StoreError || /^(22|42)/.test(codeOf(cause));
   throw ours ? cause : new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
 }

@@ -6,7 +6,6 @@
  * ours alone. Behind a pooler it isn't, and that is found by the number of the process that
  * serves us, which a pooler makes up.
  */
-import type { EventEmitter } from 'node:events';
 import pg from 'pg';
 import {
   addressIn,
@@ -17,6 +16,8 @@ import {
   passwordFor,
   tlsOf,
 } from './postgres-address.ts';
+import { cut, type Greeting, ServerClient, type SessionSettings } from './postgres-client.ts';
+import { pathTo, schemaFor } from './postgres-search-path.ts';
 import { firstReached, stagger } from './staggered.ts';
 
 export interface PostgresPlace {
@@ -27,19 +28,12 @@ export interface PostgresPlace {
   readonly environment?: PostgresEnvironment;
 }
 
-export interface SessionSettings {
-  /** How many milliseconds we wait for an answer. */
-  readonly queryTimeout: number;
-  /** What the session is set to, where it is ours alone. */
-  readonly limits?: Readonly<Record<string, string>>;
-}
-
 const bigint = 20;
 const connectTimeout = 2_000;
 /** Just-in-time compilation costs more than our short queries, and far more without statistics. */
 export const noJit = { jit: 'off' };
 
-interface Server extends PostgresHost {
+export interface Server extends PostgresHost {
   readonly encryptions: readonly boolean[];
   /** Which of them is tried. */
   encryption: number;
@@ -57,6 +51,7 @@ export class PostgresServers {
   #isLost: boolean;
   #search: Promise<void> | null = null;
   #isPooled = false;
+  #schema: string | null = null;
   /** How many connections were lost that nobody ended. */
   losses = 0;
 
@@ -75,6 +70,23 @@ export class PostgresServers {
   /** Whether a pooler was found in between: then nothing that is said to one session holds for the next statement. */
   get isPooled(): boolean {
     return this.#isPooled;
+  }
+
+  /** The schema that contains our tables, once a connection has found it. */
+  get schema(): string | null {
+    return this.#schema;
+  }
+
+  /** Where names are looked up. */
+  get path(): string | null {
+    return this.#schema === null ? null : pathTo(this.#schema);
+  }
+
+  async findPath(client: pg.Client): Promise<string> {
+    const isNamed = /search_path/.test(this.#address.parameters.options ?? '');
+    const found = await schemaFor(client, isNamed);
+    this.#schema ??= found;
+    return pathTo(this.#schema);
   }
 
   /** How long one host is given. */
@@ -196,88 +208,6 @@ export class PostgresServers {
   }
 }
 
-interface Greeting {
-  readonly pid: number;
-  readonly standby: boolean;
-  readonly readOnly: boolean;
-}
-
-type Connected = ((error: Error) => void) & ((error: null, client: pg.Client) => void);
-
-/** Connected means: to a server that takes writes, with its limits set. */
-export class ServerClient extends pg.Client {
-  readonly server: Server;
-  readonly #servers: PostgresServers;
-  readonly #settings: SessionSettings;
-  readonly #encryption: number;
-
-  constructor(servers: PostgresServers, settings: SessionSettings, server = servers.server) {
-    super(servers.configFor(server, settings));
-    this.server = server;
-    this.#servers = servers;
-    this.#settings = settings;
-    this.#encryption = server.encryption;
-    // Without a listener, a connection that breaks would end the process; whoever waits for it is told anyway.
-    this.on('error', () => {
-      servers.losses++;
-    });
-    this.on('notice', notice => this.#refuseUnreplicated(notice as pg.DatabaseError));
-  }
-
-  override connect(): Promise<pg.Client>;
-  override connect(callback: Connected): void;
-  override connect(callback?: Connected): Promise<pg.Client> | undefined {
-    const connected = this.#connect();
-    if (callback === undefined) return connected;
-    connected.then(client => callback(null, client), callback as (error: Error) => void);
-    return undefined;
-  }
-
-  async #connect(): Promise<pg.Client> {
-    const answered = this.#servers.awaiting(this);
-    try {
-      await super.connect();
-      const { rows } = await this.query({
-        text: greeting(this.#processId, this.#settings.limits ?? {}),
-        query_timeout: this.#servers.connectTimeout,
-      } as pg.QueryConfig);
-      this.#servers.greeted(this.server, rows[0] as Greeting, this.#processId);
-      return this;
-    } catch (error) {
-      cut(this);
-      this.#servers.failed(this.server, this.#encryption, error as Error);
-      throw error;
-    } finally {
-      answered();
-    }
-  }
-
-  /**
-   * Somebody ended the wait of a commit for its standby. The server calls that a success, with a warning; for us it is a
-   * connection that broke before the answer.
-   */
-  #refuseUnreplicated({ routine }: pg.DatabaseError): void {
-    if (routine !== 'SyncRepWaitForLSN') return;
-    const { connection } = this as unknown as { connection: EventEmitter };
-    connection.emit('error', new Error('a commit was not replicated'));
-  }
-
-  /** As the other side said it when we connected. */
-  get #processId(): number {
-    return (this as unknown as { processID: number | null }).processID ?? 0;
-  }
-}
-
-/** One round trip: the limits are set by the server itself, if it is the process that we were told of. */
-function greeting(processId: number, limits: Readonly<Record<string, string>>): string {
-  const settings = Object.entries(limits).map(
-    ([name, value]) =>
-      `CASE WHEN pg_backend_pid() = ${processId} THEN set_config('${name}', '${value}', false) END`,
-  );
-  const facts = `pg_backend_pid() AS pid, pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS "readOnly"`;
-  return `SELECT ${[facts, ...settings].join(', ')}`;
-}
-
 /** What the other side may take without encryption, or only with it. */
 function isAboutEncryption(error: Error & { code?: unknown }): boolean {
   return error.code === '28000' || /SSL|TLS|certificate|self.signed/i.test(`${error.code} ${error.message}`);
@@ -285,8 +215,3 @@ function isAboutEncryption(error: Error & { code?: unknown }): boolean {
 
 const getTypeParser: typeof pg.types.getTypeParser = ((oid: number, format: 'text' | 'binary') =>
   oid === bigint ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser;
-
-/** Ends the connection at once: whoever waits for it fails now, and not when TCP gives up. */
-export function cut(client: pg.ClientBase): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
-}

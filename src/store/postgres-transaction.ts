@@ -9,6 +9,7 @@ import { type Engine, keyringRow, type Peeked, readingEngine, refuseNul } from '
 import { isBehind, migrate } from './migrations/migrations.ts';
 import { durably } from './postgres-durability.ts';
 import { unavailable } from './postgres-pool.ts';
+import { pinning } from './postgres-search-path.ts';
 import { noJit, type PostgresPlace, PostgresServers } from './postgres-servers.ts';
 import type { Schema } from './schema.ts';
 
@@ -26,7 +27,7 @@ export async function peekPostgres(place: PostgresPlace): Promise<Peeked> {
   const servers = new PostgresServers(place);
   const client = await servers.connect({ queryTimeout: longestLook }).catch(unavailable);
   try {
-    const table = await client.query("SELECT to_regclass('meta') AS name");
+    const table = await client.query("SELECT pg_catalog.to_regclass('meta') AS name");
     if (table.rows[0].name === null) return { isEmpty: true };
     const { rows } = await client.query('SELECT value FROM meta WHERE key = $1', [keyringRow]);
     return { isEmpty: false, keyring: rows[0]?.value };
@@ -60,7 +61,7 @@ export async function openTransaction(
   const client = await servers.connect({ queryTimeout }).catch(unavailable);
   const unlimited = 'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0';
   await client
-    .query(`BEGIN ${mode}; ${unlimited}; SET LOCAL jit = ${noJit.jit}`)
+    .query(`BEGIN ${mode}; ${pinning(servers.path!)}; ${unlimited}; SET LOCAL jit = ${noJit.jit}`)
     .then(() => client.query('SELECT 1')) // The moment is that of the first read.
     .catch(async error => {
       await client.end();

@@ -104,6 +104,7 @@ function hearingOf(
 const notify = "SELECT pg_notify($1, $2), pg_catalog.set_config('synchronous_commit', 'off', true)";
 
 async function prepare(servers: PostgresServers, pool: PostgresPool, db: Kysely<Schema>): Promise<void> {
+  (await pool.connect().catch(pool.fail)).release(); // By then it is known whether a pooler is in between.
   const lost = await lossOf(pool).catch(pool.fail);
   if (lost !== null) throw new StoreError(`${lost}: acknowledged writes could be lost`);
   if (await isBehind(db, 'postgres')) await migratePostgres(servers);
