@@ -279,11 +279,8 @@ for (const engine of engines) {
       for (const table of stampedTables()) {
         for (const [then, now] of changed(table)) {
           if (now === undefined || then.revision === undefined || then.revision === now.revision) continue;
-          assert.deepEqual(
-            await tampering(table, [now], [then], () => findings(false)),
-            ['rolled-back'],
-            table,
-          );
+          const seen = await tampering(table, [now], [then], () => findings(false));
+          assert.ok(seen!.includes('rolled-back'), `${table}: ${seen}`);
         }
       }
     });

@@ -12,6 +12,8 @@ export interface Finding {
     | 'hashed-anew'
     | 'never-signed'
     | 'rolled-back'
+    /** A row that the audit log does not name, or that is there twice. */
+    | 'inserted'
     | 'misdated'
     | 'no-checkpoint'
     | 'bad-checkpoint'

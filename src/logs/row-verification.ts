@@ -1,11 +1,21 @@
 /**
  * Whether the rows are what the audit log tells of. While the log itself is verified, so is every row that has
- * revisions: another revision than the newest that the log names means that an older row was put back, or one was
- * made up. Where the keyring is at hand the stamps are checked too, and with them what no revision tells of.
+ * revisions, against the newest revision that the texts name which were just read: another one means that an older row
+ * was put back; a row that they don't name, or that is there twice, was inserted; and one that they name and that is
+ * not there was removed. No figure of the database is believed. Where the keyring is at hand the stamps are checked
+ * too, and with them what no revision tells of.
  */
-import { keyOf, type StampedRow, type StampedTable, stampedTables } from '../store/stamped-rows.ts';
+import {
+  isRevised,
+  keyOf,
+  type StampedRow,
+  type StampedTable,
+  stampedTables,
+} from '../store/stamped-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Finding } from './findings.ts';
+import { SubjectTable } from './subject-table.ts';
+import type { ToldSubjects } from './told-subjects.ts';
 
 export interface StoredRow {
   readonly table: StampedTable;
@@ -17,12 +27,13 @@ export type IsSound = (row: StoredRow) => boolean;
 
 const stretch = 100;
 
+/** Each stretch begins with the row that the one before ended with, so that a double of it is met. */
 export async function* storedRows(store: Pick<Store, 'stampedRows'>): AsyncIterable<StoredRow> {
   for (const table of stampedTables) {
     let last: StampedRow | null = null;
     do {
       const rows: StampedRow[] = await store.stampedRows.stretch(table, last, stretch);
-      for (const row of rows) yield { table, row };
+      for (const row of last === null ? rows : rows.slice(1)) yield { table, row };
       last = rows.length < stretch ? null : rows.at(-1)!;
     } while (last !== null);
   }
@@ -30,15 +41,71 @@ export async function* storedRows(store: Pick<Store, 'stampedRows'>): AsyncItera
 
 export async function* rowFindings(
   rows: AsyncIterable<StoredRow>,
+  told: ToldSubjects,
   isSound: IsSound = () => true,
 ): AsyncIterable<Finding> {
+  const halves = new Halves();
+  let before = '';
   for await (const stored of rows) {
-    const { table, row } = stored;
-    const where = `row of ${table} ${keyOf(table)
-      .map(column => row[column])
-      .join(', version ')}`;
-    if (!isSound(stored)) yield { what: 'edited', where };
-    else if ('audited_revision' in row && row.audited_revision !== row.revision)
-      yield { what: 'rolled-back', where };
+    const where = placeOf(stored);
+    const isDouble = where === before;
+    before = where;
+    halves.note(stored);
+    if (isDouble) yield { what: 'inserted', where: `${where}, a second time` };
+    else if (!isSound(stored)) yield { what: 'edited', where };
+    else if (isRevised(stored.table)) yield* revisedFindings(stored, where, told);
+  }
+  for (const { table, id } of told.missing()) yield { what: 'missing', where: `row of ${table} ${id}` };
+  yield* halves.findings();
+}
+
+function* revisedFindings({ table, row }: StoredRow, where: string, told: ToldSubjects): Iterable<Finding> {
+  const id = String(row.id);
+  const newest = told.revisionOf(id);
+  told.see(id);
+  if (newest === 0) yield { what: 'inserted', where };
+  else if (row.revision !== newest) yield { what: 'rolled-back', where };
+  else if (table === 'resources') {
+    const isInTrash = told.isInTrash(id);
+    if (isInTrash !== null && isInTrash !== (row.deleted_at !== null)) yield { what: 'edited', where };
+  }
+}
+
+function placeOf({ table, row }: StoredRow): string {
+  return `row of ${table} ${keyOf(table)
+    .map(column => row[column])
+    .join(', version ')}`;
+}
+
+/** Rows that are nothing without another: each member's account, and each resource's versions, one by one. */
+class Halves {
+  readonly #members = new SubjectTable();
+  readonly #accounts = new SubjectTable();
+  /** How many versions there are by the resource, and how many were met. */
+  readonly #due = new SubjectTable();
+  readonly #met = new SubjectTable();
+
+  note({ table, row }: StoredRow): void {
+    if (table === 'members') this.#members.raise(String(row.id), 1);
+    if (table === 'accounts') this.#accounts.raise(String(row.member_id), 1);
+    if (table === 'resources' && row.type !== 'vault') this.#due.raise(String(row.id), Number(row.version));
+    if (table !== 'versions') return;
+    const id = String(row.resource_id);
+    const isNext = Number(row.version) === this.#met.revisionOf(id) + 1;
+    if (isNext) this.#met.raise(id, Number(row.version));
+  }
+
+  *findings(): Iterable<Finding> {
+    for (const id of this.#members.ids())
+      if (this.#accounts.revisionOf(id) === 0)
+        yield { what: 'missing', where: `row of accounts of the member ${id}` };
+    for (const id of this.#due.ids()) {
+      const [due, met] = [this.#due.revisionOf(id), this.#met.revisionOf(id)];
+      if (met < due) yield { what: 'missing', where: `row of versions ${id}, version ${met + 1}` };
+      if (met > due) yield { what: 'inserted', where: `row of versions ${id}, version ${due + 1}` };
+    }
+    for (const id of this.#met.ids())
+      if (this.#due.revisionOf(id) === 0)
+        yield { what: 'inserted', where: `row of versions ${id}, version 1` };
   }
 }

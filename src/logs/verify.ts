@@ -33,6 +33,7 @@ import {
   writtenAt,
 } from './logged-link.ts';
 import { type IsSound, rowFindings, type StoredRow } from './row-verification.ts';
+import { ToldSubjects } from './told-subjects.ts';
 
 export type { Filed, Finding, LoggedLink, VerifyReport };
 
@@ -72,7 +73,7 @@ export async function verifyLogs(source: LogSource, options: VerifyOptions): Pro
     for await (const link of source.links(stream)) run.link(stream, link);
     if (stream === 'audit') await run.auditsEnd(options.archives);
   }
-  if (source.rows !== undefined) await run.rows(rowFindings(source.rows(), options.isSound));
+  if (source.rows !== undefined) await run.rows(rowFindings(source.rows(), run.told, options.isSound));
   return run.report();
 }
 
@@ -117,6 +118,8 @@ class Verification {
   #unsigned = 0;
   #open = 0;
   readonly #continued: Continued[] = [];
+  /** What the entries say of the rows. */
+  readonly told = new ToldSubjects();
 
   constructor({ publicKey, kept, receipts = [], hasMark, now = Date.now }: VerifyOptions) {
     this.#key = createPublicKey(publicKey);
@@ -169,8 +172,13 @@ class Verification {
     this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
     for (const id of this.#receipts.size > 0 ? ids : []) this.#receipts.delete(receiptOf(id, hash));
     const isProven = isSigned || isOurs === true;
-    if (stream === 'audit' && isBelieved) this.#noteRemoval(link, isProven);
-    if (stream === 'audit' && isProven) this.#noteContinued(link);
+    if (stream === 'audit') this.#noteAudit(link, isBelieved, isProven);
+  }
+
+  #noteAudit(link: LoggedLink, isBelieved: boolean, isProven: boolean): void {
+    this.told.note(link.text);
+    if (isBelieved) this.#noteRemoval(link, isProven);
+    if (isProven) this.#noteContinued(link);
   }
 
   /** All that was said to be removed is known now. */

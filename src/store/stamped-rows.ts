@@ -1,6 +1,6 @@
 /** Every row that is stamped, stretch by stretch in the order of its key, for those who verify them all. */
 import { type RawBuilder, sql } from 'kysely';
-import { auditedRevision, type RevisedTable, revisedTables } from './audited.ts';
+import { type RevisedTable, revisedTables } from './audited.ts';
 import type { Engine } from './engine.ts';
 
 /** A table's key, where it is not `id`. */
@@ -20,11 +20,11 @@ export type StampedRow = Readonly<Record<string, unknown>>;
 
 export function stampedRows({ db }: Pick<Engine, 'db'>) {
   return {
-    /** So many after a row. What is read of it and what the audit log says of it come from one moment. */
-    async stretch(table: StampedTable, after: StampedRow | null, limit: number): Promise<StampedRow[]> {
+    /** So many from a row on. */
+    async stretch(table: StampedTable, from: StampedRow | null, limit: number): Promise<StampedRow[]> {
       const key = keyOf(table).map(column => sql.ref(`${table}.${column}`));
-      const values = after && keyOf(table).map(column => sql`${after[column]}`);
-      const beyond = values ? sql`WHERE (${sql.join(key)}) > (${sql.join(values)})` : sql``;
+      const values = from && keyOf(table).map(column => sql`${from[column]}`);
+      const beyond = values ? sql`WHERE (${sql.join(key)}) >= (${sql.join(values)})` : sql``;
       const { rows } = await sql<StampedRow>`SELECT ${sql.table(table)}.*${beside(table)}
         FROM ${sql.table(table)} ${joined(table)} ${beyond} ORDER BY ${sql.join(key)} LIMIT ${limit}`.execute(
         db,
@@ -38,13 +38,12 @@ export function keyOf(table: StampedTable): readonly string[] {
   return table in keys ? keys[table as keyof typeof keys] : ['id'];
 }
 
-function isRevised(table: StampedTable): table is RevisedTable {
+export function isRevised(table: StampedTable): table is RevisedTable {
   return (revisedTables as readonly string[]).includes(table);
 }
 
 /** A delivery repeats what its event says. */
 function beside(table: StampedTable): RawBuilder<unknown> {
-  if (isRevised(table)) return sql`, ${auditedRevision(table)}`;
   if (table !== 'deliveries') return sql``;
   return sql`, events.payload, events.created_at AS event_created_at, events.stamp AS event_stamp`;
 }

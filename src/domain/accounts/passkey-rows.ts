@@ -47,7 +47,14 @@ export function newPasskey(
   });
   return {
     row,
-    subject: { type: 'passkey', id: row.id, name, revision: 1, verb: 'passkey.created' },
+    subject: {
+      type: 'passkey',
+      id: row.id,
+      name,
+      revision: 1,
+      verb: 'passkey.created',
+      details: { member: row.member_id },
+    },
     statements: [...challenges.use(made.challenge), store.accounts.insertPasskey(row)],
   };
 }

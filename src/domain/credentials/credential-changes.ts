@@ -180,6 +180,8 @@ export function subjectOf<A extends Action = never>(
   row: MaybeAllowed<CredentialRow, A>,
   type: string,
 ): SubjectChange<A> {
-  const { id, name, vault_id, revision } = row;
-  return { type, id, name, vaultId: vault_id ?? undefined, revision };
+  const { id, name, vault_id, revision, identity_id } = row;
+  const subject = { type, id, name, vaultId: vault_id ?? undefined, revision };
+  // The verifier knows by it that a secret id went with its identity.
+  return type === credentialKinds.login ? { ...subject, details: { identity_id } } : subject;
 }

@@ -276,7 +276,9 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
 
     maintain: async (verb, { details, statements, carried = [] }) => {
       const entries = [
-        ...carried.map(one => entryOf(itself, carriedAction, 'allowed', one, one.revision, {})),
+        ...carried.map(one =>
+          entryOf(itself, carriedAction, 'allowed', one, one.revision, one.details ?? {}),
+        ),
         entryOf(itself, verb, 'allowed', null, null, details),
       ];
       try {

@@ -58,7 +58,7 @@ export interface OwnChange {
   readonly details: Readonly<Record<string, unknown>>;
   readonly statements: readonly Statement[];
   /** Rows whose newest revision is said again, because the entry that said it goes. */
-  readonly carried?: readonly (Subject & { readonly revision: number })[];
+  readonly carried?: readonly SubjectChange[];
 }
 
 /** Whom somebody claimed to be. */

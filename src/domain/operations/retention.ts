@@ -13,6 +13,7 @@ import { iso } from '../../contract/text.ts';
 import { dropArchive, writeArchive } from '../../logs/archive.ts';
 import { type BlockPart, countsOf, partsIn } from '../../logs/blocks.ts';
 import { chainStart, isMarked, type Link, linkHash } from '../../logs/chain.ts';
+import type { AuditEntry } from '../../logs/entries.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import {
   type Archived,
@@ -25,6 +26,7 @@ import {
 import type { PlacedAuditRow } from '../../store/logs.ts';
 import type { RequestBlockRow } from '../../store/request-logs.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Subject, SubjectChange } from '../kernel/subjects.ts';
 
 export interface Kept {
   /** Removal is permanent, so a clock that jumps ahead must not cause it. */
@@ -177,10 +179,16 @@ function asOne({ organization_id }: PlacedAuditRow) {
   return { organization_id, entries: 1, requests: null };
 }
 
-/** What was checked with its link is believed. */
-function carriedOf({ entry, subject_revision }: PlacedAuditRow) {
-  const { subject } = JSON.parse(entry) as { subject: { type: string; id: string; name: string } };
-  return { ...subject, revision: subject_revision! };
+/** What was checked with its link is believed. What the subject belongs to is said again too. */
+function carriedOf({ entry }: PlacedAuditRow): SubjectChange {
+  const { subject, revision, vault_id, details } = JSON.parse(entry) as AuditEntry;
+  const { resource_id, member, identity_id } = details;
+  return {
+    ...(subject as Subject),
+    revision: revision!,
+    vaultId: vault_id ?? undefined,
+    details: { resource_id, member, identity_id },
+  };
 }
 
 function never({ writer, seq }: PlacedAuditRow): never {
