@@ -7,7 +7,15 @@ import { deflateRawSync, gzipSync } from 'node:zlib';
 import { compressions, encodings, type Upstream, value } from './uses-world.ts';
 
 export interface Attack {
-  readonly kind: 'urls' | 'paths' | 'headers' | 'methods' | 'other calls' | 'echoes' | 'hostile answers';
+  readonly kind:
+    | 'urls'
+    | 'parts'
+    | 'paths'
+    | 'headers'
+    | 'methods'
+    | 'other calls'
+    | 'echoes'
+    | 'hostile answers';
   readonly name: string;
   readonly call: Readonly<Record<string, unknown>>;
   /** Whether a connection to the upstream is allowed; otherwise there is none to anybody. */
@@ -122,6 +130,9 @@ const paths = [
   '/%65cho',
   '/own/é',
   '/own/%ff%fe',
+  '/own/%e0%80%ae%e0%80%ae/admin',
+  '/own/%f0%80%80%af',
+  '/own/%ed%a0%80',
 ];
 
 const forbidden = [
@@ -219,13 +230,21 @@ export function strayCalls(upstream: Upstream, other: string): Attack[] {
     refused('headers that are no object', { url: at('/echo'), headers: ['accept'] }),
     refused('a header that is no text', { url: at('/echo'), headers: { accept: ['a', 'b'] } }),
     ...methods.map(method => refused(`method ${JSON.stringify(method)}`, { url: at('/echo'), method })),
-    ...['_method=DELETE', 'X-HTTP-Method-Override=PUT', '_Method=put', '%5fmethod=DELETE'].map(query =>
-      refused(`method in the query ${query}`, { url: at(`/echo?${query}`), method: 'POST' }),
-    ),
+    ...[
+      '_method=DELETE',
+      'X-HTTP-Method-Override=PUT',
+      '_Method=put',
+      '%5fmethod=DELETE',
+      'method=DELETE',
+      'Method=put',
+    ].map(query => refused(`method in the query ${query}`, { url: at(`/echo?${query}`), method: 'POST' })),
     ...[
       '_method=DELETE',
       'a=1&_method=PUT',
       '{"_method":"DELETE"}',
+      'a=1&method=DELETE',
+      'X-HTTP-Method-Override=PUT',
+      '{"x-http-method-override":"DELETE"}',
       "x\r\nContent-Disposition: form-data; name='_method'",
     ].map(body => refused(`method in the body ${body}`, { url: at('/echo'), method: 'POST', body })),
     refused('a body with GET', { url: at('/echo'), body: 'x' }),
@@ -241,6 +260,27 @@ export function strayCalls(upstream: Upstream, other: string): Attack[] {
     refused('a proxy', { url: at('/echo'), proxy: `http://${other}` }),
     refused('a JSON body without a URL', { headers: json }),
   ];
+}
+
+/** Parts of the value in what the agent itself sends, in every encoding: whether they are right must not be seen. */
+export function guesses(upstream: Upstream): Attack[] {
+  const part = value.slice(6, 30);
+  const at = `${upstream.url}/own/x`;
+  return Object.entries(encodings).flatMap(([name, write]) => {
+    const text = write(part);
+    const written = text.toString('latin1');
+    const sent: Attack['call'][] = [
+      { url: at, method: 'POST', body_base64: Buffer.from(text as string).toString('base64') },
+      ...(/^[!-~ ]*$/.test(written) ? [{ url: at, headers: { accept: written } }] : []),
+      { url: `${at}?q=${encodeURIComponent(written).replaceAll("'", '%27')}` },
+    ];
+    return sent.map((call, number) => ({
+      kind: 'parts' as const,
+      name: `a part as ${name}, ${number}`,
+      call,
+      reaches: false,
+    }));
+  });
 }
 
 /** Echoes of what was sent, in every encoding and compression, and however it is cut to pieces. */
@@ -313,6 +353,12 @@ export function hostileAnswers(upstream: Upstream, other: string): Attack[] {
           })
           .end('ok'),
       ),
+    ),
+    hostile('the value as the name of a header', undefined, (_request, _body, response) =>
+      response.writeHead(200, { ...text, [`x-${Buffer.from(value).toString('hex')}`]: '1' }).end('ok'),
+    ),
+    hostile('deflated without a head, and without saying so', 'withheld', (_request, _body, response) =>
+      response.writeHead(200, text).end(deflateRawSync(`${'so it is: '.repeat(9)}${value}`)),
     ),
     hostile('the value as the reason phrase', 'answered', (_request, _body, response) =>
       response.writeHead(200, encodeURIComponent(value), text).end('ok'),

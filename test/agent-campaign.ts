@@ -2,7 +2,8 @@
 
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { type Attack, echoes, hostileAnswers, strayCalls } from './agent-attacks.ts';
+import { type Attack, echoes, guesses, hostileAnswers, strayCalls } from './agent-attacks.ts';
+import type { Answer } from './harness.ts';
 import { tracesIn, type UsesWorld } from './uses-world.ts';
 
 export interface Campaign {
@@ -47,7 +48,7 @@ export async function runAgentCampaign(
   });
   const faults: string[] = [];
   const attacks = [
-    ...(strays ? strayCalls(upstream, other) : []),
+    ...(strays ? [...strayCalls(upstream, other), ...guesses(upstream)] : []),
     ...echoes(upstream, some),
     ...hostileAnswers(upstream, other),
   ].map(attack => asPosted(attack, placing));
@@ -72,10 +73,11 @@ function asPosted(attack: Attack, { methods }: Placing): Attack {
   return isPosted ? attack : { ...attack, call: { ...attack.call, method: 'POST' } };
 }
 
-async function faultsOf({ upstream, use }: UsesWorld, rule: string, attack: Attack): Promise<string[]> {
+async function faultsOf(world: UsesWorld, rule: string, attack: Attack): Promise<string[]> {
+  const { upstream } = world;
   if (attack.answer !== undefined) upstream.answer = attack.answer;
   const [connections, requests] = [upstream.connections, upstream.requests.length];
-  const { status, text, body, headers } = await use({ rule, ...attack.call });
+  const { status, text, body, headers } = await tried(world, rule, attack.call);
   const faults: string[] = [];
   const traces = tracesIn(text + JSON.stringify([...headers]));
   if (traces.length > 0) faults.push(`${attack.name}: the value came back as ${traces}`);
@@ -90,6 +92,16 @@ async function faultsOf({ upstream, use }: UsesWorld, rule: string, attack: Atta
       faults.push(`${attack.name}: the upstream was reached`);
   }
   return faults;
+}
+
+let lifted = 0;
+
+/** The agent may go on: a change of the rule lifts its suspension. */
+async function tried({ service, use }: UsesWorld, rule: string, call: Attack['call']): Promise<Answer> {
+  const answer = await use({ rule, ...call });
+  if (/part of it/.test(answer.text) || answer.body.outcome === 'withheld')
+    await service.call('PUT', `/v1/use-rules/${rule}`, { timeout: 20 + (lifted++ % 10) });
+  return answer;
 }
 
 /** What the service wrote down meanwhile. */

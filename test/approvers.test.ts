@@ -89,11 +89,17 @@ onEngines('approvals', engine => {
       for (const { use } of [...given, ...standing]) assert.equal((await use()).status, 403);
     });
 
-    it('and as much as before from one who changed and may approve all the same', async () => {
+    it('and nothing any more from one whose rights were taken away and given back', async () => {
       const person = await member({ role: 'editor' });
       const [one, all] = [await approved(person, 'call'), await approved(person, 'rule')];
-      await world.service.call('PUT', `/v1/members/${person.id}`, { role: 'owner' });
-      assert.deepEqual([(await one.use()).status, (await all.use()).status], [200, 200]);
+      for (const role of ['viewer', 'editor'])
+        await world.service.call('PUT', `/v1/members/${person.id}`, { role });
+      assert.deepEqual([(await one.use()).status, (await all.use()).status], [403, 403]);
+      assert.equal(
+        (await (await approved(person, 'rule')).use()).status,
+        200,
+        'what they approve now counts',
+      );
     });
 
     if (engine === 'postgres') {

@@ -47,10 +47,31 @@ export const encodings: Readonly<Record<string, (text: string) => string | Buffe
   spaced: text => [...text].join(' '),
   'as a list': text => JSON.stringify([...text]),
   'in lines': text => [...text].join('\r\n'),
+  'in lines of others': text => [...text].join('\u200b'),
+  'spaced by what is not ASCII': text => [...text].join('\u00a0'),
+  'padded numbers of HTML': text => [...text].map(char => `&#00000${char.charCodeAt(0)};`).join(''),
+  'escapes of all kinds': text =>
+    [...text]
+      .map((char, at) => {
+        const hex = char.charCodeAt(0).toString(16).padStart(2, '0');
+        return [`%${hex}`, `\\u00${hex}`, `&#x${hex};`, char][at % 4];
+      })
+      .join(''),
+  base32: text => base32Of(Buffer.from(text)),
+  'base32 behind three': text => base32Of(Buffer.from(`xyz${text}z`)),
+  'hex of base64': text => Buffer.from(Buffer.from(text).toString('base64')).toString('hex'),
   'first half': text => text.slice(0, Math.ceil(text.length / 2)),
   'second half': text => text.slice(Math.floor(text.length / 2)),
   'most of it': text => text.slice(3, -3),
 };
+
+function base32Of(bytes: Buffer): string {
+  const bits = [...bytes].map(byte => byte.toString(2).padStart(8, '0')).join('');
+  return bits.replace(
+    /.{1,5}/g,
+    five => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'[Number.parseInt(five.padEnd(5, '0'), 2)]!,
+  );
+}
 
 export const compressions: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   identity: bytes => bytes,

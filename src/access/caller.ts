@@ -107,6 +107,8 @@ export interface Reader {
   readonly parentName: string | null;
   /** Whose rate its requests are counted in: its own, or that of the access key that it was created with. */
   readonly countedAs: string;
+  /** What it was given by, and another like it could be: an OAuth grant, an identity, or else itself. */
+  readonly givenBy: string;
   /** Whether a person gave it to a client by OAuth: then what it may not see can be asked for. */
   readonly byOAuth: boolean;
   /** What its holder restricted it to; null where it is used as it was given. */

@@ -94,9 +94,9 @@ function forbidden(url: string, answer: Answer): Refusal {
   return new Refusal(printable((jsonOf(url, answer) as Waiting).message));
 }
 
-function print({ outcome, reason, status, headers, body, body_base64, redacted, stored }: UseAnswer): void {
+function print({ outcome, reason, status, headers, body, body_base64, stored }: UseAnswer): void {
   if (outcome !== 'answered') note(`${outcome}: ${printable(reason ?? '')}`);
-  if (status !== null) note(`status ${status}${redacted === 0 ? '' : `, redacted in ${redacted} places`}`);
+  if (status !== null) note(`status ${status}`);
   for (const [name, value] of Object.entries(headers)) note(printable(`${name}: ${value}`));
   if (stored !== null) note(`version ${stored.version} of the secret ${stored.secret_id} is stored`);
   if (body_base64 !== null) process.stdout.write(Buffer.from(body_base64, 'base64'));

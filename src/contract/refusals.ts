@@ -29,6 +29,8 @@ export const refusalReasons = [
   'no_use_rule',
   'approval_required',
   'approval_refused',
+  'value_in_request',
+  'use_suspended',
   'restricted',
   'not_found',
   'disabled',

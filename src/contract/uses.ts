@@ -86,9 +86,10 @@ export const useAnswer = z
     headers: z.record(z.string(), z.string()),
     body: z.string().nullable(),
     body_base64: z.string().nullable(),
-    redacted: z
-      .int()
-      .meta({ description: 'How many places of the answer held the value, and were redacted.' }),
+    redacted: z.int().meta({
+      deprecated: true,
+      description: 'Always 0. How much of an answer was redacted would tell what the value is.',
+    }),
     stored: z.object({ secret_id: id, version: z.int() }).nullable(),
     rule: id,
     request_id: z.string(),

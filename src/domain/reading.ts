@@ -28,6 +28,7 @@ import { vaultAnswersWith } from './reads/vault-answers.ts';
 import { type VaultReads, vaultReadsWith } from './reads/vault-read.ts';
 import { type Visibility, visibilityWith } from './reads/visibility.ts';
 import { type Records, recordsWith } from './resources/records.ts';
+import { concurrencyOf } from './uses/concurrency.ts';
 import { type KeyUses, keyUsesWith } from './uses/key-uses.ts';
 import { type VaultUses, vaultUsesWith } from './uses/vault-uses.ts';
 
@@ -87,8 +88,9 @@ export interface UsingDomain extends Uses, Pick<ReadingDomain, 'ledger' | 'attem
 export function usingDomainWith(given: ReadingParts & Using): UsingDomain {
   const { parts, records, people, visibility, ledger, attempts, authenticate } = foundationWith(given);
   const using = { ...parts, ledger, authenticate, visibility, records, holders: people };
-  const vaultUses = vaultUsesWith({ ...using, broker: given.broker });
-  const keyUses = keyUsesWith(using);
+  const slots = concurrencyOf();
+  const vaultUses = vaultUsesWith({ ...using, slots, broker: given.broker });
+  const keyUses = keyUsesWith({ ...using, slots });
   return { vaultUses, keyUses, ledger, attempts, authenticate, closeThreads: parts.workers.close };
 }
 

@@ -2,13 +2,22 @@
  * The answer to a brokered call: decoded, bounded and scrubbed of the value that the call was made with. One that can't
  * be is withheld, never shown in part.
  */
+
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import type { Lane } from '../fair-line.ts';
 import { BodyTooLong, bodyOf } from '../message-body.ts';
-import type { Scrubber } from './scrubbing.ts';
+import type { Scrubbed } from './scrubbing.ts';
 
 export interface BrokeredCall {
+  /** Whose connections it may be made on: no other secret's calls are. */
+  readonly secret: string;
+  /** Whose turn it is while its answer is looked through. */
+  readonly lane: Lane;
+  /** It may not be sent a second time, whatever happens to it. */
+  readonly isOnce: boolean;
   readonly method: string;
   /** With the value in it, where that is its place. */
   readonly url: string;
@@ -35,7 +44,10 @@ export interface BrokeredResult {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
   readonly bodyBase64: string | null;
+  /** How many places of the answer were redacted: for the log, and for nobody who chose what was asked. */
   readonly redacted: number;
+  /** Whether it was withheld because it contained a part of the value. */
+  readonly isPart: boolean;
   /** Of the answer as it came. */
   readonly bytes: number;
   /** What is to be stored, and shown to nobody. */
@@ -46,6 +58,8 @@ export interface BrokeredResult {
 export class Withheld extends Error {
   readonly status: number;
   readonly bytes: number;
+  /** The answer contained a part of the value. */
+  isPart = false;
 
   constructor(reason: string, { statusCode }: IncomingMessage, bytes = 0) {
     super(reason);
@@ -62,14 +76,18 @@ export const nothing = {
   body: null,
   bodyBase64: null,
   redacted: 0,
+  isPart: false,
   bytes: 0,
   minted: null,
 };
 
+/** Looks through a text for the value. */
+export type Scrub = (bytes: Buffer) => Promise<Scrubbed>;
+
 export async function resultOf(
   response: IncomingMessage,
   order: BrokeredCall,
-  scrubber: Scrubber,
+  scrub: Scrub,
 ): Promise<BrokeredResult> {
   const status = response.statusCode!;
   const answered = { ...nothing, outcome: 'answered' as const, status };
@@ -80,8 +98,8 @@ export async function resultOf(
   const { bytes, received } = await receivedIn(response, order);
   if (order.response === 'store')
     return { ...answered, bytes: received, minted: mintedIn(bytes, order, response) };
-  const headers = headersOf(response, order, scrubber);
-  const scrubbed = scrubber.scrub(bytes);
+  const headers = await headersOf(response, order, scrub);
+  const scrubbed = shown(await scrub(bytes), response, received);
   const isText = isTextual(response, scrubbed.bytes);
   if (!isText && !order.binary) throw new Withheld('the answer is not text', response, received);
   return {
@@ -92,6 +110,18 @@ export async function resultOf(
     redacted: scrubbed.redacted + headers.redacted,
     bytes: received,
   };
+}
+
+/** Nothing of an answer that contains a part of the value: what is missing of it would tell which part. */
+function shown(scrubbed: Scrubbed, response: IncomingMessage, received: number): Scrubbed {
+  if (scrubbed.kept === null) return scrubbed;
+  const withheld = new Withheld(
+    'the answer contains the value in a form that can’t be redacted',
+    response,
+    received,
+  );
+  withheld.isPart = scrubbed.kept === 'part';
+  throw withheld;
 }
 
 interface Received {
@@ -138,7 +168,7 @@ async function decoded(bytes: Buffer, response: IncomingMessage, most: number): 
     }
   }
   // What is compressed once more without saying so could hold anything.
-  if (isCompressed(plain)) throw new Withheld('the answer is compressed', response, bytes.length);
+  if (await isCompressed(plain)) throw new Withheld('the answer is compressed', response, bytes.length);
   return plain;
 }
 
@@ -155,10 +185,26 @@ const compressed = [
   '377abcaf',
 ];
 
-function isCompressed(bytes: Buffer): boolean {
+async function isCompressed(bytes: Buffer): Promise<boolean> {
   const head = bytes.subarray(0, 4).toString('hex');
-  return compressed.some(magic => head.startsWith(magic));
+  return compressed.some(magic => head.startsWith(magic)) || (!isUtf8(bytes) && (await isDeflated(bytes)));
 }
+
+/** Without a head, nothing tells what is deflated from what is not, but that all of it can be inflated. */
+function isDeflated(bytes: Buffer): Promise<boolean> {
+  return new Promise(resolve => {
+    const options = { maxOutputLength: largestInflated, info: true } as const;
+    inflateRaw(bytes, options, (error, result) => {
+      if (error !== null) return resolve((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE');
+      const { engine } = result as unknown as { engine: { bytesWritten: number } };
+      resolve(engine.bytesWritten >= bytes.length - mostPadding);
+    });
+  });
+}
+
+const largestInflated = 4 * 1024 * 1024;
+/** Bytes behind the end, such as a checksum. */
+const mostPadding = 8;
 
 const textual =
   /^(?:text\/[a-z0-9.+-]+|application\/(?:[a-z0-9.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|x-ndjson|graphql|toml)|application\/x-www-form-urlencoded)$/;
@@ -178,19 +224,20 @@ function isTextual(response: IncomingMessage, bytes: Buffer): boolean {
   return true;
 }
 
-function headersOf(response: IncomingMessage, { responseHeaders }: BrokeredCall, { scrub }: Scrubber) {
-  const shown: Record<string, string> = {};
+async function headersOf(response: IncomingMessage, { responseHeaders }: BrokeredCall, scrub: Scrub) {
+  const all: Record<string, string> = {};
   let redacted = 0;
   for (const [name, value] of Object.entries(response.headers)) {
     const isAllowed = responseHeaders.some(one =>
       one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one,
     );
     if (!isAllowed || value === undefined || neverShown.test(name)) continue;
-    const clean = scrub(Buffer.from([value].flat().join(', '), 'latin1'));
-    shown[name] = clean.bytes.toString('latin1');
-    redacted += clean.redacted;
+    const [named, clean] = [Buffer.from(name, 'latin1'), Buffer.from([value].flat().join(', '), 'latin1')];
+    const [own, text] = [shown(await scrub(named), response, 0), shown(await scrub(clean), response, 0)];
+    all[own.bytes.toString('latin1')] = text.bytes.toString('latin1');
+    redacted += own.redacted + text.redacted;
   }
-  return { shown, redacted };
+  return { shown: all, redacted };
 }
 
 /** Whatever a rule says: sessions, and the length of what was there before it was redacted. */

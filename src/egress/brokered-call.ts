@@ -5,12 +5,23 @@
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as encryptedRequest } from 'node:https';
 import { type Egress, hostOf } from '../access/egress.ts';
-import { type BrokeredCall, type BrokeredResult, nothing, resultOf, Withheld } from './brokered-answer.ts';
-import { AddressRefused, type Agents, guardedAgents, type Resolve } from './connections.ts';
-import { type Scrubber, scrubberOf } from './scrubbing.ts';
+import { FairTurns, type Lane } from '../fair-line.ts';
+import {
+  type BrokeredCall,
+  type BrokeredResult,
+  nothing,
+  resultOf,
+  type Scrub,
+  Withheld,
+} from './brokered-answer.ts';
+import { AddressRefused, type Agents, type Resolve } from './connections.ts';
+import { closeAfter, isPlainEnd, Pools } from './pools.ts';
+import { Scrubbers } from './scrubbers.ts';
 
 export interface Broker {
   call(call: BrokeredCall): Promise<BrokeredResult>;
+  /** Whether a text contains a part of one of the values. */
+  isIn(values: readonly string[], text: Buffer, lane: Lane): Promise<boolean>;
   close(): Promise<void> | void;
 }
 
@@ -19,45 +30,30 @@ export interface BrokerParts {
   readonly resolve: Resolve;
 }
 
-/** In bytes, of all that are kept. */
-const mostScrubbing = 32 * 1024 * 1024;
 const mostHeaderText = 16 * 1024;
 
 export function brokerWith({ egress, resolve }: BrokerParts): Broker {
-  // What changes something is not sent on a connection that may be closing: nobody could tell whether it arrived.
-  const kept = guardedAgents(egress, resolve);
-  const fresh = guardedAgents(egress, resolve, false);
-  const scrubbers = new Map<string, Scrubber>();
+  const pools = new Pools(egress, resolve);
+  const scrubbers = new Scrubbers();
+  const turns = new FairTurns();
   const underWay = new Set<Deadline>();
-  let scrubbing = 0;
-
-  function scrubberFor(values: readonly string[]): Scrubber {
-    const key = JSON.stringify(values);
-    const known = scrubbers.get(key);
-    if (known !== undefined) return known;
-    const scrubber = scrubberOf(values);
-    if (scrubbing + scrubber.size > mostScrubbing) {
-      scrubbers.clear();
-      scrubbing = 0;
-    }
-    scrubbers.set(key, scrubber);
-    scrubbing += scrubber.size;
-    return scrubber;
-  }
 
   async function call(order: BrokeredCall): Promise<BrokeredResult> {
     const url = new URL(order.url);
     const refusal = egress.refusalOf(url);
     if (refusal !== null) return { ...nothing, outcome: 'failed', reason: `the address ${refusal}` };
-    const isRead = order.method === 'GET' || order.method === 'HEAD';
-    const scrubber = order.response === 'full' ? scrubberFor(order.values) : nothingShown;
+    // Nothing but what may be sent again goes on a connection that may be closing.
+    const isKept = order.method === 'GET' && !order.isOnce;
+    const scrubber = scrubbers.of(order.response === 'full' ? order.values : []);
+    const scrub: Scrub = bytes => scrubber.scrub(bytes, () => turns.take(order.lane));
     const deadline = new Deadline(order.patience);
     underWay.add(deadline);
     try {
-      return await attempt(isRead ? kept : fresh, url, order, deadline, scrubber).catch(error => {
+      const first = isKept ? pools.keptFor(order.secret) : pools.fresh;
+      return await attempt(first, url, order, deadline, scrub).catch(error => {
         if (!(error instanceof Stale)) throw error;
         // The other side closed a kept connection just when it was used, and this asks for no change.
-        return attempt(fresh, url, order, deadline, scrubber);
+        return attempt(pools.fresh, url, order, deadline, scrub);
       });
     } catch (error) {
       return failed(error as Error, deadline);
@@ -69,9 +65,10 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
 
   return {
     call,
+    isIn: (values, text, lane) => scrubbers.of(values).isIn(text, () => turns.take(lane)),
     close: () => {
       for (const deadline of underWay) deadline.end('the service stopped');
-      for (const agents of [kept, fresh]) for (const agent of Object.values(agents)) agent.destroy();
+      pools.close();
     },
   };
 }
@@ -101,9 +98,6 @@ class Deadline {
   }
 }
 
-/** For answers of which nothing is shown. */
-const nothingShown = scrubberOf([]);
-
 /** A kept connection turned out to be closed before anything came back. */
 class Stale extends Error {}
 
@@ -112,12 +106,17 @@ async function attempt(
   url: URL,
   order: BrokeredCall,
   deadline: Deadline,
-  scrubber: Scrubber,
+  scrub: Scrub,
 ): Promise<BrokeredResult> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = open(agents, url, order);
   deadline.watch(request);
-  request.on('response', resolve);
+  // Whatever else comes, this is the last answer on its connection.
+  request.on('information', () => closeAfter(request));
+  request.on('response', response => {
+    if (!isPlainEnd(order.method, response.statusCode!)) closeAfter(request);
+    resolve(response);
+  });
   request.on('error', error => {
     const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
     reject(isStale ? new Stale() : error);
@@ -130,7 +129,7 @@ async function attempt(
   request.end(order.body ?? undefined);
   const response = await promise;
   try {
-    return await resultOf(response, order, scrubber);
+    return await resultOf(response, order, scrub);
   } finally {
     if (!response.complete) response.destroy();
   }
@@ -159,8 +158,8 @@ function open(agents: Agents, url: URL, order: BrokeredCall): ClientRequest {
 /** A code where there is one: messages quote addresses and certificates. */
 function failed(error: Error, { over }: Deadline): BrokeredResult {
   if (error instanceof Withheld) {
-    const { message: reason, status, bytes } = error;
-    return { ...nothing, outcome: 'withheld', reason, status, bytes };
+    const { message: reason, status, bytes, isPart } = error;
+    return { ...nothing, outcome: 'withheld', reason, status, bytes, isPart };
   }
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const code = (first as NodeJS.ErrnoException).code;

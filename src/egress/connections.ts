@@ -34,13 +34,26 @@ type Connected = (error: Error | null, stream: Duplex) => void;
 const connectPatience = 10_000;
 const idlePatience = 10_000;
 
+/** Whatever the environment says: `NODE_TLS_REJECT_UNAUTHORIZED=0` would have any certificate accepted. */
+const certified = { rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const;
+
 export interface Agents {
   readonly 'http:': HttpAgent;
   readonly 'https:': HttpsAgent;
 }
 
-export function guardedAgents(egress: Egress, resolve: Resolve, keepAlive = true): Agents {
-  const options = { keepAlive, maxFreeSockets: 32, timeout: idlePatience };
+/** How connections are kept. */
+export interface Keeping {
+  readonly keepAlive?: boolean;
+  readonly maxFreeSockets?: number;
+}
+
+export function guardedAgents(
+  egress: Egress,
+  resolve: Resolve,
+  { keepAlive = true, maxFreeSockets = 32 }: Keeping = {},
+): Agents {
+  const options = { keepAlive, maxFreeSockets, timeout: idlePatience };
   const plain = new HttpAgent(options);
   const encrypted = new HttpsAgent(options);
   plain.createConnection = ((dial: Dial, connected: Connected) => {
@@ -50,7 +63,7 @@ export function guardedAgents(egress: Egress, resolve: Resolve, keepAlive = true
     dialOut(egress, resolve, dial, true, (error, socket) => {
       if (error !== null) return connected(error, socket);
       const { host, servername } = dial;
-      connected(null, secure({ socket, host, servername: servername ?? '', minVersion: 'TLSv1.2' }));
+      connected(null, secure({ socket, host, servername: servername ?? '', ...certified }));
     });
   }) as unknown as HttpsAgent['createConnection'];
   return { 'http:': plain, 'https:': encrypted };

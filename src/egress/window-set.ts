@@ -6,11 +6,15 @@
 const first = 0x01000193;
 const second = 0x9e3779b1;
 
+const bitsForEach = 16;
+
 export class WindowSet {
   readonly #length: number;
   /** Pairs of hashes; two zeros are an empty place. At most half of the places are taken. */
   readonly #table: Int32Array;
   readonly #shift: number;
+  /** A bit for each first hash, as far as there is room: most windows of other texts go no further. */
+  readonly #bits: Uint8Array;
 
   constructor(length: number, texts: readonly Buffer[]) {
     this.#length = length;
@@ -18,54 +22,61 @@ export class WindowSet {
     const bits = Math.max(4, 33 - Math.clz32(most));
     this.#shift = 32 - bits;
     this.#table = new Int32Array(2 << bits);
-    for (const text of texts) this.#roll(text, 'add');
+    this.#bits = new Uint8Array((bitsForEach << bits) / 8);
+    for (const text of texts) this.#roll(text, 0, text.length, null);
   }
 
   get bytes(): number {
-    return this.#table.byteLength;
+    return this.#table.byteLength + this.#bits.byteLength;
   }
 
-  /** Notes the length at each place where one of the windows begins, unless a longer one does. */
-  markIn(text: Buffer, longestAt: Uint16Array): void {
-    this.#roll(text, longestAt);
+  /** Notes the length at each place between two where one of the windows begins, unless a longer one does. */
+  markIn(text: Buffer, from: number, to: number, longestAt: Uint32Array, origin: number): void {
+    const length = this.#length;
+    this.#roll(text, from, to, at => {
+      if (longestAt[at - origin]! < length) longestAt[at - origin] = length;
+    });
   }
 
-  /** Whether any of the windows is in it. */
-  isIn(text: Buffer): boolean {
-    return this.#roll(text, 'look');
+  /** The places between two where one of the windows begins. */
+  startsIn(text: Buffer, from: number, to: number): number[] {
+    const found: number[] = [];
+    this.#roll(text, from, to, at => found.push(at));
+    return found;
   }
 
-  /** Adds every window of the text; or looks whether one is known; or notes in the list which of them are. */
-  #roll(text: Buffer, purpose: 'add' | 'look' | Uint16Array): boolean {
+  /** Says where those windows begin that are known; or, where nobody asks, adds all of them. */
+  #roll(text: Buffer, from: number, to: number, found: ((at: number) => void) | null): void {
     const length = this.#length;
     const table = this.#table;
     const shift = this.#shift;
+    const bits = this.#bits;
+    const bitShift = Math.clz32(bits.length * 8 - 1);
     const firstGone = power(first, length);
     const secondGone = power(second, length);
+    const end = Math.min(to + length - 1, text.length);
     let one = 0;
     let other = 0;
-    for (let at = 0; at < text.length; at++) {
+    for (let at = from; at < end; at++) {
       const byte = text[at]!;
       one = (Math.imul(one, first) + byte) | 0;
       other = (Math.imul(other, second) + byte) | 0;
-      if (at < length - 1) continue;
-      if (at >= length) {
-        const gone = text[at - length]!;
+      const start = at - length + 1;
+      if (start < from) continue;
+      if (start > from) {
+        const gone = text[start - 1]!;
         one = (one - Math.imul(gone, firstGone)) | 0;
         other = (other - Math.imul(gone, secondGone)) | 0;
       }
+      const bit = Math.imul(one, 0x9e3779b1) >>> bitShift;
+      if (found !== null && (bits[bit >> 3]! & (1 << (bit & 7))) === 0) continue;
       const place = placeOf(table, shift, one, other);
-      if (purpose === 'add') {
+      if (found === null) {
+        bits[bit >> 3]! |= 1 << (bit & 7);
         table[place] = one;
         table[place + 1] = other;
-        continue;
-      }
-      if (table[place] !== one || table[place + 1] !== other) continue;
-      if (purpose === 'look') return true;
-      const from = at - length + 1;
-      if (purpose[from]! < length) purpose[from] = length;
+      } else if (table[place] === one && table[place + 1] === other) found(start);
     }
-    return false;
   }
 }
 

@@ -1,10 +1,12 @@
 /**
  * Threads that do one job at a time, each from its beginning to its end, at a lower priority than those who serve.
- * Refuses, with UNAVAILABLE: a job that finds too many waiting before it.
+ * Organizations take turns, and so do the keys of each. Refuses, with UNAVAILABLE: a job that finds too many waiting
+ * before it. If another organization or key has more waiting than its own, one of those is refused instead.
  */
 import { availableParallelism } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
 import { Failure, type FailureCode } from '../contract/errors.ts';
+import { FairLine, type Lane } from '../fair-line.ts';
 import { giveWay } from '../thread-priority.ts';
 
 /** Jobs by their names; their arguments and results cross from thread to thread. */
@@ -39,8 +41,8 @@ export interface ThreadPoolLimits {
 }
 
 export interface ThreadPool {
-  /** Does a job, as soon as a thread is free. */
-  take(job: string, input: readonly unknown[]): Promise<unknown>;
+  /** Does a job, as soon as a thread is free and it is the turn of whoever wants it. */
+  take(job: string, input: readonly unknown[], lane?: Lane): Promise<unknown>;
   /** What is still being done ends without a result. */
   close(): Promise<void>;
 }
@@ -51,6 +53,8 @@ const longestIdle = 30_000;
 const niceness = 5;
 
 const mostThreads = 2;
+/** Where it is not said whose a job is. */
+const nobody: Lane = { organization: '', key: '' };
 
 /** So many that a core is left for those who serve. */
 export function spareCores(): number {
@@ -59,17 +63,18 @@ export function spareCores(): number {
 
 /** `file`: a module that calls `carryOutOrders`. */
 export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPoolLimits): ThreadPool {
-  const line: Task[] = [];
+  const line = new FairLine<Task>();
   const busy = new Map<Worker, Task>();
   const idle = new Map<Worker, NodeJS.Timeout>();
   let isClosed = false;
 
-  function take(job: string, input: readonly unknown[]): Promise<unknown> {
-    if (isClosed || (busy.size >= atOnce && line.length >= waiting)) {
-      return Promise.reject(new Failure('UNAVAILABLE', { retryAfter: 2 }));
-    }
+  function take(job: string, input: readonly unknown[], lane = nobody): Promise<unknown> {
+    const isFull = busy.size >= atOnce && line.length >= waiting;
+    const displaced = isFull && !isClosed ? line.displace(lane) : undefined;
+    displaced?.reject(tooMany());
+    if (isClosed || (isFull && displaced === undefined)) return Promise.reject(tooMany());
     const task = { order: { job, input }, ...Promise.withResolvers<unknown>() };
-    line.push(task);
+    line.push(lane, task);
     next();
     onWaiting?.(line.length);
     return task.promise;
@@ -120,10 +125,14 @@ export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPool
     take,
     close: async () => {
       isClosed = true;
-      for (const { reject } of line.splice(0)) reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
+      for (const { reject } of line.drain()) reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
       await Promise.all([...busy.keys(), ...idle.keys()].map(thread => thread.terminate()));
     },
   };
+}
+
+function tooMany(): Failure {
+  return new Failure('UNAVAILABLE', { retryAfter: 2 });
 }
 
 /** What a thread of a pool runs. */

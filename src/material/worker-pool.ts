@@ -3,10 +3,13 @@
  * passphrase as long as its file demands. It has threads of its own, so that neither a thread that serves nor the
  * pool on which passwords are derived is ever busy with it. They leave a core for those who serve.
  */
+import type { Lane } from '../fair-line.ts';
 import { spareCores, type ThreadPoolLimits, threadPool } from './thread-pool.ts';
 import type { Jobs } from './worker-thread.ts';
 
 export type WorkerPool = Jobs & {
+  /** The same, where jobs of others take turns with these. */
+  of(lane: Lane): Jobs;
   /** What is still being done ends without a result. */
   close(): Promise<void>;
 };
@@ -24,20 +27,26 @@ export function workerPoolWith({
     waiting,
     onWaiting,
   });
-  const job =
-    <Name extends keyof Jobs>(name: Name) =>
-    (...input: Parameters<Jobs[Name]>) =>
-      take(name, input) as ReturnType<Jobs[Name]>;
+  const jobsOf = (lane?: Lane): Jobs => {
+    const job =
+      <Name extends keyof Jobs>(name: Name) =>
+      (...input: Parameters<Jobs[Name]>) =>
+        take(name, input, lane) as ReturnType<Jobs[Name]>;
+    return {
+      generateKey: job('generateKey'),
+      importKey: job('importKey'),
+      importCertificatePem: job('importCertificatePem'),
+      importPkcs12: job('importPkcs12'),
+      selfSign: job('selfSign'),
+      signingRequest: job('signingRequest'),
+      signWith: job('signWith'),
+      verifyWith: job('verifyWith'),
+      decryptWith: job('decryptWith'),
+    };
+  };
   return {
-    generateKey: job('generateKey'),
-    importKey: job('importKey'),
-    importCertificatePem: job('importCertificatePem'),
-    importPkcs12: job('importPkcs12'),
-    selfSign: job('selfSign'),
-    signingRequest: job('signingRequest'),
-    signWith: job('signWith'),
-    verifyWith: job('verifyWith'),
-    decryptWith: job('decryptWith'),
+    ...jobsOf(),
+    of: jobsOf,
     close,
   };
 }

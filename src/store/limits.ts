@@ -25,6 +25,17 @@ export function limits({ db, commit }: Engine) {
       return Number(rows![0]![0]!.count);
     },
 
+    /** How many were counted, over all replicas. */
+    async taken(subjectId: string, windowStart: number): Promise<number> {
+      const row = await db
+        .selectFrom('rate_windows')
+        .select('count')
+        .where('subject_id', '=', subjectId)
+        .where('window_start', '=', windowStart)
+        .executeTakeFirst();
+      return row?.count ?? 0;
+    },
+
     async forget(before: number): Promise<void> {
       const remove = db.deleteFrom('rate_windows').where('window_start', '<', before);
       await commit([{ statements: [statement(remove)] }]);

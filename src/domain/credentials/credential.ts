@@ -99,6 +99,7 @@ function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
     expirationDate: row.expiration_date,
     parentName: null,
     countedAs: row.id,
+    givenBy: narrowing.grant ?? row.identity_id ?? row.id,
     byOAuth: narrowing.grant !== undefined,
     narrowing: null,
     view: viewOf({ kinds, names, namesOnly }),

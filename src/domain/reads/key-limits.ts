@@ -39,6 +39,13 @@ export function keyLimitsWith({ store, stamps, guard, now }: Parts) {
       if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
     },
 
+    /** Refuses what would be one too many, and counts nothing. */
+    async refuseOver(id: string, limit: number): Promise<void> {
+      const { start, secondsLeft } = rateWindowAt(now());
+      if ((await store.limits.taken(id, start)) >= limit)
+        throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
+    },
+
     /** A key that is used up is a bad key. A use is a revision of its record, so none can be taken back. */
     countUse: (reader: Reader, origin: Origin): Promise<void> =>
       lock.take(reader.id, () => retryingStale(() => take(reader, origin))),

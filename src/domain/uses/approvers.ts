@@ -36,6 +36,9 @@ export function approversWith({ store, holders }: ApproverParts) {
   };
 }
 
-function mayApprove(holder: Holder | undefined, { vault_id }: ApprovalRow): boolean {
-  return holder?.member.state === 'active' && allows(rightsOf(holder), 'approvals:write', vault_id);
+/** Rights that were taken away and given back are others: the approval rests on those that its approver had then. */
+function mayApprove(holder: Holder | undefined, { vault_id, updated_at }: ApprovalRow): boolean {
+  if (holder?.member.state !== 'active' || !allows(rightsOf(holder), 'approvals:write', vault_id))
+    return false;
+  return [holder.member, ...holder.groups].every(row => row.updated_at <= updated_at);
 }

@@ -1,9 +1,13 @@
-/** How many calls of one access key are under way at a time, in this process. More are refused, not queued. */
+/** How many uses of secrets and keys by one access key are under way at a time, in this process. More are refused, not queued. */
 import { Failure } from '../../contract/errors.ts';
 
 const most = 32;
 
-export function concurrencyOf() {
+export interface Concurrency {
+  within<T>(id: string, run: () => Promise<T>): Promise<T>;
+}
+
+export function concurrencyOf(): Concurrency {
   const underWay = new Map<string, number>();
   return {
     within: async <T>(id: string, run: () => Promise<T>): Promise<T> => {

@@ -28,12 +28,16 @@ type Sent = Pick<UseCall, 'method' | 'url' | 'headers' | 'body' | 'body_base64'>
 
 const longestPath = 1024;
 /** What the URL must not hide: separators, dots and controls that are written as escapes, and what servers strip. */
-const hiding = /%(?:2f|5c|2e|25|3b|[01][0-9a-f]|7f|c[01]|f[5-9a-f])|%(?![0-9a-f]{2})|\/\/|;|\\/i;
+const hiding = /%(?:2f|5c|2e|25|3b|[01][0-9a-f]|7f)|%(?![0-9a-f]{2})|\/\/|;|\\/i;
 /** Some servers take a dot or a bracket at the beginning of a parameter's name for an underscore, and leave out spaces. */
 const overrides = /^\s*(?:[_.[]method|_?http[_.]method|x-http-method(?:-override)?|x-method-override)$/i;
 /** As a field of a form, of JSON or of a multipart body, once what is escaped there is read as it is meant. */
 const overridingField =
-  /(?:^|[&;"'\s])_method(?:["'=]|$)|(?:^|[&;])\s*[.[]method(?:=|$)|\bname\*?=[^\r\n]{0,64}[_.[]method(?:[\s;"']|$)/i;
+  /(?:^|[&;"'\s])(?:_method|x-http-method(?:-override)?|x-method-override)(?:["'=]|$)|(?:^|[&;])\s*[.[]method(?:=|$)|\bname\*?=[^\r\n]{0,64}(?:[_.[]method|x-http-method(?:-override)?|x-method-override)(?:[\s;"']|$)/i;
+/** A parameter that many APIs have; some servers take it for the method where it names one. */
+const verb = /^\s*(?:post|put|patch|delete)\s*$/i;
+const verbField =
+  /(?:^|[&;])\s*method=\s*(?:post|put|patch|delete)\s*(?:[&;]|$)|\bname="?method"?\s*\r?\n\r?\n\s*(?:post|put|patch|delete)\b/i;
 
 export function parsedCall({ method = 'GET', url: text, headers = {}, ...sent }: Sent): ParsedCall {
   const url = parsedUrl(text);
@@ -56,9 +60,10 @@ function parsedUrl(text: string): URL {
   if (url.pathname.length > longestPath)
     throw invalid('url', `must have a path of at most ${longestPath} characters`);
   if (hiding.test(url.pathname)) throw invalid('url', 'must have a plain path, without encoded separators');
-  if ([...url.searchParams.keys()].some(name => overrides.test(name))) {
-    throw invalid('url', 'must not name another method');
-  }
+  if (!isDecodable(url.pathname)) throw invalid('url', 'must have a path in UTF-8');
+  const isOverridden = ([name, value]: readonly [string, string]) =>
+    overrides.test(name) || (/^\s*method$/i.test(name) && verb.test(value));
+  if ([...url.searchParams].some(isOverridden)) throw invalid('url', 'must not override the HTTP method');
   return url;
 }
 
@@ -67,8 +72,20 @@ function parsedBody({ body, body_base64 }: Pick<Sent, 'body' | 'body_base64'>): 
     throw invalid('body_base64', 'can’t be combined with body');
   if (body === undefined && body_base64 === undefined) return null;
   const sent = body === undefined ? Buffer.from(body_base64!, 'base64') : Buffer.from(body, 'utf8');
-  if (overridingField.test(unescaped(sent))) throw invalid('body', 'must not name another method');
+  const text = unescaped(sent);
+  if (overridingField.test(text) || verbField.test(text)) {
+    throw invalid('body', 'must not override the HTTP method');
+  }
   return sent;
+}
+
+/** False for overlong forms too: some servers read those as the separators that they are longer forms of. */
+function isDecodable(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** With what forms write as `%5F` or `+`, and JSON as `\u005f`. */

@@ -11,6 +11,7 @@ import type { VerifiedResource } from '../reads/visibility.ts';
 import { keyAttributes } from '../resources/keys.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
+import type { Concurrency } from './concurrency.ts';
 import { type KeyRule, keyRuleOf } from './rule-records.ts';
 import { usablesWith } from './usables.ts';
 import { type Deed, type UseParts, type UseResult, usingWith } from './using.ts';
@@ -35,14 +36,22 @@ const done: Readonly<Record<KeyOperation, string>> = {
   decrypt: 'decrypted',
 };
 
-export function keyUsesWith(parts: UseParts): KeyUses {
-  const { visibility, workers, now } = parts;
+export interface KeyUseParts extends UseParts {
+  readonly slots: Concurrency;
+}
+
+export function keyUsesWith(parts: KeyUseParts): KeyUses {
+  const { visibility, workers, now, slots } = parts;
   const using = usingWith(parts);
   const usable = usablesWith(parts, 'key', keyRuleOf);
   const approvals = approvalRequestsWith(parts);
 
   async function perform(deed: Deed, { asked }: KeyUseRequest): Promise<object> {
     if (asked instanceof Failure) throw asked;
+    return slots.within(deed.reader.countedAs, () => make(deed, asked));
+  }
+
+  async function make(deed: Deed, asked: KeyCall): Promise<object> {
     const { reader } = deed;
     const { operation, call } = asked;
     deed.requested = `key=${operation}`;
@@ -52,11 +61,12 @@ export function keyUsesWith(parts: UseParts): KeyUses {
     const approved = approvedCall(asked, rule, row, input);
     const what = `key=${operation} ${call.alg} call=${fingerprintOf(reader, approved)}`;
     deed.requested = `${what} ${row.name}`;
-    if (rule.rate_limit !== null) await using.countRule(rule.id, rule.rate_limit);
-    if (rule.approval !== 'never' && !(rule.approval === 'writes' && operation === 'verify'))
-      await approvals.take(reader, deed.origin, vault, approved);
+    const isApproved = rule.approval === 'always' || (rule.approval === 'writes' && operation !== 'verify');
+    const approve = () => approvals.take(reader, deed.origin, vault, approved);
+    await using.countUnder(rule, reader, isApproved ? approve : null);
     await deed.begin();
-    const result = await carriedOut(asked, input, row, vault);
+    const lane = { organization: reader.organizationId, key: reader.countedAs };
+    const result = await carriedOut(asked, input, row, vault, workers.of(lane));
     deed.requested = `${what.replace(`=${operation}`, `=${done[operation]}`)} ${row.name}`;
     return { kid: row.id, alg: call.alg, ...result, rule: rule.id, request_id: '', receipt: '' };
   }
@@ -66,15 +76,16 @@ export function keyUsesWith(parts: UseParts): KeyUses {
     input: string,
     row: VerifiedResource,
     vault: OpenVault,
+    jobs: ReturnType<typeof workers.of>,
   ) {
     if (operation === 'verify') {
       const { public_pem } = keyAttributes(row);
-      return { valid: await workers.verifyWith(public_pem, call.alg, input, call.signature) };
+      return { valid: await jobs.verifyWith(public_pem, call.alg, input, call.signature) };
     }
     if (keyAttributes(row).holds === 'public') throw invalid('key', 'has no private key');
     const pem = visibility.present.value(row, vault);
-    if (operation === 'decrypt') return { plaintext: await workers.decryptWith(pem, call.alg, input) };
-    const signature = await workers.signWith(pem, call.alg, input);
+    if (operation === 'decrypt') return { plaintext: await jobs.decryptWith(pem, call.alg, input) };
+    const signature = await jobs.signWith(pem, call.alg, input);
     if (call.claims === undefined) return { signature, token: null };
     return { signature: null, token: `${Buffer.from(input, 'base64url')}.${signature}` };
   }

@@ -1,132 +1,126 @@
 /**
  * Puts the value where the rule says, and nowhere else: no text that an agent sends is searched for a place. What the
- * agent sends must leave that place free. A value that would break the message is refused.
+ * agent sends must leave that place free, and stays as it is, byte for byte: nothing is parsed and written again. What a
+ * person approves is the same message with words in place of the value. A value that would break it is refused.
  */
 import { invalid } from '../../contract/errors.ts';
 import type { Place } from '../../contract/use-rules.ts';
-import type { BrokeredCall } from '../../egress/brokered-answer.ts';
+import { insertedInto, taken } from './json-insertion.ts';
 import type { ParsedCall } from './judging.ts';
-import type { CallRule } from './rule-records.ts';
 
-interface Placed {
-  readonly url: URL;
-  readonly headers: Record<string, string>;
+/** What is sent, and what a person who approves it sees: the same, with words in place of the value. */
+export interface PlacedCall {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | null;
-  /** Forms of the value that the message holds. */
-  readonly values: readonly string[];
 }
 
-export function placed(rule: CallRule, call: ParsedCall, value: string): BrokeredCall {
-  const { url, headers, body, values } = placedAt(rule.place, call, value);
+/** Stands for the value where the call is shown. */
+const placeholder = '[value]';
+
+export function placed(place: Place, call: ParsedCall, value: string): PlacedCall {
+  return placedAt(place, call, sent(value));
+}
+
+/** The very message that `placed` makes, but for the value. */
+export function shownPlaced(place: Place, call: ParsedCall): PlacedCall {
+  return placedAt(place, call, shown);
+}
+
+/** What must not come back: of a pair, the password, because an answer may show it alone. */
+export function secretOf(place: Place, value: string): string {
+  return place.type === 'basic' && place.username === null ? value.slice(value.indexOf(':') + 1) : value;
+}
+
+/** How the value is written in each kind of place. */
+interface Writing {
+  inHeader(prefix: string): string;
+  inPair(username: string | null): string;
+  inUrl(): string;
+  inJson(): string;
+  inForm(): string;
+}
+
+function sent(value: string): Writing {
   return {
-    method: call.method,
-    url: url.href,
-    headers,
-    body,
-    values,
-    responseHeaders: rule.response_headers,
-    maxResponse: rule.max_response,
-    binary: rule.binary,
-    response: rule.response,
-    pointer: rule.store?.pointer ?? null,
-    patience: rule.timeout * 1000,
+    inHeader: prefix => {
+      const text = `${prefix}${value}`;
+      if (!/^[!-~](?:[ -~]*[!-~])?$/.test(text)) throw unfit();
+      return text;
+    },
+    inPair: username => {
+      const pair = username === null ? value : `${username}:${value}`;
+      if (/\p{Cc}/u.test(pair) || !pair.includes(':')) throw unfit();
+      return `Basic ${Buffer.from(pair, 'utf8').toString('base64')}`;
+    },
+    inUrl: () => encodeURIComponent(value),
+    inJson: () => JSON.stringify(value),
+    inForm: () => new URLSearchParams({ '': value }).toString().slice(1),
   };
 }
 
-function placedAt(place: Place, call: ParsedCall, value: string): Placed {
-  const { url, body } = call;
+const shown: Writing = {
+  inHeader: prefix => `${prefix}${placeholder}`,
+  inPair: username => `Basic ${username === null ? '' : `${username}:`}${placeholder}, in base64`,
+  inUrl: () => placeholder,
+  inJson: () => JSON.stringify(placeholder),
+  inForm: () => placeholder,
+};
+
+function placedAt(place: Place, call: ParsedCall, value: Writing): PlacedCall {
+  const { body } = call;
+  const url = call.url.href;
   const headers = Object.fromEntries(call.headers);
   switch (place.type) {
     case 'bearer':
-      return { url, body, ...withHeader(headers, 'authorization', `Bearer ${value}`, value) };
+      return { url, body, headers: { ...headers, authorization: value.inHeader('Bearer ') } };
     case 'header':
-      return { url, body, ...withHeader(headers, place.name, `${place.prefix ?? ''}${value}`, value) };
+      return { url, body, headers: { ...headers, [place.name]: value.inHeader(place.prefix ?? '') } };
     case 'basic':
-      return { url, body, ...withBasic(headers, place.username, value) };
+      return { url, body, headers: { ...headers, authorization: value.inPair(place.username) } };
     case 'query':
-      return { url: withParameter(url, place.name, value), headers, body, values: [value] };
+      return { url: withParameter(call.url, place.name, value.inUrl()), headers, body };
     case 'json':
-      return { url, ...withField(headers, body, place.pointer, value) };
+      return { url, ...withField(headers, body, place.pointer, value.inJson()) };
     case 'form':
-      return { url, ...withFormField(headers, body, place.field, value) };
+      return { url, ...withFormField(headers, body, place.field, value.inForm()) };
   }
 }
 
-function withHeader(headers: Record<string, string>, name: string, text: string, value: string) {
-  if (!/^[!-~](?:[ -~]*[!-~])?$/.test(text)) throw unfit();
-  return { headers: { ...headers, [name]: text }, values: [value] };
+function withParameter(url: URL, name: string, written: string): string {
+  if (isNamed(url.search, name)) throw invalid('url', 'must not have the parameter that the value goes into');
+  return `${url.href}${url.search === '' ? '?' : '&'}${encodeURIComponent(name)}=${written}`;
 }
 
-function withBasic(headers: Record<string, string>, username: string | null, value: string) {
-  const pair = username === null ? value : `${username}:${value}`;
-  if (/\p{Cc}/u.test(pair) || !pair.includes(':')) throw unfit();
-  const encoded = Buffer.from(pair, 'utf8').toString('base64');
-  const password = pair.slice(pair.indexOf(':') + 1);
-  return {
-    headers: { ...headers, authorization: `Basic ${encoded}` },
-    values: [...new Set([value, password, encoded])],
-  };
-}
-
-function withParameter(url: URL, name: string, value: string): URL {
-  const isTaken = [...url.searchParams.keys()].some(one => one.toLowerCase() === name.toLowerCase());
-  if (isTaken) throw invalid('url', 'must not have the parameter that the value goes into');
-  const target = new URL(url);
-  target.search += `${target.search === '' ? '?' : '&'}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
-  return target;
-}
-
-function withField(headers: Record<string, string>, body: Buffer | null, pointer: string, value: string) {
+function withField(headers: Record<string, string>, body: Buffer | null, pointer: string, written: string) {
   const type = headers['content-type'] ?? 'application/json';
   if (!/^application\/(?:[a-z0-9.+-]+\+)?json\s*(?:;\s*charset=utf-8\s*)?$/i.test(type)) {
     throw invalid('headers', 'must have a JSON content type, because the value goes into the body');
   }
-  const document = parsedObject(body);
   const names = pointer
     .slice(1)
     .split('/')
     .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-  let at = document;
-  for (const name of names.slice(0, -1)) {
-    const next = Object.hasOwn(at, name) ? at[name] : {};
-    if (!isObject(next)) throw taken();
-    Object.defineProperty(at, name, { value: next, enumerable: true, configurable: true, writable: true });
-    at = next;
-  }
-  const last = names.at(-1)!;
-  if (Object.hasOwn(at, last)) throw taken();
-  Object.defineProperty(at, last, { value, enumerable: true });
-  return {
-    headers: { ...headers, 'content-type': type },
-    body: Buffer.from(JSON.stringify(document), 'utf8'),
-    values: [value],
-  };
+  const text = insertedInto(body, names, written);
+  return { headers: { ...headers, 'content-type': type }, body: Buffer.from(text, 'utf8') };
 }
 
-function parsedObject(body: Buffer | null): Record<string, unknown> {
-  if (body === null) return {};
-  let document: unknown;
-  try {
-    document = JSON.parse(body.toString('utf8'));
-  } catch {
-    throw invalid('body', 'must be a JSON object, because the value goes into it');
-  }
-  if (!isObject(document)) throw invalid('body', 'must be a JSON object, because the value goes into it');
-  return document;
-}
-
-function withFormField(headers: Record<string, string>, body: Buffer | null, field: string, value: string) {
+function withFormField(headers: Record<string, string>, body: Buffer | null, field: string, written: string) {
   const form = 'application/x-www-form-urlencoded';
   const type = headers['content-type'] ?? form;
   if (type.toLowerCase() !== form) throw invalid('headers', `must have the content type ${form}`);
-  const fields = new URLSearchParams(body?.toString('utf8') ?? '');
-  if (fields.has(field)) throw taken();
-  fields.append(field, value);
-  return {
-    headers: { ...headers, 'content-type': form },
-    body: Buffer.from(fields.toString(), 'utf8'),
-    values: [value],
-  };
+  const fields = body?.toString('latin1') ?? '';
+  if (!/^[!-~]*$/.test(fields)) throw invalid('body', 'must be a form: ASCII characters without spaces');
+  if (isNamed(fields, field)) throw taken();
+  const text = `${fields}${fields === '' ? '' : '&'}${encodeURIComponent(field)}=${written}`;
+  return { headers: { ...headers, 'content-type': form }, body: Buffer.from(text, 'latin1') };
+}
+
+/** Whether a name is in a query or a form already, in either case, and for servers that separate fields by semicolons too. */
+function isNamed(fields: string, name: string): boolean {
+  const named = (text: string) => [...new URLSearchParams(text).keys()];
+  const names = [...named(fields), ...named(fields.replaceAll(';', '&'))];
+  return names.some(one => one.trim().toLowerCase() === name.toLowerCase());
 }
 
 /** In words, for whoever approves the call. */
@@ -145,14 +139,6 @@ export function placeInWords(place: Place): string {
     case 'form':
       return `in the form field ${place.field}`;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function taken() {
-  return invalid('body', 'must leave the field free that the value goes into');
 }
 
 function unfit() {

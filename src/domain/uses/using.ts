@@ -14,6 +14,7 @@ import type { LogReference, RequestFacts } from '../reads/vault-request.ts';
 import type { Visibility } from '../reads/visibility.ts';
 import type { Records } from '../resources/records.ts';
 import type { Holders } from './approvers.ts';
+import { derivedId } from './derived-id.ts';
 
 export interface UseParts extends Parts {
   readonly ledger: Ledger;
@@ -114,7 +115,30 @@ export function usingWith(parts: UseParts) {
         };
   }
 
-  return { run, countRule: limits.countRequest };
+  /**
+   * Counts a call under its rule when it is about to leave. What waits for a person, or was refused by one, takes nothing
+   * from the others: it counts among the attempts of its access key.
+   */
+  async function countUnder(
+    { id, rate_limit: limit }: Counted,
+    { countedAs }: Reader,
+    approved: (() => Promise<unknown>) | null,
+  ): Promise<void> {
+    if (limit !== null && approved !== null) {
+      await limits.countRequest(derivedId('attempts', id, countedAs), limit);
+      await limits.refuseOver(id, limit);
+    }
+    await approved?.();
+    if (limit !== null) await limits.countRequest(id, limit);
+  }
+
+  return { run, countUnder };
+}
+
+/** A rule, as far as calls under it are counted. */
+interface Counted {
+  readonly id: string;
+  readonly rate_limit: number | null;
 }
 
 /** What an answer says of its entry in the log, where it says that. */

@@ -6,18 +6,19 @@
 import type { Reader } from '../../access/caller.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { UseAnswer, UseCall, Verdict } from '../../contract/uses.ts';
-import type { BrokeredResult } from '../../egress/brokered-answer.ts';
+import type { BrokeredCall, BrokeredResult } from '../../egress/brokered-answer.ts';
 import type { Broker } from '../../egress/brokered-call.ts';
 import { isRecognisable, isTooLong } from '../../egress/scrubbing.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
-import { concurrencyOf } from './concurrency.ts';
+import type { Concurrency } from './concurrency.ts';
 import { notAllowed, type ParsedCall, parsedCall, patternFor } from './judging.ts';
 import { mintingWith } from './minting.ts';
-import { placed, placeInWords } from './placing.ts';
+import { placed, placeInWords, secretOf, shownPlaced } from './placing.ts';
 import { type CallRule, callRuleOf } from './rule-records.ts';
+import { refusedUse, type Suspect, suspensionsWith } from './suspensions.ts';
 import { usablesWith } from './usables.ts';
 import { type Deed, type UseParts, type UseResult, usingWith } from './using.ts';
 import { judged, needsApproval, verdictOf } from './verdicts.ts';
@@ -33,9 +34,10 @@ export interface VaultUses {
 
 export interface VaultUseParts extends UseParts {
   readonly broker: Broker;
+  readonly slots: Concurrency;
 }
 
-interface Chosen {
+interface Chosen extends Suspect {
   readonly reader: Reader;
   readonly vault: OpenVault;
   readonly row: VerifiedResource;
@@ -46,12 +48,12 @@ interface Chosen {
 const tool = 'secrets.use';
 
 export function vaultUsesWith(parts: VaultUseParts): VaultUses {
-  const { visibility, broker } = parts;
+  const { visibility, broker, slots } = parts;
   const using = usingWith(parts);
   const usable = usablesWith(parts, 'secret', callRuleOf);
   const approvals = approvalRequestsWith(parts);
   const minting = mintingWith(parts);
-  const slots = concurrencyOf();
+  const suspensions = suspensionsWith(parts);
 
   async function perform(deed: Deed, request: UseRequest): Promise<UseAnswer | Verdict> {
     const { reader } = deed;
@@ -67,25 +69,40 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     }
     const { rule, refusals } = judged(named, call);
     if (rule === null) throw notAllowed(refusals);
-    return slots.within(reader.countedAs, () => make(deed, { reader, vault, row, rule, call }));
+    return slots.within(reader.countedAs, () => make(deed, { reader, vault, row, rules, rule, call }));
   }
 
   async function make(deed: Deed, chosen: Chosen): Promise<UseAnswer> {
     const { reader, vault, row, rule, call } = chosen;
     const value = visibility.present.value(row, vault);
-    const order = placed(rule, call, value);
-    if (rule.response === 'full') checkScrubbed(order.values);
+    const order = orderOf(chosen, value);
+    if (rule.response === 'full') {
+      checkScrubbed(order.values);
+      await refuseGuess(chosen, order);
+    }
     const approved = approvedCall(chosen);
     const what = `secret=use ${call.method} ${call.origin}${patternFor(rule, call)} call=${fingerprintOf(reader, approved)}`;
     deed.requested = `${what} ${row.name}`;
-    if (rule.rate_limit !== null) await using.countRule(rule.id, rule.rate_limit);
-    if (needsApproval(rule, call)) await approvals.take(reader, deed.origin, vault, approved);
+    const approve = () => approvals.take(reader, deed.origin, vault, approved);
+    await using.countUnder(rule, reader, order.isOnce ? approve : null);
     await deed.begin();
     const result = await broker.call(order);
+    if (result.isPart) await suspensions.count(chosen);
     const stored = result.minted === null ? null : await minting.store(deed, rule, vault, result.minted);
-    const { outcome, status, bytes, redacted } = result;
-    deed.requested = `${what.replace('=use', '=used')} ${outcome}=${status ?? ''} ${bytes}B redacted=${redacted} ${row.name}`;
+    const { outcome, status, bytes, redacted, isPart } = result;
+    const found = isPart ? 'part-of-value' : `redacted=${redacted}`;
+    deed.requested = `${what.replace('=use', '=used')} ${outcome}=${status ?? ''} ${bytes}B ${found} ${row.name}`;
+    // Of calls at once, none tells more than the first few of them did.
+    if (!isPart && (await suspensions.isSuspended(chosen))) throw refusedUse('use_suspended');
     return answerOf(rule, result, stored);
+  }
+
+  /** What the answer would be without a part of the value tells whether it is one; so nothing is sent. */
+  async function refuseGuess(chosen: Chosen, { values, lane }: BrokeredCall): Promise<void> {
+    if (await suspensions.isSuspended(chosen)) throw refusedUse('use_suspended');
+    if (!(await broker.isIn(values, textOf(chosen.call), lane))) return;
+    await suspensions.count(chosen);
+    throw refusedUse('value_in_request');
   }
 
   return { use: request => using.run(request, deed => perform(deed, request)) };
@@ -105,21 +122,45 @@ function checkScrubbed(values: readonly string[]): void {
     throw invalid('secret', `is too long to be looked for in an answer: ${statusAlone}`);
 }
 
+function orderOf({ reader, row, rule, call }: Chosen, value: string): BrokeredCall {
+  return {
+    ...placed(rule.place, call, value),
+    secret: row.id,
+    lane: { organization: reader.organizationId, key: reader.countedAs },
+    isOnce: needsApproval(rule, call),
+    method: call.method,
+    values: [secretOf(rule.place, value)],
+    responseHeaders: rule.response_headers,
+    maxResponse: rule.max_response,
+    binary: rule.binary,
+    response: rule.response,
+    pointer: rule.store?.pointer ?? null,
+    patience: rule.timeout * 1000,
+  };
+}
+
+/** All that the agent chose. */
+function textOf({ url, headers, body }: ParsedCall): Buffer {
+  return Buffer.concat([Buffer.from([url.href, ...headers.flat(), ''].join('\n')), body ?? Buffer.alloc(0)]);
+}
+
+/** What is approved is what is sent, with words in place of the value. */
 function approvedCall({ row, rule, call }: Chosen): ApprovedCall {
-  const { method, url, headers, body } = call;
+  const { method } = call;
+  const { url, headers, body } = shownPlaced(rule.place, call);
   const text = body?.toString('utf8') ?? null;
   const isText = body === null || Buffer.from(text!, 'utf8').equals(body);
   return {
     tool,
     rule,
     resource: row,
-    asked: [method, url.href, JSON.stringify(headers), body?.toString('base64') ?? null],
+    asked: [method, url, JSON.stringify(Object.entries(headers).sort()), body?.toString('base64') ?? null],
     shown: {
       tool,
       secret: row.name,
       method,
-      url: url.href,
-      headers: Object.fromEntries(headers),
+      url,
+      headers: { ...headers },
       body: isText ? text : null,
       body_base64: isText ? null : body!.toString('base64'),
       place: placeInWords(rule.place),
@@ -129,7 +170,7 @@ function approvedCall({ row, rule, call }: Chosen): ApprovedCall {
 
 function answerOf(
   { id }: CallRule,
-  { outcome, reason, status, headers, body, bodyBase64, redacted }: BrokeredResult,
+  { outcome, reason, status, headers, body, bodyBase64 }: BrokeredResult,
   stored: UseAnswer['stored'],
 ): UseAnswer {
   return {
@@ -139,7 +180,7 @@ function answerOf(
     headers: { ...headers },
     body,
     body_base64: bodyBase64,
-    redacted,
+    redacted: 0,
     stored,
     rule: id,
     request_id: '',

@@ -23,6 +23,10 @@ const words: Readonly<Record<NonNullable<RequestLog['reason']>, string>> = {
   no_use_rule: 'No use rule allows this call.',
   approval_required: 'A person has to approve this call first.',
   approval_refused: 'A person refused this call.',
+  value_in_request:
+    'The call contained part of the value of the secret. Three in a week suspend the access key for it.',
+  use_suspended:
+    'The access key is suspended for this secret: its calls or their answers contained parts of the value.',
   restricted: 'It exists, but the access key is restricted to other kinds or names.',
   not_found: 'Nothing has this id, name or path.',
   disabled: 'What was asked for is disabled.',

@@ -1,0 +1,103 @@
+/**
+ * Lines in which nobody takes more than their share: organizations take turns, and within each its keys. However much one
+ * of them has waiting, the others are next.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Whose work it is. */
+export interface Lane {
+  readonly organization: string;
+  readonly key: string;
+}
+
+export class FairLine<T> {
+  /** In the order of their turns. */
+  readonly #organizations = new Map<string, Map<string, T[]>>();
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  push({ organization, key }: Lane, item: T): void {
+    const keys = this.#organizations.get(organization) ?? new Map<string, T[]>();
+    this.#organizations.set(organization, keys);
+    const items = keys.get(key) ?? [];
+    keys.set(key, items);
+    items.push(item);
+    this.#length++;
+  }
+
+  shift(): T | undefined {
+    const [organization, keys] = this.#organizations.entries().next().value ?? [];
+    if (keys === undefined) return undefined;
+    const [key, items] = keys.entries().next().value!;
+    const item = items.shift();
+    this.#length--;
+    moveBack(keys, key, items.length > 0);
+    moveBack(this.#organizations, organization!, keys.size > 0);
+    return item;
+  }
+
+  /** Takes the newest from the organization, and in it the key, that has most waiting, unless that is this lane. */
+  displace({ organization, key }: Lane): T | undefined {
+    const [largest, keys] = most(this.#organizations, lengthOf) ?? [];
+    if (keys === undefined) return undefined;
+    const own = this.#organizations.get(organization);
+    const isOwn = largest === organization;
+    if (!isOwn && lengthOf(keys) <= lengthOf(own) + 1) return undefined;
+    const [longest, items] = most(keys, ({ length }) => length)!;
+    if (isOwn && items.length <= (own!.get(key)?.length ?? 0) + 1) return undefined;
+    const item = items.pop();
+    this.#length--;
+    if (items.length === 0) keys.delete(longest);
+    if (keys.size === 0) this.#organizations.delete(largest!);
+    return item;
+  }
+
+  /** All of them, as they would have been next. */
+  *drain(): Generator<T> {
+    for (let item = this.shift(); item !== undefined; item = this.shift()) yield item;
+  }
+}
+
+/** Gives slices of the event loop, one to a lane at a time; between two, whatever else has come in is looked after. */
+export class FairTurns {
+  readonly #line = new FairLine<() => void>();
+  #isRunning = false;
+
+  take(lane: Lane): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#line.push(lane, resolve);
+    if (!this.#isRunning) void this.#run();
+    return promise;
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    await nextTurn();
+    for (const begin of this.#line.drain()) {
+      begin();
+      await nextTurn();
+    }
+    this.#isRunning = false;
+  }
+}
+
+function moveBack<V>(map: Map<string, V>, name: string, isLeft: boolean): void {
+  const value = map.get(name)!;
+  map.delete(name);
+  if (isLeft) map.set(name, value);
+}
+
+function lengthOf(keys: ReadonlyMap<string, readonly unknown[]> | undefined): number {
+  let sum = 0;
+  for (const { length } of keys?.values() ?? []) sum += length;
+  return sum;
+}
+
+function most<V>(map: ReadonlyMap<string, V>, sizeOf: (value: V) => number): [string, V] | undefined {
+  let found: [string, V] | undefined;
+  for (const entry of map) if (found === undefined || sizeOf(entry[1]) > sizeOf(found[1])) found = entry;
+  return found;
+}

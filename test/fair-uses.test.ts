@@ -1,0 +1,225 @@
+/** Nobody takes more than their share of what all agents wait for: slices of the event loop, worker threads, limits. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { Scrubbers } from '../src/egress/scrubbers.ts';
+import { scrubberOf } from '../src/egress/scrubbing.ts';
+import { FairLine, FairTurns, type Lane } from '../src/fair-line.ts';
+import { workerPoolWith } from '../src/material/worker-pool.ts';
+import { onEngines } from './at-once.ts';
+import { callService } from './harness.ts';
+import { startUsesWorld, value } from './uses-world.ts';
+
+const laneOf = (text: string): Lane => ({ organization: text[0]!, key: text.slice(0, 2) });
+
+describe('a line of work', () => {
+  it('gives organizations turns, and the keys of each', () => {
+    const line = new FairLine<string>();
+    for (const item of ['a1.1', 'a1.2', 'a1.3', 'a2.1', 'b1.1', 'b1.2', 'c1.1'])
+      line.push(laneOf(item), item);
+    assert.equal(line.length, 7);
+    assert.deepEqual([...line.drain()], ['a1.1', 'b1.1', 'c1.1', 'a2.1', 'b1.2', 'a1.2', 'a1.3']);
+    assert.equal(line.length, 0);
+  });
+
+  it('that is full has room for one who has less waiting than another, who loses the newest', () => {
+    const line = new FairLine<string>();
+    for (const item of ['a1.1', 'a1.2', 'a1.3', 'a2.1', 'b1.1']) line.push(laneOf(item), item);
+    assert.equal(line.displace(laneOf('a1')), undefined, 'those who have most get no more');
+    assert.equal(line.displace(laneOf('a3')), 'a1.3', 'another key of the same organization');
+    assert.equal(line.displace(laneOf('c1')), 'a1.2', 'another organization');
+    assert.equal(line.displace(laneOf('b1')), undefined, 'two and one are as even as it gets');
+    assert.equal(line.length, 3);
+  });
+
+  it('in worker threads refuses those who have most waiting, not those who come', async t => {
+    const workers = workerPoolWith({ atOnce: 1, waiting: 4 });
+    t.after(() => workers.close());
+    const outcomes: string[] = [];
+    const ask = (lane: string) =>
+      workers
+        .of(laneOf(lane))
+        .generateKey({ key_type: 'RSA', key_size: 2048 } as never)
+        .then(
+          () => outcomes.push(`${lane} done`),
+          () => outcomes.push(`${lane} refused`),
+        );
+    await Promise.all(['a1', 'a1', 'a1', 'a1', 'a1', 'a1', 'b1', 'b1'].map(ask));
+    assert.deepEqual(
+      outcomes.filter(one => one.startsWith('b')),
+      ['b1 done', 'b1 done'],
+    );
+    assert.equal(outcomes.filter(one => one === 'a1 refused').length, 3);
+    assert.ok(outcomes.indexOf('b1 done') < outcomes.lastIndexOf('a1 done'));
+  });
+});
+
+describe('a long answer', () => {
+  it('is looked through in slices, between which others have their turn', async () => {
+    const turns = new FairTurns();
+    const order: string[] = [];
+    const slices = (lane: string, count: number) =>
+      Promise.all(
+        Array.from({ length: count }, async () => {
+          await turns.take(laneOf(lane));
+          order.push(lane);
+        }),
+      );
+    await Promise.all([slices('a1', 100), slices('a2', 2), slices('b1', 2)]);
+    assert.deepEqual(order.slice(0, 5), ['a1', 'b1', 'a2', 'b1', 'a1']);
+    assert.ok(order.indexOf('b1') < 3 && order.lastIndexOf('a2') < 8);
+  });
+
+  it('takes a slice for every eight thousand characters at least, whatever is in it', async () => {
+    const { scrub, isIn } = scrubberOf([value]);
+    for (const text of ['x'.repeat(1_000_000), `${value} `.repeat(25_000), '%41'.repeat(300_000)]) {
+      let taken = 0;
+      const turn = async () => void taken++;
+      await scrub(Buffer.from(text), turn);
+      assert.ok(taken >= Math.floor(1_000_000 / 8192 / 1.5), `${taken} slices`);
+      taken = 0;
+      await isIn(Buffer.from(text), turn);
+      assert.ok(taken >= 60, `${taken} slices`);
+    }
+  });
+
+  it('is not worked out anew for each of two long values', () => {
+    const scrubbers = new Scrubbers();
+    const values = ['a', 'b', 'c'].map(one =>
+      Array.from({ length: 2_000 }, (_, at) => `${one}${at * 7}`)
+        .join('')
+        .slice(0, 16_384),
+    );
+    const first = values.map(one => scrubbers.of([one]));
+    const again = values.map(one => scrubbers.of([one]));
+    assert.ok(first.every((one, at) => one === again[at]));
+  });
+
+  it('is forgotten where too many are kept, the one that was not used for longest first', () => {
+    const scrubbers = new Scrubbers();
+    const nameOf = (at: number) => [`${at}`.padEnd(1_000, `${at * 7919}`)];
+    const [first, second] = [scrubbers.of(nameOf(0)), scrubbers.of(nameOf(1))];
+    for (let at = 2; at < 40; at++) {
+      scrubbers.of(nameOf(at));
+      assert.equal(scrubbers.of(nameOf(0)), first, 'what is used is kept');
+    }
+    assert.notEqual(scrubbers.of(nameOf(1)), second);
+  });
+});
+
+onEngines('limits', engine => {
+  it('of a rule count what leaves; what nobody approves counts for its own access key', async t => {
+    const world = await startUsesWorld(engine);
+    t.after(() => world.stop());
+    const { service, upstream, vaultId } = world;
+    service.clock.standInNewMinute();
+    t.after(() => service.clock.run());
+    const rule = await world.rule({ approval: 'writes', rate_limit: 2 });
+    const url = `${upstream.url}/own/x`;
+    const post = (body: string) => world.use({ rule, method: 'POST', url, body });
+    const statuses = [];
+    for (const body of ['1', '2', '3']) statuses.push((await post(body)).status);
+    assert.deepEqual(statuses, [403, 403, 429]);
+    const beside = { vault_id: vaultId, name: 'beside', may_use: true, names_only: true };
+    const { token } = (await service.call('POST', '/v1/access-keys', beside)).body;
+    const reads = [];
+    for (let call = 0; call < 3; call++) reads.push((await world.use({ rule, url }, token)).status);
+    assert.deepEqual(reads, [200, 200, 429]);
+  });
+
+  it('of a key’s rule count its third use as one too many', async t => {
+    const world = await startUsesWorld(engine);
+    t.after(() => world.stop());
+    const { service, vaultId } = world;
+    const generate = { key_type: 'EC', curve: 'P-256' };
+    const { body: key } = await service.call('POST', '/v1/keys', { vault_id: vaultId, name: 'k', generate });
+    const rule = {
+      key_id: key.id,
+      name: 'r',
+      operations: ['sign'],
+      algorithms: ['ES256'],
+      approval: 'never',
+    };
+    await service.call('POST', '/v1/use-rules', { ...rule, rate_limit: 2 });
+    service.clock.standInNewMinute();
+    t.after(() => service.clock.run());
+    const statuses = [];
+    for (let call = 0; call < 3; call++) {
+      const asked = { key: 'k', alg: 'ES256', message: 'aGk' };
+      const path = '/api/v1/vaults/self/keys/sign';
+      statuses.push((await callService(service.url, 'POST', path, asked, world.agent)).status);
+    }
+    assert.deepEqual(statuses, [200, 200, 429]);
+  });
+});
+
+describe('calls at once', () => {
+  it('are 32 of an access key, and no call of another fails for them', async t => {
+    const world = await startUsesWorld('sqlite');
+    t.after(() => world.stop());
+    await world.rule();
+    const { upstream, service, vaultId } = world;
+    const held: (() => void)[] = [];
+    upstream.answer = (_request, _body, response) => {
+      held.push(() => response.writeHead(200, { 'content-type': 'text/plain' }).end('fine'));
+      if (held.length >= 32) for (const answer of held) answer();
+    };
+    const all = await Promise.all(
+      Array.from({ length: 33 }, () => world.use({ url: `${upstream.url}/own/x` })),
+    );
+    assert.equal(all.filter(({ status }) => status === 200).length, 32);
+    assert.equal(all.filter(({ status }) => status === 429).length, 1);
+    const beside = { vault_id: vaultId, name: 'beside', may_use: true, names_only: true };
+    const { token } = (await service.call('POST', '/v1/access-keys', beside)).body;
+    assert.equal((await world.use({ url: `${upstream.url}/own/x` }, token)).status, 200);
+  });
+
+  it('of another organization are signed while one signs as much as it can', async t => {
+    const world = await startUsesWorld('sqlite');
+    t.after(() => world.stop());
+    const { service } = world;
+    const pem = generateKeyPairSync('rsa', { modulusLength: 4096 }).privateKey.export({
+      type: 'pkcs8',
+      format: 'pem',
+    });
+    const signer = async (owner: string) => {
+      const { body: vault } = await service.call('POST', '/v1/vaults', { name: 'signing' }, owner);
+      const wanted = { vault_id: vault.id, name: 'k', pem };
+      const { body: key, text } = await service.call('POST', '/v1/keys', wanted, owner);
+      assert.ok(key.id, text);
+      const rule = {
+        key_id: key.id,
+        name: 'r',
+        operations: ['sign'],
+        algorithms: ['RS256'],
+        approval: 'never',
+      };
+      await service.call('POST', '/v1/use-rules', { ...rule, rate_limit: null }, owner);
+      const agent = { vault_id: vault.id, name: 'agent', may_use: true, names_only: true };
+      const keys: string[] = [];
+      for (let made = 0; made < 2; made++)
+        keys.push((await service.call('POST', '/v1/access-keys', agent, owner)).body.token);
+      return (at: number) =>
+        callService(
+          service.url,
+          'POST',
+          '/api/v1/vaults/self/keys/sign',
+          { key: 'k', alg: 'RS256', message: 'aGk' },
+          keys[at % 2]!,
+        );
+    };
+    const greedy = await signer(service.key);
+    const other = await signer((await service.organization('Other')).key);
+    const many = Array.from({ length: 64 }, (_, at) => greedy(at));
+    const few = await Promise.all([other(0), other(1), other(0), other(1)]);
+    assert.deepEqual(
+      few.map(({ status }) => status),
+      [200, 200, 200, 200],
+    );
+    const statuses = new Set((await Promise.all(many)).map(({ status }) => status));
+    assert.ok(
+      [...statuses].every(status => [200, 429, 503].includes(status)),
+      [...statuses].join(),
+    );
+  });
+});

@@ -1,0 +1,106 @@
+/** What an agent gets to see tells it nothing of the value, however it chooses what is asked next. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { onEngines } from './at-once.ts';
+import { callService } from './harness.ts';
+import { play, randomFrom, shapes, valueLike } from './redaction-game.ts';
+import { startUsesWorld, value } from './uses-world.ts';
+
+describe('answers with the true value and with another of the same shape', () => {
+  it('can’t be told apart, over 10,000 rounds', async () => {
+    const [games, rounds] = [50, 200];
+    for (let game = 0; game < games; game++) {
+      const shape = shapes[game % shapes.length]!;
+      const values = randomFrom(game);
+      const [one, other] = [valueLike(shape, values), valueLike(shape, values)];
+      const [seen, instead] = [
+        await play(one, { random: randomFrom(game), known: shape[0] }, rounds),
+        await play(other, { random: randomFrom(game), known: shape[0] }, rounds),
+      ];
+      assert.notEqual(one, other);
+      for (let round = 0; round < rounds; round++)
+        assert.equal(seen.seen[round], instead.seen[round], `${one} or ${other}, round ${round}`);
+    }
+  });
+
+  it('show at most three more characters to one who has eleven, by whatever way its text comes back', async () => {
+    for (const unseen of [undefined, true as const]) {
+      const shape = shapes[1]!;
+      const secret = valueLike(shape, randomFrom(7));
+      const known = secret.slice(0, shape[0].length + 11);
+      const agent = { random: randomFrom(1), known, extends: true as const, ...(unseen ? { unseen } : {}) };
+      const { learnt } = await play(secret, agent, 62 * 30);
+      assert.equal(learnt.toLowerCase(), secret.slice(0, known.length + 3).toLowerCase());
+    }
+  });
+});
+
+onEngines('an agent that guesses', engine => {
+  it('is shown its own text, is refused a part of the value, and is suspended after three', async t => {
+    const world = await startUsesWorld(engine);
+    t.after(() => world.stop());
+    const { service, upstream } = world;
+    const rule = await world.rule();
+    upstream.answer = (_request, body, response) =>
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(`you sent ${body}`);
+    const send = (body: string, key?: string) =>
+      world.use({ method: 'POST', url: `${upstream.url}/own/x`, body }, key);
+    const reasons = async () =>
+      (await service.call('GET', '/v1/request-logs?limit=4')).body.data.map(
+        ({ reason }: { reason: string | null }) => reason,
+      );
+    const bare = value.replace(/[^a-z0-9]/gi, '');
+    const known = bare.slice(3, 3 + 11);
+    for (const guess of ['a', 'b', 'c', '0', '1']) {
+      const { body } = await send(`${known.slice(1)}${guess}`);
+      assert.equal(body.body, `you sent ${known.slice(1)}${guess}`);
+    }
+    assert.equal((await send('ghp_')).body.body, 'you sent ghp_', 'what everybody knows is no part of it');
+    const requests = upstream.requests.length;
+    const parts = [
+      bare.slice(3, 15),
+      Buffer.from(value.slice(6)).toString('base64'),
+      `x%${value.slice(-20)}`,
+    ];
+    const refusals = [];
+    for (const part of parts) refusals.push(await send(part));
+    assert.deepEqual(
+      refusals.map(({ status }) => status),
+      [403, 403, 403],
+    );
+    assert.equal(upstream.requests.length, requests, 'nothing of it leaves');
+    const harmless = await send('nothing at all');
+    assert.deepEqual(
+      [harmless.status, harmless.text],
+      [403, refusals[0]!.text],
+      'the two are one to the agent',
+    );
+    assert.deepEqual(await reasons(), ['use_suspended', ...Array(3).fill('value_in_request')]);
+    const beside = { vault_id: world.vaultId, name: 'beside', names_only: true, may_use: true };
+    const { token } = (await service.call('POST', '/v1/access-keys', beside)).body;
+    assert.equal((await send('nothing', token)).status, 200, 'another access key is not suspended');
+    await service.call('PUT', `/v1/use-rules/${rule}`, { timeout: 20 });
+    assert.equal((await send('nothing at all')).status, 200, 'who manages the rules lifts it');
+  });
+
+  it('is shown nothing of an answer that contains a part, which counts as well', async t => {
+    const world = await startUsesWorld(engine);
+    t.after(() => world.stop());
+    await world.rule();
+    const at = (as: string) => `${world.upstream.url}/echo?as=${encodeURIComponent(as)}`;
+    for (let time = 0; time < 3; time++) {
+      const { body } = await world.use({ url: at('first half') });
+      assert.deepEqual([body.outcome, body.body, body.headers], ['withheld', null, {}]);
+    }
+    assert.equal((await world.use({ url: at('raw') })).status, 403);
+    const replica = engine === 'postgres' ? await world.service.replica() : null;
+    if (replica !== null) {
+      const call = { secret: 'GITHUB_TOKEN', url: at('raw') };
+      const path = `/api/v1/vaults/${world.vaultId}/use`;
+      const { status } = await callService(replica.url, 'POST', path, call, world.agent);
+      assert.equal(status, 403, 'at every replica');
+    }
+    world.service.clock.pass(7 * 24 * 60 * 60 * 1000);
+    assert.equal((await world.use({ url: at('raw') })).body.body, 'it is: [redacted] .', 'it ends by itself');
+  });
+});
