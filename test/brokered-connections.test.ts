@@ -1,13 +1,19 @@
 /** No byte of one secret's exchange reaches another's, whatever the other service sends and whenever; nor a second time. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { createServer as createPlain, type Server } from 'node:http';
+import { createServer as createEncrypted } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { egressInto } from '../src/access/egress.ts';
 import type { BrokeredCall } from '../src/egress/brokered-answer.ts';
 import { type Broker, brokerWith } from '../src/egress/brokered-call.ts';
+import { selfSign } from '../src/material/certificate.ts';
 
+const execute = promisify(execFile);
 const value = 'ghp_7Qx2mZr9Lk4Tn8VbcW1sYd6Hf3Jg0Ae5';
 const foreign = 'SESSION-OF-ANOTHER-CALLER';
 const forged = `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: ${foreign.length}\r\n\r\n${foreign}`;
@@ -127,6 +133,30 @@ describe('connections to other services', () => {
     for (let secret = 0; secret < 300; secret++) await broker.call(orderOf(port, { secret: String(secret) }));
     await sleep(100);
     assert.equal(open.size, 256);
+  });
+
+  it('verify certificates, whatever the environment says', async t => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const about = { privatePem: key, subject: 'CN=upstream.example', sans: ['dns:upstream.example'] };
+    const cert = await selfSign({ ...about, notBefore: new Date(Date.now() - 60_000), days: 2 });
+    let calls = 0;
+    const server = createEncrypted({ key, cert }, (_request, response) => {
+      calls++;
+      response.end('fine');
+    });
+    const port = await listen(t, server);
+    const call = { ...orderOf(port), url: `https://upstream.example:${port}/x` };
+    const script = `
+      import { egressInto } from '${new URL('../src/access/egress.ts', import.meta.url)}';
+      import { brokerWith } from '${new URL('../src/egress/brokered-call.ts', import.meta.url)}';
+      const broker = brokerWith({ egress: egressInto(['127.0.0.0/8']), resolve: async () => ['127.0.0.1'] });
+      console.log(JSON.stringify(await broker.call(${JSON.stringify(call)})));
+      await broker.close();`;
+    const env = { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' };
+    const { stdout } = await execute(process.execPath, ['--input-type=module', '-e', script], { env });
+    const { outcome, reason } = JSON.parse(stdout);
+    assert.deepEqual([outcome, reason, calls], ['failed', 'DEPTH_ZERO_SELF_SIGNED_CERT', 0]);
   });
 
   it('carry an approved call once, whatever becomes of them', async t => {

@@ -4,6 +4,7 @@ import { readRequest } from '../bench.ts';
 import type { Data } from './data.ts';
 import { type Asked, type Exchanges, textOf } from './exchanges.ts';
 import { clock, SteadyLoad } from './steady-load.ts';
+import { longAnswers, signatures } from './uses.ts';
 
 export interface Scene {
   readonly data: Data;
@@ -217,6 +218,8 @@ export const pressures: Readonly<Record<string, Pressure>> = {
   },
   'slow-senders': { title: '400 slow senders', keeps: 0.9, press: sendSlowly },
   'slow-readers': { title: '400 slow readers', keeps: 0.9, press: readSlowly },
+  'long-answers': { title: '64 calls at once with answers of 1 MiB', keeps: 0.8, press: longAnswers },
+  signatures: { title: '64 signatures at once with RSA-4096', keeps: 0.8, press: signatures },
   'first-reads': {
     title: 'first reads of many vaults',
     keeps: 0.8,
