@@ -148,6 +148,56 @@ onEngines('guards of uses', engine => {
     assert.equal(await sent(10, plain, { 'content-range': 'bytes 0-9/20' }), 'withheld');
   });
 
+  it('an answer that is not text comes back in base64 where the rule says so, and without the value', async t => {
+    const world = await started(t);
+    const [shown, hidden] = [await world.rule({ binary: true }), await world.rule()];
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0, 1]), Buffer.from(value), Buffer.from([0xff])]);
+    const answerAs = (type: string) => {
+      world.upstream.answer = (_request, _body, response) =>
+        response.writeHead(200, { 'content-type': type }).end(bytes);
+    };
+    const call = { url: `${world.upstream.url}/own/x` };
+    answerAs('application/octet-stream');
+    const { body } = await world.use({ rule: shown, ...call });
+    const expected = Buffer.concat([bytes.subarray(0, 4), Buffer.from('[redacted]'), Buffer.from([0xff])]);
+    assert.deepEqual([body.body, body.body_base64], [null, expected.toString('base64')]);
+    assert.equal((await world.use({ rule: hidden, ...call })).body.outcome, 'withheld');
+    answerAs('text/plain; charset=utf-16');
+    assert.equal(
+      (await world.use({ rule: shown, ...call })).body.outcome,
+      'withheld',
+      'a charset that is not read',
+    );
+    answerAs('text/plain; charset="UTF-8"');
+    assert.equal((await world.use({ rule: shown, ...call })).body.body_base64, null);
+  });
+
+  it('a call with the value or a part of it in any of its fields is refused, whichever field that is', async t => {
+    const world = await started(t);
+    const rule = await world.rule({ request_headers: ['accept', 'x-note'] });
+    const part = value.replace(/[^a-z0-9]/gi, '').slice(5, 20);
+    const url = `${world.upstream.url}/own/x`;
+    const calls = [
+      { url: `${url}/${part}` },
+      { url: `${url}?a=${part}` },
+      { url: `${url}?${part}=a` },
+      { url, headers: { 'x-note': part } },
+      { url, method: 'POST', body: part },
+      { url, method: 'POST', body_base64: Buffer.from(`\xff${part}`).toString('base64') },
+    ];
+    for (const call of calls) {
+      const requests = world.upstream.requests.length;
+      assert.equal((await world.use({ rule, ...call })).status, 403, JSON.stringify(call));
+      assert.equal(world.upstream.requests.length, requests);
+      const { body } = await world.service.call('GET', '/v1/request-logs?limit=1');
+      assert.equal(body.data[0].reason, 'value_in_request');
+      await world.service.call('PUT', `/v1/use-rules/${rule}`, { timeout: 20 });
+    }
+    const alone = await world.rule({ response: 'status-only' });
+    const blind = { rule: alone, url: `${url}?a=${part}` };
+    assert.equal((await world.use(blind)).status, 200, 'where nothing comes back, nothing is looked for');
+  });
+
   it('a call ends when the time of its rule is over', async t => {
     const world = await started(t);
     await world.rule({ timeout: 1 });
