@@ -1,4 +1,22 @@
-#!/usr/bin/env node
+#!/usr/bin/env sh
+':' /* # To a shell this line does nothing, and for JavaScript a comment begins: a shell starts Node, which then can't act on our arguments.
+# Node searches the arguments of a program for --env-file, up to a --, and for its own configuration file, up to the end. Either can load
+# code from the current folder before we run. So -- comes first, and arguments that could name a configuration file are hidden behind a
+# colon. test/node-arguments.test.ts tries every option of Node.
+hide=
+for arg do
+  case $arg in --experimental-* | --*config-file*) hide=: ;; esac
+done
+if [ "$hide" ]; then
+  for arg do
+    set -- "$@" ":$arg"
+    shift
+  done
+  set -- :: "$@"
+fi
+exec node -- "$0" "$@"
+*/
+
 // The way in. A package brings compiled JavaScript; a checkout runs its TypeScript as it stands, and keeps what
 // the runtime made of it, because stripping types at every start costs a third of the memory that we use.
 // Everything is imported after the version check: an old runtime would answer a missing export with a stack trace.
@@ -8,6 +26,9 @@ if (Number.parseInt(process.versions.node, 10) < oldest) {
   process.stderr.write(`strongroom: needs Node.js ${oldest} or later; this is ${process.versions.node}\n`);
   process.exit(1);
 }
+
+const [, , first, ...hidden] = process.argv;
+if (first === '::') process.argv.splice(2, Infinity, ...hidden.map(arg => arg.slice(1)));
 
 const { existsSync } = await import('node:fs');
 const { enableCompileCache } = await import('node:module');

@@ -56,11 +56,22 @@ describe('the admin client', () => {
       await api.writeSecrets({ body: { items: writes.slice(at, at + 100) } });
     }
     const seen: string[] = [];
-    for await (const { name } of each(api.listSecrets, { vault_id: id })) {
+    for await (const { name } of each(api.listSecrets, { query: { vault_id: id } })) {
       if (seen.length === 50) await api.createSecret({ body: { vault_id: id, name: 'LATE', value: 'x' } });
       seen.push(name);
     }
     assert.deepEqual(seen.sort(), writes.map(({ name }) => name).sort());
+    const namesIn = async (list: AsyncIterable<{ readonly name: string }>) => {
+      const names: string[] = [];
+      for await (const { name } of list) names.push(name);
+      return names.sort();
+    };
+    const found = await namesIn(each(api.listSecrets, { query: { vault_id: id, q: 'S20' } }));
+    assert.deepEqual(found, ['S20', 'S200', 'S201', 'S202', 'S203', 'S204']);
+    const byFilter = await namesIn(each(api.listSecrets, { vault_id: id, q: 'S20' }));
+    assert.deepEqual(byFilter, found, 'the filter alone works too');
+    // @ts-expect-error: a parameter that the operation doesn't have
+    each(api.listSecrets, { query: { vualt_id: id } });
   });
 
   it('throws with the service’s code and field, and takes no empty id for a whole collection', async () => {

@@ -1,6 +1,6 @@
 /** The client's cache: lets a service start while the vault is away, tells a thief of the file nothing, and grows old. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -158,6 +158,15 @@ describe('the client’s cache', () => {
     await clock.pass(40);
     assert.equal(writes, 3);
     await store.close();
+  });
+
+  it('a file of more than 32 MiB is not ours, and is not read', async () => {
+    const path = join(folder, 'large');
+    await writeFile(path, '');
+    await truncate(path, 32 * 1024 * 1024);
+    assert.equal((await file(path).load())?.length, 32 * 1024 * 1024);
+    await truncate(path, 32 * 1024 * 1024 + 1);
+    assert.equal(await file(path).load(), null);
   });
 
   it('one that fails is reported, and the store goes on', async () => {

@@ -342,6 +342,20 @@ describe('the client', () => {
       await store.close();
     });
 
+    it('counts graceSeconds from the first refusal, however often the vault refuses again', async () => {
+      const options = { graceSeconds: 300, pollSeconds: 10 };
+      const { held, clock, errors, open } = await storeWorld(service, declared, options);
+      const store = await open();
+      await held.revoke();
+      while (errors.length === 0) await clock.pass(1);
+      await clock.pass(300);
+      assert.ok(errors.length > 5, 'it was refused again and again');
+      assert.equal(store.PORT.reveal(), 5432);
+      await clock.pass(1);
+      assert.throws(() => store.PORT.reveal(), codeIs('UNAUTHORIZED'));
+      await store.close();
+    });
+
     it('keeps the last good value of a secret that goes missing or bad, until it is too old', async () => {
       const { held, clock, errors, open } = await storeWorld(service, declared, { maxStaleSeconds: 600 });
       const store = await open();

@@ -50,6 +50,10 @@ describe('the image', () => {
   it('is built on the runtime of the lock file, and from files that are sent to the builder', () => {
     const { version } = lock.packages['node_modules/node'];
     for (const { base } of stages) assert.equal(base, `node:${version}-bookworm-slim`);
+    const froms = textIn('deploy/docker/Dockerfile').match(/^FROM .*$/gm)!;
+    assert.equal(froms.length, 2);
+    for (const from of froms)
+      assert.match(from, /^FROM \$\{NODE_IMAGE\}(?: AS build)?$/, 'one argument pins both by content');
     assert.deepEqual(missingSources(stages), []);
   });
 
@@ -60,6 +64,10 @@ describe('the image', () => {
     assert.equal(installs.length, 2);
     for (const install of installs) assert.match(install, /--ignore-scripts/);
     assert.deepEqual(stepsOf(last, 'RUN'), []);
+  });
+
+  it('starts by the launcher, which keeps arguments from Node', () => {
+    assert.equal(textOf(last, 'ENTRYPOINT'), '["/app/bin/strongroom.js"]');
   });
 
   it('names its user by number, and asks for its health without another program', () => {

@@ -30,10 +30,14 @@ export function readDockerfile(file = join(checkout, 'deploy/docker/Dockerfile')
     .replaceAll('\\\n', ' ')
     .split('\n');
   const stages: { base: string; name: string; steps: Step[] }[] = [];
+  /** What may be replaced when it is built, with the values that it has otherwise. */
+  const args = new Map<string, string>();
   for (const line of lines.filter(line => line.trim() !== '')) {
     const { instruction, flags, text } = stepOf(line);
     const [base = '', , name = ''] = text.split(/\s+/);
-    if (instruction === 'FROM') stages.push({ base, name, steps: [] });
+    if (instruction === 'FROM')
+      stages.push({ base: base.replace(/^\$\{(\w+)\}$/, (_, arg) => args.get(arg) ?? ''), name, steps: [] });
+    else if (stages.length === 0) args.set(...(text.split('=', 2) as [string, string]));
     else stages.at(-1)!.steps.push({ instruction, flags, text });
   }
   return stages;

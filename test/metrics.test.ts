@@ -160,7 +160,7 @@ for (const engine of engines) {
       assert.ok(totalOf(samples, 'strongroom_checkpoint_timestamp_seconds') > 1e9);
       assert.ok(totalOf(samples, 'process_resident_memory_bytes') > 1e7);
       for (const plane of ['reading', 'management']) {
-        assert.ok(isThere('strongroom_event_loop_delay_seconds', { plane, quantile: '0.99' }), plane);
+        assert.ok(isThere('strongroom_event_loop_delay_seconds', { plane, share: '0.99' }), plane);
         assert.ok(isThere('strongroom_log_queue_entries', { plane }), plane);
       }
     });
@@ -258,6 +258,34 @@ describe('metrics in what is shipped for them', () => {
       for (const [, name, inside] of used) assertKnown(name!, inside ?? '');
     });
   }
+
+  it('each follows the rules that `promtool check metrics` has for names and labels', () => {
+    for (const [name, { kind, help, labels }] of Object.entries(catalogue)) {
+      assert.match(name, /^[a-z][a-z0-9_]*$/);
+      assert.notEqual(help, '', name);
+      assert.equal(
+        name.endsWith('_total'),
+        kind === 'counter',
+        `${name}: _total is for counters, and for all of them`,
+      );
+      assert.doesNotMatch(name, /_(?:bucket|sum|count)$/, 'reserved for the parts of a histogram');
+      assert.doesNotMatch(
+        name,
+        /(?:^|_)(?:counter|gauge|histogram|summary)(?:_|$)/,
+        'a name does not repeat its type',
+      );
+      assert.doesNotMatch(
+        name,
+        /_(?:s|ms|us|ns|milliseconds|minutes|hours|days|kb|mb|kilobytes|percent)(?:_|$)/,
+        'base units',
+      );
+      // `le` belongs to histograms and `quantile` to summaries, of which there are none here.
+      for (const label of Object.keys(labels)) {
+        assert.match(label, /^[a-z][a-z0-9_]*$/);
+        assert.ok(label !== 'le' && label !== 'quantile', `${name}{${label}}`);
+      }
+    }
+  });
 
   it('each stands in the documentation, with what it says', () => {
     const page = readFileSync(new URL('../docs/metrics.md', import.meta.url), 'utf8');

@@ -158,6 +158,14 @@ describe('the package', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('has no script that an install would run, or warn about, and a command that can be executed', () => {
+    const file = (name: string) => join(project, 'node_modules/strongroom', name);
+    const { scripts } = JSON.parse(readFileSync(file('package.json'), 'utf8'));
+    for (const name of ['preinstall', 'install', 'postinstall', 'prepublish', 'prepare'])
+      assert.equal(scripts[name], undefined, name);
+    assert.equal(statSync(file('bin/strongroom.js')).mode & 0o777, 0o755);
+  });
+
   it('is smaller than 1.5 MB', () => {
     assert.ok(statSync(tarball).size < 1_500_000, `${statSync(tarball).size} bytes`);
   });

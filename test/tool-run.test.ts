@@ -181,9 +181,10 @@ describe('the environment', () => {
   });
 
   it('--strict refuses to replace what is set to something else', async () => {
-    const replaced = await tool.run(sh('true', '--strict'), { env: { DATABASE_URL: 'mine' } });
+    const strict = ['--strict', '--only', 'DATABASE_URL'];
+    const replaced = await tool.run(sh('true', ...strict), { env: { DATABASE_URL: 'mine' } });
     fails(replaced, 1, /^strongroom: DATABASE_URL is already set to something else\n$/);
-    assert.equal((await tool.run(sh('true', '--strict'), { env: { DATABASE_URL: value } })).code, 0);
+    assert.equal((await tool.run(sh('true', ...strict), { env: { DATABASE_URL: value } })).code, 0);
   });
 
   it('a project file names what it wants, and what it is called', async () => {
@@ -195,25 +196,37 @@ describe('the environment', () => {
     assert.deepEqual([API_TOKEN, DB, DATABASE_URL], ['correct horse battery', value, undefined]);
   });
 
-  it('--env-file sets plain values, and what references of the form sr://vault/NAME stand for', async () => {
+  it('--strict passes on declared names alone: by --only, or by the project file', async () => {
+    fails(
+      await tool.run(sh('true', '--strict')),
+      2,
+      /--strict needs the expected names: --only, or names in/,
+    );
+    const { API_TOKEN, DATABASE_URL } = await seen(['--strict', '--only', 'API_TOKEN']);
+    assert.deepEqual([API_TOKEN, DATABASE_URL], ['correct horse battery', undefined]);
+    const cwd = join(tool.home, 'declared');
+    mkdirSync(cwd);
+    writeFileSync(join(cwd, '.strongroom.json'), JSON.stringify({ names: ['API_TOKEN'] }));
+    assert.equal((await seen(['--strict'], {}, cwd)).DATABASE_URL, undefined);
+    writeFileSync(join(cwd, '.strongroom.json'), JSON.stringify({ vault: 'app' }));
+    fails(await tool.run(sh('true', '--strict'), { cwd }), 2, /--strict needs the expected names/);
+  });
+
+  it('--variables sets plain values, and what references of the form sr://vault/NAME stand for', async () => {
     const file = join(tool.home, 'with-references.env');
     writeFileSync(file, `PORT=8080\nDB='sr://app/DATABASE_URL'\nTOKEN=sr://self/API%5FTOKEN\n`);
-    const { PORT, DB, TOKEN } = await seen(['--env-file', file]);
+    const { PORT, DB, TOKEN } = await seen(['--variables', file]);
     assert.deepEqual([PORT, DB, TOKEN], ['8080', value, 'correct horse battery']);
     writeFileSync(file, 'DB=sr://app/NOTHING\n');
-    fails(await tool.run(sh('true', '--env-file', file)), 1, /no active secret "NOTHING"/);
+    fails(await tool.run(sh('true', '--variables', file)), 1, /no active secret "NOTHING"/);
     writeFileSync(file, 'DB=sr://elsewhere/DATABASE_URL\n');
-    fails(await tool.run(sh('true', '--env-file', file)), 1, /belongs to another vault/);
+    fails(await tool.run(sh('true', '--variables', file)), 1, /belongs to another vault/);
     writeFileSync(file, 'DB=sr://app/DATABASE_URL\n');
-    const preserved = await seen(['--env-file', file, '--preserve', '--strict']);
+    const preserved = await seen(['--variables', file, '--preserve', '--strict', '--only', 'API_TOKEN']);
     assert.equal(preserved.DB, value);
-    // The runtime itself looks for this flag before it runs us, unless it is told where its own end.
-    const missing = ['--', binary, ...sh('true', '--env-file', join(tool.home, 'none'))];
-    const { code, stderr } = await execute(process.execPath, missing, { env: tool.environment() }).catch(
-      e => e,
-    );
-    assert.equal(code, 1);
-    assert.match(stderr, /^strongroom: --env-file names a file/);
+    const missing = await tool.run(sh('true', '--variables', join(tool.home, 'none')));
+    fails(missing, 1, /the file can’t be read \(ENOENT\)/);
+    fails(await tool.run(sh('true', '--env-file', file)), 2, /--env-file is now --variables/);
   });
 
   it('names that would change what is run are refused, and allowed where that is said', async () => {
@@ -230,7 +243,7 @@ describe('the environment', () => {
     const file = join(tool.home, 'unsafe.env');
     for (const name of ['NODE_OPTIONS', 'PATH', 'BASH_ENV', 'PYTHONSTARTUP', 'GIT_SSH_COMMAND', 'DYLD_X']) {
       writeFileSync(file, `${name}=sr://app/API_TOKEN\n`);
-      fails(await tool.run(sh('true', '--env-file', file)), 1, new RegExp(`${name} changes what is run`));
+      fails(await tool.run(sh('true', '--variables', file)), 1, new RegExp(`${name} changes what is run`));
     }
   });
 
@@ -239,12 +252,80 @@ describe('the environment', () => {
     const done = await other.run(sh('env | grep -c -e GOOD -e password'));
     assert.equal(done.stdout, '1\n');
     assert.match(done.stderr, /^strongroom: left out "db password": [^\n]*\n$/);
-    fails(await other.run(sh('true', '--strict')), 1, /"db password" can’t be the name/);
+    const strict = ['--strict', '--only', 'db password'];
+    fails(await other.run(sh('true', ...strict)), 1, /"db password" can’t be the name/);
     await other.stop();
   });
 });
 
+describe('our own key', () => {
+  interface Way {
+    readonly env: Record<string, string | undefined>;
+    readonly keys: readonly string[];
+    readonly flags?: readonly string[];
+  }
+
+  /** Each way that the command can be given a credential, and what it must not show then. */
+  async function ways(): Promise<Record<string, Way>> {
+    const made = await tool.admin(['identities', 'create', 'own', '--method', 'secret_id', '--vault', 'app']);
+    const secret = (await tool.admin(['identities', 'secret-id', 'own'])).stdout.trim();
+    const file = join(tool.home, 'own-secret-id');
+    writeFileSync(file, secret);
+    const XDG_CONFIG_HOME = join(tool.home, 'own-config');
+    mkdirSync(join(XDG_CONFIG_HOME, 'strongroom'), { recursive: true });
+    const stored = {
+      current: 'own',
+      profiles: { own: { url: tool.service.url, access_key: tool.accessKey } },
+    };
+    writeFileSync(join(XDG_CONFIG_HOME, 'strongroom/profiles.json'), JSON.stringify(stored), { mode: 0o600 });
+    const none = { STRONGROOM_ACCESS_KEY: undefined };
+    const role = { ...none, STRONGROOM_ROLE_ID: made.stdout.trim() };
+    const { accessKey } = tool;
+    const { key: apiKey } = tool.service;
+    return {
+      'an access key': { env: {}, keys: [accessKey] },
+      'an API key': {
+        env: { ...none, STRONGROOM_API_KEY: apiKey },
+        keys: [apiKey],
+        flags: ['--vault', 'app'],
+      },
+      both: { env: { STRONGROOM_API_KEY: apiKey, strongroom_api_key: apiKey }, keys: [accessKey, apiKey] },
+      'a secret id': { env: { ...role, STRONGROOM_SECRET_ID: secret }, keys: [secret] },
+      'a secret id in a file': { env: { ...role, STRONGROOM_SECRET_ID_FILE: file }, keys: [] },
+      'a profile': {
+        env: { ...none, STRONGROOM_URL: undefined, STRONGROOM_PROFILE: 'own', XDG_CONFIG_HOME },
+        keys: [accessKey],
+      },
+    };
+  }
+
+  it('is not given to the program, in whatever way we got it, and is masked like a secret where it shows up', async () => {
+    for (const [way, { env, keys, flags = [] }] of Object.entries(await ways())) {
+      const { stdout, code, stderr } = await tool.run(sh('env', '--no-mask', ...flags), { env });
+      assert.equal(code, 0, `${way}: ${stderr}`);
+      assert.match(stdout, /^DATABASE_URL=/m, way);
+      assert.doesNotMatch(stdout, /STRONGROOM_|sr_(vault|api|login)_/i, way);
+      for (const key of keys) {
+        const shown = await tool.run(['run', ...flags, '--', 'echo', key], { env });
+        assert.match(shown.stdout, /^\[secret STRONGROOM_\w+\]\n$/, way);
+        const redacted = await tool.run(['redact', ...flags], { env, input: `at ${key}!` });
+        assert.match(redacted.stdout, /^at \[secret STRONGROOM_\w+\]!$/, way);
+      }
+    }
+  });
+});
+
 describe('masking', () => {
+  it('a value is masked as JSON writes it, and line by line', async () => {
+    const quoted = 'say "hello" to \\ all';
+    const lines = 'first line of it\nsecond line of it';
+    const other = await startTool({ QUOTED: quoted, LINES: lines });
+    const program = `console.log(JSON.stringify(process.env.QUOTED)); console.log('> ' + process.env.LINES.split('\\n').join('\\n> '))`;
+    const { stdout } = await other.run(['run', '--', process.execPath, '-e', program]);
+    assert.equal(stdout, '"[secret QUOTED]"\n> [secret LINES]\n> [secret LINES]\n');
+    await other.stop();
+  });
+
   it('10,000 lines pass byte for byte, but for the values', async () => {
     const program = `
       const lines = [];

@@ -1,9 +1,11 @@
 /** Where the command line finds the service and its key, and what it says when it doesn't. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { startHostileFolder } from './hostile-folder.ts';
 import { type Done, startTool, type Tool } from './tool.ts';
 
 let tool: Tool;
@@ -53,7 +55,14 @@ describe('settings', () => {
   it('a project file is found upwards to the root of the repository; flag and environment win over it', async () => {
     const project = folder('project', { url: tool.service.url, vault: 'app' });
     const deep = join(project, 'src', 'deep');
-    const env = { STRONGROOM_URL: undefined };
+    const stored = {
+      current: 'other',
+      profiles: {
+        other: { url: 'http://127.0.0.1:1', access_key: tool.accessKey },
+        work: { url: tool.service.url, access_key: tool.accessKey },
+      },
+    };
+    const env = { ...nothing, XDG_CONFIG_HOME: profiles('by-project', stored) };
     assert.equal((await tool.run(['get', 'DATABASE_URL'], { env, cwd: deep })).stdout, 'postgres://one\n');
     const wrong = folder('wrong', { url: 'http://127.0.0.1:1', vault: 'app' });
     assert.equal((await tool.run(['get', 'DATABASE_URL'], { cwd: wrong })).code, 0);
@@ -63,7 +72,7 @@ describe('settings', () => {
       0,
     );
     mkdirSync(join(project, 'src', '.git'));
-    fails(await tool.run(['list'], { env, cwd: deep }), 2, /STRONGROOM_URL is required/);
+    fails(await tool.run(['list'], { env, cwd: deep }), 1, /can’t reach http:\/\/127.0.0.1:1/);
   });
 
   it('a project file with a key, an unknown field or no JSON is refused, and not quoted', async () => {
@@ -94,12 +103,162 @@ describe('settings', () => {
     await new Promise<void>(resolve => thief.listen(0, '127.0.0.1', resolve));
     const { port } = thief.address() as { port: number };
     const cwd = folder('thief', { url: `http://127.0.0.1:${port}` });
-    fails(await tool.run(['list'], { env, cwd }), 2, /there is no key for/);
+    fails(
+      await tool.run(['list'], { env, cwd }),
+      2,
+      /names http:.* there is no profile for it: if you trust/,
+    );
     fails(await tool.run(['list', '--profile', 'work'], { env, cwd }), 2, /stored for another address/);
     assert.deepEqual(seen, []);
     await new Promise(resolve => thief.close(resolve));
     const open = { ...nothing, XDG_CONFIG_HOME: profiles('open', stored, 0o644) };
     fails(await tool.run(['list'], { env: open }), 1, /can be read by others/);
+  });
+
+  it('a key of the environment goes to an address that the person named, whatever a project file says', async t => {
+    const folders = await startHostileFolder();
+    t.after(() => folders.stop());
+    const stored = {
+      current: 'mine',
+      profiles: {
+        mine: { url: tool.service.url, access_key: tool.accessKey },
+        // An address that the person has used, but not for this key.
+        other: { url: folders.url, access_key: tool.accessKey },
+      },
+    };
+    const XDG_CONFIG_HOME = profiles('of-environment', stored);
+    const credentials = {
+      'an access key': { STRONGROOM_ACCESS_KEY: tool.accessKey },
+      'an API key': { STRONGROOM_API_KEY: tool.service.key },
+      'a secret id': { STRONGROOM_ROLE_ID: tool.vaultId, STRONGROOM_SECRET_ID: 'sr_login_x' },
+    };
+    for (const [what, credential] of Object.entries(credentials)) {
+      const env = { ...nothing, ...credential };
+      const bare = await tool.run(['list'], { env, cwd: folders.path });
+      fails(
+        bare,
+        2,
+        /names http.*no profile for it: if you trust that address, set STRONGROOM_URL or use --url/,
+      );
+      const chosen = await tool.run(['list'], { env: { ...env, XDG_CONFIG_HOME }, cwd: folders.path });
+      fails(chosen, 2, /a project file does not decide where a key of the environment is sent/);
+      for (const words of [
+        ['get', ''],
+        ['run', '--only', ''],
+        ['list', '--vault', ''],
+        ['groups', 'delete', ''],
+      ])
+        for (const config of [{}, { XDG_CONFIG_HOME }]) {
+          const done = await tool.run(['complete', '--', ...words], {
+            env: { ...env, ...config },
+            cwd: folders.path,
+          });
+          assert.equal(done.stdout, '', `${what}: ${words.join(' ')}`);
+        }
+      assert.deepEqual(folders.caught(), [], what);
+    }
+    const env = { STRONGROOM_URL: undefined, XDG_CONFIG_HOME };
+    assert.equal(
+      (await tool.run(['list'], { env })).code,
+      0,
+      'the address of the current profile is the person’s own',
+    );
+    const same = folder('same', { url: tool.service.url });
+    assert.equal(
+      (await tool.run(['list'], { env, cwd: same })).code,
+      0,
+      'and a project file may name it too',
+    );
+  });
+
+  it('login and open go to no address of a project file', async t => {
+    const folders = await startHostileFolder();
+    t.after(() => folders.stop());
+    for (const args of [['login'], ['login', '--with-key'], ['login', '--no-browser'], ['open']]) {
+      const done = await tool.run(args, { env: nothing, cwd: folders.path, input: tool.accessKey });
+      fails(done, 2, /names http:.*if you trust that address/);
+      assert.deepEqual(folders.caught(), [], args.join(' '));
+    }
+  });
+
+  it('on Tab an address is judged as the command would judge it', async () => {
+    for (const url of ['http://vault.example.com', 'ftp://127.0.0.1', 'http://user@127.0.0.1']) {
+      const env = { STRONGROOM_URL: url };
+      const done = await tool.run(['complete', '--', 'get', ''], { env });
+      assert.deepEqual([done.code, done.stdout], [0, ''], url);
+      const typed = await tool.run(['complete', '--', 'get', '--url', url, '']);
+      assert.deepEqual([typed.code, typed.stdout], [0, ''], url);
+    }
+    assert.equal((await tool.run(['complete', '--', 'get', ''])).stdout, 'DATABASE_URL\n');
+  });
+
+  it('a project file of another user, or that everyone can write to, is ignored and named', async t => {
+    const cwd = folder('of-others', { vault: 'elsewhere' });
+    const file = join(cwd, '.strongroom.json');
+    const list = () => tool.run(['list'], { cwd });
+    fails(await list(), 1, /belongs to another vault/);
+    chmodSync(file, 0o666);
+    const open = await list();
+    assert.deepEqual([open.code, open.stdout], [0, 'DATABASE_URL\n']);
+    assert.equal(open.stderr, `strongroom: ignored ${file}: everyone can write to it\n`);
+    chmodSync(file, 0o644);
+    writeFileSync(file, `{ "vault": "elsewhere" }${' '.repeat(64 * 1024 - 24)}`);
+    fails(await list(), 1, /belongs to another vault/);
+    writeFileSync(file, `{ "vault": "elsewhere" }${' '.repeat(64 * 1024 - 23)}`);
+    assert.match((await list()).stderr, /ignored .*: it is not a small file\n$/);
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+    assert.match((await list()).stderr, /ignored .*: it is not a small file\n$/, 'a pipe is not waited for');
+    rmSync(file);
+    if (process.getuid?.() !== 0) return t.skip('only root can give a file to another user');
+    writeFileSync(file, '{ "vault": "elsewhere" }');
+    chownSync(file, 12_345, 12_345);
+    assert.equal((await list()).stderr, `strongroom: ignored ${file}: another user owns it\n`);
+    rmSync(file);
+    symlinkSync('real.json', file);
+    writeFileSync(join(cwd, 'real.json'), '{ "vault": "elsewhere" }');
+    fails(await list(), 1, /belongs to another vault/);
+    execFileSync('chown', ['-h', '12345', file]);
+    assert.match((await list()).stderr, /another user owns it/, 'a link of another user to a file of ours');
+  });
+
+  it('a project file is searched for up to the home folder and the end of the file system, and no further', async t => {
+    const outer = folder('outer', { vault: 'elsewhere' });
+    const inner = join(outer, 'src', 'deep');
+    fails(await tool.run(['list'], { cwd: inner }), 1, /belongs to another vault/);
+    const atHome = await tool.run(['list'], { cwd: inner, env: { HOME: join(outer, 'src') } });
+    assert.equal(atHome.stdout, 'DATABASE_URL\n', 'nothing above the home folder counts');
+    const linked = join(tool.home, 'linked-home');
+    symlinkSync(join(outer, 'src'), linked);
+    assert.equal(
+      (await tool.run(['list'], { cwd: inner, env: { HOME: linked } })).code,
+      0,
+      'a home by a link',
+    );
+    fails(await tool.run(['list'], { cwd: inner, env: { HOME: outer } }), 1, /belongs to another vault/);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', 'none', inner], { stdio: 'ignore' });
+    } catch {
+      return t.skip('no file system can be mounted here');
+    }
+    t.after(() => execFileSync('umount', [inner]));
+    assert.equal((await tool.run(['list'], { cwd: inner })).stdout, 'DATABASE_URL\n');
+  });
+
+  it('a relative XDG_CONFIG_HOME, XDG_CACHE_HOME or HOME means no folder of the project', async () => {
+    const project = join(tool.home, 'relative');
+    const stored = {
+      current: 'a',
+      profiles: { a: { url: 'http://127.0.0.1:1', access_key: tool.accessKey } },
+    };
+    profiles('relative/conf', stored);
+    profiles('relative/home/.config', stored);
+    for (const env of [{ XDG_CONFIG_HOME: 'conf' }, { HOME: 'home', XDG_CONFIG_HOME: undefined }]) {
+      const done = await tool.run(['list'], { env: { ...nothing, ...env }, cwd: project });
+      fails(done, 2, /STRONGROOM_URL is required/);
+    }
+    await tool.run(['run', '--', 'true'], { cwd: project, env: { XDG_CACHE_HOME: 'kept' } });
+    assert.ok(!existsSync(join(project, 'kept')));
   });
 
   it('says in one line what is wrong: address, key, name, placeholder', async () => {

@@ -1,13 +1,15 @@
 /** The command line on machines that have no key: in GitHub Actions, in Kubernetes, in GitLab, with a secret id. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { parse } from 'yaml';
+import { type HostileFolder, startHostileFolder } from './hostile-folder.ts';
 import { newKey, startTokenIssuer, type TokenIssuer } from './token-issuer.ts';
-import { binary, collect, type Done, startTool, type Tool } from './tool.ts';
+import { collect, type Done, startTool, type Tool } from './tool.ts';
 
 describe('a machine without a key', () => {
   let tool: Tool;
@@ -61,38 +63,66 @@ describe('a machine without a key', () => {
     assert.deepEqual([source, vault], ['GitHub Actions', 'app']);
   });
 
-  it('sets the variables of a job by the action, and masks their values', async () => {
-    const steps = readFileSync(new URL('../action.yml', import.meta.url), 'utf8');
-    const script = /run: \|\n((?: {8}.*\n)+)/.exec(steps)![1]!.replaceAll(/^ {8}/gm, '');
-    const bin = join(tool.home, 'bin');
-    mkdirSync(bin);
-    writeFileSync(join(bin, 'npx'), `#!/bin/sh\nshift 2\nexec ${process.execPath} ${binary} "$@"\n`, {
-      mode: 0o755,
+  describe('the action, in a workspace that a stranger wrote', () => {
+    let workspace: HostileFolder;
+    let checkout: string;
+    before(async () => {
+      workspace = await startHostileFolder();
+      // As the runner gets it: what is committed, without any package beside it.
+      checkout = join(tool.home, 'action');
+      for (const name of ['action.yml', 'bin', 'src', 'package.json'])
+        cpSync(new URL(`../${name}`, import.meta.url), join(checkout, name), { recursive: true });
     });
-    const file = join(tool.home, 'github-env');
-    const given = {
-      URL: tool.service.url,
-      IDENTITY: identity,
-      AUDIENCE: 'strongroom',
-      VAULT: '',
-      ONLY: 'DATABASE_URL',
-      VERSION: '1',
-    };
-    const job = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], {
-      env: {
-        ...process.env,
-        ...actions(),
-        ...Object.fromEntries(Object.entries(given).map(([name, value]) => [`INPUT_${name}`, value])),
-        HOME: tool.home,
-        PATH: `${bin}:${process.env.PATH}`,
-        GITHUB_ENV: file,
-        GITHUB_ACTIONS: 'true',
-      },
+    after(() => workspace?.stop());
+
+    async function act(only: string) {
+      const { runs, inputs } = parse(readFileSync(join(checkout, 'action.yml'), 'utf8'));
+      assert.deepEqual(runs, { using: 'node24', main: 'bin/action.js' });
+      const given: Record<string, string> = { url: tool.service.url, identity, only };
+      const all = Object.entries<{ default?: string }>(inputs).map(
+        ([name, input]) => [`INPUT_${name.toUpperCase()}`, given[name] ?? input.default ?? ''] as const,
+      );
+      const file = join(tool.home, `github-env-${only}`);
+      const job = spawn(process.execPath, [join(checkout, runs.main)], {
+        cwd: workspace.path,
+        env: {
+          ...actions(),
+          ...Object.fromEntries(all),
+          // What an earlier step may have left for this one.
+          STRONGROOM_ACCESS_KEY: tool.accessKey,
+          STRONGROOM_ALLOW_UNSAFE_NAMES: 'true',
+          STRONGROOM_URL: workspace.url,
+          HOME: workspace.path,
+          PATH: `${workspace.path}/node_modules/.bin:${process.env.PATH}`,
+          GITHUB_WORKSPACE: workspace.path,
+          GITHUB_ACTION_PATH: checkout,
+          GITHUB_ENV: file,
+          GITHUB_ACTIONS: 'true',
+        },
+      });
+      const done = await collect(job);
+      return { ...done, written: readFileSync(file, 'utf8') };
+    }
+
+    it('sets the variables of a job, masks their values, and takes nothing of the workspace', async () => {
+      const { written, stderr, stdout } = await act('DATABASE_URL');
+      assert.match(written, /^DATABASE_URL<<(\w+)\npostgres:\/\/one\n\1\n$/, stderr);
+      assert.match(stderr, /::add-mask::postgres:\/\/one/);
+      assert.equal(stdout, '');
+      assert.deepEqual(workspace.caught(), []);
     });
-    const { stderr, stdout } = await collect(job);
-    assert.match(readFileSync(file, 'utf8'), /^DATABASE_URL(=|<<)[\s\S]*postgres:\/\/one/, stderr);
-    assert.match(stderr, /::add-mask::postgres:\/\/one/);
-    assert.equal(stdout, '');
+
+    it('fails, and sets nothing, where a name would change what the next steps run', async () => {
+      const names = ['LD_PRELOAD', 'BASH_ENV', 'PROMPT_COMMAND', 'GITHUB_PATH'];
+      for (const name of names) {
+        await tool.put(name, '/tmp/evil');
+        const { written, code, stderr } = await act(name);
+        assert.deepEqual([written, code], ['', 1]);
+        assert.match(stderr, new RegExp(`${name} changes what is run`));
+      }
+      assert.deepEqual(workspace.caught(), []);
+      assert.equal((await tool.admin(['rm', ...names])).code, 0);
+    });
   });
 
   it('logs in with the token that Kubernetes mounts, and with that of a job in GitLab', async () => {

@@ -3,6 +3,7 @@ import { flag, names, readCommand, readOptions, whole } from '../options.ts';
 import { Refusal, UsageError } from '../report.ts';
 import { type Admin, adminFor } from './admin.ts';
 import type { Command } from './command.ts';
+import { outOption, printTo } from './output.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
 import { note, printable, printJson, table } from './terminal.ts';
 
@@ -59,6 +60,7 @@ const createOptions = {
   only: names('restrict it to secrets with these names, in which * matches anything'),
   'names-only': flag('let it see names, and no values'),
   'may-use': flag('let it use secrets where use rules allow it'),
+  ...outOption,
   days: whole('N', 'after how many days it expires (default: never)', 0, 1, 36_500),
 };
 
@@ -82,12 +84,12 @@ export const createCommand: Command = {
         ? {}
         : { expiration_date: new Date(Date.now() + values.days * day).toISOString() }),
     });
-    if (values.json) printJson(created);
+    if (values.json) await printTo(values.out, `${JSON.stringify(created)}\n`);
     else {
       note(
         `${printable(name)} may read the vault ${printable(vault.name)}; the access key is not shown again`,
       );
-      process.stdout.write(`${created.token}\n`);
+      await printTo(values.out, `${created.token}\n`);
     }
   },
 };

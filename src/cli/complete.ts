@@ -1,8 +1,8 @@
 /** `strongroom complete -- WORD...`: what could stand at the cursor, one per line. Shells call it; it never fails and never asks. */
-import type { Option } from '../options.ts';
+import { type Option, readOptions } from '../options.ts';
 import { adminFor } from './admin.ts';
 import type { Command } from './command.ts';
-import { settingsFor } from './settings.ts';
+import { serviceOptions, settingsFor } from './settings.ts';
 import { printable } from './terminal.ts';
 import { vaultOf } from './vaults.ts';
 
@@ -66,16 +66,14 @@ function argumentsOf(completes: Command['completes'] | null, rest: readonly stri
   return completes === 'files' ? [files] : (completes ?? []);
 }
 
-/** The vault that the line names so far counts too. */
+/** The vault that the line names so far counts too. Judged as the command itself would: a key goes nowhere else on Tab. */
 function settingsIn(rest: readonly string[]) {
-  const after = (flag: string) => (rest.includes(flag) ? (rest[rest.indexOf(flag) + 1] ?? null) : null);
-  const { STRONGROOM_URL = null, STRONGROOM_VAULT = null, STRONGROOM_PROFILE = null } = { ...process.env };
-  const given = {
-    url: after('--url') ?? STRONGROOM_URL,
-    vault: after('--vault') ?? STRONGROOM_VAULT,
-    profile: after('--profile') ?? STRONGROOM_PROFILE,
-  };
-  return settingsFor(given, process.env);
+  const { url, vault, profile } = serviceOptions;
+  const given = ['--url', '--vault', '--profile'].flatMap(flag => {
+    const value = rest.includes(flag) ? rest[rest.indexOf(flag) + 1] : undefined;
+    return value === undefined ? [] : [`${flag}=${value}`];
+  });
+  return settingsFor(readOptions({ url, vault, profile }, given, process.env), process.env);
 }
 
 async function secretNames(rest: readonly string[]): Promise<string[]> {

@@ -1,15 +1,18 @@
 /** Turns secrets into the environment of a program, and refuses what can't or must not be in one. */
-import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { isVariable } from '../contract/variable-names.ts';
 import type { Environment } from '../options.ts';
 import { Refusal } from '../report.ts';
 import { unknownSecret } from './admin.ts';
+import { contentOf } from './input.ts';
 import type { Masked } from './mask.ts';
+import { ourSecrets, withoutOurs } from './own-credentials.ts';
+import type { Project } from './project.ts';
 import { referenceIn, resolver } from './references.ts';
 import type { RunValues } from './run.ts';
-import type { Project, Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { note, printable } from './terminal.ts';
-import { hijacks, isVariable } from './unsafe-names.ts';
+import { type Allowed, refuseUnsafe } from './unsafe-names.ts';
 import type { Snapshot } from './vaults.ts';
 
 export interface Given {
@@ -27,39 +30,30 @@ export async function environmentFor(
   inherited: Environment,
 ): Promise<Given> {
   const fromVault = snapshot === null ? [] : chosen(snapshot, values, settings.project);
-  const { plain, secret, raw } = await fromFile(settings, values['env-file']);
-  const before = withoutOwnFile(inherited, raw);
+  const { plain, secret } = await fromFile(settings, values);
+  const before = withoutOurs(inherited);
   const pairs = [...fromVault.filter(pair => passes(pair, values)), ...secret];
-  for (const pair of [...pairs, ...plain]) refuseUnsafe(pair, values);
   if (values.strict) refuseReplacing(pairs, before);
   const added = { ...Object.fromEntries(fromVault), ...Object.fromEntries([...plain, ...secret]) };
   const kept = values.preserve ? before : {};
   return {
     environment: {
-      ...(values.pristine ? {} : inherited),
+      ...(values.pristine ? {} : before),
       ...onlyVariables(added),
       ...(values.pristine ? {} : kept),
     },
-    secrets: pairs.map(([name, value]) => ({ name, value })),
+    secrets: [...pairs.map(([name, value]) => ({ name, value })), ...ourSecrets(settings, inherited)],
   };
-}
-
-/**
- * The runtime looks for `--env-file` among our own flags too, and has then set what the file says already, references and
- * all: that is no setting of the user's.
- */
-function withoutOwnFile(inherited: Environment, raw: Environment): Environment {
-  return Object.fromEntries(Object.entries(inherited).filter(([name, value]) => raw[name] !== value));
 }
 
 function onlyVariables(pairs: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(pairs).filter(([name]) => isVariable(name)));
 }
 
-/** The secrets that are wanted, under the names that they get. */
+/** The secrets that are wanted, under the names that they get; refused where such a name changes what is run. */
 export function chosen(
   { secrets }: Snapshot,
-  { only, prefix }: Pick<RunValues, 'only' | 'prefix'>,
+  { only, prefix, ...allowed }: Pick<RunValues, 'only' | 'prefix'> & Allowed,
   project: Project | null,
 ): Pair[] {
   const wanted = only.length > 0 ? only : (project?.names ?? []);
@@ -75,7 +69,12 @@ export function chosen(
     wanted.length === 0
       ? [...byName]
       : wanted.map((name): Pair => [name, byName.get(name.normalize('NFC'))!]);
-  return [...picked, ...mapped].map(([name, value]) => [`${prefix ?? ''}${name}`, value]);
+  const named = [...picked, ...mapped].map(([name, value]): Pair => [`${prefix ?? ''}${name}`, value]);
+  refuseUnsafe(
+    named.map(([name]) => name),
+    allowed,
+  );
+  return named;
 }
 
 /** What is no name of a variable is left out, and said, or refused. */
@@ -89,13 +88,6 @@ function passes([name, value]: Pair, { strict }: RunValues): boolean {
   return false;
 }
 
-function refuseUnsafe([name]: Pair, values: RunValues): void {
-  if (hijacks(name) && !values['allow-unsafe-names'])
-    throw new Refusal(
-      `${printable(name)} changes what is run, and is refused: --allow-unsafe-names allows it`,
-    );
-}
-
 function refuseReplacing(pairs: readonly Pair[], inherited: Environment): void {
   const found = pairs.find(([name, value]) => inherited[name] !== undefined && inherited[name] !== value);
   if (found !== undefined) throw new Refusal(`${found[0]} is already set to something else`);
@@ -104,9 +96,10 @@ function refuseReplacing(pairs: readonly Pair[], inherited: Environment): void {
 /** Lines as `node --env-file` reads them. A value that is a reference is a secret, any other is not. */
 async function fromFile(
   settings: Settings,
-  file: string | null,
-): Promise<{ plain: Pair[]; secret: Pair[]; raw: Environment }> {
+  { variables: file, ...allowed }: Pick<RunValues, 'variables'> & Allowed,
+): Promise<{ plain: Pair[]; secret: Pair[] }> {
   const raw = file === null ? {} : (parseEnv(contentOf(file)) as Record<string, string>);
+  refuseUnsafe(Object.keys(raw), allowed);
   const resolve = resolver(settings);
   const plain: Pair[] = [];
   const secret: Pair[] = [];
@@ -115,13 +108,5 @@ async function fromFile(
     if (reference === null) plain.push([name, value]);
     else secret.push([name, await resolve(reference)]);
   }
-  return { plain, secret, raw };
-}
-
-function contentOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    throw new Refusal('--env-file names a file that can’t be read');
-  }
+  return { plain, secret };
 }

@@ -3,7 +3,9 @@ import { choice, type Environment, names, readOptions, text } from '../options.t
 import type { Command } from './command.ts';
 import { chosen } from './environment.ts';
 import { formats, githubMasks, write } from './formats.ts';
+import { outOption, printTo } from './output.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
+import { unsafeNames } from './unsafe-names.ts';
 import { vaultOf, wholeVault } from './vaults.ts';
 
 const usage = 'export [flags]';
@@ -20,7 +22,8 @@ const options = {
   ] as const),
   name: text('NAME', 'the name of the Kubernetes Secret (default: that of the vault)'),
   namespace: text('NAME', 'the namespace of the Kubernetes Secret'),
-  out: text('FILE', 'write to FILE, which only you can read'),
+  ...unsafeNames,
+  ...outOption,
 };
 
 export const command: Command = {
@@ -42,7 +45,7 @@ export const command: Command = {
     const written = write(values.format ?? 'dotenv', pairs, style);
     if (values.format === 'github' && isRunner(process.env))
       process.stderr.write(githubMasks(pairs.map(([, value]) => value)));
-    await print(values.out, written);
+    await printTo(values.out, written);
   },
 };
 
@@ -58,9 +61,4 @@ function labelOf(name: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '');
   return label.slice(0, 253) || 'strongroom';
-}
-
-async function print(file: string | null, text: string): Promise<void> {
-  if (file === null) process.stdout.write(text);
-  else await (await import('../durable-file.ts')).writeDurably(file, text);
 }

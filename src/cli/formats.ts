@@ -3,9 +3,9 @@
  * refuses it by name: a value that is cut off or expanded on the way is worse than none.
  */
 import { randomBytes } from 'node:crypto';
+import { isVariable } from '../contract/variable-names.ts';
 import { Refusal } from '../report.ts';
 import { printable } from './terminal.ts';
-import { isVariable } from './unsafe-names.ts';
 
 export const formats = ['dotenv', 'shell', 'json', 'yaml', 'docker', 'kubernetes', 'github'] as const;
 export type Format = (typeof formats)[number];

@@ -2,6 +2,7 @@
 import { flag, readCommand, text } from '../options.ts';
 import { UsageError } from '../report.ts';
 import type { Command } from './command.ts';
+import { printTo } from './output.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
 import { printJson } from './terminal.ts';
 import { vaultOf } from './vaults.ts';
@@ -25,13 +26,8 @@ export const command: Command = {
     const [name] = positionals;
     if (name === undefined) throw new UsageError('the name of a secret is required');
     const secret = await vaultOf(settingsFor(values, process.env)).one(name);
-    if (values.out !== null) await write(values.out, secret.value);
+    if (values.out !== null) await printTo(values.out, secret.value);
     else if (values.json) printJson(secret);
     else process.stdout.write(values['no-newline'] ? secret.value : `${secret.value}\n`);
   },
 };
-
-async function write(file: string, value: string): Promise<void> {
-  const { writeDurably } = await import('../durable-file.ts');
-  await writeDurably(file, value);
-}

@@ -4,6 +4,7 @@ import { readCommand, readOptions, text, whole } from '../options.ts';
 import { Refusal, UsageError } from '../report.ts';
 import { type Admin, adminFor } from './admin.ts';
 import type { Command } from './command.ts';
+import { outOption, printTo } from './output.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
 import { note, printable, printJson, table } from './terminal.ts';
 
@@ -110,6 +111,7 @@ const secretIdOptions = {
   ...options,
   uses: whole('N', 'how many logins it is good for (default: any number)', 0, 1, 999_999_999),
   days: whole('N', 'after how many days it ends (default: 30)', 30, 1, 366),
+  ...outOption,
   label: text('TEXT', 'what it is called in the list (default: the name of the identity)'),
 };
 
@@ -129,10 +131,10 @@ export const secretIdCommand: Command = {
       ...(values.uses === 0 ? {} : { max_uses: values.uses }),
       ...(values.label === null ? {} : { name: values.label }),
     });
-    if (values.json) printJson(created);
+    if (values.json) await printTo(values.out, `${JSON.stringify(created)}\n`);
     else {
       note(`STRONGROOM_ROLE_ID is ${id}; the secret id is not shown again`);
-      process.stdout.write(`${created.token}\n`);
+      await printTo(values.out, `${created.token}\n`);
     }
   },
 };

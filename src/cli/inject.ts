@@ -3,8 +3,10 @@ import { type Option, readOptions, text } from '../options.ts';
 import { Refusal } from '../report.ts';
 import type { Command } from './command.ts';
 import { contentOf, standardInput } from './input.ts';
+import { outOption, printTo } from './output.ts';
 import { referenceIn, resolver } from './references.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
+import { refuseUnsafe, unsafeNames } from './unsafe-names.ts';
 
 const usage = 'inject [-i TEMPLATE] [-o FILE] [flags]';
 const summary = 'fill a template with secrets';
@@ -12,7 +14,8 @@ const { json: _, ...place } = serviceOptions;
 const options = {
   ...place,
   in: { ...text('FILE', 'the template (default: standard input)'), short: 'i' } as Option<string | null>,
-  out: { ...text('FILE', 'write to FILE, which only you can read'), short: 'o' } as Option<string | null>,
+  out: { ...outOption.out, short: 'o' } as Option<string | null>,
+  ...unsafeNames,
 };
 
 export const command: Command = {
@@ -25,14 +28,22 @@ export const command: Command = {
   run: async args => {
     const values = readOptions(options, args, process.env);
     const template = values.in === null ? await standardInput() : contentOf(values.in);
+    refuseUnsafe(assigned(template), values);
     const filled = await fill(template, resolver(settingsFor(values, process.env)));
-    if (values.out === null) process.stdout.write(filled);
-    else await (await import('../durable-file.ts')).writeDurably(values.out, filled);
+    await printTo(values.out, filled);
   },
 };
 
 /** In braces a name may contain anything but white space; elsewhere it ends where a URL would. */
 const references = /\{\{\s*(sr:\/\/[^\s{}]+)\s*\}\}|sr:\/\/[^\s/"'`{}<>]+\/[\w.~%-]*[\w~%-]/g;
+
+/** The names that a template gives to references, in the ways that shells, dotenv files, YAML and JSON write it. */
+function assigned(template: string): string[] {
+  return [...template.matchAll(references)].flatMap(({ index }) => {
+    const line = template.slice(template.lastIndexOf('\n', index) + 1, index);
+    return /([^\s"'`=:,{]+)["']?\s*[=:]\s*["'`]?$/.exec(line)?.[1] ?? [];
+  });
+}
 
 /** What is filled in is not looked at again: a value may contain anything. */
 async function fill(template: string, resolve: ReturnType<typeof resolver>): Promise<string> {

@@ -18,8 +18,9 @@ import {
   readProfiles,
   storeProfiles,
 } from './profiles.ts';
+import { findProject } from './project.ts';
 import { askJson } from './remote.ts';
-import { findProject, serviceOptions } from './settings.ts';
+import { missingAddress, serviceOptions } from './settings.ts';
 import { note, printable, printJson } from './terminal.ts';
 
 const usage = 'login [flags]';
@@ -43,8 +44,8 @@ export const command: Command = {
     const file = profilesFile(process.env);
     const { profiles } = readProfiles(file);
     const name = given.profile ?? defaultProfile;
-    const url = given.url ?? findProject(process.cwd())?.url ?? profiles[name]?.url;
-    if (url === undefined) throw new UsageError('--url is required: the address of the service');
+    const url = given.url ?? profiles[name]?.url;
+    if (url === undefined) throw new UsageError(missingAddress(findProject(process.cwd(), process.env)));
     const byKey = given['with-key'] || (!given['no-browser'] && isPiped());
     const key = byKey
       ? await typedKey(url)

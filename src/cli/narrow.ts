@@ -5,7 +5,8 @@ import { type Environment, flag, names, type Option, readCommand, text } from '.
 import { UsageError } from '../report.ts';
 import type { Command } from './command.ts';
 import { contentOf, standardInput } from './input.ts';
-import { note, printJson } from './terminal.ts';
+import { outOption, printTo } from './output.ts';
+import { note } from './terminal.ts';
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const kinds = ['secret', 'key', 'certificate'] as const;
@@ -50,6 +51,7 @@ const options = {
   from: addresses,
   'expires-in': duration,
   'expires-at': text('DATE', 'ends at this time, such as 2027-01-31T00:00:00Z'),
+  ...outOption,
   json: flag('print JSON: the key, and the id that the request log calls it by'),
 };
 type Values = ReturnType<typeof readCommand<typeof options>>['values'];
@@ -66,9 +68,9 @@ export const command: Command = {
     const { token, id } = await narrow(key, restrictionsIn(values)).catch(error => {
       throw new UsageError((error as Error).message.replace(/\.$/, ''));
     });
-    if (values.json) return printJson({ token, id });
+    if (values.json) return printTo(values.out, `${JSON.stringify({ token, id })}\n`);
     note(`the request log names it by its restrictions, ${id}`);
-    process.stdout.write(`${token}\n`);
+    await printTo(values.out, `${token}\n`);
   },
 };
 

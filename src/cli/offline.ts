@@ -5,11 +5,11 @@
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { makeFolder, writeDurably } from '../durable-file.ts';
 import type { Environment } from '../options.ts';
 import { Refusal } from '../report.ts';
+import { homeFolder } from './profiles.ts';
 import type { Settings } from './settings.ts';
 import type { Snapshot } from './vaults.ts';
 
@@ -63,11 +63,7 @@ export function offlineFor(settings: Settings, environment: Environment, now = D
 }
 
 function folderIn(environment: Environment): string {
-  return join(
-    environment.XDG_CACHE_HOME || join(environment.HOME || homedir(), '.cache'),
-    'strongroom',
-    'offline',
-  );
+  return join(homeFolder(environment, 'XDG_CACHE_HOME', '.cache'), 'strongroom', 'offline');
 }
 
 type KeyFor = (salt: Buffer) => Buffer;

@@ -4,6 +4,7 @@ import { choice, flag, readCommand, readOptions } from '../options.ts';
 import { counted, Refusal, UsageError } from '../report.ts';
 import { type Admin, adminFor } from './admin.ts';
 import type { Command } from './command.ts';
+import { outOption, printTo } from './output.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
 import { note, printable, printJson, table } from './terminal.ts';
 
@@ -82,6 +83,7 @@ export const membersCommand: Command = {
 
 const inviteOptions = {
   ...options,
+  ...outOption,
   role: choice('their role in the organization (default: none)', roleNames),
 };
 
@@ -98,8 +100,8 @@ export const inviteCommand: Command = {
     const settings = settingsFor({ ...values, vault: null }, process.env);
     const body = { email, role: values.role ?? 'none' };
     const invited = await adminFor(settings).call<{ token: string }>('POST', '/v1/members', body);
-    if (values.json) printJson(invited);
-    else process.stdout.write(`${settings.url}/invite#${invited.token}\n`);
+    const link = `${settings.url}/invite#${invited.token}`;
+    await printTo(values.out, `${values.json ? JSON.stringify(invited) : link}\n`);
   },
 };
 

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Environment } from '../options.ts';
 import { Refusal, UsageError } from '../report.ts';
 import { systemKeyring } from './system-keyring.ts';
@@ -28,8 +28,13 @@ export interface Profiles {
 }
 
 export function profilesFile(environment: Environment): string {
-  const base = environment.XDG_CONFIG_HOME || join(environment.HOME || homedir(), '.config');
-  return join(base, 'strongroom', 'profiles.json');
+  return join(homeFolder(environment, 'XDG_CONFIG_HOME', '.config'), 'strongroom', 'profiles.json');
+}
+
+/** A path that is not absolute is ignored, as the XDG specification says: it would mean another folder in each project. */
+export function homeFolder(environment: Environment, variable: string, name: string): string {
+  const { [variable]: base = '', HOME: home = '' } = environment;
+  return isAbsolute(base) ? base : resolve('/', home || homedir(), name);
 }
 
 export function readProfiles(file: string): Profiles {

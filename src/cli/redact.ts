@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { readOptions } from '../options.ts';
 import type { Command } from './command.ts';
 import { maskFor } from './mask.ts';
+import { ourSecrets } from './own-credentials.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
 import { vaultOf, wholeVault } from './vaults.ts';
 
@@ -19,7 +20,8 @@ export const command: Command = {
   run: async args => {
     const settings = settingsFor(readOptions(options, args, process.env), process.env);
     const { secrets } = await wholeVault(vaultOf(settings));
-    await pipeline(process.stdin, maskFor(secrets), process.stdout, { end: false }).catch(error => {
+    const masks = maskFor([...secrets, ...ourSecrets(settings, process.env)]);
+    await pipeline(process.stdin, masks, process.stdout, { end: false }).catch(error => {
       // A reader that goes away is how most pipes end.
       if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
     });

@@ -5,6 +5,7 @@ import { endAs } from './child.ts';
 import type { Command } from './command.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
 import { sourceOf, supervise } from './supervision.ts';
+import { unsafeNames } from './unsafe-names.ts';
 
 const usage = 'run [flags] -- COMMAND [ARGUMENT...]';
 const summary = 'run a program with the secrets of a vault in its environment';
@@ -16,12 +17,14 @@ export const runOptions = {
   prefix: text('P', 'put P before the name of every variable'),
   pristine: flag('pass on nothing of the current environment'),
   preserve: flag('keep the value of a variable that is already set'),
-  strict: flag('fail if a secret can’t be passed on, or would replace a variable that is set'),
-  'env-file': text(
+  strict: flag(
+    'pass on only declared names (--only, or names of the project file), and fail if one can’t be passed on or would replace a variable that is set',
+  ),
+  variables: text(
     'FILE',
     'also set the variables in FILE; values of the form sr://vault/NAME are read from the vault',
   ),
-  'allow-unsafe-names': flag('pass on names such as PATH or LD_PRELOAD, which change what is run'),
+  ...unsafeNames,
   mask: flag('replace values in the output even on a terminal'),
   'no-mask': flag('leave the output as it is (default on a terminal)'),
   watch: flag('restart the program when a value changes'),
@@ -40,11 +43,15 @@ export const command: Command = {
   run: async args => {
     const end = args.indexOf('--');
     const program = end < 0 ? [] : args.slice(end + 1);
+    if (args.slice(0, end < 0 ? args.length : end).some(arg => /^--env-file(=|$)/.test(arg)))
+      throw new UsageError('--env-file is now --variables: Node reads a flag of the old name itself');
     const values = readOptions(runOptions, end < 0 ? args : args.slice(0, end), process.env);
     if (program.length === 0)
       throw new UsageError('write the program after --, as in strongroom run -- npm start');
     if (values.mask && values['no-mask']) throw new UsageError('--mask and --no-mask can’t be combined');
     const settings = settingsFor(values, process.env);
+    if (values.strict && values.only.length === 0 && (settings.project?.names ?? []).length === 0)
+      throw new UsageError('--strict needs the expected names: --only, or names in the project file');
     endAs(await supervise(program, values, sourceOf(settings, values, process.env), process.env));
   },
 };

@@ -29,7 +29,7 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
   const offline = async () => (await import('./offline.ts')).offlineFor(settings, environment);
   // With an API key that reaches several vaults, a file of references alone says what to read.
   const skipsVault =
-    values['env-file'] !== null &&
+    values.variables !== null &&
     settings.accessKey === null &&
     settings.workload === null &&
     settings.vault === null;

@@ -49,11 +49,18 @@ interface Listed<T> {
   readonly pagination: { readonly total: number };
 }
 
-/** Every record of a list, page after page: `each(api.listSecrets, { vault_id })`. What is created meanwhile is left out. */
+type Filter<Query> = Omit<NoInfer<Query>, 'page' | 'limit' | 'as_of'>;
+
+/**
+ * Every record of a list, page after page: `each(api.listSecrets, { query: { vault_id } })`, as the operation itself is asked;
+ * the filter alone, without `query`, works too. What is created meanwhile is left out.
+ */
 export async function* each<Query extends object, T extends { readonly id: string }>(
   list: (asked: { query?: Query }) => Promise<Listed<T>>,
-  query?: Omit<NoInfer<Query>, 'page' | 'limit' | 'as_of'>,
+  asked: { readonly query?: Filter<Query> } | Filter<Query> = {},
 ): AsyncGenerator<T, void, undefined> {
+  // No list has a parameter of this name.
+  const query = 'query' in asked ? asked.query : asked;
   const limit = 100;
   let newest: string | undefined;
   for (let page = 1; ; page++) {

@@ -4,7 +4,7 @@
  * one that any of them would cut off, expand or run has no line.
  */
 
-const variable = /^[A-Za-z_][A-Za-z0-9_]*$/;
+import { isVariable } from './variable-names.ts';
 
 /** What bash keeps for itself: it can't be set there, or does not stay what it was set to. */
 const taken =
@@ -19,6 +19,6 @@ const longestLine = 64 * 1024 - 1;
 /** Null where there is no line that all three read alike. */
 export function envLine(name: string, value: string): string | null {
   const line = `${name}=${value}`;
-  if (!variable.test(name) || taken.test(name) || unreadable.test(value)) return null;
+  if (!isVariable(name) || taken.test(name) || unreadable.test(value)) return null;
   return Buffer.byteLength(line) <= longestLine ? line : null;
 }

@@ -96,7 +96,8 @@ export const catalogue = {
   strongroom_open_connections: gauge('Connections of clients.', {}),
   strongroom_event_loop_delay_seconds: gauge('How late the event loop was, since the last scrape.', {
     plane: planes,
-    quantile: ['0.5', '0.99', '1'],
+    // A label `quantile` is for summaries alone: other programs reject it on a gauge.
+    share: ['0.5', '0.99', '1'],
   }),
   strongroom_event_loop_utilization_ratio: gauge('Share of the time in which the event loop was busy.', {
     plane: planes,

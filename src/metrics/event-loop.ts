@@ -9,17 +9,16 @@ const resolution = 10;
 export function eventLoopOf(meter: Meter, plane: PlaneName): { sample(): void; stop(): void } {
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
-  const quantiles = (['0.5', '0.99', '1'] as const).map(
-    quantile =>
-      [Number(quantile), meter.gauge('strongroom_event_loop_delay_seconds', { plane, quantile })] as const,
+  const shares = (['0.5', '0.99', '1'] as const).map(
+    share => [Number(share), meter.gauge('strongroom_event_loop_delay_seconds', { plane, share })] as const,
   );
   const busy = meter.gauge('strongroom_event_loop_utilization_ratio', { plane });
   let before: EventLoopUtilization = performance.eventLoopUtilization();
   return {
     sample: () => {
       // The monitor's own timer is late by its resolution at best.
-      for (const [quantile, set] of quantiles)
-        set(Math.max(0, delay.percentile(quantile * 100) / 1e9 - resolution / 1000));
+      for (const [share, set] of shares)
+        set(Math.max(0, delay.percentile(share * 100) / 1e9 - resolution / 1000));
       delay.reset();
       const now = performance.eventLoopUtilization();
       busy(performance.eventLoopUtilization(now, before).utilization);

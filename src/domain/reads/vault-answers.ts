@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import type { Reader, ResourceKind } from '../../access/caller.ts';
 import { envLine } from '../../contract/env-file.ts';
 import { invalid } from '../../contract/errors.ts';
+import { changesWhatRuns } from '../../contract/variable-names.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
 import type { Answer } from './answer-cache.ts';
@@ -96,6 +97,8 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
 }
 
 function envLineOf([name, value]: readonly [name: string, value: string]): string {
+  if (changesWhatRuns(name))
+    throw invalid('format', `can’t be env: ${name} would change what a program runs; use format=map`);
   const line = envLine(name, value);
   if (line !== null) return `${line}\n`;
   throw invalid('format', `can’t be env: ${name} can’t be written so that node, bash and docker all read it`);

@@ -1,8 +1,6 @@
-/** Writes revealed secrets as a file: `.env` lines that any dotenv reads, and this dashboard imports; or JSON. */
+/** Reveals secrets, and saves them as a file. */
 import { post } from '../../api/client.ts';
 import type { RevealedSecrets } from '../../api/types.ts';
-
-export type ExportFormat = 'env' | 'json';
 
 const atOnce = 100;
 
@@ -14,25 +12,6 @@ export async function revealAll(ids: readonly string[]): Promise<RevealedSecrets
     all.push(...(await post<RevealedSecrets>('/v1/secrets/reveal', { secret_ids })).data);
   }
   return all;
-}
-
-interface Pair {
-  readonly name: string;
-  readonly value: string;
-}
-
-export function textOf(pairs: readonly Pair[], format: ExportFormat): string {
-  const sorted = pairs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  if (format === 'json')
-    return `${JSON.stringify(Object.fromEntries(sorted.map(({ name, value }) => [name, value])), null, 2)}\n`;
-  return sorted.map(({ name, value }) => `${name}=${quoted(value)}\n`).join('');
-}
-
-const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-function quoted(value: string): string {
-  if (/^[\w.:/@+,%-]*$/.test(value)) return value;
-  return `"${value.replace(/["\\$]/g, '\\$&').replace(/[\n\r\t]/g, letter => escapes[letter]!)}"`;
 }
 
 /** Saves a file without an address that anyone else could open. */

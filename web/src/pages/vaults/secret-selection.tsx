@@ -1,6 +1,6 @@
 /** What can be done with many secrets at once: tag, move, disable, delete and export them. */
 import { useState } from 'react';
-import { get, post, query, remove, sentence } from '../../api/client.ts';
+import { ApiError, get, post, query, remove, sentence } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { BulkAnswer, List, Secret } from '../../api/types.ts';
 import { type Parameters, useRefresh } from '../../api/use.ts';
@@ -13,7 +13,8 @@ import { TagsField, tagsOf } from '../../ui/tags-field.tsx';
 import { CheckField } from '../../ui/text-field.tsx';
 import { note } from '../../ui/toast.tsx';
 import { VaultField } from '../../ui/vaults-field.tsx';
-import { download, type ExportFormat, revealAll, textOf } from './export-secrets.ts';
+import { download, revealAll } from './export-secrets.ts';
+import { type ExportFormat, textOf, unsafeAmong } from './export-text.ts';
 
 const atOnce = 100;
 
@@ -123,6 +124,8 @@ function SelectAll({ selection, total, filter }: SelectionBarProps) {
   );
 }
 
+const unsafeName = (name: string) => `${name} would change what is run: deselect it, or export JSON`;
+
 function Export({
   secrets,
   format,
@@ -133,6 +136,8 @@ function Export({
   label: string;
 }) {
   async function run() {
+    const unsafe = format === 'env' ? unsafeAmong(secrets) : null;
+    if (unsafe !== null) throw new ApiError(400, { error: { message: unsafeName(unsafe) } });
     const revealed = await revealAll(secrets.map(({ id }) => id));
     download(format === 'env' ? 'secrets.env' : 'secrets.json', textOf(revealed, format));
   }

@@ -1,0 +1,67 @@
+/**
+ * Which names can be given to a process: what is a variable at all, and what would make the loader, the shell, a language or
+ * a common tool run or trust something else. Anyone who may write to a vault would otherwise run code wherever it is used.
+ * Everything that passes names on asks here: `run`, `export` in every format, templates, the action, the vault endpoint's
+ * `format=env` and the dashboard's files. No list of this kind is complete: `run --strict` takes only declared names.
+ */
+const variable = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+export function isVariable(name: string): boolean {
+  return variable.test(name);
+}
+
+/**
+ * Whole families, because new members appear with every version of a tool. Letter case is ignored, as npm and curl do; `*`
+ * is anything but white space, which none of these names contains.
+ */
+const always = familiesOf(
+  // The loader, the C library, resolvers, and TLS.
+  'LD_* DYLD_* GLIBC_TUNABLES GCONV_PATH NLSPATH LOCPATH MALLOC_* GETCONF_DIR RES_OPTIONS HOSTALIASES LOCALDOMAIN TZDIR',
+  'OPENSSL_* SSL_CERT_* SSLKEYLOGFILE *_CA_BUNDLE GNUTLS_* KRB5* *_PROXY DBUS_* XDG_*',
+  // Shells, what they start, and terminals.
+  'PATH HOME SHELL IFS ENV BASH BASH_* BASHOPTS SHELLOPTS PS0 PS1 PS2 PS3 PS4 PROMPT PROMPT_COMMAND CDPATH ZDOTDIR FPATH INPUTRC',
+  'GLOBIGNORE EXECIGNORE TERMINFO* TERMCAP EDITOR VISUAL PAGER BROWSER *_EDITOR *_PAGER MANPAGER LESS LESSOPEN LESSCLOSE LESSEDIT LESSKEY* VIMINIT EXINIT *ASKPASS',
+  'COMSPEC PATHEXT PSMODULEPATH SYSTEMROOT WINDIR USERPROFILE APPDATA LOCALAPPDATA',
+  // Package managers take any setting from the environment, and settings name programs. A runner's own files are its commands.
+  'NPM_CONFIG_* STRONGROOM_* GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE GITHUB_WORKSPACE GITHUB_ACTION* RUNNER_* ACTIONS_*',
+  'AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_ENDPOINT_URL* DOCKER_HOST DOCKER_CONFIG DOCKER_CONTEXT DOCKER_CERT_PATH DOCKER_TLS*',
+  'DOCKER_CLI_* TF_CLI_* TF_PLUGIN_* TF_REATTACH_PROVIDERS PGSERVICEFILE PGSYSCONFDIR PSQLRC MYSQL_HOME CURL_HOME WGETRC NETRC',
+);
+
+/** Languages, build tools and clients: here a name that ends like a credential's is one, such as `NODE_AUTH_TOKEN`. */
+const unlessCredential = familiesOf(
+  'NODE_* YARN_* PNPM_* BUN_* DENO_* COREPACK_* ELECTRON_* TS_NODE_*',
+  'PYTHON* PIP_* PIPENV_* PYENV_* POETRY_* UV_* CONDA_* VIRTUAL_ENV IPYTHON* JUPYTER_*',
+  'RUBY* GEM_* BUNDLE_* IRBRC RBENV_* PERL* PHPRC PHP_* COMPOSER_* LUA_* TCL* R_HOME R_LIBS* R_PROFILE* R_ENVIRON*',
+  'JAVA_* _JAVA_OPTIONS JDK_* JRE_HOME JVM_* CLASSPATH MAVEN_* GRADLE_* ANT_* SBT_* CATALINA_* DOTNET_* CORECLR_* COR_* COMPLUS_* NUGET_* MSBUILD*',
+  'GOFLAGS GOPATH GOROOT GOPROXY GOENV GOTOOLCHAIN GOBIN GOTOOLDIR GOSUMDB GONOSUMDB GONOPROXY GOINSECURE GOPRIVATE GOMODCACHE GOCACHE* GOAUTH GOVCS CGO_*',
+  'CARGO CARGO_* RUSTC RUSTC_* RUST_* RUSTFLAGS RUSTDOC* RUSTUP_* CC CXX CPP LD AR AS CFLAGS CXXFLAGS CPPFLAGS LDFLAGS CPATH *_INCLUDE_PATH LIBRARY_PATH',
+  'COMPILER_PATH GCC_* CCACHE_* CMAKE_* PKG_CONFIG* MAKE MAKEFLAGS MAKEFILES MFLAGS GNUMAKEFLAGS',
+  'TAR_OPTIONS GZIP BZIP BZIP2 XZ_* ZIPOPT UNZIP GREP_OPTIONS RSYNC_* GIT_* HG HG* SVN_* SSH_* SUDO_*',
+  'KUBECONFIG KUBE* HELM_* ANSIBLE_* GTK_* QT_* GIO_* GST_*',
+);
+
+const credential = /_(?:TOKEN|PASSWORD|PASSPHRASE|SECRET|KEY|USER|USERNAME|EMAIL)$/;
+
+/** They decide much, but run nothing. */
+const harmless = new Set([
+  'NODE_ENV',
+  'PYTHONUNBUFFERED',
+  'PYTHONDONTWRITEBYTECODE',
+  'RUST_LOG',
+  'RUST_BACKTRACE',
+  'DOTNET_ENVIRONMENT',
+  'SSH_HOST',
+  'SSH_PORT',
+]);
+
+export function changesWhatRuns(name: string): boolean {
+  const upper = name.toUpperCase();
+  if (always.test(upper)) return true;
+  return unlessCredential.test(upper) && !credential.test(upper) && !harmless.has(upper);
+}
+
+function familiesOf(...lines: readonly string[]): RegExp {
+  const patterns = lines.flatMap(line => line.split(' ')).map(name => name.replaceAll('*', '\\S*'));
+  return new RegExp(`^(?:${patterns.join('|')})$`);
+}
