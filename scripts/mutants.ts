@@ -41,7 +41,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   client: ['src/client/**/*.ts'],
   cli: [
     'src/cli/{child,complete,environment,export,formats,inject,login,mask,offline,profiles,redact,references,run,settings}.ts',
-    'src/cli/{supervision,system-keyring,unsafe-names,workload}.ts',
+    'src/cli/{own-credentials,project,supervision,system-keyring,unsafe-names,workload}.ts',
+    'src/contract/variable-names.ts',
   ],
 };
 
