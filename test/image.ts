@@ -84,7 +84,8 @@ export async function noBoxBecause(): Promise<string | null> {
   );
 }
 
-const systemFolders = ['/usr', '/bin', '/lib', '/lib64', '/etc'];
+/** Some machines have no lib64. */
+const systemFolders = ['/usr', '/bin', '/lib', '/lib64', '/etc'].filter(folder => existsSync(folder));
 
 /** Arguments: root, folder, user, then `ro:HOST:INSIDE` and `rw::INSIDE` up to `--`, then the command. */
 const script = `
