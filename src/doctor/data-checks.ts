@@ -17,6 +17,11 @@ export async function schema({ snapshot }: Examined): Promise<Found> {
   const { diagnostics } = await snapshot();
   const left = await diagnostics.stepsLeft();
   const { bytes } = await diagnostics.size();
+  const fault = (await diagnostics.schemaFault()) ?? (await diagnostics.damage());
+  if (fault !== null)
+    return failed(
+      `the schema is not what the migrations made: ${fault}; see docs/operations.md, and keep a copy`,
+    );
   if (left.length === 0) return ok(`the tables are those of this version (${sized(bytes)})`);
   return warning(
     `an earlier version wrote it; the next start migrates it (${left.join(', ')}): try strongroom migrate --dry-run, and take a backup`,
@@ -42,6 +47,18 @@ export async function replication({ given }: Examined): Promise<Found> {
   if (late.length > 0)
     return warning(`${late.length} of ${standbys.length} standbys are more than ${sized(farBehind)} behind`);
   return ok(`${standbys.length} connected: ${standbys.map(one => one.state).join(', ')}`);
+}
+
+/** Whoever may connect can at least be a nuisance; whoever may create or write can alter what is stored. */
+export async function rights({ given }: Examined): Promise<Found> {
+  const strangers = await (await given.snapshot()).diagnostics.strangers();
+  const named = (some: typeof strangers) => some.map(({ name }) => name).join(', ');
+  const mighty = strangers.filter(({ creates, writes }) => creates || writes);
+  if (mighty.length > 0)
+    return warning(`other roles may create or write in this schema: revoke it (${named(mighty)})`);
+  if (strangers.length > 0)
+    return warning(`other roles may connect to this database: revoke it (${named(strangers)})`);
+  return ok('no other role may connect to the database');
 }
 
 const longestSilence = 10_000;

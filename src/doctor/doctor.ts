@@ -18,6 +18,7 @@ const checks = {
   backup: machine.backup,
   replication: data.replication,
   hearing: data.hearing,
+  rights: data.rights,
   logs: data.logs,
 } as const satisfies Readonly<Record<string, (of: Examined) => ReturnType<Check>>>;
 

@@ -3,7 +3,8 @@ import type { Stream } from '../store/logs.ts';
 import type { Continued } from './logged-link.ts';
 
 export interface Finding {
-  readonly what:
+  readonly what: /** A table, or what is attached to one, is not as the migrations made it, or an index does not match its table. */
+    | 'altered-schema'
     | 'edited'
     | 'missing'
     | 'cut-off'

@@ -17,7 +17,7 @@ const blocksAtOnce = 100;
 
 /** Where entries come and go while they are read, a snapshot is what to read from. */
 export function databaseSource(
-  store: Pick<Store, 'logs' | 'requestLogs' | 'stampedRows'>,
+  store: Pick<Store, 'logs' | 'requestLogs' | 'stampedRows' | 'diagnostics'>,
 ): LogSource & Required<Pick<LogSource, 'rows'>> {
   async function* audits(): AsyncIterable<LoggedLink> {
     let after = 0;
@@ -54,6 +54,7 @@ export function databaseSource(
   return {
     links: stream => (stream === 'audit' ? audits() : blocks()),
     rows: () => storedRows(store),
+    schema: async () => (await store.diagnostics.schemaFault()) ?? store.diagnostics.damage(),
     async *checkpoints() {
       let after = 0;
       for (;;) {

@@ -42,6 +42,8 @@ export interface LogSource {
   checkpoints(): AsyncIterable<SignedCheckpoint>;
   /** The rows that the audit log tells of, where they are at hand. */
   rows?(): AsyncIterable<StoredRow>;
+  /** What is wrong with the schema that the rows came by, or with an index; null where nothing is. */
+  schema?(): Promise<string | null>;
 }
 
 export interface VerifyOptions {
@@ -67,6 +69,7 @@ const streams: readonly Stream[] = ['audit', 'request']; // Audit first: it says
 
 export async function verifyLogs(source: LogSource, options: VerifyOptions): Promise<VerifyReport> {
   const run = new Verification(options);
+  run.schema((await source.schema?.()) ?? null);
   for await (const checkpoint of source.checkpoints()) run.checkpoint(checkpoint);
   run.checkpointsEnd();
   for (const stream of streams) {
@@ -129,6 +132,11 @@ class Verification {
     if (kept === undefined) return;
     this.#kept = this.#read(kept);
     this.#keptBody = kept.body;
+  }
+
+  /** What a database says through an altered schema proves nothing. */
+  schema(fault: string | null): void {
+    if (fault !== null) this.#find('altered-schema', fault);
   }
 
   checkpoint(signed: SignedCheckpoint): void {

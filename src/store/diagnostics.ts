@@ -2,12 +2,20 @@
 import { sql } from 'kysely';
 import type { Engine } from './engine.ts';
 import { isBehind, migrationsDone, steps } from './migrations/migrations.ts';
+import { schemaFault } from './schema-check.ts';
 
 export interface Standby {
   readonly name: string;
   readonly state: string;
   /** Of what is durable here, the bytes that are not durable there yet; null where the role may not see it. */
   readonly behind: number | null;
+}
+
+/** A role that is not ours, and what it may do to our tables. */
+export interface Stranger {
+  readonly name: string;
+  readonly creates: boolean;
+  readonly writes: boolean;
 }
 
 export interface Replication {
@@ -22,14 +30,58 @@ export interface Size {
   readonly free: number | null;
 }
 
-export function diagnostics({ db, name }: Engine) {
+export function diagnostics({ db, lists, name }: Engine) {
   const isSqlite = name === 'sqlite';
+
+  async function size(): Promise<Size> {
+    const found = isSqlite
+      ? sql<Size>`SELECT page_count * page_size AS bytes, freelist_count * page_size AS free
+          FROM pragma_page_count, pragma_page_size, pragma_freelist_count`
+      : sql<Size>`SELECT pg_database_size(current_database()) AS bytes, NULL AS free`;
+    return (await found.execute(db)).rows[0]!;
+  }
+
   return {
     /** The steps that are left to run, none where the tables are up to date. Throws where a newer version was here. */
     async stepsLeft(): Promise<string[]> {
       if (!(await isBehind(db, name))) return [];
       const done = new Set(await migrationsDone(db).catch(() => []));
       return Object.keys(steps).filter(step => !done.has(step));
+    },
+
+    /** What is not as the migrations that were run made it; null where all is. */
+    schemaFault: (): Promise<string | null> => schemaFault(db, name),
+
+    /**
+     * Whether every index of an embedded database has an entry for each row, and no other: null, or what is wrong. All of
+     * the file is read for it, one table after another; a file that is larger than `largest` is left alone.
+     */
+    async damage(largest = Number.POSITIVE_INFINITY): Promise<string | null> {
+      if (!isSqlite || (await size()).bytes > largest) return null;
+      const tables = sql<{ name: string }>`SELECT name FROM sqlite_schema WHERE type = 'table'`;
+      for (const { name: table } of (await tables.execute(lists)).rows) {
+        const checked = sql<{
+          found: string;
+        }>`SELECT integrity_check AS found FROM pragma_integrity_check(${table})`;
+        const [first] = (await checked.execute(lists)).rows;
+        if (first !== undefined && first.found !== 'ok') return `${table}: ${first.found.split('\n')[0]}`;
+      }
+      return null;
+    },
+
+    /** Other roles that may sign in and connect, superusers and the tables' owner left out; of an embedded database none. */
+    async strangers(): Promise<Stranger[]> {
+      if (isSqlite) return [];
+      const found = sql<Stranger>`SELECT r.rolname::text AS name,
+          pg_catalog.has_schema_privilege(r.oid, pg_catalog.current_schema()::text, 'CREATE') AS creates,
+          EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = pg_catalog.current_schema() AND c.relkind = 'r'
+            AND pg_catalog.has_table_privilege(r.oid, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER')) AS writes
+        FROM pg_catalog.pg_roles r WHERE r.rolcanlogin AND NOT r.rolsuper AND r.rolname <> current_user
+          AND pg_catalog.has_database_privilege(r.oid, pg_catalog.current_database()::text, 'CONNECT')
+          AND r.oid NOT IN (SELECT relowner FROM pg_catalog.pg_class
+            WHERE oid = pg_catalog.to_regclass('audit_logs')) ORDER BY 1`;
+      return (await found.execute(db)).rows;
     },
 
     /** In milliseconds; null where the database has no clock of its own. */
@@ -52,12 +104,6 @@ export function diagnostics({ db, name }: Engine) {
       return { isStandby, standbys: (await found.execute(db)).rows };
     },
 
-    async size(): Promise<Size> {
-      const found = isSqlite
-        ? sql<Size>`SELECT page_count * page_size AS bytes, freelist_count * page_size AS free
-            FROM pragma_page_count, pragma_page_size, pragma_freelist_count`
-        : sql<Size>`SELECT pg_database_size(current_database()) AS bytes, NULL AS free`;
-      return (await found.execute(db)).rows[0]!;
-    },
+    size,
   };
 }

@@ -35,7 +35,7 @@ export interface Unit {
   readonly statements: readonly Statement[];
   /** Ids of the vaults, credentials and organizations whose kept copies are stale once this is committed. */
   readonly touches?: readonly string[];
-  /** No statement needs what another of them did, and none expects or returns anything: they may run as one. */
+  /** No statement needs what another of them did, and none returns anything: they may run as one. */
   readonly independent?: boolean;
 }
 

@@ -51,6 +51,7 @@ export function logs({ db, lists, name, insertingInto }: Engine) {
       })),
     )
     .compile().sql;
+  const appendAudits = insertingInto('audit_logs', auditColumns);
   const addToCounts = insertingInto('log_counts', countColumns, addToCount);
 
   function audits(filter: AuditFilter) {
@@ -77,7 +78,11 @@ export function logs({ db, lists, name, insertingInto }: Engine) {
     /** Entries of an organization that are kept. */
     total: (organizationId: string, stream: Stream) => totalOf(db, organizationId, stream),
 
-    appendAudits: insertingInto('audit_logs', auditColumns),
+    /** Refused where the table does not keep each of them. */
+    appendAudits: (rows: readonly NewAuditRow[]): Statement => ({
+      ...appendAudits(rows),
+      expect: rows.length,
+    }),
 
     setHead: ({ writer, stream, seq, hash, mark }: LogHeadRow): Statement => ({
       sql: headSql,

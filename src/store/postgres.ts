@@ -26,10 +26,11 @@ import { PostgresListener } from './postgres-listener.ts';
 import { forgetChanges, PostgresPoller } from './postgres-poller.ts';
 import { codeOf, PostgresPool } from './postgres-pool.ts';
 import { type PostgresPlace, PostgresServers } from './postgres-servers.ts';
-import { combined, insertingInto, single } from './postgres-statements.ts';
+import { combined, insertingInto, single, storedOtherwise } from './postgres-statements.ts';
 import { guardedPool, migratePostgres } from './postgres-transaction.ts';
 import type { Schema } from './schema.ts';
 import { checkSchema } from './schema-check.ts';
+import { lookEvery, SchemaWatch } from './schema-watch.ts';
 import { StoreError } from './store-error.ts';
 
 export const channel = 'strongroom_changes';
@@ -40,8 +41,14 @@ const uniqueViolation = '23505';
 const transient = new Set(['40P01', '40001']);
 const attempts = 6;
 const forgetEvery = 30_000;
-/** Held for the length of a submission of several units: replicas that change rows in different orders take turns. */
-const changesLock = 7_231_984_310;
+/**
+ * Held for the length of a submission of several units: replicas that change rows in different orders take turns. It is the
+ * lock of a table of ours that nothing else writes to while the service runs, because any user of the database can hold a
+ * lock that is a mere number. Replicas of earlier versions take turns by that number, so it is held beside it where it is free;
+ * where it isn't, two that meet are told apart by the server, and one of them tries again.
+ */
+const inTurn = `LOCK TABLE kysely_migration_lock IN SHARE ROW EXCLUSIVE MODE;
+  SELECT pg_catalog.pg_try_advisory_xact_lock(7231984310)`;
 
 export async function openPostgres(place: PostgresPlace): Promise<Engine> {
   const servers = new PostgresServers(place);
@@ -54,13 +61,17 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
   const announcer = new Announcer();
   const hearing = hearingOf(place, servers, pool, announcer);
   await hearing.start();
-  const chores = new Chores(() => {}).every(forgetEvery, () => pool.query(forgetChanges));
+  const schema = new SchemaWatch(db, 'postgres');
+  const chores = new Chores(() => {})
+    .every(forgetEvery, () => pool.query(forgetChanges))
+    .every(lookEvery, schema.look);
   return {
     name: 'postgres',
     isSole: false,
     db,
     lists: db, // A server searches in a process of its own.
     commit: async units => {
+      schema.refuseIfAltered();
       const rows = await (isOneStatement(units) ? commitAtOnce(pool, units[0]!) : commit(pool, units));
       announcer.announce(touchedBy(units));
       return rows;
@@ -121,6 +132,7 @@ async function commitAtOnce(pool: PostgresPool, unit: Unit, attempt = 1): Promis
     await pool.query(combined(unit.statements, pool.keepsNames));
     return [[]];
   } catch (error) {
+    if (codeOf(error) === storedOtherwise) throw new UnitsRefused(new Map([[0, 'stale']]));
     if (!transient.has(codeOf(error)) || attempt === attempts) return pool.fail(error);
   }
   await sleep(Math.random() * 50 * attempt);
@@ -131,8 +143,7 @@ async function commit(pool: PostgresPool, units: readonly Unit[], attempt = 1): 
   const client = await pool.connect().catch(pool.fail);
   let broken: Error | undefined;
   try {
-    await client.query(`${pool.begin}; ${durably}`);
-    if (units.length > 1) await client.query('SELECT pg_advisory_xact_lock($1)', [changesLock]);
+    await client.query(`${pool.begin}; ${durably}${units.length > 1 ? `; ${inTurn}` : ''}`);
     const rows = await runUnits(client, units, pool.keepsNames);
     await client.query('COMMIT');
     return rows;

@@ -30,6 +30,14 @@ export interface BlocksOfPage {
   readonly skip: number;
 }
 
+const blockColumns: Columns<'request_blocks'> = {
+  id: 'uuid',
+  writer: 'uuid',
+  seq: 'bigint',
+  text: 'text',
+  hash: 'text',
+  mark: 'text',
+};
 const indexColumns: Columns<'request_index'> = {
   organization_id: 'uuid',
   block_id: 'uuid',
@@ -42,12 +50,17 @@ const indexColumns: Columns<'request_index'> = {
   requests: 'integer',
 };
 
-export function requestLogs({ db, lists, insertingInto }: Engine) {
-  // It goes with every group of requests, so it is built once and only its parameters change.
+export function requestLogs({ db, lists, name, insertingInto }: Engine) {
+  const appendAny = insertingInto('request_blocks', blockColumns);
+  // It goes with every group of requests, so it is built once; one long row is handed over faster as it is.
   const appendSql = db
     .insertInto('request_blocks')
     .values({ id: '', writer: '', seq: 0, text: '', hash: '', mark: '' })
     .compile().sql;
+  const appendOne = ({ id, writer, seq, text, hash, mark }: RequestBlockRow): Statement =>
+    name === 'postgres'
+      ? appendAny([{ id, writer, seq, text, hash, mark }])
+      : { sql: appendSql, parameters: [id, writer, seq, text, hash, mark] };
 
   function index(filter: RequestFilter) {
     let found = lists.selectFrom('request_index').where('organization_id', '=', filter.organizationId);
@@ -79,10 +92,8 @@ export function requestLogs({ db, lists, insertingInto }: Engine) {
   }
 
   return {
-    append: ({ id, writer, seq, text, hash, mark }: RequestBlockRow): Statement => ({
-      sql: appendSql,
-      parameters: [id, writer, seq, text, hash, mark],
-    }),
+    /** Refused where the table does not keep it. */
+    append: (row: RequestBlockRow): Statement => ({ ...appendOne(row), expect: 1 }),
 
     addToIndex: insertingInto('request_index', indexColumns),
 

@@ -5,6 +5,7 @@
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { Failure } from '../contract/errors.ts';
 import { type Unit, type UnitRows, UnitsRefused } from './engine.ts';
+import { steps } from './migrations/migrations.ts';
 import type { Submission, SubmissionResult, WriterOrder } from './sqlite-writer.ts';
 
 /** For every connection that writes. */
@@ -130,7 +131,7 @@ export class Writer {
 
   #start(): Worker {
     const thread = new Worker(new URL(workerFile, import.meta.url), {
-      workerData: { path: this.#path, pragmas },
+      workerData: { path: this.#path, pragmas, steps: Object.keys(steps) },
       resourceLimits: { maxYoungGenerationSizeMb: youngest },
     });
     thread.on('error', () => {}); // Its ports close, and so fail what it held.

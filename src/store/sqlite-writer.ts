@@ -6,6 +6,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type Refusal, Refused, type Statement, type Unit, type UnitRows } from './engine.ts';
 import { rowsOf } from './row-text.ts';
+import { alteredBy } from './schema-difference.ts';
+import { faultInFile } from './sqlite-schema.ts';
 
 export interface Submission {
   readonly id: number;
@@ -78,6 +80,7 @@ function commitAll(received: readonly Received[]): void {
 function commitGroup(group: readonly Submission[]): SubmissionResult[] {
   try {
     command('BEGIN IMMEDIATE');
+    checkSchema();
     const results = group.map(submission => runSubmission(submission, group.length > 1));
     command(results.length === 1 && 'refusals' in results[0]! ? 'ROLLBACK' : 'COMMIT');
     return results;
@@ -85,6 +88,18 @@ function commitGroup(group: readonly Submission[]): SubmissionResult[] {
     if (db.isTransaction) command('ROLLBACK');
     return group.map(({ id }) => ({ id, failure: (error as Error).message }));
   }
+}
+
+/** The version of the schema that was last found to be ours; it changes with every change of the schema. */
+let checkedVersion: unknown;
+
+/** A trigger could take an entry of the log away that was just stored, so nothing is stored beside anything strange. */
+function checkSchema(): void {
+  const version = prepare('PRAGMA schema_version').get()!.schema_version;
+  if (version === checkedVersion) return;
+  const fault = faultInFile(db, workerData.steps as readonly string[]);
+  if (fault !== null) throw new Error(alteredBy(fault));
+  checkedVersion = version;
 }
 
 /** All units or none; where some are refused, all of those are named. */
@@ -135,7 +150,8 @@ function runStatement(statement: Statement): Record<string, unknown>[] | null {
   }
   if (returning) return query.all(...inputs(parameters));
   if (rows !== undefined) {
-    insertAll(query, rowsOf(rows), statement.taking);
+    const stored = insertAll(query, rowsOf(rows), statement.taking);
+    if (statement.expect !== undefined && stored !== statement.expect) throw new Refused('stale');
     return null;
   }
   const changed = Number(query.run(...inputs(parameters)).changes);
@@ -143,15 +159,18 @@ function runStatement(statement: Statement): Record<string, unknown>[] | null {
   return null;
 }
 
-function insertAll(query: StatementSync, rows: readonly SQLInputValue[][], taking?: string): void {
+/** How many were stored. */
+function insertAll(query: StatementSync, rows: readonly SQLInputValue[][], taking?: string): number {
+  let stored = 0;
   if (taking === undefined) {
-    for (const row of rows) query.run(...row);
-    return;
+    for (const row of rows) stored += Number(query.run(...row).changes);
+    return stored;
   }
   const taken = prepare(taking).get(rows.length);
   if (taken === undefined) throw new Error('the last position is missing');
   const before = Number(taken.position) - rows.length;
-  for (const [index, row] of rows.entries()) query.run(before + index + 1, ...row);
+  for (const [index, row] of rows.entries()) stored += Number(query.run(before + index + 1, ...row).changes);
+  return stored;
 }
 
 /** Anything but a refusal is the whole group's failure: a full disk is not one unit's fault. */

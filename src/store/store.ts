@@ -111,7 +111,8 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
     hearsChanges: engine.hearsChanges,
     ...(engine.writerPort === undefined ? {} : { writerPort: engine.writerPort }),
     ...(engine.server === undefined ? {} : { server: engine.server }),
-    tryWrite: async () => void (await engine.commit([writeCheck(engine)])),
+    // Two of them, so that they go the way of changes that take turns.
+    tryWrite: async () => void (await engine.commit([writeCheck(engine), writeCheck(engine)])),
     giveBackSpace: () => giveBack(engine),
     snapshot: () => openSnapshot(location),
     close: engine.close,

@@ -18,6 +18,8 @@ import { rowCheckWith } from '../kernel/row-check.ts';
 const fresh = 60_000;
 /** Small logs are proven while one waits. */
 const patience = 1_000;
+/** In bytes: an embedded database of this size has its indexes checked in about a second. */
+const largestChecked = 128 * 2 ** 20;
 /** How long it keeps others waiting. A link is an entry or a whole block, so they are not counted. */
 const longestTurn = 5;
 
@@ -40,17 +42,24 @@ export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): Veri
   let last: Result | null = null;
   let running: Promise<void> | null = null;
 
+  /** By the thread that reads lists: an embedded database would stop this one meanwhile. */
+  const schema = async () =>
+    (await store.diagnostics.schemaFault()) ?? store.diagnostics.damage(largestChecked);
+
   /** All of it as it was at one moment, whatever is written or removed meanwhile. */
   async function run(): Promise<void> {
     const at = now();
     const snapshot = await store.snapshot();
     try {
-      const report = await verifyLogs(unhurried(databaseSource(snapshot)), {
-        publicKey: keyring.logPublicKey,
-        hasMark: (hash, mark) => isMarked(keyring, hash, mark),
-        isSound,
-        now,
-      });
+      const report = await verifyLogs(
+        { ...unhurried(databaseSource(snapshot)), schema },
+        {
+          publicKey: keyring.logPublicKey,
+          hasMark: (hash, mark) => isMarked(keyring, hash, mark),
+          isSound,
+          now,
+        },
+      );
       last = { at, report };
       isProven(report.findings.length === 0 ? 1 : 0);
       provenAt(at / 1000);

@@ -1,0 +1,31 @@
+/** The schema of an embedded database, as it is written in the file. Without the builder: the writer's thread looks at it too. */
+import type { DatabaseSync } from 'node:sqlite';
+import { type Described, differenceFrom, expectedAfter, tablesIn } from './schema-difference.ts';
+
+export interface FileRow extends Described {
+  readonly type: string;
+  readonly name: string;
+  readonly on: string;
+}
+
+export const fileQuery = `SELECT type, name, lower(tbl_name) AS "on", type || ' ' || lower(name) AS key,
+  lower(tbl_name) || ': ' || coalesce(sql, '') AS text FROM sqlite_schema`;
+/** SQLite goes by the statement alone: what stands beside it can say another table. */
+export function concerning(tables: readonly string[], rows: readonly FileRow[]): FileRow[] {
+  const ours = new Set(tables);
+  const named = new RegExp(`\\b(${tables.join('|')})\\b`, 'i');
+  return rows.filter(
+    ({ type, name, on, text }) =>
+      type === 'trigger' ||
+      ours.has(name.toLowerCase()) ||
+      ours.has(on) ||
+      (type === 'index' && named.test(text)),
+  );
+}
+
+/** Null where it is what these steps made. */
+export function faultInFile(db: DatabaseSync, steps: readonly string[]): string | null {
+  const expected = expectedAfter('sqlite', steps);
+  const rows = db.prepare(fileQuery).all() as unknown as FileRow[];
+  return differenceFrom(expected, concerning(tablesIn(expected), rows), false);
+}

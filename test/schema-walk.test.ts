@@ -1,0 +1,222 @@
+/**
+ * The database is untrusted in its schema as well as in its rows. For every table and every kind of object that could
+ * lie about it: the database is refused, the verifier says so, and nothing that must be logged is answered without its entry.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { steps } from '../src/store/migrations/migrations.ts';
+import { schemaFault } from '../src/store/schema-check.ts';
+import { expectedAfter, tablesIn } from '../src/store/schema-difference.ts';
+import { faultInFile } from '../src/store/sqlite-schema.ts';
+import { openStore } from '../src/store/store.ts';
+import { run } from './command.ts';
+import { describedSchemas } from './described-schemas.ts';
+import { engines, eventually, type Service, startService } from './harness.ts';
+import { databaseWithTables, dataFolder, freshDatabase } from './postgres.ts';
+import { type Lie, liesAbout, liesOfAll, type Shape, swallowings } from './schema-lies.ts';
+import { write } from './storage.ts';
+
+const done = Object.keys(steps);
+
+it('what databases are compared with is what the migrations make (npm run described-schemas)', async () => {
+  const file = new URL('../src/store/described-schemas.json', import.meta.url);
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), await describedSchemas(await freshDatabase()));
+});
+
+/** Tells a lie, asks, and takes it back. */
+interface Liar {
+  shapes(): Promise<Shape[]>;
+  faultWith(lie: Lie): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+async function liarOnPostgres(): Promise<Liar> {
+  const pool = new pg.Pool({ connectionString: await databaseWithTables(), max: 1 });
+  const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) });
+  const names = async (sql: string, table: string) =>
+    (await pool.query(sql, [table])).rows.map(({ name }) => name as string);
+  return {
+    shapes: () =>
+      Promise.all(
+        tablesIn(expectedAfter('postgres', done)).map(async table => ({
+          table,
+          columns: await names(
+            "SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum",
+            table,
+          ),
+          indexes: await names(
+            'SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = $1::regclass AND indexrelid NOT IN (SELECT conindid FROM pg_constraint)',
+            table,
+          ),
+          constraints: await names(
+            "SELECT conname AS name FROM pg_constraint WHERE conrelid = $1::regclass AND contype <> 'n'",
+            table,
+          ),
+        })),
+      ),
+    faultWith: async ([, ...statements]) => {
+      await pool.query('BEGIN');
+      try {
+        for (const statement of statements) await pool.query(statement);
+        return await schemaFault(db, 'postgres').catch(error => String(error));
+      } finally {
+        await pool.query('ROLLBACK');
+      }
+    },
+    close: () => db.destroy(),
+  };
+}
+
+async function liarOnSqlite(): Promise<Liar> {
+  const path = join(await dataFolder(), 'strongroom.db');
+  await (await openStore({ engine: 'sqlite', path, serves: false })).close();
+  const file = new DatabaseSync(path, { timeout: 5_000 });
+  file.enableDefensive?.(false);
+  const names = (sql: string, table: string) =>
+    file
+      .prepare(sql)
+      .all(table)
+      .map(({ name }) => String(name));
+  const tables = tablesIn(expectedAfter('sqlite', done)).filter(
+    name => !/^resource_name(s|_parts)/.test(name),
+  );
+  return {
+    shapes: async () =>
+      tables.map(table => ({
+        table,
+        columns: names('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0', table),
+        indexes: names(
+          "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = ?",
+          table,
+        ),
+        constraints: [],
+      })),
+    faultWith: async ([, ...statements]) => {
+      file.exec('PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON; BEGIN');
+      try {
+        for (const statement of statements) file.exec(statement);
+        return faultInFile(file, done);
+      } finally {
+        file.exec('ROLLBACK; PRAGMA writable_schema = RESET; PRAGMA legacy_alter_table = OFF');
+      }
+    },
+    close: async () => file.close(),
+  };
+}
+
+for (const engine of engines) {
+  describe(`every object of a schema that could lie, on ${engine}`, () => {
+    let liar: Liar;
+    before(async () => {
+      liar = await (engine === 'sqlite' ? liarOnSqlite() : liarOnPostgres());
+    });
+    after(() => liar.close());
+
+    it('is found, whichever table it is about', async () => {
+      const shapes = await liar.shapes();
+      assert.ok(shapes.length > 30);
+      assert.equal(await liar.faultWith(['nothing']), null);
+      let told = 0;
+      for (const [turn, shape] of shapes.entries())
+        for (const lie of liesAbout[engine](shape, turn)) {
+          const fault = await liar.faultWith(lie);
+          assert.notEqual(fault, null, `${lie[0]} of ${shape.table}`);
+          told++;
+        }
+      assert.ok(told > 500, `${told} lies`);
+    });
+
+    it('is found where it is about no single table', async () => {
+      for (const lie of liesOfAll[engine]) assert.notEqual(await liar.faultWith(lie), null, lie[0]);
+    });
+  });
+}
+
+for (const engine of engines) {
+  describe(`a service over a schema that is altered while it runs, on ${engine}`, () => {
+    let service: Service;
+    let vault: string;
+    let secret: string;
+    let token: string;
+
+    before(async () => {
+      service = await startService({ engine });
+      const make = async (kind: string, body: object) =>
+        (await service.call('POST', `/v1/${kind}`, body)).body;
+      vault = (await make('vaults', { name: 'v' })).id;
+      secret = (await make('secrets', { vault_id: vault, name: 'S', value: 'canary' })).id;
+      token = (await make('access-keys', { vault_id: vault, name: 'k' })).token;
+    });
+    after(() => service.stop());
+
+    const alter = async (statements: readonly string[]) => {
+      for (const statement of statements) await write(service, statement);
+    };
+    const read = () => service.call('GET', `/api/v1/vaults/${vault}`, undefined, token);
+    const reveal = () => service.call('POST', `/v1/secrets/${secret}/reveal`, {});
+    const verified = () => run(['audit', 'verify', ...service.place]);
+
+    for (const { table, kind, begin, end } of swallowings(engine))
+      it(`answers nothing that ${table} does not keep, where it ${kind}`, async () => {
+        assert.equal((await read()).status, 200);
+        await alter(begin);
+        const answers = [await (table === 'audit_logs' ? reveal() : read())];
+        // A change takes another way to the database than a read does.
+        const body = { vault_id: vault, name: `N${Math.random()}`, value: 'x' };
+        if (table === 'audit_logs') answers.push(await service.call('POST', '/v1/secrets', body));
+        for (const { status, text } of answers) {
+          assert.equal(status, 503, text);
+          assert.ok(!text.includes('canary'));
+        }
+        await alter(end);
+        await eventually(async () => (await read()).status === 200 && (await reveal()).status === 200);
+      });
+
+    it('is not ready, starts nowhere else, and the verifier and the doctor fail, until it is put right', async () => {
+      const { begin, end } = swallowings(engine)[0]!;
+      await alter(begin);
+      await eventually(async () => (await service.call('GET', '/readyz')).status === 503);
+      const { code, stdout } = await verified();
+      assert.equal(code, 1, stdout);
+      assert.match(stdout, /altered-schema: trigger .*swallow is not known here/);
+      const doctor = await run(['doctor', ...service.place]);
+      assert.equal(doctor.code, 2);
+      assert.match(doctor.stdout, /failed +schema +the schema is not what the migrations made: trigger/);
+      const command = await run(['keyring', 'status', ...service.place]);
+      assert.match(command.stderr, /the tables of this database are not those of this version: trigger/);
+      await alter(end);
+      await eventually(async () => (await service.call('GET', '/readyz')).status === 200);
+      assert.equal((await read()).status, 200);
+    });
+  });
+}
+
+describe('an index of an embedded database that leaves an entry out', () => {
+  it('is found by the verifier and by the doctor, although its text is what it was', async () => {
+    const service = await startService({ engine: 'sqlite' });
+    for (const name of ['a', 'b', 'c']) await service.call('POST', '/v1/vaults', { name });
+    const index = 'audit_logs_of_organization';
+    await service.restartAfter(() => {
+      const file = new DatabaseSync(join(service.data, 'strongroom.db'), { timeout: 5_000 });
+      file.enableDefensive?.(false);
+      const { sql } = file.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').get(index)!;
+      file.exec(`DROP INDEX ${index}; CREATE INDEX ${index} ON audit_logs (organization_id, id) WHERE position <> 3;
+        PRAGMA writable_schema = ON`);
+      file.prepare('UPDATE sqlite_schema SET sql = ? WHERE name = ?').run(sql!, index);
+      file.close();
+    });
+    const { code, stdout } = await run(['audit', 'verify', ...service.place]);
+    assert.equal(code, 1, stdout);
+    assert.match(stdout, /altered-schema: audit_logs: .* index audit_logs_of_organization/);
+    const doctor = await run(['doctor', ...service.place]);
+    assert.match(doctor.stdout, /failed +schema .* index audit_logs_of_organization/);
+    const proof = await service.call('GET', '/v1/audit-logs/verification');
+    await service.stop();
+    assert.equal(proof.body.ok, false, proof.text);
+  });
+});
