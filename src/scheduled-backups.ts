@@ -9,6 +9,7 @@ import { type EncryptedFor, recipientsOf } from './backup/recipients.ts';
 import { BackupSchedule } from './backup/schedule.ts';
 import { type Place, type ServeConfig, UsageError } from './config.ts';
 import type { About } from './contract/overview.ts';
+import type { Keyring } from './keyring/keyring.ts';
 
 /** What the thread is started with. */
 export interface BackupJob {
@@ -30,7 +31,7 @@ const largestHeap = 256;
 /** Null where none are asked for. Throws where they are asked for in a way that can't be. */
 export function backupScheduleOf(
   config: ServeConfig,
-  now: () => number,
+  { keyring, now }: { readonly keyring: Pick<Keyring, 'stamp'>; readonly now: () => number },
   report: (line: string) => void,
 ): BackupSchedule | null {
   const folder = config['backup-to'];
@@ -42,6 +43,7 @@ export function backupScheduleOf(
     keep: config.keep,
     now,
     report,
+    markOf: fields => Buffer.from(keyring.stamp('backup', fields)).toString('base64url'),
     take: (file, stopping) => takeInThread({ place: config, file, encryptedFor, startedAt: now() }, stopping),
   });
 }

@@ -11,6 +11,7 @@ import {
   newKeyPair,
   passphraseIdentity,
   passphraseRecipient,
+  type Recipient,
   recipientFrom,
 } from '../src/keyring/age/keys.ts';
 import published from './vectors/age.json' with { type: 'json' };
@@ -101,5 +102,41 @@ describe('the age format', () => {
       await assert.rejects(all(opened(piecesOf(file.subarray(0, at)), identity)), AgeError, `cut at ${at}`);
     }
     await assert.rejects(all(opened(piecesOf(Buffer.concat([file, Buffer.alloc(1)])), identity)), AgeError);
+  });
+
+  /** A header of so many stanzas that nobody can open, before one that is ours. */
+  async function withStanzas(count: number, own: Recipient): Promise<AsyncIterable<Uint8Array>> {
+    const grease = async () => ({ type: 'grease', args: [], body: Buffer.alloc(48) });
+    const { bytes } = await sealed([...Array.from({ length: count }, () => grease), own], piecesOf(text));
+    return bytes;
+  }
+  const text = Buffer.from('text');
+
+  it('is read with as many stanzas as fit into 64 KiB, and not with one more', async () => {
+    const [pair, fit] = [newKeyPair(), 860];
+    const open = async (count: number) =>
+      all(opened(await withStanzas(count, recipientFrom(pair.recipient)!), identityFrom(pair.identity)!));
+    assert.deepEqual(await open(fit), text);
+    await assert.rejects(open(fit + 1), AgeError);
+  });
+
+  it('with a header that does not end is refused before it takes memory', async () => {
+    let given = 0;
+    async function* endless() {
+      yield Buffer.from('age-encryption.org/v1\n');
+      for (; given < 64; given++) yield Buffer.from(`-> grease\n${'A'.repeat(60)}\n`.repeat(1_000));
+      assert.fail('it was read on');
+    }
+    await assert.rejects(all(opened(endless(), async () => null)), AgeError);
+    assert.ok(given < 3);
+  });
+
+  it('has a passphrase as its only way in, or none', async () => {
+    const pair = newKeyPair();
+    const mixed = [passphraseRecipient('a passphrase', 10), recipientFrom(pair.recipient)!];
+    for (const identity of [identityFrom(pair.identity)!, passphraseIdentity('a passphrase')]) {
+      const { bytes } = await sealed(mixed, piecesOf(text));
+      await assert.rejects(all(opened(bytes, identity)), AgeError);
+    }
   });
 });

@@ -1,6 +1,6 @@
 /** Anyone can encrypt a file for a public key: what such a file may claim, and what is believed of it. And what the schedule keeps. */
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -11,7 +11,7 @@ import { Counting, type Manifest } from '../src/backup/contents.ts';
 import { linesOf } from '../src/backup/lines.ts';
 import { lostChanges } from '../src/backup/lost-changes.ts';
 import { restoreInto } from '../src/backup/restoring.ts';
-import { BackupSchedule, type Keep } from '../src/backup/schedule.ts';
+import { BackupSchedule, type Keep, statusFile } from '../src/backup/schedule.ts';
 import { opened, sealed } from '../src/keyring/age/age.ts';
 import { recipientFrom } from '../src/keyring/age/keys.ts';
 import { databaseSource, exportLines } from '../src/logs/source.ts';
@@ -189,6 +189,7 @@ describe('what the schedule keeps', () => {
       keep,
       now: () => time,
       report: line => said.push(line),
+      markOf: fields => `marked ${fields.join(' ')}`,
       take: async file => {
         if (fails) throw new BackupError('no room');
         writeFileSync(file, '');
@@ -204,6 +205,7 @@ describe('what the schedule keeps', () => {
     return {
       schedule,
       said,
+      folder,
       days: () =>
         readdirSync(folder)
           .filter(name => name.endsWith('.age'))
@@ -232,6 +234,51 @@ describe('what the schedule keeps', () => {
     assert.deepEqual(days(), ['03', '04', '05'], 'nothing new was proven');
     await pass(day);
     assert.deepEqual(days(), ['06']);
+    await remove();
+  });
+
+  it('is decided by the record of what was proven, and not by names of files', async () => {
+    const { pass, days, said, schedule, folder, remove } = await scheduleWith({ count: 2 });
+    for (const name of ['20261101T120000Z', '20991231T000000Z'])
+      writeFileSync(join(folder, `strongroom-${name}.age`), 'planted');
+    for (let at = 0; at < 4; at++) await pass(day);
+    assert.deepEqual(days(), ['01', '04', '05', '31'], 'both planted ones are there, and the newest two');
+    assert.equal(schedule.status.last!.created_at, '2026-11-05T00:00:00.000Z');
+    assert.deepEqual(
+      said.map(line => line.slice(0, 31)),
+      ['strongroom-20261101T120000Z.age', 'strongroom-20991231T000000Z.age'],
+      'each is reported once',
+    );
+    await remove();
+  });
+
+  it('is no entry of the record that the keyring did not mark, and none whose file is gone or has another size', async () => {
+    const { pass, days, schedule, folder, remove } = await scheduleWith({ count: 2 });
+    for (let at = 0; at < 2; at++) await pass(day);
+    const record = JSON.parse(readFileSync(join(folder, statusFile), 'utf8'));
+    const [newest, before] = record.proven;
+    const later = { ...newest, created_at: '2026-11-30T00:00:00.000Z' };
+    const change = async (proven: unknown[]) => {
+      writeFileSync(join(folder, statusFile), JSON.stringify({ ...record, proven }));
+      await schedule.begin();
+      return schedule.status.proven.map(({ file }) => file.slice(17, 19));
+    };
+    assert.deepEqual(await change([later, before]), ['02']);
+    assert.deepEqual(await change([newest, before]), ['03', '02']);
+    writeFileSync(join(folder, newest.file), 'cut');
+    assert.deepEqual(await change([newest, before]), ['02']);
+    await pass(1_000);
+    assert.deepEqual(days(), ['02', '03', '03'], 'so one is due at once, and what is not proven stays');
+    await remove();
+  });
+
+  it('is not put off by a clock that was ahead', async () => {
+    const { pass, days, schedule, remove } = await scheduleWith({ count: 5 });
+    await pass(10 * day);
+    await pass(-9 * day);
+    await schedule.begin();
+    await pass(0);
+    assert.deepEqual(days(), ['02', '11']);
     await remove();
   });
 

@@ -400,6 +400,19 @@ onEngines('access keys that their holder restricts', engine => {
     assert.equal((await list(await narrowed(child, { namesOnly: true }))).status, 403);
   });
 
+  it('are good by the key that was stored for their own access key, and by no other that is put in its place', async () => {
+    const [own, other] = [await makeAccessKey(service, vaultId), await makeAccessKey(service, vaultId)];
+    const child = await narrowed(own.token, { namesOnly: true });
+    assert.equal((await read(child)).status, 200);
+    const stored = `(SELECT narrowing_key FROM credentials WHERE id = '${other.id}')`;
+    await service.restartAfter(() =>
+      write(service, `UPDATE credentials SET narrowing_key = ${stored} WHERE id = '${own.id}'`),
+    );
+    assert.notEqual((await read(child)).status, 200);
+    assert.notEqual((await read(await narrowed(other.token, { namesOnly: true }))).status, 401);
+    assert.equal((await read(own.token)).status, 200, 'the access key itself does not depend on it');
+  });
+
   it('come of older access keys once these were used', async () => {
     const { id, token } = await makeAccessKey(service, vaultId);
     await service.restartAfter(async () => {

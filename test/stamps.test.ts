@@ -37,7 +37,9 @@ const tables: Readonly<Record<string, keyof typeof columns>> = {
 };
 
 const isCovered = (how: unknown) =>
-  how === 'stamped' || how === 'stamp' || (typeof how === 'object' && 'since' in how!);
+  how === 'stamped' ||
+  how === 'stamp' ||
+  (typeof how === 'object' && ('since' in how! || 'sealedStamped' in how!));
 
 describe('a stamp', () => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-test-'));
@@ -89,5 +91,25 @@ describe('a stamp', () => {
     assert.throws(() => vouchOf('session')({ ...row, updated_at: 'edited' }));
     const { oidc_issuer, oidc_subject } = vouchOf('account')(rowOf('account', frozen.account!.first!));
     assert.deepEqual([oidc_issuer, oidc_subject], [null, null]);
+  });
+
+  it('is the one of the oldest release that may run beside this one, where nothing stands in later columns', () => {
+    const { member, credential } = stamps as unknown as Record<
+      string,
+      { stamp(row: Row): { stamp: Buffer } }
+    >;
+    const plain = { ...rowOf('member', ''), grants: '[]' };
+    assert.equal(member!.stamp(plain).stamp.toString('hex'), frozen.member!.first);
+    assert.equal(member!.stamp(rowOf('member', '')).stamp.toString('hex'), frozen.member!['012']);
+    assert.equal(credential!.stamp(rowOf('credential', '')).stamp.toString('hex'), frozen.credential!['009']);
+  });
+
+  it('of that release holds for no row that has something in later columns', () => {
+    const row = { ...rowOf('member', frozen.member!.first!), grants: '[]' };
+    assert.deepEqual(vouchOf('member')(row), row);
+    assert.throws(() => vouchOf('member')({ ...row, grants: '[{"vault_id":"x","role":"owner"}]' }));
+    assert.throws(() => vouchOf('member')({ ...row, grants: null }));
+    const given = rowOf('member', frozen.member!['012']!);
+    assert.throws(() => vouchOf('member')({ ...given, grants: '[]' }), 'nor is what was given taken away');
   });
 });

@@ -1,9 +1,9 @@
 /**
  * Backups that the service takes by itself, into a folder: one is due when the newest that was proven is old enough.
- * What is past its time goes only after a newer one was proven, and the newest always stays. What happened last stands
- * in a file beside them, so that it is known after a restart, and to whoever watches.
+ * What is past its time goes only after a newer one was proven, and the newest always stays. Which were proven stands in a
+ * file beside them, each under a mark that only the keyring makes: a file that is only named like a backup counts for nothing,
+ * and is reported and left alone.
  */
-import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { iso } from '../contract/text.ts';
@@ -19,6 +19,8 @@ export interface ScheduleParts {
   readonly keep: Keep;
   readonly now: () => number;
   readonly report: (line: string) => void;
+  /** What only this deployment's keyring can make of these. */
+  readonly markOf: (fields: readonly (string | number)[]) => string;
   /** Takes one, beside everything else. Fails where it is stopped. */
   readonly take: (file: string, stopping: AbortSignal) => Promise<Taken>;
 }
@@ -31,9 +33,15 @@ export interface LastBackup {
   readonly sha256: string;
 }
 
+interface ProvenBackup extends LastBackup {
+  readonly mark: string;
+}
+
 /** As it stands in the file. */
 export interface BackupStatus {
   readonly last: LastBackup | null;
+  /** All that were proven and are kept, the newest first. */
+  readonly proven: readonly ProvenBackup[];
   /** The newest attempt, where it failed. */
   readonly failed: { readonly at: string; readonly reason: string } | null;
 }
@@ -47,7 +55,8 @@ const leftFor = 24 * 3_600_000;
 export class BackupSchedule {
   readonly #parts: ScheduleParts;
   readonly #stopping = new AbortController();
-  #status: BackupStatus = { last: null, failed: null };
+  readonly #strange = new Set<string>();
+  #status: BackupStatus = { last: null, proven: [], failed: null };
   #due = 0;
 
   constructor(parts: ScheduleParts) {
@@ -67,17 +76,14 @@ export class BackupSchedule {
     const { folder } = this.#parts;
     makeFolder(folder);
     await removeLeft(folder);
-    const { last, failed } = await readStatus(folder);
-    this.#status = { last: last !== null && existsSync(join(folder, last.file)) ? last : null, failed };
-    this.#due = (await newestIn(folder)) + this.#parts.every;
+    await this.#look();
   }
 
   /** Takes one where it is due. */
   async step(): Promise<void> {
-    const { folder, every, now } = this.#parts;
+    const { now } = this.#parts;
     if (this.#stopping.signal.aborted || now() < this.#due) return;
-    // Another replica may use the same folder.
-    this.#due = (await newestIn(folder)) + every;
+    await this.#look(); // Another replica may use the same folder.
     if (now() >= this.#due) await this.#take();
   }
 
@@ -96,16 +102,59 @@ export class BackupSchedule {
     this.#due = at + every;
     const { manifest, bytes, sha256, proven_at } = taken;
     const last = { file, created_at: manifest.created_at, proven_at: proven_at!, bytes, sha256 };
-    await this.#note({ last, failed: null });
-    await removeOld(this.#parts, '');
+    const mark = this.#parts.markOf(markedOf(last));
+    const { proven } = await this.#standing();
+    const isOld = this.#isOld;
+    const { true: old = [], false: kept = [] } = Object.groupBy(
+      proven,
+      (one, index) => `${isOld(one, index)}`,
+    );
+    await this.#note({ last, proven: [{ ...last, mark }, ...kept], failed: null });
+    for (const one of old) await rm(join(folder, one.file), { force: true });
+  }
+
+  /** Of those before the newest, which always stays. */
+  readonly #isOld = ({ created_at }: LastBackup, index: number): boolean => {
+    const { keep, now } = this.#parts;
+    return 'count' in keep ? index + 1 >= keep.count : Date.parse(created_at) < now() - keep.age;
+  };
+
+  /** What was proven and is there, by what the record says and its mark proves. */
+  async #standing(): Promise<BackupStatus> {
+    const { folder, markOf } = this.#parts;
+    const { proven, failed } = await readStatus(folder);
+    const isThere = async (one: ProvenBackup) =>
+      one.mark === markOf(markedOf(one)) &&
+      (await stat(join(folder, one.file)).catch(() => null))?.size === one.bytes;
+    const there: ProvenBackup[] = [];
+    for (const one of proven) if (await isThere(one)) there.push(one);
+    there.sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+    return { last: there[0] ?? null, proven: there, failed };
+  }
+
+  async #look(): Promise<void> {
+    const { folder, every, now, report } = this.#parts;
+    this.#status = await this.#standing();
+    const { proven } = this.#status;
+    // A clock that was ahead must not put the next one off.
+    const times = proven.map(one => Date.parse(one.created_at)).filter(time => time <= now());
+    this.#due = Math.max(Number.NEGATIVE_INFINITY, ...times) + every;
+    for (const name of await readdir(folder)) {
+      const isStrange = named.test(name) && !proven.some(({ file }) => file === name);
+      if (!isStrange || this.#strange.has(name)) continue;
+      this.#strange.add(name);
+      report(
+        `${name} in --backup-to is not in the record of verified backups: it is not counted, and never removed`,
+      );
+    }
   }
 
   async #failed(at: number, { message: reason }: Error): Promise<null> {
     this.#due = at + Math.min(this.#parts.every, longestRetry);
     if (this.#stopping.signal.aborted) return null;
     this.#parts.report(`the backup failed: ${reason}`);
-    await this.#note({ last: this.#status.last, failed: { at: iso(at), reason } });
-    await removeOld(this.#parts, unproven);
+    await this.#note({ ...(await this.#standing()), failed: { at: iso(at), reason } });
+    await removeUnproven(this.#parts);
     return null;
   }
 
@@ -118,15 +167,23 @@ export class BackupSchedule {
   }
 }
 
-/** What is said of the backups in a folder; nothing where nothing is. */
+/** What is said of the backups in a folder; nothing where nothing is. Only the keyring can tell whether it is true. */
 export async function readStatus(folder: string): Promise<BackupStatus> {
   try {
-    const { last, failed } = JSON.parse(await readFile(join(folder, statusFile), 'utf8'));
-    return { last: last ?? null, failed: failed ?? null };
+    const { last, proven, failed } = JSON.parse(await readFile(join(folder, statusFile), 'utf8'));
+    return { last: last ?? null, proven: Array.isArray(proven) ? proven : [], failed: failed ?? null };
   } catch {
-    return { last: null, failed: null };
+    return { last: null, proven: [], failed: null };
   }
 }
+
+const markedOf = ({ file, created_at, proven_at, bytes, sha256 }: LastBackup) => [
+  file,
+  created_at,
+  proven_at,
+  bytes,
+  sha256,
+];
 
 function nameAt(time: number): string {
   return `strongroom-${iso(time).replace(/\.\d+/, '').replaceAll(/[-:]/g, '')}.age`;
@@ -138,23 +195,15 @@ function timeIn(name: string): number {
   return Date.parse(`${year}-${month}-${day}T${clock.join(':')}Z`);
 }
 
-/** Long ago where there is none. */
-async function newestIn(folder: string): Promise<number> {
-  const times = (await readdir(folder)).map(timeIn).filter(time => !Number.isNaN(time));
-  return Math.max(Number.NEGATIVE_INFINITY, ...times);
-}
-
 /** What could not be proven is kept by the same rule, and apart: it takes the place of nothing that was. */
-async function removeOld({ folder, keep, now }: ScheduleParts, end: '' | typeof unproven): Promise<void> {
-  const ours = (await readdir(folder)).filter(name => name.endsWith(`.age${end}`) && isOurs(name));
+async function removeUnproven({ folder, keep, now }: ScheduleParts): Promise<void> {
+  const timeOf = (name: string) => timeIn(name.slice(0, -unproven.length));
+  const ours = (await readdir(folder)).filter(name => name.endsWith(unproven) && timeOf(name) <= now());
   const [, ...older] = ours.sort().reverse();
   const isOld = (name: string, at: number) =>
-    'count' in keep ? at + 1 >= keep.count : timeIn(bare(name)) < now() - keep.age;
+    'count' in keep ? at + 1 >= keep.count : timeOf(name) < now() - keep.age;
   for (const name of older.filter(isOld)) await rm(join(folder, name));
 }
-
-const isOurs = (name: string): boolean => !Number.isNaN(timeIn(bare(name)));
-const bare = (name: string): string => (name.endsWith(unproven) ? name.slice(0, -unproven.length) : name);
 
 async function removeLeft(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {

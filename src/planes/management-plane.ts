@@ -136,7 +136,7 @@ export class ManagementPlane {
     });
     const opened = { ...data, accepted: handed.accepted };
     const report = (line: string) => this.#post({ kind: 'report', line, requestId: undefined });
-    const backups = backupScheduleOf(handed.config, opened.now, report);
+    const backups = backupScheduleOf(handed.config, opened, report);
     this.#backups = backups;
     const facts = () => backupFacts(backups);
     return strongroomOver(handed.config, opened, false, handed.passwordCosts, other, facts);

@@ -13,6 +13,21 @@ export interface Later<Row> {
   readonly before: (row: Row) => unknown;
 }
 
+/**
+ * Sealed, and under the stamp too for a while: rows that were stamped then are believed. No new stamp covers it, because an earlier
+ * release that runs beside this one knows no such column, and would take every row that has one for edited.
+ */
+export interface OnceStamped {
+  /** The migration's number. */
+  readonly sealedStamped: number;
+}
+
+/**
+ * The schema of the oldest release that may run beside this one. A row that has nothing in the columns that came later is stamped
+ * as that release stamps it, so that it goes on serving what it served.
+ */
+export const oldestBeside = 9;
+
 export interface Exempt {
   readonly exempt: string;
 }
@@ -21,6 +36,7 @@ export type Treatment<Row> =
   /** Under the row's stamp. */
   | 'stamped'
   | Later<Row>
+  | OnceStamped
   /** The stamp itself. */
   | 'stamp'
   /** Bound to its place by its encryption: elsewhere, or edited, it does not open. */
@@ -192,7 +208,7 @@ export const columns = {
     last_used_at: shown,
     identity_id: { since: 9, before: () => null },
     identity_revision: { since: 9, before: () => null },
-    narrowing_key: { since: 18, before: () => null },
+    narrowing_key: { sealedStamped: 18 },
   },
   identities: {
     id: 'stamped',

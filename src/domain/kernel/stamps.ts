@@ -17,7 +17,13 @@ import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import type { MemberRow, OrganizationRow } from '../../store/organizations.ts';
 import type { EventRow } from '../../store/outbox.ts';
 import type { ResourceRow, VersionRow } from '../../store/resources.ts';
-import { columns, type Later, type Treatment } from '../../store/stamp-columns.ts';
+import {
+  columns,
+  type Later,
+  type OnceStamped,
+  oldestBeside,
+  type Treatment,
+} from '../../store/stamp-columns.ts';
 import type { ToolSessionRow } from '../../store/tool-sessions.ts';
 import type { UseRuleRow } from '../../store/use-rules.ts';
 import type { WebhookRow } from '../../store/webhooks.ts';
@@ -78,15 +84,17 @@ export interface Stamps {
 
 export function stampsWith(keyring: Keyring): Stamps {
   function marker<Row extends Stamped>(kind: string, table: keyof typeof columns): Marker<Row> {
-    const [newest, ...earlier] = formsOf<Row>(table);
+    const { written, read } = formsOf<Row>(table);
     const holds = ({ names }: Form<Row>, row: Row) =>
       keyring.stampHolds(kind, fieldsOf(names, row), row.stamp);
     return {
-      stamp: row => ({ ...row, stamp: keyring.stamp(kind, fieldsOf(newest.names, row)) }) as unknown as Row,
+      stamp: row =>
+        ({ ...row, stamp: keyring.stamp(kind, fieldsOf(written(row).names, row)) }) as unknown as Row,
       vouched: row => {
-        if (holds(newest, row)) return row;
-        const form = earlier.find(one => holds(one, row));
-        if (form === undefined) throw tampered(`${kind}: the stamp does not hold`);
+        const usual = written(row);
+        if (holds(usual, row)) return row;
+        const form = read.find(one => one !== usual && holds(one, row));
+        if (form === undefined || !form.covers(row)) throw tampered(`${kind}: the stamp does not hold`);
         return { ...row, ...form.before(row) };
       },
     };
@@ -141,24 +149,45 @@ export function stampsWith(keyring: Keyring): Stamps {
 /** What stamps of one time cover, in its order, and what such a row has in the columns that came after it. */
 interface Form<Row> {
   readonly names: readonly string[];
+  /** Whether nothing stands in the columns that it does not cover, as far as a release may run beside this one that leaves them so. */
+  covers(row: object): boolean;
   before(row: Row): Partial<Row>;
 }
 
-/** The newest first. An earlier stamp vouches for no later column: whatever stands there is not looked at. */
-function formsOf<Row>(table: keyof typeof columns): [Form<Row>, ...Form<Row>[]] {
+interface Forms<Row> {
+  /** In which a row is stamped. */
+  written(row: object): Form<Row>;
+  /** The newest first. An earlier stamp vouches for no later column: whatever stands there is an edit, or is not looked at. */
+  readonly read: readonly Form<Row>[];
+}
+
+function formsOf<Row>(table: keyof typeof columns): Forms<Row> {
   const entries = Object.entries(columns[table]) as [string, Treatment<Row>][];
   const first = entries.flatMap(([name, how]) => (how === 'stamped' ? name : []));
   const later = entries.flatMap(([name, how]) => (isLater(how) ? { name, ...how } : []));
-  const upTo = (schema: number): Form<Row> => ({
-    names: [...first, ...later.flatMap(({ since, name }) => (since <= schema ? name : []))],
-    before: row =>
-      Object.fromEntries(
-        later.flatMap(({ since, name, before }) => (since <= schema ? [] : [[name, before(row)]])),
-      ) as Partial<Row>,
-  });
-  const earlier = [...new Set(later.map(({ since }) => since))].sort((a, b) => b - a).slice(1);
-  const forms = [...earlier, ...(later.length > 0 ? [0] : [])].map(upTo);
-  return [upTo(Number.POSITIVE_INFINITY), ...forms];
+  const once = entries.flatMap(([name, how]) => (isOnce(how) ? { name, since: how.sealedStamped } : []));
+  const formOf = (schema: number, more: readonly string[] = []): Form<Row> => {
+    const beyond = later.filter(({ since }) => since > schema);
+    const strict = beyond.filter(({ since }) => since > oldestBeside);
+    return {
+      names: [...first, ...later.flatMap(({ since, name }) => (since <= schema ? name : [])), ...more],
+      covers: row => strict.every(({ name, before }) => row[name as keyof typeof row] === before(row as Row)),
+      before: row =>
+        Object.fromEntries(beyond.map(({ name, before }) => [name, before(row)])) as Partial<Row>,
+    };
+  };
+  const schemas = [...new Set([...later.map(({ since }) => since), 0])].sort((a, b) => b - a);
+  const forms = schemas.map(schema => formOf(schema));
+  const oldest = schemas.findIndex(schema => schema <= oldestBeside);
+  const candidates = forms.slice(0, oldest + 1).toReversed();
+  return {
+    written: row => candidates.find(form => form.covers(row))!,
+    read: [...once.map(({ name, since }) => formOf(since, [name])), ...forms],
+  };
+}
+
+function isOnce<Row>(how: Treatment<Row>): how is OnceStamped {
+  return typeof how === 'object' && 'sealedStamped' in how;
 }
 
 function isLater<Row>(how: Treatment<Row>): how is Later<Row> {

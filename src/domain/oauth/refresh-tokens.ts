@@ -30,6 +30,10 @@ export function refreshTokensWith(keyring: Keyring) {
   return {
     isEarlier,
 
+    /** Whether the newest was made of this one. */
+    isPreceding: (token: string, row: OAuthGrantRow): boolean =>
+      equalBytes(keyring.tokenDigest(nextOf(token, row)), row.refresh!),
+
     /** What is given for a refresh token. */
     after: (token: string, row: OAuthGrantRow) => ({
       access: mintToken('vault', row.access_key_id, secretOf('access after', token)),

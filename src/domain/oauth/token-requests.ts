@@ -1,8 +1,10 @@
 /**
  * Exchanging codes and refresh tokens. A code is good once, for a minute, and only for the client, address and verifier
  * that it was asked with. It gives an access key of one vault that lives for an hour, and a refresh token that is good
- * once. Whoever comes with a code or a refresh token that was used ends the grant: one of the two who had it is a
- * thief. All refusals are the same outside and are counted against the address; why, is in the audit log.
+ * once. A code or a refresh token that was used before ends the grant: one of its two holders must be an attacker. Only the
+ * refresh token that directly precedes the newest is answered again for a few seconds, with the same tokens: its answer may have
+ * been lost, or two processes of one client refreshed at once. All refusals are the same outside and are counted against the
+ * address; why, is in the audit log.
  */
 import { type Origin, unstored } from '../../access/caller.ts';
 import { restrictionsOf, scopesIn } from '../../access/oauth-scopes.ts';
@@ -51,6 +53,8 @@ export interface TokenRequests {
 
 const second = 1_000;
 const accessLife = 3_600 * second;
+/** How long a refresh is answered again with the tokens that it gave, while the newest refresh token is unused. */
+const repeatedFor = 30 * second;
 /** Refreshes of one grant in a minute. */
 const mostRefreshes = 30;
 const kind = credentialKinds.vault;
@@ -64,8 +68,6 @@ export function tokenRequestsWith(
   const tokens = refreshTokensWith(keyring);
   const narrowingKeys = narrowingKeysWith(parts);
   const refreshed = new FailedAttempts(now, mostRefreshes);
-  /** A client that sends several requests at once refreshes at once, too: those are one refresh. */
-  const refreshing = new Map<string, Promise<Issued>>();
   const nobody = keyring.tokenDigest(mintToken('code', '00000000-0000-7000-8000-000000000000'));
 
   /** One answer for all; why, is in the audit log. */
@@ -101,9 +103,16 @@ export function tokenRequestsWith(
     return stamps.credential.stamp({ ...keyed, narrowing_key: await narrowingKeys.sealed(keyed, token) });
   }
 
-  function issued(row: OAuthGrantRow, accessToken: string, refreshToken: string): Issued {
-    const lifetime = Math.floor((keyEnd(row) - now()) / second);
-    return { accessToken, refreshToken, lifetime, scope: row.scope };
+  /** `at`: the lifetime is that of the key at this time. */
+  function issued(
+    { scope }: OAuthGrantRow,
+    { expiration_date }: CredentialRow,
+    at: number,
+    accessToken: string,
+    refreshToken: string,
+  ): Issued {
+    const lifetime = Math.floor((expiration_date! - at) / second);
+    return { accessToken, refreshToken, lifetime, scope };
   }
 
   async function exchangeOnce(request: CodeRequest, origin: Origin): Promise<Issued> {
@@ -138,70 +147,75 @@ export function tokenRequestsWith(
       ],
       touches: [key.id],
     });
-    return issued(row, accessToken, refreshToken);
+    return issued(row, key, key.updated_at, accessToken, refreshToken);
   }
 
   async function refreshOnce(request: TokenRequest, origin: Origin): Promise<Issued> {
     const { token } = request;
     const row = await find(token, 'refresh');
     if (row === undefined || row.refresh === null) return refuse(undefined, origin, 'unknown refresh token');
-    if (!equalBytes(keyring.tokenDigest(token), row.refresh)) {
-      if (!tokens.isEarlier(token, row)) return refuse(row, origin, 'unknown refresh token');
-      await end(row, origin, 'a refresh token was used twice');
-      return refuse(row, origin, 'the refresh token was used before');
-    }
+    const isNewest = equalBytes(keyring.tokenDigest(token), row.refresh);
+    const isRepeated = !isNewest && now() < row.updated_at + repeatedFor && tokens.isPreceding(token, row);
+    if (!isNewest && !isRepeated) return refuseUsed(row, token, origin);
     if (now() >= row.expires_at) return refuse(row, origin, 'the grant has ended');
     if (!isFor(row, request)) return refuse(row, origin, 'the refresh token was given for another request');
-    return rotate(row, token, origin);
-  }
-
-  async function rotate(row: OAuthGrantRow, token: string, origin: Origin): Promise<Issued> {
     const wait = refreshed.blockedFor(row.id);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
     refreshed.failed(row.id);
+    return renew(row, token, origin, isRepeated);
+  }
+
+  /** One that was used before ends the grant; one that was made up does not. To tell them apart is work, which is not done for an address that fails often. */
+  async function refuseUsed(row: OAuthGrantRow, token: string, origin: Origin): Promise<never> {
+    const isUsed = attempts.blockedFor(origin.address) === 0 && tokens.isEarlier(token, row);
+    if (!isUsed) return refuse(row, origin, 'unknown refresh token');
+    await end(row, origin, 'a refresh token was used twice');
+    return refuse(row, origin, 'the refresh token was used before');
+  }
+
+  async function renew(
+    row: OAuthGrantRow,
+    token: string,
+    origin: Origin,
+    isRepeated: boolean,
+  ): Promise<Issued> {
     const [person, before] = [await holderOf(row), await keyOf(row)];
     if (person === undefined || before === undefined || before.revoked_at !== null) {
       await end(row, origin, 'its access key was revoked, or its member may not give it any more');
       return refuse(row, origin, 'the grant has ended');
     }
     const { access, next } = tokens.after(token, row);
-    const digest = keyring.tokenDigest(access);
-    const narrowing_key = await narrowingKeys.sealed({ ...before, digest }, access);
-    const key = stamps.credential.revise(
-      before,
-      { digest, narrowing_key, expiration_date: keyEnd(row) },
-      now(),
-    );
-    const changed = stamps.oauthGrant.revise(
-      row,
-      { refresh: keyring.tokenDigest(next), rotations: row.rotations + 1 },
-      now(),
-    );
+    const { changed, key } = isRepeated
+      ? { changed: row, key: before }
+      : await renewed(row, before, access, next);
     await guard.own(callerOf(person, origin, unstored), 'oauth-grant.refreshed', {
       subjects: [
-        { ...grantSubject(changed), revision: changed.revision },
-        { ...subjectOf(key, kind), verb: 'access-key.updated' },
+        { ...grantSubject(changed), revision: changed.revision, details: { repeated: isRepeated } },
+        ...(isRepeated ? [] : [{ ...subjectOf(key, kind), verb: 'access-key.updated' as const }]),
       ],
       statements: [
         store.conditions.proves(person.member, row.epoch),
-        store.oauthGrants.update(changed),
-        store.credentials.update(key),
+        ...(isRepeated ? [] : [store.oauthGrants.update(changed), store.credentials.update(key)]),
       ],
       touches: [key.id],
     });
-    return issued(row, access, next);
+    return issued(row, key, isRepeated ? now() : key.updated_at, access, next);
+  }
+
+  async function renewed(row: OAuthGrantRow, before: CredentialRow, access: string, next: string) {
+    const digest = keyring.tokenDigest(access);
+    const narrowing_key = await narrowingKeys.sealed({ ...before, digest }, access);
+    const columns = { digest, narrowing_key, expiration_date: keyEnd(row) };
+    const rotated = { refresh: keyring.tokenDigest(next), rotations: row.rotations + 1 };
+    return {
+      key: stamps.credential.revise(before, columns, now()),
+      changed: stamps.oauthGrant.revise(row, rotated, now()),
+    };
   }
 
   return {
     exchange: (request, origin) => retryingStale(() => exchangeOnce(request, origin)),
 
-    refresh: (request, origin) => {
-      const asked = JSON.stringify(request);
-      const running =
-        refreshing.get(asked) ??
-        retryingStale(() => refreshOnce(request, origin)).finally(() => refreshing.delete(asked));
-      refreshing.set(asked, running);
-      return running;
-    },
+    refresh: (request, origin) => retryingStale(() => refreshOnce(request, origin)),
   };
 }

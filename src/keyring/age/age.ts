@@ -11,6 +11,7 @@ const cipher = 'chacha20-poly1305';
 const nonceSize = 16;
 const tagSize = 16;
 export const chunkSize = 64 * 1024;
+/** All of its lines together, in bytes: enough for hundreds of recipients. */
 const longestHeader = 64 * 1024;
 
 export interface SealedFile {
@@ -57,7 +58,13 @@ async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): Asy
 export async function* opened(source: AsyncIterable<Uint8Array>, identity: Identity): AsyncIterable<Buffer> {
   const bytes = new ByteReader(source);
   try {
-    const header = await readHeader(() => bytes.line(longestHeader));
+    let left = longestHeader;
+    const header = await readHeader(async () => {
+      const line = await bytes.line(left);
+      left -= line.length + 1;
+      if (left < 0) throw damaged('its header is damaged');
+      return line;
+    });
     const fileKey = await identity(header.stanzas);
     if (fileKey === null) throw new AgeError('locked', 'it was not encrypted for the key that was given');
     if (!header.isWrittenWith(fileKey)) throw damaged('its header is damaged');

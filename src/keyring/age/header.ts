@@ -25,6 +25,7 @@ export const damaged = (what: string): AgeError => new AgeError('damaged', what)
 
 const version = 'age-encryption.org/v1';
 const lineLength = 64;
+export const scryptType = 'scrypt';
 
 export function writeHeader(stanzas: readonly Stanza[], fileKey: Buffer): Buffer {
   const lines = stanzas.flatMap(({ type, args, body }) => [
@@ -61,6 +62,8 @@ export async function readHeader(line: () => Promise<string>): Promise<Header> {
   for (; head.startsWith('-> '); head = await next()) stanzas.push(await stanzaAfter(head, next));
   const [, mac] = /^--- ([A-Za-z0-9+/]{43})$/.exec(head) ?? [];
   if (mac === undefined || stanzas.length === 0) throw malformed();
+  // A passphrase is the only way in: otherwise its holder could not tell who wrote the file.
+  if (stanzas.length > 1 && stanzas.some(({ type }) => type === scryptType)) throw malformed();
   const text = [...seen.slice(0, -1), '---'].join('\n');
   const written = fromBase64(mac);
   return { stanzas, isWrittenWith: key => timingSafeEqual(macOf(key, text), written) };

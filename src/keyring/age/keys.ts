@@ -16,7 +16,7 @@ import {
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { bech32, fromBech32 } from './bech32.ts';
-import { base64, damaged, fromBase64, type Stanza } from './header.ts';
+import { base64, damaged, fromBase64, type Stanza, scryptType } from './header.ts';
 
 /** Wraps the file key for someone. */
 export type Recipient = (fileKey: Buffer) => Promise<Stanza>;
@@ -105,7 +105,7 @@ function agreed(privateKey: KeyObject, publicKey: KeyObject): Buffer {
   }
 }
 
-const scryptStanza = { type: 'scrypt', label: 'age-encryption.org/v1/scrypt', saltSize: 16 } as const;
+const scryptStanza = { type: scryptType, label: 'age-encryption.org/v1/scrypt', saltSize: 16 } as const;
 /** As a power of two: 256 MiB and about a second. */
 const defaultWork = 18;
 const mostWork = 20;
@@ -125,7 +125,6 @@ export function passphraseIdentity(passphrase: string): Identity {
     if (first === undefined) return null;
     const [salt = '', work = ''] = first.args;
     const isSound =
-      stanzas.length === 1 &&
       first.args.length === 2 &&
       fromBase64(salt).length === scryptStanza.saltSize &&
       /^[1-9][0-9]?$/.test(work) &&
