@@ -146,21 +146,29 @@ function condition(node: Node, { add }: Context): void {
 
 function logical(node: Node, { add, source }: Context): void {
   if (node.operator === '??') {
-    if (source(node.right) !== 'undefined') add('default', node, source(node.left));
+    if (source(node.right) !== 'undefined') add('default', node, `(${source(node.left)})`);
   } else for (const side of [node.left, node.right]) add('operand', node, `(${source(side)})`);
 }
 
 function comparison(node: Node, { add, source }: Context): void {
   const other = otherComparison[node.operator];
   if (other === undefined) return;
-  add('comparison', node, `${source(node.left)} ${other} ${source(node.right)}`);
+  // What stands around the operator stays: parentheses are no part of the sides.
+  const [left, between, right] = partsOf(node, source);
+  add('comparison', node, left + between.replace(node.operator, other) + right);
   if (!isOrdering(node.operator)) return;
   for (const side of [node.left, node.right]) if (isNumber(side)) add('bound', side, `(${source(side)} + 1)`);
 }
 
+function partsOf(node: Node, source: Context['source']): [string, string, string] {
+  const [first, second] = [node.left.end - node.start, node.right.start - node.start];
+  const text = source(node);
+  return [text.slice(0, first), text.slice(first, second), text.slice(second)];
+}
+
 function negation(node: Node, { add, source, parent }: Context): void {
   const isWholeCondition = parent?.test === node;
-  if (node.operator === '!' && !isWholeCondition) add('condition', node, source(node.argument));
+  if (node.operator === '!' && !isWholeCondition) add('condition', node, `(${source(node.argument)})`);
 }
 
 function refusal(node: Node, { add }: Context): void {
