@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { approversWith } from '../src/domain/uses/approvers.ts';
 import { parsedCall, refusalBy } from '../src/domain/uses/judging.ts';
 import { callRuleOf } from '../src/domain/uses/rule-records.ts';
 import { tokenPart } from '../src/domain/uses/web-token-shape.ts';
@@ -86,6 +87,24 @@ describe('a token', () => {
   ])
     it(`is not signed with ${JSON.stringify(changes)}`, () =>
       assert.throws(() => part(changes), { code: 'INVALID_REQUEST' }));
+});
+
+it('an approver has to be a member who may approve there, whatever the clocks say', async () => {
+  const group = { updated_at: 5, grants: '[]' };
+  const good = { member: { state: 'active', role: 'editor', grants: '[]', updated_at: 5 }, groups: [group] };
+  const isGood = (holder: object | undefined) =>
+    approversWith({ store: {} as never, holders: { byMember: async () => holder } as never }).isGood({
+      vault_id: 'one',
+      updated_at: 5,
+      decided_by: 'them',
+    } as never);
+  const member = (changes: object) => ({ ...good, member: { ...good.member, ...changes } });
+  assert.equal(await isGood(good), true);
+  assert.equal(await isGood(undefined), false);
+  assert.equal(await isGood(member({ state: 'invited' })), false);
+  assert.equal(await isGood(member({ role: 'viewer' })), false);
+  assert.equal(await isGood(member({ updated_at: 6 })), false);
+  assert.equal(await isGood({ ...good, groups: [group, { ...group, updated_at: 6 }] }), false);
 });
 
 it('a value is looked for that has twelve letters and digits, and 16 KiB at most', () => {
