@@ -24,6 +24,8 @@ export interface Run {
 
 /** In letters and digits: how much is looked through before others get their turn, a few milliseconds at most. */
 const slice = 8 * 1024;
+/** Of runs that are judged, or redacted, before others get their turn. */
+export const mostRuns = 1_000;
 /** Of characters beside an encoded value that may contain bits of it. */
 const mostShared = 3;
 
@@ -35,6 +37,9 @@ export class KnownValue {
   /** Whatever contains a window contains the beginning of it: most texts are looked through once, and are clean. */
   readonly #beginnings: WindowSet;
   readonly #windows: readonly WindowSet[];
+  readonly #shortest: number;
+  /** All forms by how they begin, the longest first. */
+  readonly #startingWith = new Map<string, Buffer[]>();
   /** What may stand right before it and behind it, and belongs to it. */
   readonly #before: readonly Buffer[];
   readonly #behind: readonly Buffer[];
@@ -55,9 +60,15 @@ export class KnownValue {
           forms.map(({ text }) => text),
         ),
     );
-    const shortest = Math.min(window, ...bySize.keys());
+    this.#shortest = Math.min(window, ...bySize.keys());
+    for (const { text } of [...this.#forms.values()].sort(
+      (one, other) => other.text.length - one.text.length,
+    )) {
+      const start = text.toString('latin1', 0, this.#shortest);
+      this.#startingWith.set(start, [...(this.#startingWith.get(start) ?? []), text]);
+    }
     this.#beginnings = new WindowSet(
-      shortest,
+      this.#shortest,
       [...this.#forms.values()].map(({ text }) => text),
     );
     this.#before = parts.map(({ known, text }) => Buffer.from(known + /^[^a-z0-9]*/i.exec(text)![0]));
@@ -79,7 +90,8 @@ export class KnownValue {
       this.#spansIn(text, from, Math.min(from + slice, text.length), spans);
     }
     const runs: Run[] = [];
-    for (const [from, to] of spans) {
+    for (const [number, [from, to]] of spans.entries()) {
+      if (number % mostRuns === mostRuns - 1) await turn();
       const judged = await this.#judged(text.toString('latin1', from, to), turn);
       runs.push({ from: places[from]!, to: places[to - 1]! + 1, ...judged });
     }
@@ -88,18 +100,43 @@ export class KnownValue {
 
   /** Adds those that begin between two places; windows that overlap are one. */
   #spansIn(text: Buffer, from: number, to: number, spans: Span[]): void {
-    const begun = this.#beginnings.startsIn(text, from, to);
-    if (begun.length === 0) return;
+    const all = this.#beginnings.startsIn(text, from, to);
+    if (all.length === 0) return;
     const longestAt = new Uint32Array(to - from);
+    const begun = this.#besideWholes(text, all, from, longestAt, spans);
     for (const [first, last] of stretchesOf(begun))
       for (const windows of this.#windows) windows.markIn(text, first, last + 1, longestAt, from);
-    for (const at of begun) {
+    for (const at of all) {
       const length = longestAt[at - from]!;
       if (length === 0) continue;
       const last = spans.at(-1);
       if (last !== undefined && at <= last[1]) last[1] = Math.max(last[1], at + length);
       else spans.push([at, at + length]);
     }
+  }
+
+  /** Most values that come back are whole: those are noted, and what begins within one needs no closer look. */
+  #besideWholes(
+    text: Buffer,
+    begun: readonly number[],
+    from: number,
+    longestAt: Uint32Array,
+    spans: Span[],
+  ): number[] {
+    let next = spans.at(-1)?.[1] ?? 0;
+    const left: number[] = [];
+    for (const at of begun) {
+      if (at < next) continue;
+      const forms = this.#startingWith.get(text.toString('latin1', at, at + this.#shortest)) ?? [];
+      const whole = forms.find(form => text.subarray(at, at + form.length).equals(form));
+      if (whole === undefined) {
+        left.push(at);
+        continue;
+      }
+      longestAt[at - from] = whole.length;
+      next = at + whole.length;
+    }
+    return left;
   }
 
   /** Forms may overlap, as those of UTF-16 do; whatever none of them covers is a part. */

@@ -7,7 +7,7 @@
  * once, closely only where a form begins, in slices between which others get their turn.
  */
 import { unescapedViews } from './escapes.ts';
-import { KnownValue, type Run, type Turn } from './known-value.ts';
+import { KnownValue, mostRuns, type Run, type Turn } from './known-value.ts';
 
 export { isRecognisable } from './value-forms.ts';
 
@@ -59,7 +59,7 @@ async function isIn(bytes: Buffer, known: KnownValue, turn: Turn): Promise<boole
 async function scrub(bytes: Buffer, known: KnownValue, turn: Turn): Promise<Scrubbed> {
   const runs = await known.runsIn(bytes, turn);
   const isPart = runs.some(({ isWhole }) => !isWhole);
-  const clean = isPart ? bytes : redactedIn(bytes, runs, known);
+  const clean = isPart ? bytes : await redactedIn(bytes, runs, known, turn);
   for await (const view of unescapedViews(clean, turn)) {
     const hidden = await known.runsIn(view, turn);
     if (hidden.length === 0) continue;
@@ -68,11 +68,17 @@ async function scrub(bytes: Buffer, known: KnownValue, turn: Turn): Promise<Scru
   return isPart ? { bytes, redacted: 0, kept: 'part' } : { bytes: clean, redacted: runs.length, kept: null };
 }
 
-function redactedIn(bytes: Buffer, runs: readonly Run[], known: KnownValue): Buffer {
+async function redactedIn(
+  bytes: Buffer,
+  runs: readonly Run[],
+  known: KnownValue,
+  turn: Turn,
+): Promise<Buffer> {
   if (runs.length === 0) return bytes;
   const parts: Buffer[] = [];
   let next = 0;
-  for (const run of runs) {
+  for (const [number, run] of runs.entries()) {
+    if (number % mostRuns === mostRuns - 1) await turn();
     const [from, to] = known.edgesOf(bytes, run);
     parts.push(bytes.subarray(next, Math.max(next, from)), mark);
     next = Math.max(next, to);
