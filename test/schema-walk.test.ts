@@ -20,6 +20,7 @@ import { engines, eventually, type Service, startService } from './harness.ts';
 import { databaseWithTables, dataFolder, freshDatabase } from './postgres.ts';
 import { type Lie, liesAbout, liesOfAll, type Shape, swallowings } from './schema-lies.ts';
 import { write } from './storage.ts';
+import { intrude } from './stored-world.ts';
 
 const done = Object.keys(steps);
 
@@ -139,6 +140,8 @@ for (const engine of engines) {
 
 for (const engine of engines) {
   describe(`a service over a schema that is altered while it runs, on ${engine}`, () => {
+    /** An embedded database is compared before the entry of each read is stored. */
+    const onlyOnServers = { skip: engine === 'sqlite' };
     let service: Service;
     let vault: string;
     let secret: string;
@@ -176,6 +179,35 @@ for (const engine of engines) {
         await alter(end);
         await eventually(async () => (await read()).status === 200 && (await reveal()).status === 200);
       });
+
+    it(
+      'gives a revoked access key nothing, where an altered audit log hides that it was revoked',
+      onlyOnServers,
+      async () => {
+        const intruder = await intrude(service);
+        const { body: key } = await service.call('POST', '/v1/access-keys', {
+          vault_id: vault,
+          name: 'revoked',
+        });
+        const row = () => intruder.sql('SELECT * FROM credentials WHERE id = ?', [key.id]);
+        const living = await row();
+        await service.call('DELETE', `/v1/access-keys/${key.id}`);
+        const revoked = await row();
+        await intruder.replace('credentials', revoked, living);
+        await alter([
+          'ALTER TABLE audit_logs RENAME TO hidden',
+          `CREATE VIEW audit_logs AS SELECT * FROM hidden
+        WHERE subject_id IS DISTINCT FROM '${key.id}' OR subject_revision < 2`,
+        ]);
+        const answer = await service.call('GET', `/api/v1/vaults/${vault}`, undefined, key.token);
+        assert.notEqual(answer.status, 200, answer.text);
+        assert.equal((await verified()).code, 1);
+        await alter(['DROP VIEW audit_logs', 'ALTER TABLE hidden RENAME TO audit_logs']);
+        await intruder.replace('credentials', living, revoked);
+        await intruder.close();
+        await eventually(async () => (await read()).status === 200);
+      },
+    );
 
     it('is not ready, starts nowhere else, and the verifier and the doctor fail, until it is put right', async () => {
       const { begin, end } = swallowings(engine)[0]!;

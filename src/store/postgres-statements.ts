@@ -12,7 +12,7 @@ export const insertingInto: Engine['insertingInto'] = (table, columns, onConflic
   const arrays = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
   const count = `cardinality(${arrays[0]})`;
   const taking = takingFor(table, count);
-  const only = logTables.has(table) ? `WHERE ${keepsWhatItGets(table)}` : '';
+  const only = logTables.has(table) ? `WHERE ${logsKeepWhatTheyGet}` : '';
   const sql =
     taking === undefined
       ? `INSERT INTO ${table} (${list}) SELECT * FROM unnest(${arrays.join(', ')}) ${only} ${onConflict}`
@@ -30,17 +30,19 @@ export const insertingInto: Engine['insertingInto'] = (table, columns, onConflic
 const logTables: ReadonlySet<string> = new Set(['request_blocks', 'audit_logs']);
 
 /**
- * Triggers and rules could take a row away that was just stored, at the end of the transaction even. None can be added
- * while the transaction lasts, because the statement locks the table before it looks.
+ * Triggers and rules could take a row away that was just stored, at the end of the transaction even. None can be added to
+ * the table while the transaction lasts, because the statement locks it before it looks. The other log is looked at too: what
+ * hides an entry of the audit log could bring a revoked credential back, and each read is stored in the log of requests.
  */
-function keepsWhatItGets(table: string): string {
-  const has = (what: string, catalogue: string, column: string) =>
-    `(${what} AND EXISTS (SELECT FROM pg_catalog.${catalogue} WHERE ${column} = kept.oid))`;
-  return `EXISTS (SELECT FROM pg_catalog.pg_class kept WHERE kept.oid = '${table}'::regclass
+const logsKeepWhatTheyGet = (() => {
+  const has = (flag: string, catalogue: string, column: string) =>
+    `(kept.${flag} AND EXISTS (SELECT FROM pg_catalog.${catalogue} WHERE ${column} = kept.oid))`;
+  const tables = [...logTables].map(table => `'${table}'::regclass`);
+  return `(SELECT count(*) FROM pg_catalog.pg_class kept WHERE kept.oid IN (${tables.join(', ')})
     AND kept.relkind = 'r' AND NOT kept.relrowsecurity
-    AND NOT ${has('kept.relhastriggers', 'pg_trigger', 'tgrelid')}
-    AND NOT ${has('kept.relhasrules', 'pg_rewrite', 'ev_class')})`;
-}
+    AND NOT ${has('relhastriggers', 'pg_trigger', 'tgrelid')}
+    AND NOT ${has('relhasrules', 'pg_rewrite', 'ev_class')}) = ${tables.length}`;
+})();
 
 /** A statement by itself. One that takes positions is work to plan, and there are only as many texts as tables: it is kept. */
 export function single({ sql, parameters, taking }: Statement, isNamed: boolean): pg.QueryConfig {
