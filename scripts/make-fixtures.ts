@@ -26,7 +26,7 @@ import vectors from '../test/vectors/material.json' with { type: 'json' };
 const day = 24 * 3_600_000;
 const email = 'owner@example.org';
 /** Nobody listens there: what is sent to it waits for ever. */
-const deadEnd = 'http://127.0.0.1:9/hook';
+const deadEnd = 'http://127.0.0.1:2/hook';
 
 async function fill(service: EmptyService) {
   const owner = await setUp(service, email);

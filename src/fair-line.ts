@@ -2,12 +2,26 @@
  * Lines in which nobody takes more than their share: organizations take turns, and within each its keys. However much one
  * of them has waiting, the others are next.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Whose work it is. */
 export interface Lane {
   readonly organization: string;
   readonly key: string;
+}
+
+const present = new AsyncLocalStorage<Lane>();
+const itself: Lane = { organization: '', key: '' };
+
+/** All that is done within is that lane's work, however deep below. */
+export function onBehalfOf<T>(lane: Lane, work: () => T): T {
+  return present.run(lane, work);
+}
+
+/** Whose work this is; the service's own, where nobody asked for it. */
+export function asker(): Lane {
+  return present.getStore() ?? itself;
 }
 
 export class FairLine<T> {
@@ -19,12 +33,19 @@ export class FairLine<T> {
     return this.#length;
   }
 
-  push({ organization, key }: Lane, item: T): void {
+  /** How many of one organization wait. */
+  lengthIn(organization: string): number {
+    return lengthOf(this.#organizations.get(organization));
+  }
+
+  /** Behind the others of its lane, or before them. */
+  push({ organization, key }: Lane, item: T, isFirst = false): void {
     const keys = this.#organizations.get(organization) ?? new Map<string, T[]>();
     this.#organizations.set(organization, keys);
     const items = keys.get(key) ?? [];
     keys.set(key, items);
-    items.push(item);
+    if (isFirst) items.unshift(item);
+    else items.push(item);
     this.#length++;
   }
 

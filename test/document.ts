@@ -173,7 +173,7 @@ export async function realPath(call: Call, document: Document, operation: Operat
 }
 
 /** To a port of this machine at which nobody listens. */
-const nobodysUrl = 'https://127.0.0.1:9/hook';
+const nobodysUrl = 'https://127.0.0.1:2/hook';
 
 async function aDelivery(call: Call): Promise<string> {
   const webhook = await call('POST', '/v1/webhooks', { url: nobodysUrl, events: ['resource.expired'] });

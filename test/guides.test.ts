@@ -52,7 +52,7 @@ npm() { if [ "$1" = run ]; then shift 4; command_of "$@"; fi; }
 const own: readonly [text: string | RegExp, instead: string][] = [
   [/^export STRONGROOM_URL=.*$/gm, ''],
   [/^export STRONGROOM_API_KEY=sr_api_….*$/gm, ''],
-  ['https://example.com/hooks/strongroom', 'http://127.0.0.1:9/hooks/strongroom'],
+  ['https://example.com/hooks/strongroom', 'http://127.0.0.1:2/hooks/strongroom'],
 ];
 
 interface Pasted {

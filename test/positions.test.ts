@@ -107,7 +107,7 @@ for (const engine of engines) {
     it('are never given twice, also where the events are gone: a new webhook is told of what comes', async () => {
       await database.sql('DELETE FROM events');
       const before = await lastOf('events');
-      const webhook = { url: 'https://127.0.0.1:9/', events: ['resource.created'] };
+      const webhook = { url: 'https://127.0.0.1:2/', events: ['resource.created'] };
       const made = await service.call('POST', '/v1/webhooks', webhook);
       assert.equal(made.status, 200, made.text);
       const [queue] = await database.sql('SELECT begins_after FROM webhook_queues WHERE webhook_id = ?', [

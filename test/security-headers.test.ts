@@ -6,6 +6,7 @@ import { request as plainRequest } from 'node:http';
 import { Agent, request as encryptedRequest } from 'node:https';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { Worker } from 'node:worker_threads';
 import { type Service, startService } from './harness.ts';
 
 const strict = 'max-age=31536000';
@@ -152,3 +153,29 @@ for (const [what, flags] of [
     });
   });
 }
+
+describe('what a service with TLS of its own answers while its management plane is gone', () => {
+  it('tells a browser the same, and to come back', async t => {
+    const started: Worker[] = [];
+    const note = (worker: Worker) => void started.push(worker);
+    process.on('worker', note);
+    const service = await startService({ flags: ['--tls', 'auto'], threads: true });
+    process.off('worker', note);
+    const client = new Client(service);
+    t.after(async () => {
+      client.close();
+      await service.stop();
+    });
+    const management = started.find(({ threadId }) => threadId !== -1)!;
+    assert.equal((await client.send('GET', '/v1/vaults', { token: service.key })).status, 200);
+    await management.terminate();
+    for (const path of ['/v1/vaults', '/auth/session', '/vault/v1/prod/data/NAME', '/mcp']) {
+      const token = service.key;
+      const { status, headers } = await client.send('GET', path, { token });
+      assert.equal(status, 503, path);
+      assert.equal(headers['strict-transport-security'], strict, path);
+      assert.equal(headers['x-content-type-options'], 'nosniff', path);
+      assert.ok(Number(headers['retry-after']) > 0, path);
+    }
+  });
+});

@@ -377,7 +377,7 @@ describe('what is given away', () => {
   });
 
   it('a webhook is told of what its maker may read', async () => {
-    const hook = (events: readonly string[]) => ({ url: 'https://127.0.0.1:9/hook', events });
+    const hook = (events: readonly string[]) => ({ url: 'https://127.0.0.1:2/hook', events });
     const reads: Scope[] = ['vaults:read', 'secrets:read', 'keys:read', 'certificates:read'];
     const neededFor: Record<string, Scope[]> = {
       resource: reads,

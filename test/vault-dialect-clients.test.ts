@@ -54,6 +54,24 @@ onEngines('clients of Vault', engine => {
     });
   });
 
+  it('the requests of Vault’s own command for `vault login`, `vault status` and `vault token create`', async () => {
+    const headers = { 'x-vault-request': 'true', 'user-agent': 'Go-http-client/1.1' };
+    const ask = (method: string, path: string, token: string | null, body?: object) =>
+      service.call(method, `/vault/v1/${path}`, body, null, {
+        ...headers,
+        ...(token === null ? {} : { 'x-vault-token': token }),
+      });
+    for (const token of [key, editor]) {
+      const { body } = await ask('GET', 'auth/token/lookup-self', token);
+      assert.equal(body.data.id, token, 'it stores what it gets as the token');
+    }
+    assert.equal((await ask('GET', 'sys/seal-status', null)).body.sealed, false);
+    const leader = await ask('GET', 'sys/leader', null);
+    assert.deepEqual([leader.status, leader.body.ha_enabled], [200, false]);
+    const created = await ask('POST', 'auth/token/create', key, { ttl: '0s', period: '0s', num_uses: 0 });
+    assert.match(created.body.auth.client_token, /^sr_vault_/);
+  });
+
   it('node-vault reads, lists, writes, looks itself up and asks for health', async () => {
     const vault = nodeVault({ endpoint: endpoint(), token: key });
     assert.deepEqual((await vault.read('secret/data/DATABASE_URL')).data.data, { value: 'postgres://one' });

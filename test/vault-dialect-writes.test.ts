@@ -99,6 +99,28 @@ onEngines('writes in Vault’s dialect', engine => {
     assert.equal((await patch({ a: null }, { cas: 1 })).text, mismatch);
   });
 
+  it('a merge patch takes the permission to reveal, so that its outcome tells no one else of a value', async () => {
+    const scopes = ['secrets:read', 'secrets:write'];
+    const given = { name: 'writer', role: 'editor', vault_ids: [vaultId], scopes };
+    const writer = await make('api-keys', given);
+    const values = [{ only: 1 }, { value: 'text' }, { a: { b: 'x'.repeat(65_000) } }, 'plain text'];
+    const patches = [{ only: null }, { value: null }, { a: { b: null } }, { more: 'y'.repeat(900) }, {}];
+    const seen = new Set<string>();
+    for (const [at, value] of values.entries()) {
+      const data = typeof value === 'string' ? { value } : value;
+      await call('POST', `secret/data/game-${at}`, { data });
+      for (const patch of patches) {
+        const answer = await call('PATCH', `secret/data/game-${at}`, { data: patch }, writer.token);
+        seen.add(`${answer.status} ${answer.text}`);
+      }
+    }
+    const absent = await call('PATCH', 'secret/data/game-none', { data: {} }, writer.token);
+    seen.add(`${absent.status} ${absent.text}`);
+    assert.deepEqual([...seen], [`403 ${denied}`]);
+    const put = await call('POST', 'secret/data/game-0', { data: { value: 'new' } }, writer.token);
+    assert.equal(put.status, 200, 'writing is still theirs');
+  });
+
   it('old versions are for those who may reveal, and each reveal is audited', async () => {
     for (const value of ['one', 'two']) await call('POST', 'secret/data/versions', { data: { value } });
     const old = await call('GET', 'prod/data/versions?version=1');
@@ -287,7 +309,24 @@ onEngines('writes in Vault’s dialect', engine => {
     const create = async (body: object, token = parent.token) =>
       (await call('PUT', 'auth/token/create', body, token)).body.auth;
     assert.ok((await create({ ttl: '1h' })).lease_duration <= 600);
-    assert.equal((await call('POST', 'auth/token/create', { ttl: 'soon' }, parent.token)).status, 400);
+    // What `vault token create` sends, whatever its flags.
+    const byCommand = {
+      policies: null,
+      ttl: '0s',
+      explicit_max_ttl: '0s',
+      period: '0s',
+      display_name: '',
+      num_uses: 0,
+      renewable: true,
+      type: 'service',
+      entity_alias: '',
+    };
+    assert.ok((await create(byCommand)).lease_duration > 0);
+    for (const field of ['ttl', 'explicit_max_ttl', 'period']) {
+      const wrong = await call('POST', 'auth/token/create', { [field]: 'soon' }, parent.token);
+      assert.deepEqual([wrong.status, wrong.text.includes(field)], [400, true], wrong.text);
+    }
+    assert.equal((await call('POST', 'auth/token/create', { period: '1h' }, parent.token)).status, 400);
     assert.equal((await call('POST', 'auth/token/create', { no_parent: true }, parent.token)).status, 400);
     const counted = await make('access-keys', { vault_id: vaultId, name: 'counted', max_uses: 9 });
     assert.equal((await call('POST', 'auth/token/create', {}, counted.token)).text, denied);

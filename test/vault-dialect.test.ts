@@ -160,7 +160,7 @@ onEngines('Vault’s dialect', engine => {
         'auth/token/lookup-self',
         200,
         envelope(
-          `{"accessor":"${keyId}","creation_time":${Math.floor(Date.parse(created) / 1000)},"creation_ttl":0,"display_name":"web server","entity_id":"","expire_time":null,"explicit_max_ttl":0,"id":"${keyId}","issue_time":"${created}","meta":null,"num_uses":0,"orphan":true,"path":"auth/token/create","policies":["default"],"renewable":false,"ttl":0,"type":"service"}`,
+          `{"accessor":"${keyId}","creation_time":${Math.floor(Date.parse(created) / 1000)},"creation_ttl":0,"display_name":"web server","entity_id":"","expire_time":null,"explicit_max_ttl":0,"id":"${key}","issue_time":"${created}","meta":null,"num_uses":0,"orphan":true,"path":"auth/token/create","policies":["default"],"renewable":false,"ttl":0,"type":"service"}`,
         ),
       ],
       [
@@ -182,6 +182,9 @@ onEngines('Vault’s dialect', engine => {
         '{"errors":["this is a versioned key/value store (version 2): read {mount}/data/{path}"]}',
       ],
       ['GET', 'sys/mounts', 404, '{"errors":["unsupported path"]}'],
+      ['POST', 'sys/mounts', 404, '{"errors":["unsupported path"]}'],
+      ['PUT', 'sys/policies/acl/ours', 404, '{"errors":["unsupported path"]}'],
+      ['POST', 'auth/token/lookup', 404, '{"errors":["unsupported path"]}'],
       ['GET', 'auth/approle/login', 404, '{"errors":["unsupported path"]}'],
     ];
     for (const [method, target, status, body] of table) {

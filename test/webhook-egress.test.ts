@@ -153,6 +153,15 @@ describe('where a webhook may lead', () => {
     assert.equal(refusalOf(new URL('https://example.com:8443/any/port')), null);
   });
 
+  it('a port of another protocol is refused, in ranges that were opened too', () => {
+    for (const { refusalOf } of [egressInto([]), egressInto(['127.0.0.0/8'])]) {
+      for (const port of [1, 22, 25, 110, 143, 389, 587, 636, 993, 2049, 6000, 6667, 10_080])
+        assert.match(refusalOf(new URL(`https://example.com:${port}/`))!, /another protocol/, String(port));
+      for (const port of [80, 443, 3000, 8080, 8443, 9000])
+        assert.equal(refusalOf(new URL(`https://example.com:${port}/`)), null, String(port));
+    }
+  });
+
   it('public addresses are public', () => {
     for (const address of [
       '1.1.1.1',

@@ -24,11 +24,15 @@ export interface Data {
   /** For what writers write. */
   readonly scratch: Vault;
   readonly unread: readonly Vault[];
+  /** Of another organization, with long contents, whose keys press. */
+  readonly large: Vault & { readonly apiKey: string; readonly second: Vault };
   readonly secrets: number;
   readonly person: { readonly email: string; readonly password: string };
 }
 
 const perVault = 50;
+const longVault = 2_000;
+const perRequest = 100;
 const fillers = 8;
 const person = { email: 'owner@example.com', password: 'correct horse battery staple' };
 
@@ -50,11 +54,17 @@ export async function fillData(command: string, folder: string, size: Size): Pro
     }
   };
   await Promise.all(Array.from({ length: fillers }, fillSome));
+  const more = [...setup.slice(0, 4), 'Pressing', ...setup.slice(5)];
+  const pressing = JSON.parse(execFileSync(process.execPath, [command, ...more], { encoding: 'utf8' }));
+  const postThere = poster(server.port, pressing.api_key);
+  const second = await newVault(postThere, 'second', longVault);
+  const large = { ...(await newVault(postThere, 'large', longVault)), apiKey: pressing.api_key, second };
   const { token } = await post('/v1/members', { email: person.email, role: 'owner' });
   await post('/auth/invitation/accept', { token, password: person.password });
   await server.stop();
   fillLog(data, size.logEntries);
-  return { place, apiKey: api_key, read, scratch, unread, secrets: (unread.length + 1) * perVault, person };
+  const secrets = (unread.length + 1) * perVault;
+  return { place, apiKey: api_key, read, scratch, unread, large, secrets, person };
 }
 
 type Post = (path: string, body: object) => Promise<{ id: string; token: string }>;
@@ -80,7 +90,8 @@ async function newVault(post: Post, name: string, secrets: number): Promise<Vaul
     name: `SECRET_${at}`,
     value: 'x'.repeat(40),
   }));
-  if (secrets > 0) await post('/v1/secrets/bulk', { items });
+  for (let at = 0; at < secrets; at += perRequest)
+    await post('/v1/secrets/bulk', { items: items.slice(at, at + perRequest) });
   const { token } = await post('/v1/access-keys', { vault_id: id, name: 'bench' });
   return { id, token };
 }

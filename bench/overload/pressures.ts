@@ -1,5 +1,6 @@
 /** The kinds of pressure, each as heavy as its title says; all of it comes over loopback, from one process. */
 import type { Socket } from 'node:net';
+import { narrow } from '../../src/client/narrow.ts';
 import { readRequest } from '../bench.ts';
 import type { Data } from './data.ts';
 import { type Asked, type Exchanges, textOf } from './exchanges.ts';
@@ -30,6 +31,8 @@ export interface Pressure {
 
 const mebibyte = 1024 * 1024;
 const longestValue = 64 * 1024;
+/** More than there is room to keep the answers of. */
+const mostRestricted = 500;
 /** An address may have a thousand connections. */
 const manyAddresses = (block: number, count: number) =>
   Array.from({ length: count }, (_, at) => `127.${block}.${at >> 7}.${(at & 127) + 1}`);
@@ -118,6 +121,43 @@ function readSlowly(scene: Scene): undefined {
     socket.on('close', () => clearInterval(timer));
     socket.write(at < 2 ? long : reads);
   });
+}
+
+/** Each request with an access key that was restricted for it, so that no kept answer serves it. */
+async function restrictAnew({ data: { large }, exchanges }: Scene): Promise<void> {
+  const names = (at: number) => ({ names: ['SECRET_*', `RESTRICTED_${at}`] });
+  const tokens = await Promise.all(
+    Array.from({ length: mostRestricted }, async (_, at) => (await narrow(large.token, names(at))).token),
+  );
+  let asked = 0;
+  await exchanges.keepAsking(64, () => ({
+    method: 'GET',
+    path: `/api/v1/vaults/${large.id}`,
+    token: tokens[asked++ % tokens.length]!,
+  }));
+}
+
+/** With an API key of its own for each line: a caller compares so many values in a minute, and no more. */
+async function compareVaults({ data: { large }, exchanges }: Scene): Promise<void> {
+  const comparing = JSON.stringify({ vault_ids: [large.id, large.second.id] });
+  const keys = await Promise.all(
+    Array.from({ length: 32 }, (_, at) => apiKeyOf(exchanges.port, large.apiKey, at)),
+  );
+  await exchanges.keepAsking(keys.length, line => ({
+    method: 'POST',
+    path: '/v1/vaults/compare',
+    token: keys[line]!,
+    body: comparing,
+  }));
+}
+
+async function apiKeyOf(port: number, by: string, at: number): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1/api-keys`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${by}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: `line ${at}`, role: 'owner' }),
+  });
+  return ((await response.json()) as { token: string }).token;
 }
 
 export const pressures: Readonly<Record<string, Pressure>> = {
@@ -220,6 +260,25 @@ export const pressures: Readonly<Record<string, Pressure>> = {
   'slow-readers': { title: '400 slow readers', keeps: 0.9, press: readSlowly },
   'long-answers': { title: '64 calls at once with answers of 1 MiB', keeps: 0.8, press: longAnswers },
   signatures: { title: '64 signatures at once with RSA-4096', keeps: 0.8, press: signatures },
+  restricting: {
+    title: '64 readers of a vault of 2,000 secrets, each time with a newly restricted key',
+    keeps: 0.8,
+    press: restrictAnew,
+  },
+  comparing: {
+    title: '32 comparisons of two vaults of 2,000 secrets',
+    keeps: 0.8,
+    press: compareVaults,
+  },
+  importing: {
+    title: '20 imports of another organization, 100 secrets at a time',
+    keeps: 0.8,
+    press: scene => {
+      const { large } = scene.data;
+      const there = { ...scene, data: { ...scene.data, apiKey: large.apiKey, scratch: large } };
+      return scene.exchanges.keepAsking(20, () => bulk(there, 100, 40));
+    },
+  },
   'first-reads': {
     title: 'first reads of many vaults',
     keeps: 0.8,

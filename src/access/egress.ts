@@ -37,6 +37,14 @@ export function isPublicAddress(address: string): boolean {
   return isIP(plain) === 6 && handedOut.check(plain, 'ipv6') && !inner(plain);
 }
 
+/** Ports of other protocols: what is written to one in HTTP could be read there as something else (WHATWG Fetch, “bad ports”). */
+const otherProtocols: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+  109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
+  526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049,
+  3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+]);
+
 export interface Egress {
   /** Whether a connection to this address may be made. */
   permits(address: string, encrypted: boolean): boolean;
@@ -55,6 +63,8 @@ export function egressInto(opened: readonly string[]): Egress {
       const encrypted = url.protocol === 'https:';
       if (!encrypted && (url.protocol !== 'http:' || opened.length === 0)) return 'must begin with https://';
       if (url.username !== '' || url.password !== '') return 'must not contain a user name or a password';
+      if (url.port !== '' && otherProtocols.has(Number(url.port)))
+        return 'must not name a port that belongs to another protocol';
       const reaches = addressesIn(hostOf(url));
       if (reaches === null || reaches.some(address => permits(address, encrypted))) return null;
       return 'must lead to a public address';

@@ -15,6 +15,8 @@ export type FailureCode =
   | 'NOT_ACTIVE'
   | 'NOT_FOUND'
   | 'EXPIRED'
+  | 'REQUEST_TIMEOUT'
+  | 'EXPECTATION_FAILED'
   | 'RATE_LIMITED'
   | 'INTERNAL_ERROR'
   | 'UNAVAILABLE';
@@ -29,6 +31,8 @@ const defaultMessages: Record<FailureCode, string> = {
   NOT_ACTIVE: 'Resource not active',
   NOT_FOUND: 'Resource not found',
   EXPIRED: 'Resource expired',
+  REQUEST_TIMEOUT: 'The request took too long to arrive',
+  EXPECTATION_FAILED: 'The Expect header must be 100-continue',
   RATE_LIMITED: 'Too many requests',
   INTERNAL_ERROR: 'Something went wrong on the server',
   UNAVAILABLE: 'The service is unavailable',
@@ -45,6 +49,9 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   NOT_ACTIVE: 403,
   NOT_FOUND: 404,
   EXPIRED: 410,
+  // Not of the API but of HTTP: clients and proxies try again after the first by themselves.
+  REQUEST_TIMEOUT: 408,
+  EXPECTATION_FAILED: 417,
   RATE_LIMITED: 429,
   INTERNAL_ERROR: 500,
   UNAVAILABLE: 503,

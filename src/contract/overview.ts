@@ -5,6 +5,11 @@ import { exampleId, id, timestamp } from './text.ts';
 
 const busy = z.object({ id, name: z.string(), reads: z.int() });
 
+/** All vaults' requests together would tell of vaults that a caller may not see. */
+const used = z.int().nullable().meta({
+  description: 'Requests in this minute; null for callers that may not see all vaults.',
+});
+
 export const overview = z
   .object({
     reads: z
@@ -37,7 +42,7 @@ export const overview = z
       .meta({ description: 'API keys and access keys unused for 90 days.' }),
     webhooks: z.object({ total: z.int(), failing: z.int(), disabled: z.int() }),
     counts: z.object({ vaults: z.int(), secrets: z.int(), keys: z.int(), certificates: z.int() }),
-    plan: z.object({ name: z.enum(planNames), limit: z.int().nullable(), used: z.int() }),
+    plan: z.object({ name: z.enum(planNames), limit: z.int().nullable(), used }),
   })
   .meta({
     id: 'Overview',

@@ -55,6 +55,8 @@ export const usualReasons: Readonly<Record<FailureCode, RefusalReason>> = {
   NOT_ACTIVE: 'not_active',
   NOT_FOUND: 'not_found',
   EXPIRED: 'resource_expired',
+  REQUEST_TIMEOUT: 'invalid_request',
+  EXPECTATION_FAILED: 'invalid_request',
   RATE_LIMITED: 'rate_limit',
   INTERNAL_ERROR: 'internal_error',
   UNAVAILABLE: 'unavailable',

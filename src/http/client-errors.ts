@@ -24,10 +24,14 @@ export type AnswerClientError = (error: ConnectionError, socket: Socket) => void
 
 const faults: Readonly<Record<string, Failure>> = {
   HPE_HEADER_OVERFLOW: invalid('', 'the headers must be at most 16 KiB'),
-  ERR_HTTP_REQUEST_TIMEOUT: invalid('', 'the request took too long to arrive'),
+  ERR_HTTP_REQUEST_TIMEOUT: new Failure('REQUEST_TIMEOUT'),
 };
 const broken = invalid('', 'the request must be valid HTTP');
-const reasons: Readonly<Record<number, string>> = { 400: 'Bad Request', 503: 'Service Unavailable' };
+const reasons: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  503: 'Service Unavailable',
+};
 
 export function clientErrorAnswers({
   domain,

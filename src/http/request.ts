@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { addressSet, plainAddress } from '../access/address.ts';
 import type { Origin, Sender } from '../access/caller.ts';
-import { type Failure, invalid } from '../contract/errors.ts';
+import { Failure, invalid } from '../contract/errors.ts';
 import { longestCredential } from '../contract/restrictions.ts';
 
 /** Each with a bit of its own. */
@@ -25,24 +25,39 @@ const single = new Map(
 const suspiciousPath = /\/\.{1,2}(?:\/|$)|%2e|%2f|%5c|%00|\\|\/\//i;
 
 /** Null if the request is well-formed. */
-export function faultOf({ rawHeaders, url = '' }: IncomingMessage): Failure | null {
+export function faultOf(request: IncomingMessage): Failure | null {
+  const { rawHeaders, url = '', httpVersionMinor } = request;
+  // Without a version it is read as 0.9, which has no headers, so no credential either.
+  if (httpVersionMinor > 1) return invalid('', 'the request must name HTTP/1.0 or HTTP/1.1');
   if (!url.startsWith('/')) return invalid('', 'the request target must be a path');
   const query = url.indexOf('?');
   if (suspiciousPath.test(query < 0 ? url : url.slice(0, query))) {
     return invalid('', 'the path must not contain dot segments, empty segments or encoded separators');
   }
-  return doubledHeader(rawHeaders);
+  return headerFault(rawHeaders) ?? (isForeignText(request) ? notUtf8 : null);
 }
 
-function doubledHeader(rawHeaders: readonly string[]): Failure | null {
+const notUtf8 = invalid('content-type', 'must name no charset but UTF-8');
+
+function headerFault(rawHeaders: readonly string[]): Failure | null {
   let seen = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!.toLowerCase();
     const bit = single.get(name) ?? 0;
     if ((seen & bit) !== 0) return invalid(name, 'must be sent once');
     seen |= bit;
+    if (name === 'expect' && rawHeaders[at + 1]!.toLowerCase() !== '100-continue')
+      return new Failure('EXPECTATION_FAILED');
   }
   return null;
+}
+
+/** Bodies are read as UTF-8: in another charset the same bytes are another text. */
+function isForeignText(request: IncomingMessage): boolean {
+  const type = request.headers['content-type'];
+  if (type === undefined || !hasUnreadBody(request)) return false;
+  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type)?.[1];
+  return charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset);
 }
 
 /** A HEAD asks for what a GET would be answered with, without the body. */

@@ -1,7 +1,8 @@
 /**
  * The reading plane's side of requests that the management plane answers. They are parsed once, here; what crosses to
  * the other thread are the head, and the bodies piece by piece, so many bytes at a time as the other side takes.
- * Bounded in number; what finds the bound reached, or the other plane gone, is told to come back.
+ * Bounded in number, for all and for each caller; what finds a bound reached, or the other plane gone, is told to come
+ * back.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -18,12 +19,15 @@ export interface ForwardingParts {
 }
 
 const mostAtOnce = 2_000;
+/** Of one caller. */
+const mostOfOne = 500;
 /** In bytes, of one body. */
 export const largestFlight = 64 * 1024;
 
 export class Forwarding {
   readonly #parts: ForwardingParts;
   readonly #exchanges = new Map<number, Exchange>();
+  readonly #callers = new Map<string, number>();
   #lastId = 0;
 
   constructor(parts: ForwardingParts) {
@@ -31,14 +35,26 @@ export class Forwarding {
   }
 
   readonly forward = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!this.#parts.isUp() || this.#exchanges.size >= mostAtOnce) {
+    const caller = callerOf(request);
+    const own = this.#callers.get(caller) ?? 0;
+    if (!this.#parts.isUp() || this.#exchanges.size >= mostAtOnce || own >= mostOfOne) {
       this.#parts.refuse(request, response);
       return;
     }
     const id = ++this.#lastId;
-    response.once('close', () => this.#exchanges.delete(id));
+    this.#callers.set(caller, own + 1);
+    response.once('close', () => {
+      this.#exchanges.delete(id);
+      this.#leave(caller);
+    });
     this.#exchanges.set(id, new Exchange(id, request, response, this.#parts));
   };
+
+  #leave(caller: string): void {
+    const left = this.#callers.get(caller)! - 1;
+    if (left === 0) this.#callers.delete(caller);
+    else this.#callers.set(caller, left);
+  }
 
   take(message: FromExchange): void {
     this.#exchanges.get(message.id)?.take(message);
@@ -120,6 +136,12 @@ class Exchange {
     if (response.write(piece)) taken();
     else response.once('drain', taken);
   }
+}
+
+/** As whom a request comes, good or not: the credential that it brings, or else its address. */
+function callerOf({ headers, socket }: IncomingMessage): string {
+  const token = headers['x-vault-token'] ?? headers.authorization ?? headers.cookie;
+  return token === undefined ? (socket.remoteAddress ?? '') : String(token);
 }
 
 function headOf(request: IncomingMessage): RequestHead {

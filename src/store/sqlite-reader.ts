@@ -1,7 +1,8 @@
 /**
  * The near side of the reader thread: a dialect of the builder whose queries run over there, one after another, each on
- * what was committed when it began. The thread starts with the first query. Only so many wait; one more is told to come
- * back. A thread that dies fails what it held, and the next query starts another.
+ * what was committed when it began. The thread starts with the first query. Only so many wait, in all and of one organization;
+ * one more is told to come back. Organizations and callers have their queries answered in turn. A thread that dies fails
+ * what it held, and the next query starts another.
  */
 import { Worker } from 'node:worker_threads';
 import {
@@ -15,6 +16,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import { Failure } from '../contract/errors.ts';
+import { asker, FairLine } from '../fair-line.ts';
 import { refuseNul } from './engine.ts';
 import type { Found, Question } from './sqlite-reader-thread.ts';
 
@@ -22,6 +24,9 @@ const threadFile = import.meta.url.endsWith('.ts')
   ? './sqlite-reader-thread.ts'
   : './sqlite-reader-thread.js';
 const mostWaiting = 200;
+const mostOfOne = 100;
+/** That the thread has before it, so that it never waits for the next; what it has is answered in this order. */
+const ahead = 2;
 
 export function readerDialect(path: string): Dialect {
   return {
@@ -34,9 +39,16 @@ export function readerDialect(path: string): Dialect {
 
 type Rows = readonly Record<string, unknown>[];
 
+interface Waiting {
+  readonly question: Question;
+  readonly answer: PromiseWithResolvers<Rows>;
+}
+
 class Reader {
   readonly #path: string;
-  readonly #waiting = new Map<number, PromiseWithResolvers<Rows>>();
+  readonly #line = new FairLine<Waiting>();
+  /** What the thread has before it. */
+  readonly #asked = new Map<number, PromiseWithResolvers<Rows>>();
   #thread: Worker | null = null;
   #lastId = 0;
 
@@ -46,18 +58,29 @@ class Reader {
 
   ask(sql: string, parameters: readonly unknown[]): Promise<Rows> {
     refuseNul(parameters);
-    if (this.#waiting.size >= mostWaiting) {
-      return Promise.reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
-    }
+    const lane = asker();
+    const isFull = this.#line.length >= mostWaiting || this.#line.lengthIn(lane.organization) >= mostOfOne;
+    if (isFull) return Promise.reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
     const question: Question = { id: ++this.#lastId, sql, parameters };
-    const waiting = Promise.withResolvers<Rows>();
-    this.#waiting.set(question.id, waiting);
-    this.#thread ??= this.#start();
-    this.#thread.postMessage(question);
-    return waiting.promise;
+    const answer = Promise.withResolvers<Rows>();
+    this.#line.push(lane, { question, answer });
+    this.#send(ahead);
+    return answer.promise;
   }
 
+  #send(most: number): void {
+    while (this.#asked.size < most) {
+      const next = this.#line.shift();
+      if (next === undefined) return;
+      this.#asked.set(next.question.id, next.answer);
+      this.#thread ??= this.#start();
+      this.#thread.postMessage(next.question);
+    }
+  }
+
+  /** What waits is still answered. */
   async close(): Promise<void> {
+    this.#send(Number.POSITIVE_INFINITY);
     const thread = this.#thread;
     if (thread === null) return;
     const ended = new Promise(resolve => thread.once('exit', resolve));
@@ -77,15 +100,17 @@ class Reader {
   }
 
   #settle(found: Found): void {
-    const waiting = this.#waiting.get(found.id);
-    this.#waiting.delete(found.id);
-    if ('rows' in found) waiting?.resolve(found.rows);
-    else waiting?.reject(unavailable(new Error(found.failure)));
+    const answer = this.#asked.get(found.id);
+    this.#asked.delete(found.id);
+    if ('rows' in found) answer?.resolve(found.rows);
+    else answer?.reject(unavailable(new Error(found.failure)));
+    this.#send(ahead);
   }
 
   #failAll(cause: unknown): void {
-    for (const { reject } of this.#waiting.values()) reject(unavailable(cause));
-    this.#waiting.clear();
+    for (const { reject } of this.#asked.values()) reject(unavailable(cause));
+    this.#asked.clear();
+    this.#send(ahead);
   }
 }
 

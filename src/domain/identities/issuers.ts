@@ -2,14 +2,15 @@
  * The public keys of issuers, by their discovery documents. They are kept for five minutes and then fetched anew; an
  * issuer that can't be reached then is believed on what it last said, for an hour at most. A key that nobody has heard
  * of has them fetched at once. However many ask, an issuer is asked at most once in ten seconds, and once at a time.
+ * Each organization has its share of what is kept: whatever many issuers one of them names, the keys of the others' stay.
  */
 import { type KeySet, keySetOf } from '../../material/web-token.ts';
 
 export interface Issuers {
   /** Rejects with a reason for the operator. */
-  keysOf(issuer: string): Promise<KeySet>;
+  keysOf(organizationId: string, issuer: string): Promise<KeySet>;
   /** The keys as they are now, where they may have changed since; null where it was asked just before. */
-  newKeysOf(issuer: string): Promise<KeySet | null>;
+  newKeysOf(organizationId: string, issuer: string): Promise<KeySet | null>;
 }
 
 export interface IssuerParts {
@@ -24,23 +25,44 @@ interface Known {
   triedAt: number;
   reason: string;
   fetching: Promise<void> | null;
+  /** How many organizations it is kept for. */
+  holders: number;
 }
 
 const freshFor = 5 * 60_000;
 const believedFor = 60 * 60_000;
 const betweenTries = 10_000;
+/** Over all organizations; one that reaches it takes from the one that has most. */
 const mostIssuers = 1_000;
+const mostOfOne = 100;
 
 export function issuersWith({ fetchDocument, now }: IssuerParts): Issuers {
   const all = new Map<string, Known>();
 
-  function knownOf(issuer: string): Known {
-    const known = all.get(issuer) ?? { keys: null, fetchedAt: 0, triedAt: 0, reason: '', fetching: null };
-    all.delete(issuer);
-    all.set(issuer, known); // The one that was asked for longest ago goes first.
-    if (all.size > mostIssuers) all.delete(all.keys().next().value!);
+  /** By organization; the one that was asked for longest ago is the first. */
+  const held = new Map<string, Set<string>>();
+
+  function knownOf(organizationId: string, issuer: string): Known {
+    const known = all.get(issuer) ?? newlyKnown();
+    all.set(issuer, known);
+    const own = held.get(organizationId) ?? new Set<string>();
+    held.set(organizationId, own);
+    if (!own.delete(issuer)) known.holders++;
+    own.add(issuer);
+    if (own.size > mostOfOne) drop(organizationId, own);
+    if (all.size > mostIssuers) drop(...largest());
     return known;
   }
+
+  function drop(organizationId: string, own: Set<string>): void {
+    const [oldest] = own as Set<string> & Iterable<string>;
+    own.delete(oldest!);
+    if (own.size === 0) held.delete(organizationId);
+    const known = all.get(oldest!)!;
+    if (--known.holders === 0) all.delete(oldest!);
+  }
+
+  const largest = () => [...held].reduce((most, one) => (one[1].size > most[1].size ? one : most));
 
   async function ask(issuer: string, known: Known): Promise<void> {
     known.triedAt = now();
@@ -75,18 +97,22 @@ export function issuersWith({ fetchDocument, now }: IssuerParts): Issuers {
   const age = ({ fetchedAt }: Known) => Math.abs(now() - fetchedAt);
 
   return {
-    keysOf: async issuer => {
-      const known = knownOf(issuer);
+    keysOf: async (organizationId, issuer) => {
+      const known = knownOf(organizationId, issuer);
       if (known.keys === null || age(known) >= freshFor) await renew(issuer, known);
       if (known.keys !== null && age(known) < believedFor) return known.keys;
       throw new Error(`the issuer’s keys can’t be fetched: ${known.reason || 'it was asked just before'}`);
     },
 
-    newKeysOf: async issuer => {
-      const known = knownOf(issuer);
+    newKeysOf: async (organizationId, issuer) => {
+      const known = knownOf(organizationId, issuer);
       const before = known.keys;
       await renew(issuer, known);
       return known.keys === before ? null : known.keys;
     },
   };
+}
+
+function newlyKnown(): Known {
+  return { keys: null, fetchedAt: 0, triedAt: 0, reason: '', fetching: null, holders: 0 };
 }

@@ -48,19 +48,19 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     throw new ProofRefused(reason);
   }
 
-  async function keysOf({ issuer, jwks }: Trust): Promise<KeySet> {
-    return jwks === null ? issuers.keysOf(issuer!) : keySetOf(jwks);
+  async function keysOf(organization: string, { issuer, jwks }: Trust): Promise<KeySet> {
+    return jwks === null ? issuers.keysOf(organization, issuer!) : keySetOf(jwks);
   }
 
-  async function claimsOf(jwt: string, trust: Trust): Promise<Claims> {
+  async function claimsOf(organization: string, jwt: string, trust: Trust): Promise<Claims> {
     const { issuer, jwks, audience } = trust;
     const rules = { issuer, audience: audience!, now: now() };
-    const keys = await keysOf(trust);
+    const keys = await keysOf(organization, trust);
     try {
       return await provenClaims(jwt, keys, rules);
     } catch (error) {
       const isStale = error instanceof TokenRefused && error.unknownKey && jwks === null;
-      const newer = isStale ? await issuers.newKeysOf(issuer!) : null;
+      const newer = isStale ? await issuers.newKeysOf(organization, issuer!) : null;
       if (newer === null) throw error;
       return provenClaims(jwt, newer, rules);
     }
@@ -68,7 +68,9 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
 
   async function byToken(identity: IdentityRow, jwt: string): Promise<Proven> {
     const trust = trustIn(identity);
-    const claims = await claimsOf(jwt, trust).catch(error => refuse((error as Error).message));
+    const claims = await claimsOf(identity.organization_id, jwt, trust).catch(error =>
+      refuse((error as Error).message),
+    );
     const subject = claims.sub!;
     if (!matchesAny(trust.subjects!, subject)) refuse('sub: no pattern of the identity matches');
     const unmet = unmetClaim(trust.claims, claims);

@@ -185,6 +185,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
 
   async function planOf(caller: Caller): Promise<Overview['plan']> {
     const { plan, rate_limit } = await organizations.get(caller);
+    if (!allows(caller, 'vaults:read')) return { name: plan, limit: rate_limit, used: null };
     const used = await store.overview.used(caller.organizationId, rateWindowAt(now()).start);
     return { name: plan, limit: rate_limit, used };
   }

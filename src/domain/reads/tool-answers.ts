@@ -6,6 +6,7 @@ import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ResourceRow } from '../../store/resources.ts';
+import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { keyAttributes } from '../resources/keys.ts';
 import type { Records } from '../resources/records.ts';
@@ -36,11 +37,12 @@ export type ToolAnswers = ReturnType<typeof toolAnswersWith>;
 export function toolAnswersWith({ store, stamps }: Parts, records: Records, visibility: Visibility) {
   const { openVault, look, list, byId, byName, refuseInactive, validUntil, present } = visibility;
 
-  async function ofKind(reader: Reader, { kind, fields }: KindSelection): Promise<Content> {
+  async function ofKind(reader: Reader, { kind, fields }: KindSelection, turns: Work): Promise<Content> {
     const vault = await openVault(reader);
     // A search by tag would tell a key that sees names alone what the tags are.
     if (fields === 'metadata' && kind === 'secret' && reader.namesOnly) throw namesAlone();
-    const { items, validUntil } = await list(await look(reader, vault, [kind]), kind, (row, expired) =>
+    const looked = await look(reader, vault, [kind], turns);
+    const { items, validUntil } = await list(looked, kind, (row, expired) =>
       expired ? present.stub(row) : listed(reader, row, vault, fields),
     );
     const { id, name } = vault.row;
@@ -138,7 +140,8 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
     return answer(JSON.stringify(body), 'json', requested, validUntil);
   };
   return {
-    kind: (reader: Reader, selection: KindSelection) => answered(ofKind(reader, selection)),
+    kind: (reader: Reader, selection: KindSelection, turns: Work) =>
+      answered(ofKind(reader, selection, turns)),
     item: (reader: Reader, selection: ItemSelection) => answered(item(reader, selection)),
     accessKey: (reader: Reader) => answered(accessKey(reader)),
     vaultName: async (reader: Reader): Promise<string> => (await openVault(reader)).row.name,

@@ -8,6 +8,7 @@ import { envLine } from '../../contract/env-file.ts';
 import { invalid } from '../../contract/errors.ts';
 import { changesWhatRuns } from '../../contract/variable-names.ts';
 import type { ResourceRow } from '../../store/resources.ts';
+import type { Work } from '../kernel/fair-turns.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
 import type { Answer } from './answer-cache.ts';
 import type { KeptAnswers } from './kept-answers.ts';
@@ -27,10 +28,10 @@ export type VaultAnswers = ReturnType<typeof vaultAnswersWith>;
 export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
   const { openVault, look, list, byId, validUntil, present } = visibility;
 
-  async function vaultWith(reader: Reader, selection: VaultSelection): Promise<Answer> {
+  async function vaultWith(reader: Reader, selection: VaultSelection, turns: Work): Promise<Answer> {
     const { keys, certificates } = selection;
     const kinds = ['secret', ...(keys ? ['key'] : []), ...(certificates ? ['certificate'] : [])] as const;
-    const looked = await look(reader, await openVault(reader), kinds as readonly ResourceKind[]);
+    const looked = await look(reader, await openVault(reader), kinds as readonly ResourceKind[], turns);
     return kept.answer(looked, selectionKey(selection)!, () => vaultOf(looked, selection));
   }
 
@@ -76,11 +77,11 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
       : answer(present.pem(row, vault), 'pem', requested, validUntil(row));
   }
 
-  async function values(reader: Reader, format: 'map' | 'env'): Promise<Answer> {
+  async function values(reader: Reader, format: 'map' | 'env', turns: Work): Promise<Answer> {
     const vault = await openVault(reader);
     // There is nothing in it but values.
     if (reader.namesOnly) throw namesAlone();
-    const looked = await look(reader, vault, ['secret']);
+    const looked = await look(reader, vault, ['secret'], turns);
     return kept.answer(looked, format, () => valuesOf(looked, format));
   }
 

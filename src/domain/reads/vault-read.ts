@@ -9,10 +9,10 @@ import { Failure, statusOf } from '../../contract/errors.ts';
 import { entryIdOf } from '../../logs/chain.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import { type Authenticator, Refused } from '../credentials/authentication.ts';
+import { TimedTurns, type Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { type Answer, AnswerCache, type CachedAnswer } from './answer-cache.ts';
 import { attributionWith } from './attribution.ts';
-import { GivingWay } from './giving-way.ts';
 import { keyLimitsWith } from './key-limits.ts';
 import { entryOf, type Findings, identify, newFindings, refusalOf } from './request-entries.ts';
 import type { ToolAnswers } from './tool-answers.ts';
@@ -51,7 +51,7 @@ type Prepared = { cached: CachedAnswer } | { answer: Answer } | { unchanged: str
 export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   const { store, ledger, authenticate, vaultAnswers, toolAnswers, now, newId, meter } = parts;
   const cache = new AnswerCache(store);
-  const givingWay = new GivingWay();
+  const fairTurns = new TimedTurns();
   const hit = meter.counter('strongroom_answer_cache_total', { result: 'hit' });
   const miss = meter.counter('strongroom_answer_cache_total', { result: 'miss' });
   const limits = keyLimitsWith(parts);
@@ -113,36 +113,42 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     const selection = understood(request.selection);
     findings.requested = requestedText(selection);
     const key = cacheKey(reader, selection, encoding);
-    const make = () => givingWay.begin(async () => encoded(await answerTo(reader, selection), encoding));
+    const lane = { organization: reader.organizationId, key: reader.countedAs };
+    const make = () =>
+      fairTurns.do(lane, async turns => encoded(await answerTo(reader, selection, turns), encoding));
     const answer = await (key === null ? make() : cache.load(reader.vaultId, key, make));
     findings.requested = answer.requested;
     return isKnown(request.knownDigests, answer) ? { unchanged: answer.digest } : { answer };
   }
 
-  function answerTo(reader: Reader, selection: Selection): Promise<Answer> {
+  function answerTo(reader: Reader, selection: Selection, turns: Work): Promise<Answer> {
     switch (selection.of) {
       case 'vault':
-        return vaultAnswers.vault(reader, selection);
+        return vaultAnswers.vault(reader, selection, turns);
       case 'resource':
         return vaultAnswers.resource(reader, selection.id);
       case 'values':
-        return vaultAnswers.values(reader, selection.format);
+        return vaultAnswers.values(reader, selection.format, turns);
       case 'kind':
-        return toolAnswers.kind(reader, selection);
+        return toolAnswers.kind(reader, selection, turns);
       case 'item':
         return toolAnswers.item(reader, selection);
       case 'access-key':
         return toolAnswers.accessKey(reader);
       case 'named-vault':
-        return answerInNamedVault(reader, selection);
+        return answerInNamedVault(reader, selection, turns);
     }
   }
 
   /** By another name than its own, an access key's vault is a vault that it does not open. */
-  async function answerInNamedVault(reader: Reader, { name, selection }: NamedVault): Promise<Answer> {
+  async function answerInNamedVault(
+    reader: Reader,
+    { name, selection }: NamedVault,
+    turns: Work,
+  ): Promise<Answer> {
     if ((await toolAnswers.vaultName(reader)) !== name)
       throw new Failure('UNAUTHORIZED', { because: 'wrong_vault' });
-    return answerTo(reader, selection);
+    return answerTo(reader, selection, turns);
   }
 
   /** A token of another key is a bad token: it must not tell whether that key exists. */

@@ -1,24 +1,23 @@
 /**
  * What an access key may see of its vault. One lifecycle decides for lists and for direct fetches alike; what
  * is expired or not active is never decrypted; what a key may not see is left out of a list and is not found by
- * a fetch. Long vaults are read in stretches, so that other requests get a turn.
+ * a fetch. Long vaults are read in turns, so that other requests get theirs.
  */
 import { hash } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
 import { type Reader, type ResourceKind, readerSeesKind, readerSeesName } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ReadCertificate, ReadKey, ReadSecret } from '../../contract/vault-read.ts';
-import type { ResourceRow, ResourceWithValue, Stretch } from '../../store/resources.ts';
+import type { ResourceRow, ResourceWithValue } from '../../store/resources.ts';
+import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
 import { nextChangeOf, type State, stateAt } from '../resources/lifecycle.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';
-
-const stretch = 250;
+import { type Stretch, stretchesWith } from '../resources/stretches.ts';
 
 const inactive: Readonly<Record<Exclude<State, 'active'>, RefusalReason>> = {
   deleted: 'not_found',
@@ -38,6 +37,8 @@ export interface Look {
   readonly found: ReadonlyMap<ResourceKind, Stretch>;
   /** Of all that is stored of it; null where there is more than was read at once. */
   readonly digest: string | null;
+  /** In which it is read. */
+  readonly turns: Work;
 }
 
 export interface VisibleResources {
@@ -49,6 +50,8 @@ export interface VisibleResources {
 export type Visibility = ReturnType<typeof visibilityWith>;
 
 export function visibilityWith({ store, stamps, now }: Parts, records: Records) {
+  const stretches = stretchesWith({ store });
+
   async function openVault(reader: Reader): Promise<OpenVault> {
     const row = await store.resources.byId(reader.organizationId, reader.vaultId);
     // A key whose vault is gone opens nothing, and says no more than any bad key.
@@ -57,33 +60,21 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     return records.openVaultRow(stamps.resource.believe(row));
   }
 
-  const stretchAfter = (vaultId: string, type: ResourceKind, afterId?: string) =>
-    store.resources.stretchWithValues(vaultId, type, afterId, stretch);
-
-  async function look(reader: Reader, vault: OpenVault, kinds: readonly ResourceKind[]): Promise<Look> {
+  async function look(
+    reader: Reader,
+    vault: OpenVault,
+    kinds: readonly ResourceKind[],
+    turns: Work,
+  ): Promise<Look> {
     const found = new Map<ResourceKind, Stretch>();
     for (const kind of kinds)
-      if (readerSeesKind(reader, kind)) found.set(kind, await stretchAfter(reader.vaultId, kind));
-    const isAll = [...found.values()].every(({ count }) => count < stretch);
-    return { reader, vault, found, digest: isAll ? digestOf(vault.row, found) : null };
-  }
-
-  async function* stretchesFrom(
-    first: Stretch,
-    vaultId: string,
-    type: ResourceKind,
-  ): AsyncIterable<readonly VerifiedResource[]> {
-    for (let found = first; ; ) {
-      const rows = found.unpack().map(stamps.resource.check);
-      yield rows;
-      if (found.count < stretch) return;
-      await turn();
-      found = await stretchAfter(vaultId, type, rows.at(-1)!.id);
-    }
+      if (readerSeesKind(reader, kind)) found.set(kind, await stretches.read(reader.vaultId, kind));
+    const isAll = [...found.values()].every(({ isLast }) => isLast);
+    return { reader, vault, found, digest: isAll ? digestOf(vault.row, found) : null, turns };
   }
 
   async function list(
-    { reader, found }: Look,
+    { reader, found, turns }: Look,
     type: ResourceKind,
     present: (row: VerifiedResource, expired: boolean) => unknown,
   ): Promise<VisibleResources> {
@@ -92,14 +83,13 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     if (first === undefined) return { items, validUntil: Number.POSITIVE_INFINITY };
     const moment = now();
     let validUntil = Number.POSITIVE_INFINITY;
-    for await (const rows of stretchesFrom(first, reader.vaultId, type)) {
-      const seen = rows.filter(row => readerSeesName(reader, row.name));
-      validUntil = Math.min(validUntil, nextChangeOf(seen, moment));
-      for (const row of seen) {
-        const state = stateAt(row, moment);
-        const isStub = state === 'expired' && type !== 'secret';
-        if (state === 'active' || isStub) items.push(present(row, isStub));
-      }
+    for await (const stored of stretches.rowsFrom(first, reader.vaultId, type, turns)) {
+      const row = stamps.resource.check(stored);
+      if (!readerSeesName(reader, row.name)) continue;
+      validUntil = Math.min(validUntil, nextChangeOf([row], moment));
+      const state = stateAt(row, moment);
+      const isStub = state === 'expired' && type !== 'secret';
+      if (state === 'active' || isStub) items.push(present(row, isStub));
     }
     return { items, validUntil };
   }

@@ -4,7 +4,6 @@
  */
 
 import { createHmac, randomBytes } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
 import type { Caller } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
@@ -16,23 +15,31 @@ import type {
   SecretsCompare,
   VaultsCompare,
 } from '../../contract/resources.ts';
+import { TimedTurns, type Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Subject } from '../kernel/subjects.ts';
 import type { Records } from './records.ts';
 import type { OpenVault } from './sealing.ts';
+import { stretchesWith } from './stretches.ts';
 import { subjectOf } from './subject.ts';
 
 export type Comparisons = ReturnType<typeof comparisonsWith>;
 
 type Cell = ComparedVaults['rows'][number]['cells'][number];
 
-const stretch = 250;
 /** Values that a caller compares in a minute. */
 const mostCompared = 1_200;
 /** As what a comparison of whole vaults counts, however many secrets are in them. */
 const wholeComparison = 20;
 
 export function comparisonsWith({ store, stamps, guard, now }: Parts, records: Records) {
+  const stretches = stretchesWith({ store });
+  const fairTurns = new TimedTurns();
+  const inTurns = (caller: Caller, vaults: readonly OpenVault[], withValues: boolean) =>
+    fairTurns.do({ organization: caller.organizationId, key: caller.id }, turns =>
+      table(vaults, withValues, turns),
+    );
+
   /** Beside the plan's limit, which a session does not have: over all replicas, for each caller. */
   async function take(caller: Caller, verb: AuditAction, subject: Subject, values: number): Promise<void> {
     const { start, secondsLeft } = rateWindowAt(now());
@@ -41,24 +48,22 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
     throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
   }
 
-  /** In stretches, so that others get a turn. */
-  async function* secretsOf(vault: OpenVault) {
-    for (let afterId: string | undefined; ; ) {
-      const found = await store.resources.stretchWithValues(vault.row.id, 'secret', afterId, stretch);
-      const rows = found.unpack().map(stamps.resource.check);
-      yield* rows;
-      if (found.count < stretch) return;
-      afterId = rows.at(-1)!.id;
-      await turn();
-    }
+  async function* secretsOf(vault: OpenVault, turns: Work) {
+    const first = await stretches.read(vault.row.id, 'secret');
+    for await (const row of stretches.rowsFrom(first, vault.row.id, 'secret', turns))
+      yield stamps.resource.check(row);
   }
 
   /** Only digests under a key of this comparison are kept, and of those only which are equal. */
-  async function table(vaults: readonly OpenVault[], withValues: boolean): Promise<Map<string, Cell[]>> {
+  async function table(
+    vaults: readonly OpenVault[],
+    withValues: boolean,
+    turns: Work,
+  ): Promise<Map<string, Cell[]>> {
     const key = randomBytes(32);
     const rows = new Map<string, { cells: Cell[]; digests: string[] }>();
     for (const [column, vault] of vaults.entries()) {
-      for await (const row of secretsOf(vault)) {
+      for await (const row of secretsOf(vault, turns)) {
         const found = rows.get(row.name) ?? { cells: vaults.map((): Cell => null), digests: [] };
         rows.set(row.name, found);
         found.cells[column] = { id: row.id, version: row.version, value: null };
@@ -103,7 +108,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       const vaults = [first!, ...others];
       await take(caller, 'vault.compared', subjectOf(first!.row), wholeComparison);
       const mayReveal = vaults.every(({ row }) => allows(caller, 'secrets:reveal', row.id));
-      if (!mayReveal) return pageOf(await table(vaults, false), query);
+      if (!mayReveal) return pageOf(await inTurns(caller, vaults, false), query);
       const revealing = await guard.admit(caller, 'secrets:reveal');
       const details = { vaults: query.vault_ids };
       const subjects = vaults.map(({ row }) => ({ ...subjectOf(row), details }));
@@ -111,7 +116,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
         revealing,
         'vault.compared',
         [subjects[0]!, ...subjects.slice(1)],
-        () => table(vaults, true),
+        () => inTurns(caller, vaults, true),
       );
       return pageOf(compared, query);
     },

@@ -157,6 +157,12 @@ export function namedSecretsWith(
       return { ...(await secrets.reveal(caller, row.id, version)), version_created_at: created };
     },
 
+    /** Refuses a caller who may not reveal the secret, whether there is one or not. */
+    async mayReveal(caller: Caller, place: Place): Promise<void> {
+      const permit = await guard.admit(caller, 'secrets:reveal');
+      if ((await lookUp(permit, place, store.resources.byName)) === null) throw new Failure('NOT_FOUND');
+    },
+
     async history(caller: Caller, place: Place): Promise<SecretHistory> {
       const row = await active(await guard.admit(caller, 'secrets:read'), place);
       const { labels } = await records.labelled(row);

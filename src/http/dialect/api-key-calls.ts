@@ -114,7 +114,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
       maxUses: null,
       isChild: false,
     };
-    if (of === 'lookup-self' && isRead(call.method)) return ok(lookupForm(facts, now()));
+    if (of === 'lookup-self' && isRead(call.method)) return ok(lookupForm(call.token!, facts, now()));
     if (isRead(call.method)) throw notFound();
     if (of === 'renew-self')
       return { status: 200, auth: JSON.stringify(authForm(call.token!, facts, now())) };

@@ -24,7 +24,7 @@ export interface StoreCall {
 }
 
 /** Answered without a credential. */
-const probes = ['health', 'seal-status', 'init'] as const;
+const probes = ['health', 'seal-status', 'init', 'leader'] as const;
 export type Probe = (typeof probes)[number];
 
 export type Asked =
@@ -46,6 +46,7 @@ export function routeOf(asked: Asked): string {
     case 'health':
     case 'seal-status':
     case 'init':
+    case 'leader':
       return `/vault/v1/sys/${asked.of}`;
     case 'mount':
       return '/vault/v1/sys/internal/ui/mounts/{path}';

@@ -217,8 +217,12 @@ function secondsLeft(expiresAt: number | null, now: number): number {
   return expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000));
 }
 
-/** In Vault `id` is the token itself. Nobody needs to be sent what they just sent, so here it is the accessor. */
-export function lookupForm({ id, name, expiresAt, maxUses, isChild }: TokenFacts, now: number) {
+/** `token` is the one that was sent: clients store the `id` that they get as the token. */
+export function lookupForm(
+  token: string,
+  { id, name, expiresAt, maxUses, isChild }: TokenFacts,
+  now: number,
+) {
   const created = timeOf(id);
   return {
     accessor: id,
@@ -228,7 +232,7 @@ export function lookupForm({ id, name, expiresAt, maxUses, isChild }: TokenFacts
     entity_id: '',
     expire_time: expiresAt === null ? null : iso(expiresAt),
     explicit_max_ttl: 0,
-    id,
+    id: token,
     issue_time: iso(created),
     meta: null,
     num_uses: maxUses ?? 0,

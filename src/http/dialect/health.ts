@@ -1,5 +1,5 @@
 /**
- * `sys/health`, `sys/seal-status` and `sys/init`: what clients and load balancers ask before anything else, without a credential.
+ * `sys/health`, `sys/seal-status`, `sys/init` and `sys/leader`: what clients and load balancers ask before anything else, without a credential.
  * They say no more than our own probes do. A service that can't serve calls itself sealed: it is the word by which
  * every client of Vault understands that it has to wait.
  */
@@ -30,7 +30,7 @@ export function healthWith({ storeReady, draining, now, newId, onError }: Readin
       })
       .then(sealed => {
         const content = contentOf(of, sealed, now());
-        const status = of === 'health' ? healthStatus(request.url!, sealed) : 200;
+        const status = statusOf(of, request.url!, sealed);
         const body = JSON.stringify(content);
         response
           .writeHead(status, {
@@ -48,8 +48,25 @@ export function healthWith({ storeReady, draining, now, newId, onError }: Readin
 
 function contentOf(of: Probe, sealed: boolean, now: number): object {
   if (of === 'init') return { initialized: true };
+  if (of === 'leader') return sealed ? { errors: ['Vault is sealed'] } : leaderForm;
   return of === 'health' ? healthForm(sealed, now) : sealForm(sealed);
 }
+
+function statusOf(of: Probe, url: string, sealed: boolean): number {
+  if (of === 'health') return healthStatus(url, sealed);
+  return of === 'leader' && sealed ? 503 : 200;
+}
+
+/** As a Vault without high availability says it: every replica serves alike. */
+const leaderForm = {
+  ha_enabled: false,
+  is_self: false,
+  active_time: '0001-01-01T00:00:00Z',
+  leader_address: '',
+  leader_cluster_address: '',
+  performance_standby: false,
+  performance_standby_last_remote_wal: 0,
+};
 
 /** A caller may choose by which status it is told. */
 function healthStatus(url: string, sealed: boolean): number {

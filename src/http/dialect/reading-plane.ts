@@ -64,8 +64,9 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
   }
 
   function read(request: IncomingMessage, response: ServerResponse, asked: Asked, started: number): void {
-    const { encoding, ...wanted } = readOf(asked, request.url!, parts.now);
-    const refused = isRead(request.method) ? unmetHeader(request.headers) : readOnlyKey();
+    const { encoding, ...wanted } = readOf(asked, request.url!, tokenIn(request.headers), parts.now);
+    const isThere = asked.of === 'store' || asked.of === 'mount';
+    const refused = isThere && !isRead(request.method) ? readOnlyKey() : unmetHeader(request.headers);
     const asking: AccessKeyRead = {
       ...factsOf(request, asked),
       ...wanted,

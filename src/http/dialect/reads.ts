@@ -37,11 +37,12 @@ export interface DialectRead {
 
 type Parsed = readonly [PlainSelection, AnswerEncoding];
 
-export function readOf(asked: Asked, url: string, now: () => number): DialectRead {
+/** `token` is the one that the request came with. */
+export function readOf(asked: Asked, url: string, token: string | null, now: () => number): DialectRead {
   const mount = asked.of === 'store' ? asked.mount : ownMount;
   const vaultId = isId(mount) ? mount : null;
   try {
-    const [selection, encoding] = parsed(asked, url, now);
+    const [selection, encoding] = parsed(asked, url, token, now);
     const isNamed = vaultId === null && mount !== ownMount;
     return {
       vaultId,
@@ -53,7 +54,7 @@ export function readOf(asked: Asked, url: string, now: () => number): DialectRea
   }
 }
 
-function parsed(asked: Asked, url: string, now: () => number): Parsed {
+function parsed(asked: Asked, url: string, token: string | null, now: () => number): Parsed {
   switch (asked.of) {
     case 'store':
       return storeRead(asked, url);
@@ -61,7 +62,7 @@ function parsed(asked: Asked, url: string, now: () => number): Parsed {
       return [{ of: 'access-key' }, mountEncoding(asked.path)];
     case 'token':
       if (asked.call !== 'lookup-self') throw notFound();
-      return [{ of: 'access-key' }, lookupEncoding(now)];
+      return [{ of: 'access-key' }, lookupEncoding(token!, now)];
     case 'nothing':
       throw asked.failure;
     default:
@@ -185,8 +186,9 @@ export function tokenFactsOf({ access_key }: AccessKeyAnswer) {
   return { id, name, expiresAt, maxUses: max_uses, isChild: false };
 }
 
-function lookupEncoding(now: () => number): AnswerEncoding {
+/** What an access key is told of itself is kept for nobody, so it may contain the token. */
+function lookupEncoding(token: string, now: () => number): AnswerEncoding {
   return encoding('lookup-self', (answer: AccessKeyAnswer) =>
-    JSON.stringify(lookupForm(tokenFactsOf(answer), now())),
+    JSON.stringify(lookupForm(token, tokenFactsOf(answer), now())),
   );
 }

@@ -27,7 +27,7 @@ const newToken = z.looseObject({
   no_parent: z
     .literal(false, { error: 'can’t be true: a token ends with the one that created it' })
     .nullish(),
-  period: z.union([z.literal(''), z.literal(0)], { error: 'is not supported' }).nullish(),
+  period: duration,
 });
 
 export function tokenCallsWith({ domain, now }: AppParts) {
@@ -55,8 +55,10 @@ export function tokenCallsWith({ domain, now }: AppParts) {
   }
 
   async function create({ token, origin, body }: DialectCall): Promise<DialectAnswer> {
-    const { display_name, num_uses, ...wanted } = check(newToken, objectIn(body));
-    const lifetime = Math.min(secondsIn(wanted.ttl), secondsIn(wanted.explicit_max_ttl), longestLifetime);
+    const { display_name, num_uses, ttl, explicit_max_ttl, period } = check(newToken, objectIn(body));
+    if (Number.isFinite(secondsIn('period', period))) throw invalid('period', 'is not supported');
+    const longest = secondsIn('explicit_max_ttl', explicit_max_ttl);
+    const lifetime = Math.min(secondsIn('ttl', ttl), longest, longestLifetime);
     const { token: created, ...child } = await ownAccessKeys.createChild(token, origin, {
       name: display_name || 'token',
       lifetime: 1000 * (Number.isFinite(lifetime) ? lifetime : defaultLifetime),
@@ -91,14 +93,17 @@ export function tokenCallsWith({ domain, now }: AppParts) {
   };
 }
 
-/** As Go and Vault write durations: seconds as a number, or `1h30m`, `20m`, `1200s`, `7d`. Infinity for none. */
-function secondsIn(given: string | number | null | undefined): number {
+/**
+ * As Go and Vault write durations: seconds as a number, or `1h30m`, `20m`, `1200s`, `7d`. Infinity for none, which Vault's own
+ * command writes as `0s`.
+ */
+function secondsIn(field: string, given: string | number | null | undefined): number {
   const text = String(given ?? '');
-  if (text === '' || text === '0') return Number.POSITIVE_INFINITY;
+  if (text === '') return Number.POSITIVE_INFINITY;
   const parts = [...text.matchAll(/(\d{1,9})([smhd])/g)];
   const seconds = parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * units[unit!]!, 0);
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  if (parts.map(([part]) => part).join('') !== text || seconds === 0)
-    throw invalid('ttl', 'must be a duration such as 3600, 20m or 1h30m');
-  return seconds;
+  const isNumber = /^\d{1,9}$/.test(text);
+  if (!isNumber && parts.map(([part]) => part).join('') !== text)
+    throw invalid(field, 'must be a duration such as 3600, 20m or 1h30m');
+  return (isNumber ? Number(text) : seconds) || Number.POSITIVE_INFINITY;
 }

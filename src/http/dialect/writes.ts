@@ -45,7 +45,9 @@ export function writesWith({ namedSecrets }: Pick<Domain, 'namedSecrets'>): Writ
     return answered(await namedSecrets.write(caller, place, next, options?.cas ?? undefined));
   }
 
+  /** What comes of it depends on the value that is there, so it takes the permission to reveal that one too. */
   async function patch(caller: Caller, place: Place, body: unknown): Promise<DialectAnswer> {
+    await namedSecrets.mayReveal(caller, place);
     const { data, options } = check(written, body);
     const next = (before: EarlierContent | null) => {
       if (before === null) throw notFound();

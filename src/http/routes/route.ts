@@ -13,6 +13,7 @@ import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { SignedInAs } from '../../domain/accounts/dashboard-sessions.ts';
 import type { Site } from '../../domain/accounts/passkeys.ts';
+import { onBehalfOf } from '../../fair-line.ts';
 import { checkExpiry } from '../expiry.ts';
 import { changesIn, type ReadOnly } from '../read-only.ts';
 
@@ -181,7 +182,10 @@ async function run<N extends Need>(
   await admit?.(who, route.needsOf?.({ query, body }) ?? route.needs);
   const askedAt = now();
   await checkExpiry(changes, askedAt, readOnly === undefined ? null : () => readOnly.shown(who, id));
-  return route.handle({ ...who, id, query, body, reply, url: request.url, askedAt });
+  const handle = () => route.handle({ ...who, id, query, body, reply, url: request.url, askedAt });
+  const { caller } = who as { readonly caller?: Caller };
+  if (caller === undefined) return handle();
+  return onBehalfOf({ organization: caller.organizationId, key: caller.id }, handle);
 }
 
 /** A route that takes no body is not given one silently ignored. */

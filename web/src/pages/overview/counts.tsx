@@ -24,9 +24,9 @@ export function Counts({ facts: { counts, webhooks, plan } }: { facts: Overview 
       />
       <Figure
         name="Requests this minute"
-        value={figures.format(plan.used)}
+        value={plan.used === null ? '–' : figures.format(plan.used)}
         note={plan.limit ? `of ${figures.format(plan.limit)}` : 'no limit'}
-        bad={Boolean(plan.limit) && plan.used >= (plan.limit ?? 0) * 0.9}
+        bad={Boolean(plan.limit) && (plan.used ?? 0) >= (plan.limit ?? 0) * 0.9}
         href="/settings/organization"
       />
     </div>

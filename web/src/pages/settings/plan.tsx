@@ -43,6 +43,7 @@ export function Plan({ organization }: { organization: Organization }) {
 function Use({ limit }: { limit: number | null }) {
   const overview = useOptional<Overview>('/v1/overview', true, 5_000);
   const used = overview.data?.plan.used ?? 0;
+  if (overview.data?.plan.used === null) return null;
   if (limit === null)
     return <p className="text-muted">No limit. {figures.format(used)} requests this minute.</p>;
   return (

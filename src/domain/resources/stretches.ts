@@ -1,0 +1,63 @@
+/**
+ * What lies in a vault, read in stretches that are bounded in number and, as far as the vault is known, in size: the next
+ * one of a vault with long values has fewer rows. Rows come as they are stored, and are to be checked before they are used.
+ */
+import type { ResourceKind } from '../../access/caller.ts';
+import type { Stretch as Packed, ResourceWithValue } from '../../store/resources.ts';
+import type { Work } from '../kernel/fair-turns.ts';
+import type { Parts } from '../kernel/parts.ts';
+
+export interface Stretch extends Packed {
+  readonly isLast: boolean;
+}
+
+export type Stretches = ReturnType<typeof stretchesWith>;
+
+const mostRows = 250;
+const fewestRows = 8;
+/** Of the packed rows, in characters. */
+const aimedAt = 512 * 1024;
+const mostKnown = 1_000;
+
+export function stretchesWith({ store }: Pick<Parts, 'store'>) {
+  /** How many rows a stretch may have, of vaults in which that is fewer than usual. */
+  const known = new Map<string, number>();
+
+  function learn(vaultId: string, { text, count }: Packed): void {
+    const fitting = Math.floor((count * aimedAt) / text.length);
+    if (text.length <= aimedAt || fitting >= (known.get(vaultId) ?? mostRows)) return;
+    if (known.size >= mostKnown) known.delete(known.keys().next().value!);
+    known.set(vaultId, Math.max(fewestRows, fitting));
+  }
+
+  async function read(vaultId: string, kind: ResourceKind, afterId?: string): Promise<Stretch> {
+    const rows = known.get(vaultId) ?? mostRows;
+    const found = await store.resources.stretchWithValues(vaultId, kind, afterId, rows);
+    learn(vaultId, found);
+    return { ...found, isLast: found.count < rows };
+  }
+
+  return {
+    read,
+
+    /** All rows from the given stretch on, in turns. */
+    async *rowsFrom(
+      first: Stretch,
+      vaultId: string,
+      kind: ResourceKind,
+      turns: Work,
+    ): AsyncIterable<ResourceWithValue> {
+      for (let found = first; ; ) {
+        await turns.pause();
+        const rows = found.unpack();
+        for (const row of rows) {
+          await turns.pause();
+          yield row;
+        }
+        if (found.isLast) return;
+        await turns.resume();
+        found = await read(vaultId, kind, rows.at(-1)!.id);
+      }
+    },
+  };
+}
