@@ -51,7 +51,8 @@ describe('the reader thread', () => {
       const ask = () => sql<{ one: number }>`SELECT 1 AS one`.execute(db);
       const all = await Promise.allSettled(Array.from({ length: 300 }, ask));
       const refused = all.filter(result => result.status === 'rejected');
-      assert.equal(refused.length, 100);
+      // A hundred of one caller wait, and the thread has two before it.
+      assert.equal(refused.length, 198);
       assert.ok(refused.every(({ reason }) => reason.code === 'UNAVAILABLE' && reason.retryAfter === 1));
       assert.deepEqual((await ask()).rows, [{ one: 1 }]);
     } finally {
