@@ -169,7 +169,7 @@ describe('what a service with TLS of its own answers while its management plane 
     const management = started.find(({ threadId }) => threadId !== -1)!;
     assert.equal((await client.send('GET', '/v1/vaults', { token: service.key })).status, 200);
     await management.terminate();
-    for (const path of ['/v1/vaults', '/auth/session', '/vault/v1/prod/data/NAME', '/mcp']) {
+    for (const path of ['/v1/vaults', '/auth/session', '/vault/v1/prod/data/NAME']) {
       const token = service.key;
       const { status, headers } = await client.send('GET', path, { token });
       assert.equal(status, 503, path);

@@ -96,7 +96,7 @@ describe('every answer of every tool', () => {
     const expiredTls = await create('/v1/certificates', short);
     await world.rule({ name: 'free', methods: ['GET'] });
     await world.rule({ name: 'asked', methods: ['POST'], approval: 'always' });
-    await world.rule({ name: 'nobody there', methods: ['GET'], hosts: ['http://localhost:9'] });
+    await world.rule({ name: 'nobody there', methods: ['GET'], hosts: ['http://localhost:2'] });
     upstream.answer = ({ url }, _body, response) =>
       response.writeHead(url === '/own/part' ? 206 : 200, { 'content-type': 'text/plain' }).end('fine');
     service.clock.pass(2 * day);
@@ -124,7 +124,7 @@ describe('every answer of every tool', () => {
       'secrets.use': [
         { secret, url: `${upstream.url}/own/fine` },
         { secret, url: `${upstream.url}/own/part` },
-        { secret, url: 'http://localhost:9/own/fine' },
+        { secret, url: 'http://localhost:2/own/fine' },
         { secret, url: `${upstream.url}/own/fine`, method: 'POST' },
         { secret, url: `${upstream.url}/own/fine`, dry_run: true },
         { secret, url: `${upstream.url}/own/fine`, method: 'POST', dry_run: true },
