@@ -161,6 +161,7 @@ for (const engine of engines) {
         () => poll(device_code),
       );
       const { user_code, device_code: allowed } = await begin();
+      await withCookie(session, 'POST', '/auth/proof', { password });
       await withCookie(session, 'POST', '/auth/device/approve', { user_code, role: 'viewer' });
       const { token } = (await poll(allowed)).body.api_key;
       const [door] = doorsOf("a command line's sign-in");

@@ -75,7 +75,8 @@ export class Browser {
 
   /** What the dashboard does: where a session alone is not enough, its person proves who they are, and it is sent again. */
   async #confirmed(refused: Answer, path: string, again: () => Promise<Answer>): Promise<Answer> {
-    const isAsked = path.startsWith('/v1/') && refused.body?.error?.code === 'PROOF_REQUIRED';
+    const isGiven = path.startsWith('/v1/') || path === '/auth/device/approve';
+    const isAsked = isGiven && refused.body?.error?.code === 'PROOF_REQUIRED';
     return isAsked && (await this.prove()).status === 200 ? again() : refused;
   }
 

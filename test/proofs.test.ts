@@ -18,7 +18,7 @@ import {
 const minute = 60_000;
 const wrong = 'not the password at all';
 
-/** What changes no factor, and why. Whatever else changes something under /auth needs a proof. */
+/** What changes no factor and gives no key, and why. Whatever else changes something under /auth needs a proof. */
 const free: Readonly<Record<string, string>> = {
   'POST /auth/password': 'signs in',
   'POST /auth/passkey/options': 'signs in',
@@ -36,8 +36,6 @@ const free: Readonly<Record<string, string>> = {
   'POST /auth/device/token': 'has the device code',
   'POST /auth/device/revoke': 'takes away, and the key alone that is shown',
   'POST /auth/device/request': 'shows what is asked for',
-  'POST /auth/device/approve':
-    'changes no factor; a key that outlasts the session takes a proof (test/device-login.test.ts)',
   'POST /auth/approvals/:id/approve': 'changes no factor, and gives one call that is shown whole',
   'POST /auth/approvals/:id/refuse': 'takes away, and a call alone',
   'POST /auth/device/deny': 'takes away, and a request alone',
@@ -84,7 +82,7 @@ for (const engine of engines) {
          FROM accounts WHERE member_id = (SELECT id FROM members WHERE email = '${email}')`,
       );
 
-    it('no route changes a factor for a session alone, however new it is', async () => {
+    it('no route changes a factor or gives an API key for a session alone, however new it is', async () => {
       const { browser } = await newcomer('walk@example.org');
       await browser.prove();
       const { key, id } = await addPasskey(browser, 'Laptop');
@@ -105,6 +103,7 @@ for (const engine of engines) {
         'POST /auth/totp/begin': () => ({}),
         'POST /auth/totp': () => ({ code: code(secret) }),
         'POST /auth/totp/remove': () => ({}),
+        'POST /auth/device/approve': () => ({ user_code: 'BBBB-BBBB', role: 'viewer', expires_in: 60 }),
       };
       const guarded = [...service.routes]
         .filter(route => / \/auth\//.test(route) && !/^(GET|HEAD|OPTIONS) /.test(route))
@@ -118,7 +117,7 @@ for (const engine of engines) {
         if (who === browser) service.clock.pass(5 * minute);
         for (const route of guarded) {
           const [method = '', path = ''] = route.split(' ');
-          const answer = await who.call(method, path.replace(':id', id), bodies[route]!());
+          const answer = await who.once(method, path.replace(':id', id), bodies[route]!());
           assert.equal(answer.status, 403, `${route}: ${answer.text}`);
           assert.equal(answer.body.error.code, 'PROOF_REQUIRED', route);
         }
@@ -216,6 +215,20 @@ for (const engine of engines) {
       }
       assert.equal((await browser.prove()).status, 429);
       assert.equal((await service.browser().signIn('guess@example.org')).status, 429);
+    });
+
+    it('a stranger’s guesses at the sign-in don’t keep a person from proving who they are, and one session not another', async () => {
+      const { browser } = await newcomer('besieged@example.org');
+      const other = new Browser(site);
+      assert.equal((await other.signIn('besieged@example.org')).status, 200);
+      for (let attempt = 0; attempt < 6; attempt++)
+        await service.browser().signIn('besieged@example.org', wrong);
+      assert.equal((await service.browser().signIn('besieged@example.org')).status, 429);
+      const changed = { current: password, password: 'a wholly new password' };
+      for (let attempt = 0; attempt < 5; attempt++)
+        assert.equal((await other.prove({ password: wrong })).status, 400);
+      assert.equal((await other.prove()).status, 429, 'a session’s own guesses refuse it');
+      assert.equal((await browser.post('/auth/password/change', changed)).status, 200);
     });
 
     it('the codes that confirm a second factor are counted, too', async () => {

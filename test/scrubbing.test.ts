@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { matchesPath } from '../src/domain/uses/judging.ts';
 import { scrubberOf } from '../src/egress/scrubbing.ts';
 import { foldingFor, formsOf } from '../src/egress/value-forms.ts';
-import { visibleText } from '../web/src/pages/approvals/visible-text.ts';
+import { visibleParts } from '../web/src/ui/visible-text.ts';
 import { encodings, value as token, tracesIn } from './uses-world.ts';
 
 const value = 'Grüße-vön-Zürich-Österreich-37';
@@ -131,9 +131,17 @@ it('a path matches a pattern as it does by an expression', () => {
 it('whoever approves a call sees what is hidden or turned around in its body', () => {
   const hiding = '{"to":"\u202egnitseuqer\u202c","amount":1\u200b0\u00ad0\u0008\u{e0041}}';
   assert.equal(
-    visibleText(hiding),
+    drawn(hiding),
     '{"to":"⟨U+202E⟩gnitseuqer⟨U+202C⟩","amount":1⟨U+200B⟩0⟨U+00AD⟩0⟨U+0008⟩⟨U+E0041⟩}',
   );
-  const plain = '{\r\n\t"name": "Zoë, Ω, 中文, עברית"\n}';
-  assert.equal(visibleText(plain), plain);
+  assert.equal(
+    drawn('{\r\n\t"name": "Zoë, Ω, 中, ע, \u00a0, e\u0301, ×, ⟨U+0041⟩"}'),
+    '{⟨U+000D⟩↵⇥"name": "Zoë, Ω⟨U+03A9⟩, 中⟨U+4E2D⟩, ע⟨U+05E2⟩, ⟨U+00A0⟩, e⟨U+0301⟩, ⟨U+00D7⟩, ⟨U+27E8⟩U+0041⟨U+27E9⟩"}',
+  );
 });
+
+function drawn(text: string): string {
+  return visibleParts(text)
+    .map(part => (part.kind === 'plain' ? part.text : part.glyph + part.code))
+    .join('');
+}

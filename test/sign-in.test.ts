@@ -9,7 +9,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { passwordCosts } from '../src/domain/accounts/passwords.ts';
 import { callsTo } from './effort.ts';
-import { engines, eventually } from './harness.ts';
+import { beside, engines, eventually } from './harness.ts';
 import {
   Browser,
   cookieName,
@@ -63,6 +63,31 @@ for (const engine of engines) {
       assert.equal(known.text, unknown.text);
       const names = (answer: typeof known) => [...answer.headers.keys()].sort();
       assert.deepEqual(names(known), names(unknown));
+    });
+
+    it('known and unknown people take the same questions to the store', async () => {
+      const asked = await beside(service, async ({ store, domain }) => {
+        const questions: string[] = [];
+        for (const [table, methods] of Object.entries({
+          accounts: store.accounts,
+          groups: store.memberGroups,
+        }))
+          for (const [name, method] of Object.entries(methods as Record<string, unknown>))
+            if (typeof method === 'function')
+              (methods as Record<string, unknown>)[name] = (...args: unknown[]) => {
+                questions.push(`${table}.${name}`);
+                return method.apply(methods, args);
+              };
+        const origin = { address: '203.0.113.9', userAgent: '', requestId: 'x' };
+        const refused = async (email: string) => {
+          questions.length = 0;
+          await assert.rejects(domain.accounts.signIn.byPassword({ email, password: wrong }, origin));
+          return [...questions].sort();
+        };
+        return [await refused('bob@example.org'), await refused('nobody@example.org')];
+      });
+      assert.ok(asked[0]!.length > 3, String(asked[0]));
+      assert.deepEqual(asked[1], asked[0]);
     });
 
     it('known and unknown people cost the same work', async () => {

@@ -558,7 +558,7 @@ for (const engine of engines) {
         const child = await callService(service.url, 'POST', create, { display_name: 'trusted' }, agent);
         const asked = await world.use(call('child'), child.body.auth.client_token);
         const { body } = await person.get(`/v1/approvals/${asked.body.approval.id}`);
-        assert.equal(body.access_key, 'agent (calls itself “trusted”)');
+        assert.deepEqual([body.access_key, body.own_name], ['agent', 'trusted']);
       });
 
       it('only those that wait for one tell webhooks so', async () => {

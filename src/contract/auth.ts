@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { planNames, scopeNames } from './access.ts';
 import { grantedRoleNames, roleNames } from './names.ts';
-import { exactLine, exampleId, id, line, name, timestamp } from './text.ts';
+import { exactLine, exampleId, id, knownName, name, shownLine, timestamp } from './text.ts';
 
 const shortestPassword = 12;
 const longestPassword = 1024;
@@ -27,7 +27,7 @@ const code = z.string({ error: 'must be a string' }).max(64, { error: 'must be a
 /** As typed by a person, who may have left a space at the end. It is compared exactly, never with a similar one. */
 const address = exactLine(1, 254).transform(text => text.replace(/^ +| +$/g, ''));
 
-export const email = line(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
+export const email = shownLine(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
   error: 'must be an email address',
 });
 
@@ -38,7 +38,7 @@ const credential = z
 const exampleCredential = { id: 'AbCd…', rawId: 'AbCd…', type: 'public-key', response: {} };
 export type PasskeyCredential = z.output<typeof credential>;
 
-const passkey = z.strictObject({ name: line(1, 64).optional(), credential });
+const passkey = z.strictObject({ name: shownLine(1, 64).optional(), credential });
 const proof = { password: newPassword.optional(), passkey: passkey.optional() };
 const eitherProof = {
   error: 'is required unless a passkey is given; not both',
@@ -70,7 +70,7 @@ export const passwordBody = z
     email: address,
     password,
     code: code.optional(),
-    organization: name.optional(),
+    organization: knownName.optional(),
   })
   .meta({ id: 'PasswordSignIn', example: { email: 'ada@example.com', password: examplePassword } });
 export const passkeyBody = z
@@ -102,7 +102,7 @@ export const passwordChangeBody = z
     example: { current: examplePassword, password: 'another horse, another staple' },
   });
 export const passkeyAddBody = z
-  .strictObject({ name: line(1, 64), credential })
+  .strictObject({ name: shownLine(1, 64), credential })
   .meta({ id: 'NewPasskey', example: { name: 'laptop', credential: exampleCredential } });
 export const codeBody = z.strictObject({ code }).meta({ id: 'OneTimeCode', example: { code: '123456' } });
 export const totpRemoveBody = proofBody

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { apiKey, createdApiKey } from './access.ts';
 import { grantedRoleNames } from './names.ts';
-import { count, line, oneOf, timestamp } from './text.ts';
+import { count, oneOf, shownLine, timestamp } from './text.ts';
 
 /** In seconds: a working day, and a month. */
 export const defaultLife = 12 * 3_600;
@@ -20,8 +20,10 @@ const token = z.string({ error: 'must be a string' }).max(256, { error: 'must be
 
 export const deviceLoginBody = z
   .strictObject({
-    client: line(1, 64).optional().meta({ description: 'The program that asks, as it calls itself.' }),
-    host: line(1, 64).optional().meta({ description: 'The machine that it runs on, as it calls itself.' }),
+    client: shownLine(1, 64).optional().meta({ description: 'The program that asks, as it calls itself.' }),
+    host: shownLine(1, 64)
+      .optional()
+      .meta({ description: 'The machine that it runs on, as it calls itself.' }),
   })
   .meta({ id: 'DeviceLoginCreate', example: { client: 'strongroom/1.0.0', host: 'laptop' } });
 export type DeviceLoginBody = z.output<typeof deviceLoginBody>;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pagination } from './common.ts';
 import { exampleVaultId } from './resource-fields.ts';
 import { revealedSecret, secretValue } from './secrets.ts';
-import { count, exampleId, flag, id, name } from './text.ts';
+import { count, exampleId, flag, id, knownName } from './text.ts';
 
 const mostAtOnce = 100;
 const mostVaults = 8;
@@ -43,7 +43,7 @@ export type SecretsCopy = z.output<typeof secretsCopy>;
 export const secretsCompare = z
   .strictObject({
     vault_id: id,
-    items: several(z.strictObject({ name, value: secretValue }), 1, mostAtOnce),
+    items: several(z.strictObject({ name: knownName, value: secretValue }), 1, mostAtOnce),
   })
   .meta({
     id: 'SecretsCompare',
@@ -55,7 +55,7 @@ export const comparedSecrets = z
   .object({
     results: z.array(
       z.object({
-        name,
+        name: z.string(),
         id: id.nullable().meta({ description: 'Of the secret of this name; null if there is none.' }),
         version: z.int().nullable(),
         same: z.boolean().meta({ description: 'Whether its current value is the one that was sent.' }),
@@ -88,7 +88,7 @@ const cell = z.object({
 
 export const comparedVaults = z
   .object({
-    rows: z.array(z.object({ name, cells: z.array(cell.nullable()) })).meta({
+    rows: z.array(z.object({ name: z.string(), cells: z.array(cell.nullable()) })).meta({
       description: 'A row for each name, with a cell for each vault; null where it has no such secret.',
     }),
     pagination,

@@ -4,11 +4,11 @@ import { role } from './access.ts';
 import { recordTimes, searchQuery } from './common.ts';
 import { roleNames } from './names.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
-import { exampleId, flag, id, line, name, oneOf } from './text.ts';
+import { exampleId, flag, id, name, oneOf, shownLine } from './text.ts';
 
 const memberRole = oneOf(roleNames).meta({ id: 'Role' });
 
-const email = line(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
+const email = shownLine(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
   error: 'must be an email address',
 });
 

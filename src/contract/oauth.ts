@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { oauthScopes } from './names.ts';
-import { count, id, line, oneOf, timestamp } from './text.ts';
+import { count, id, oneOf, shownLine, timestamp } from './text.ts';
 
 /** In seconds. */
 export const defaultGrantLife = 12 * 3_600;
@@ -41,7 +41,7 @@ const redirectUri = z.string().max(512);
 /** What a client publishes or registers about itself. What it says beyond this is not looked at. */
 export const clientDocument = z.object({
   client_id: z.string().min(1).max(512),
-  client_name: line(1, 100).optional(),
+  client_name: shownLine(1, 100).optional(),
   redirect_uris: z.array(redirectUri).min(1).max(20),
   token_endpoint_auth_method: z.literal('none').optional(),
   client_secret: z.undefined().optional(),
@@ -50,7 +50,7 @@ export type ClientDocument = z.output<typeof clientDocument>;
 
 /** What is registered is carried by the client's id, so it is short. */
 export const clientRegistration = z.object({
-  client_name: line(1, 64).optional(),
+  client_name: shownLine(1, 64).optional(),
   redirect_uris: z.array(z.string().max(200)).min(1).max(4),
 });
 

@@ -8,6 +8,12 @@ import { isId } from './id.ts';
 /** Characters that hide, reorder or break text: controls, bidirectional marks, line separators, lone surrogates. */
 const unsafe = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u;
 
+/**
+ * What a person would not see in a name, or would take for something else: format characters, variation selectors, tags,
+ * fillers and everything else that is not drawn, blanks that are no spaces, and characters that no font knows.
+ */
+const unseen = /[\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\p{Variation_Selector}\u2800]/u;
+
 export function isSafeText(text: string): boolean {
   return !unsafe.test(text);
 }
@@ -25,6 +31,19 @@ const safeText = z.string({ error: 'must be a string' }).refine(isSafeText, {
 export function line(smallest: number, largest: number) {
   return bounded(
     safeText.transform(text => text.normalize('NFC')),
+    smallest,
+    largest,
+  );
+}
+
+/** The same for names that people read, where they are given. What has such a name already keeps it, and is found by it. */
+export function shownLine(smallest: number, largest: number) {
+  const shown = safeText.refine(text => !unseen.test(text), {
+    error: 'must not contain invisible, private-use or unassigned characters',
+    abort: true,
+  });
+  return bounded(
+    shown.transform(text => text.normalize('NFC')),
     smallest,
     largest,
   );
@@ -56,7 +75,10 @@ export const id = z
     example: exampleId,
   });
 
-export const name = line(1, 255).meta({
+/** Of something that exists: names are found as they are. */
+export const knownName = line(1, 255);
+
+export const name = shownLine(1, 255).meta({
   id: 'Name',
   minLength: 1,
   maxLength: 255,

@@ -232,7 +232,14 @@ export const approval = z
     rule_id: id,
     rule: z.string(),
     access_key_id: id,
-    access_key: z.string(),
+    access_key: z.string().meta({ description: 'The name that a person gave it.' }),
+    own_name: z.string().nullable().meta({
+      description: 'What a program called the access key, if it created it from another; not verified.',
+    }),
+    restriction: z
+      .string()
+      .nullable()
+      .meta({ description: 'The id of its offline restrictions, if it has any.' }),
     state: oneOf(approvalStates),
     scope: oneOf(approvalScopes).meta({
       description:
@@ -253,6 +260,8 @@ export const approval = z
       rule: 'issues of acme',
       access_key_id: exampleId,
       access_key: 'agent',
+      own_name: null,
+      restriction: null,
       state: 'pending',
       scope: 'call',
       fingerprint: 'n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg',

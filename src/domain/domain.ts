@@ -31,6 +31,7 @@ import { foundationWith, type ReadingParts } from './reading.ts';
 import { certificatesWith } from './resources/certificates.ts';
 import { comparisonsWith } from './resources/comparisons.ts';
 import { keysWith } from './resources/keys.ts';
+import { looksAlikeWith } from './resources/look-alikes.ts';
 import { manySecretsWith } from './resources/many-secrets.ts';
 import { namedSecretsWith } from './resources/named-secrets.ts';
 import { resourcesWith } from './resources/resources.ts';
@@ -114,6 +115,7 @@ export function domainWith(given: DomainParts) {
     namedSecrets: namedSecretsWith(parts, records, secrets),
     keys,
     certificates,
+    looksAlike: looksAlikeWith(parts),
     resources: resourcesWith(parts, records, {
       vault: vaults,
       secret: secrets,

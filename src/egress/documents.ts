@@ -20,7 +20,7 @@ export interface DocumentParts {
 }
 
 const defaultPatience = 5_000;
-const largest = 256 * 1024;
+export const largestDocument = 256 * 1024;
 
 export function documentsWith({ egress, resolve, patience = defaultPatience }: DocumentParts): Documents {
   const agents = guardedAgents(egress, resolve);
@@ -64,7 +64,7 @@ async function readAll(response: IncomingMessage): Promise<Buffer> {
     for await (const piece of response as AsyncIterable<Buffer>) {
       pieces.push(piece);
       size += piece.length;
-      if (size > largest) throw new Refused('the answer is too long');
+      if (size > largestDocument) throw new Refused('the answer is too long');
     }
   } finally {
     response.destroy();

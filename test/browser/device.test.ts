@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { atTheLatest } from '../ending.ts';
 import { binary, collect } from '../tool.ts';
-import { type Fresh, launch, leave, open, password, setUp, startFresh } from './browser.ts';
+import { type Fresh, launch, leave, open, password, proveAgain, setUp, startFresh } from './browser.ts';
 
 let browser: Browser;
 let service: Fresh;
@@ -70,7 +70,9 @@ test('signed out, on a phone and by keyboard: the link leads through sign-in to 
   await page.keyboard.type('1 h');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
+  await page.locator('button:focus[aria-disabled="false"]').waitFor();
   await page.keyboard.press('Enter');
+  await proveAgain(page);
   await page.getByRole('heading', { name: 'Signed in' }).waitFor();
 
   const { code, stderr } = await login.done;

@@ -70,6 +70,15 @@ after(async () => {
 
 const arrival = () => new Promise<URL>(resolve => arrivals.push(resolve));
 
+/** The button takes no click before it has stood still for a while. */
+async function clickAllow(page: Page): Promise<void> {
+  const button = page.getByRole('button', { name: 'Allow' });
+  await button.scrollIntoViewIfNeeded();
+  await page.waitForTimeout(100);
+  await button.and(page.locator('[aria-disabled="false"]')).waitFor();
+  await button.click();
+}
+
 /** What a person does on the page that a client sent them to. */
 async function allow(page: Page, place: URL | string, scope?: string): Promise<void> {
   await page.goto(String(place));
@@ -77,7 +86,7 @@ async function allow(page: Page, place: URL | string, scope?: string): Promise<v
   await page.getByLabel('Vault').fill('prod');
   await page.getByRole('option', { name: 'production' }).click();
   if (scope !== undefined) await page.getByLabel(scope).check();
-  await page.getByRole('button', { name: 'Allow' }).click();
+  await clickAllow(page);
 }
 
 /** What a client keeps, in the form that both generations ask for. */

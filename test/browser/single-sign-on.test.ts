@@ -4,8 +4,9 @@ import { createServer, type Server } from 'node:http';
 import { after, before, test } from 'node:test';
 import Provider from 'oidc-provider';
 import type { Browser, Page } from 'playwright-core';
+import { makeOrganization } from '../harness.ts';
 import { freePort } from '../postgres.ts';
-import { ask, type Fresh, launch, leave, open, setUp, startFresh } from './browser.ts';
+import { ask, type Fresh, launch, leave, open, password, setUp, startFresh } from './browser.ts';
 
 const clientSecret = 'a-secret-between-the-two';
 let browser: Browser;
@@ -114,5 +115,40 @@ test('somebody who is no member is told so on the sign-in page', async () => {
   const { page, context } = await open(browser, service.dashboardUrl);
   await signInAtIssuer(page, 'stranger@example.com');
   await page.getByText('Single sign-on failed.').waitFor();
+  await context.close();
+});
+
+test('who is invited finds the issuer: on the invitation, and on the sign-in page before anybody joined', async () => {
+  const { page, context, complaints } = await open(browser, service.dashboardUrl);
+  await page.goto('/sign-in');
+  await page.getByLabel('Email').fill('owner@example.com');
+  await page.getByLabel('Password').fill(password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const { body } = await ask(page, 'POST', '/v1/members', { email: 'first@example.com', role: 'viewer' });
+  await context.clearCookies();
+  await page.goto(`/invite#${body.token}`);
+  await page.getByText('first@example.com').waitFor();
+  const join = page.getByRole('link', { name: 'Join with Acme ID' });
+  assert.equal(await join.getAttribute('href'), '/auth/oidc/start');
+
+  const flags = ['--oidc-issuer', 'http://localhost:1', '--oidc-client-id', 'x', '--oidc-name', 'Acme ID'];
+  const other = await startFresh(flags);
+  await makeOrganization(['--data', other.data], 'Alone', 'free', 0);
+  await page.goto(`${other.dashboardUrl}/sign-in`);
+  await page.getByText('Nobody can sign in yet').waitFor();
+  await join.waitFor();
+  await other.stop();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test('a link that was cut shows the page, and not an empty one', async () => {
+  const { page, context, complaints } = await open(browser, service.dashboardUrl);
+  for (const path of ['/#%', '/invite#%E0%A4', '/setup#%zz', '/device#%']) {
+    await page.goto(path);
+    await page.getByRole('heading').first().waitFor();
+  }
+  assert.deepEqual(complaints, []);
   await context.close();
 });

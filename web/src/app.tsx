@@ -52,7 +52,7 @@ function Routes({ state }: { state: AuthState }) {
         <SetUp state={state} />
       </Route>
       <Route path="/invite">
-        <Invitation />
+        <Invitation state={state} />
       </Route>
       <Route path="/sign-in/choose">
         <Choose />

@@ -199,8 +199,8 @@ export function deviceLoginsWith(
     approve: async (as, { user_code, role, expires_in = defaultLife }) => {
       const until = now() + expires_in * second;
       if (!mayOffer(as.caller, role)) throw tooMuch();
-      // A session is what a thief would hold: nothing that it gives lasts longer by that alone.
-      if (until > as.caller.proof.until!) await proofs.require(as);
+      // A session is what a thief would hold, and one click is what a hostile page can get: an API key takes more.
+      await proofs.require(as);
       const { member, account } = as.person;
       const approval = { member_id: member.id, epoch: account.epoch, role, until };
       await decide(as, user_code, 'device-login.approved', approval);

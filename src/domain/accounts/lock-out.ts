@@ -25,6 +25,11 @@ export interface LockOut {
   /** Counts an attempt, or refuses it. */
   take(account: AccountRow, factor: Factor, origin: Origin): Promise<void>;
   /**
+   * The same where the person is signed in. It counts for the account too, but only the session's own failures refuse
+   * it: guesses of strangers at the sign-in don't keep a person from changing their password.
+   */
+  takeInSession(sessionId: string, account: AccountRow, factor: Factor, origin: Origin): Promise<void>;
+  /**
    * Counts an attempt at the password of each of these accounts, all of one address. Answers those that may be
    * tried, or refuses where none may.
    */
@@ -35,6 +40,7 @@ export interface LockOut {
   /** Refuses a failed attempt: 401, or 429 if too many came from the address. */
   refuse(origin: Origin): never;
   forget(account: AccountRow, factor: Factor): Statement;
+  forgetInSession(sessionId: string, factor: Factor): Statement;
 }
 
 export interface LockOutParts {
@@ -48,6 +54,7 @@ export interface LockOutParts {
 export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutParts): LockOut {
   const subjectOf = ({ id }: AccountRow, factor: Factor) =>
     keyring.blindIndex('lock-out', `account ${id} ${factor}`);
+  const inSession = (id: string, factor: Factor) => keyring.blindIndex('lock-out', `session ${id} ${factor}`);
   const nobody = (emailKey: string) => keyring.blindIndex('lock-out', `address ${emailKey}`);
 
   function check({ address }: Origin): void {
@@ -83,6 +90,7 @@ export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutPa
     check,
     failed: ({ address }) => attempts.failed(address),
     forget: (account, factor) => store.accounts.clearAttempts(subjectOf(account, factor)),
+    forgetInSession: (id, factor) => store.accounts.clearAttempts(inSession(id, factor)),
 
     refuse: origin => {
       const wait = attempts.blockedFor(origin.address);
@@ -92,6 +100,11 @@ export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutPa
 
     take: async (account, factor, origin) => {
       await taken([subjectOf(account, factor)], origin);
+    },
+
+    takeInSession: async (sessionId, account, factor, origin) => {
+      await taken([inSession(sessionId, factor)], origin);
+      await counted(subjectOf(account, factor));
     },
 
     takeEach: async (accounts, emailKey, origin) => {

@@ -60,7 +60,11 @@ export function peopleWith(store: Store, stamps: Stamps): People {
     byEmail: async email => {
       const alike = await store.accounts.membersByEmail(emailKey(email));
       const members = alike.filter(member => sameAddress(member.email, email));
-      if (members.length === 0) await store.accounts.accountOf(nobody); // As long as for one who is known.
+      // As much is asked of the store as for a person who is known.
+      if (members.length === 0) {
+        await store.accounts.accountOf(nobody);
+        await store.memberGroups.naming(nobody, nobody);
+      }
       const people = members.map(member => withAccount(stamps.member.believe(member)));
       return (await Promise.all(people)).filter(person => person !== undefined);
     },

@@ -2,7 +2,7 @@
  * Proving oneself again. Whatever changes how a person proves who they are takes a `Proven`, which is made here
  * alone: of what the request itself brings, or of the session's note that its person proved themselves within the
  * last few minutes. Having signed in is no such proof, for a session is what a thief would hold. Guesses are
- * counted by the same lock-out as those of a sign-in.
+ * counted by the same lock-out as those of a sign-in, and refused by those of the session alone.
  */
 import { type Origin, provenFor } from '../../access/caller.ts';
 import type { PasskeyOptions, ProofBody } from '../../contract/auth.ts';
@@ -11,6 +11,7 @@ import type { AccountRow } from '../../store/accounts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { RelatedWrites, SignedInAs } from './dashboard-sessions.ts';
 import type { Identity } from './identities.ts';
+import type { Factor } from './lock-out.ts';
 import { believedPasskey, passkeyUsed } from './passkey-rows.ts';
 import type { Site } from './passkeys.ts';
 import { accountSubject } from './people.ts';
@@ -45,6 +46,11 @@ export function proofsWith(parts: SignInParts): Proofs {
   const proven = (related: RelatedWrites, columns: Partial<AccountRow> = {}) =>
     ({ ...related, columns }) as Proven;
 
+  const forgotten = ({ session, person }: SignedInAs, factor: Factor) => [
+    lockOut.forget(person.account, factor),
+    lockOut.forgetInSession(session.id, factor),
+  ];
+
   async function refuse(as: SignedInAs, field: string, reason?: string): Promise<never> {
     const { member, account } = as.person;
     lockOut.failed(as.caller.origin);
@@ -58,18 +64,18 @@ export function proofsWith(parts: SignInParts): Proofs {
 
   async function byPassword(as: SignedInAs, password: string): Promise<Proven | null> {
     const { member, account } = as.person;
-    await lockOut.take(account, 'password', as.caller.origin);
+    await lockOut.takeInSession(as.session.id, account, 'password', as.caller.origin);
     const right = passwords.matches(account, await passwords.derive(member.email_key, password));
-    return right ? proven({ statements: [lockOut.forget(account, 'password')] }) : null;
+    return right ? proven({ statements: forgotten(as, 'password') }) : null;
   }
 
   async function byCode(as: SignedInAs, code: string): Promise<Proven | null> {
     const { account } = as.person;
-    await lockOut.take(account, 'code', as.caller.origin);
+    await lockOut.takeInSession(as.session.id, account, 'code', as.caller.origin);
     const after = account.totp === null ? null : await secondFactor.take(account, code);
     if (after === null) return null;
     const { totp_step, recovery } = after;
-    return proven({ statements: [lockOut.forget(account, 'code')] }, { totp_step, recovery });
+    return proven({ statements: forgotten(as, 'code') }, { totp_step, recovery });
   }
 
   async function byPasskey(as: SignedInAs, site: Site, credential: PasskeyProof): Promise<Proven | null> {

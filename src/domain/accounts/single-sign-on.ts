@@ -5,6 +5,7 @@
  */
 import { Failure } from '../../contract/errors.ts';
 import type { NewId } from '../../contract/id.ts';
+import { boundedFetch } from '../../egress/bounded-fetch.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { Identity, KeptIdentity } from './identities.ts';
 
@@ -180,8 +181,14 @@ async function discover({ issuer, clientId, clientSecret }: SingleSignOnSettings
   const library = await import('openid-client');
   const url = new URL(issuer);
   // The flag's parser lets plain HTTP pass for this machine alone.
-  const execute = url.protocol === 'http:' ? [library.allowInsecureRequests] : [];
+  const plain = url.protocol === 'http:' ? [library.allowInsecureRequests] : [];
+  // The token comes from the issuer itself, but a name that leads elsewhere must not be enough to sign in as anyone.
+  const execute = [library.enableNonRepudiationChecks, ...plain];
   const secret = clientSecret === null ? library.None() : library.ClientSecretPost(clientSecret);
-  const configuration = await library.discovery(url, clientId, undefined, secret, { execute, timeout });
+  const configuration = await library.discovery(url, clientId, undefined, secret, {
+    execute,
+    timeout,
+    [library.customFetch]: boundedFetch,
+  });
   return { library, configuration };
 }

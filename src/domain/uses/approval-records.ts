@@ -9,6 +9,9 @@ import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 export interface SealedRequest extends ShownRequest {
   readonly rule: string;
   readonly access_key: string;
+  /** Both are missing in requests that an earlier version sealed. */
+  readonly own_name?: string | null;
+  readonly restriction?: string | null;
 }
 
 export function approvalChange<A extends Action = never>(
@@ -31,7 +34,7 @@ export function requestPlace(id: string) {
 
 export function presentApproval(
   row: ApprovalRow,
-  { rule, access_key, ...request }: SealedRequest,
+  { rule, access_key, own_name = null, restriction = null, ...request }: SealedRequest,
   now: number,
 ): Approval {
   return {
@@ -41,6 +44,8 @@ export function presentApproval(
     rule,
     access_key_id: row.access_key_id,
     access_key,
+    own_name,
+    restriction,
     state: row.expires_at <= now && row.state !== 'used' && row.state !== 'refused' ? 'expired' : row.state,
     scope: row.scope,
     fingerprint: row.fingerprint,

@@ -83,10 +83,13 @@ function digestOf(parts: readonly (string | null)[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
-/** What a program called its own access key is no name that somebody knows it by. */
-function shownName({ name, parentName, narrowing }: Reader): string {
-  const known = parentName === null ? name : `${parentName} (calls itself “${name}”)`;
-  return narrowing === null ? known : `${known} (restricted, ${narrowing.id})`;
+/** People know an access key by the name that a person gave it. What a program called its own is shown apart from that. */
+function shownNames({ name, parentName, narrowing }: Reader) {
+  return {
+    access_key: parentName ?? name,
+    own_name: parentName === null ? null : name,
+    restriction: narrowing?.id ?? null,
+  };
 }
 
 export function approvalRequestsWith({ store, stamps, guard, now, newId, holders }: Parts & ApproverParts) {
@@ -131,7 +134,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
     const id = newId();
     const time = now();
     const shown = Buffer.from(
-      JSON.stringify({ ...call.shown, rule: call.rule.name, access_key: shownName(reader) }),
+      JSON.stringify({ ...call.shown, rule: call.rule.name, ...shownNames(reader) }),
       'utf8',
     );
     const row = stamps.approval.stamp({

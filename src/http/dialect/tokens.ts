@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { check } from '../../contract/check.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
-import { line } from '../../contract/text.ts';
+import { shownLine } from '../../contract/text.ts';
 import type { AppParts } from '../parts.ts';
 import { routeOf, type TokenCall } from './asked.ts';
 import { type DialectAnswer, type DialectCall, objectIn } from './calls.ts';
@@ -20,7 +20,7 @@ const duration = z.union([z.string().max(32), z.number()]).nullish();
 
 /** What Vault takes beside these decides about policies, which there are none of here. Some clients send nulls. */
 const newToken = z.looseObject({
-  display_name: line(0, 255).nullish(),
+  display_name: shownLine(0, 255).nullish(),
   ttl: duration,
   explicit_max_ttl: duration,
   num_uses: z.int().min(0).max(1_000_000_000).nullish(),

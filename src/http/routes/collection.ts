@@ -1,4 +1,5 @@
 /** The five routes of a collection, declared once. A service that does not fit the schemas does not compile. */
+
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { Action } from '../../access/policy.ts';
@@ -10,6 +11,7 @@ import {
   listOf,
   type PageQuery,
 } from '../../contract/common.ts';
+import { warningHeader } from '../../contract/look-alikes.ts';
 import type { Collection } from '../../domain/kernel/collection.ts';
 import { readOnlyMembers, type Shape } from '../read-only.ts';
 import { type Permissions, type Route, route } from './route.ts';
@@ -48,6 +50,8 @@ export interface CollectionDeclaration<Item, Query extends PageQuery, Create, Up
   /** What a list or a creation takes, where that depends on what it asks for. */
   readonly listNeeds?: (query: NoInfer<Query>) => Permissions;
   readonly createNeeds?: (body: NoInfer<Create>) => Permissions;
+  /** What the person should know about the name that was given; null where there is nothing. */
+  readonly remark?: (item: NoInfer<Item> | NoInfer<Created>) => Promise<string | null>;
   /** Whether a delete goes to the trash, and `purge` is possible. */
   readonly trash?: boolean;
 }
@@ -100,7 +104,11 @@ export function collectionRoutes<Item extends Identified, Query extends PageQuer
       needsOf: ({ body }) => createNeeds?.(body) ?? gives,
       body: schemas.create,
       answer: schemas.created,
-      handle: ({ caller, body }) => service.create(caller, body),
+      handle: async ({ caller, body, reply }) => {
+        const created = await service.create(caller, body);
+        warn(reply, await declaration.remark?.(created));
+        return created;
+      },
     }),
     route({
       method: 'PUT',
@@ -115,10 +123,19 @@ export function collectionRoutes<Item extends Identified, Query extends PageQuer
         shown: ({ caller }, id) => service.get(caller, id),
       },
       answer: schemas.item,
-      handle: ({ caller, id, body }) => service.update(caller, id, body),
+      handle: async ({ caller, id, body, reply }) => {
+        const updated = await service.update(caller, id, body);
+        const isNamed = typeof body === 'object' && body !== null && 'name' in body;
+        if (isNamed) warn(reply, await declaration.remark?.(updated));
+        return updated;
+      },
     }),
     deleteRoute({ name, one, path: single, operationId: `delete${noun}`, needs: writes }, declaration),
   ];
+}
+
+function warn(reply: FastifyReply, remark: string | null | undefined): void {
+  if (remark) reply.header(warningHeader, remark);
 }
 
 type Deleting = Pick<Route<Permissions>, 'path' | 'operationId' | 'needs'> & Record<'name' | 'one', string>;

@@ -1,9 +1,11 @@
 /** Vaults, secrets, keys and certificates, one by one and all together. */
 import { check } from '../../contract/check.ts';
 import { listOf } from '../../contract/common.ts';
+import { lookAlikeWarning } from '../../contract/look-alikes.ts';
 import * as resource from '../../contract/resources.ts';
 import type { Domain } from '../../domain/domain.ts';
 import type { Keys } from '../../domain/resources/keys.ts';
+import type { LooksAlike } from '../../domain/resources/look-alikes.ts';
 import type { Secrets } from '../../domain/resources/secrets.ts';
 import { bulkSecrets } from './bulk.ts';
 import { collectionRoutes } from './collection.ts';
@@ -91,7 +93,12 @@ function mixedRoutes({ resources }: Domain): Route<Permissions>[] {
   ];
 }
 
-function secretRoutes({ secrets }: Domain): Route<Permissions>[] {
+/** A name that people would take for another one is no fault, but worth a warning. */
+function remarkOf(looksAlike: LooksAlike) {
+  return async (item: Parameters<LooksAlike>[0]) => ((await looksAlike(item)) ? lookAlikeWarning : null);
+}
+
+function secretRoutes({ secrets, looksAlike }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes({
       name: 'secrets',
@@ -104,6 +111,7 @@ function secretRoutes({ secrets }: Domain): Route<Permissions>[] {
         update: resource.secretUpdate,
       },
       service: secrets,
+      remark: remarkOf(looksAlike),
       trash: true,
     }),
     route({
@@ -145,7 +153,7 @@ function secretRoutes({ secrets }: Domain): Route<Permissions>[] {
   ];
 }
 
-function keyRoutes({ keys, certificates }: Domain): Route<Permissions>[] {
+function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes({
       name: 'keys',
@@ -158,6 +166,7 @@ function keyRoutes({ keys, certificates }: Domain): Route<Permissions>[] {
         update: resource.keyUpdate,
       },
       service: keys,
+      remark: remarkOf(looksAlike),
       trash: true,
     }),
     route({
@@ -198,7 +207,7 @@ function keyRoutes({ keys, certificates }: Domain): Route<Permissions>[] {
   ];
 }
 
-function certificateRoutes({ certificates }: Domain): Route<Permissions>[] {
+function certificateRoutes({ certificates, looksAlike }: Domain): Route<Permissions>[] {
   return collectionRoutes({
     name: 'certificates',
     one: 'a certificate',
@@ -210,6 +219,7 @@ function certificateRoutes({ certificates }: Domain): Route<Permissions>[] {
       update: resource.certificateUpdate,
     },
     service: certificates,
+    remark: remarkOf(looksAlike),
     trash: true,
   });
 }

@@ -3,6 +3,7 @@
  * When a session has ended, or a fresh proof is needed, the request waits for the person and is then sent again,
  * so that no form loses its input.
  */
+import { note } from '../ui/toast.tsx';
 
 export interface ErrorBody {
   readonly error?: {
@@ -118,6 +119,8 @@ function once(method: string, path: string, body: unknown, signal?: AbortSignal)
 
 async function read<T>(answer: Response): Promise<T> {
   const text = await answer.text();
+  const warning = answer.headers.get('strongroom-warning');
+  if (warning !== null) note(`Note: ${warning}`);
   const isJson = answer.headers.get('content-type')?.includes('json') ?? false;
   const body: unknown = isJson && text !== '' ? JSON.parse(text) : {};
   if (!answer.ok) throw new ApiError(answer.status, body as ErrorBody);

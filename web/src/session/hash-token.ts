@@ -9,11 +9,20 @@ const deviceCode = 'device-code';
 
 export function takeHashToken(): string {
   if (window.location.hash.length > 1) {
-    taken = decodeURIComponent(window.location.hash.slice(1));
+    taken = decoded(window.location.hash.slice(1));
     if (window.location.pathname === '/device') window.sessionStorage.setItem(deviceCode, taken);
     window.history.replaceState(null, '', window.location.pathname + window.location.search);
   }
   return taken ?? '';
+}
+
+/** A link that was cut or mistyped is a token that is not valid, and no reason to show an empty page. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 export function isDeviceWaiting(): boolean {

@@ -81,6 +81,26 @@ export function SignInForm({ state, email, onDone }: SignInFormProps) {
   );
 }
 
+/** The issuer's page asks who it is. A person with an invitation joins by it, so it is offered before anyone has. */
+export function ByIssuer({
+  state,
+  verb,
+  renewing = false,
+}: Pick<SignInFormProps, 'state'> & { verb: string; renewing?: boolean }) {
+  const { oidc } = state.methods;
+  if (oidc === null) return null;
+  return (
+    <a
+      href="/auth/oidc/start"
+      target={renewing ? '_blank' : undefined}
+      rel="noreferrer"
+      className={buttonClass({})}
+    >
+      <LogIn className="size-4" aria-hidden /> {verb} with {oidc.name}
+    </a>
+  );
+}
+
 function OtherWays({
   state,
   onDone,
@@ -109,16 +129,7 @@ function OtherWays({
             <Fingerprint className="size-4" aria-hidden /> Sign in with a passkey
           </Button>
         )}
-        {oidc !== null && (
-          <a
-            href="/auth/oidc/start"
-            target={renewing ? '_blank' : undefined}
-            rel="noreferrer"
-            className={buttonClass({})}
-          >
-            <LogIn className="size-4" aria-hidden /> Sign in with {oidc.name}
-          </a>
-        )}
+        <ByIssuer state={state} verb="Sign in" renewing={renewing} />
         <Problem text={form.problem} />
       </form>
     </>

@@ -24,7 +24,7 @@ export interface ButtonLook {
 }
 
 export function buttonClass({ look = 'plain', size = 'normal' }: ButtonLook): string {
-  return `inline-flex shrink-0 items-center justify-center gap-1.5 whitespace-nowrap rounded-lg border font-medium transition-colors disabled:opacity-55 ${looks[look]} ${sizes[size]}`;
+  return `inline-flex shrink-0 items-center justify-center gap-1.5 whitespace-nowrap rounded-lg border font-medium transition-colors disabled:opacity-55 aria-disabled:cursor-not-allowed aria-disabled:opacity-55 ${looks[look]} ${sizes[size]}`;
 }
 
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> &

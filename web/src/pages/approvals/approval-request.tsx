@@ -1,26 +1,33 @@
 /** One call as it would be made, and the three ways to decide about it. */
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Approval } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { useDecision } from '../../ui/decision.ts';
+import { IgnoredClick } from '../../ui/decision-hint.tsx';
 import { Problem } from '../../ui/dialog.tsx';
-import { Facts, Mono } from '../../ui/facts.tsx';
-import { Scrollable } from '../../ui/scrollable.tsx';
+import { Exact, ExactBox } from '../../ui/exact.tsx';
+import { Facts } from '../../ui/facts.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
-import { visibleText } from './visible-text.ts';
 
-export function ApprovalRequest({ of: approval, isMeant }: { of: Approval; isMeant: boolean }) {
-  const { request, access_key, rule, created_at, expires_at } = approval;
+interface Shown {
+  readonly of: Approval;
+  readonly isMeant: boolean;
+  /** It was decided or expired while it was shown; it keeps its place, so that nothing below it moves. */
+  readonly isGone: boolean;
+}
+
+export function ApprovalRequest({ of: approval, isMeant, isGone }: Shown) {
+  const { request, created_at, expires_at } = approval;
   const box = useRef<HTMLElement>(null);
   useEffect(() => {
     if (isMeant) box.current?.scrollIntoView({ block: 'center' });
   }, [isMeant]);
-  const headers = Object.entries(request.headers);
-  const body = request.body ?? request.body_base64;
+  const [done, setDone] = useState('');
   return (
     <article
       ref={box}
@@ -28,63 +35,113 @@ export function ApprovalRequest({ of: approval, isMeant }: { of: Approval; isMea
       className={`surface flex flex-col gap-4 px-5 py-4 ${isMeant ? 'ring-2 ring-accent' : ''}`}
     >
       <div className="min-w-0">
-        <h2 className="font-mono text-base font-semibold break-all">
-          {request.method} {request.url}
+        <h2 className="font-semibold">
+          <Exact text={request.method} /> <Exact text={request.url} />
         </h2>
         <p className="text-xs text-muted">
           asked <Ago at={created_at} />, expires <Ago at={expires_at} />
         </p>
       </div>
-      <Facts
-        facts={[
-          ['Access key', access_key],
-          ['Rule', rule],
-          ['Sends', `${request.secret}, ${request.place}`],
-          ...headers.map(([name, value]) => [name, <Mono key={name}>{value}</Mono>] as const),
-        ]}
-      />
-      {body !== null && (
-        <Scrollable label="Body" className="max-h-72 overflow-auto rounded-lg bg-sunken p-3">
-          <pre className="font-mono text-xs break-all whitespace-pre-wrap">{visibleText(body)}</pre>
-        </Scrollable>
+      <Facts facts={factsOf(approval)} />
+      <Headers of={request.headers} />
+      {request.body !== null && <ExactBox label="Body" text={request.body} />}
+      {request.body_base64 !== null && (
+        <ExactBox label="Body" text={request.body_base64} note=", in base64" />
       )}
-      <Decision of={approval} />
+      {isGone || done !== '' ? (
+        <p role="status" className="flex min-h-(--control) items-center text-muted">
+          {done || 'This call no longer waits.'}
+        </p>
+      ) : (
+        <Decision of={approval} onDone={setDone} />
+      )}
     </article>
   );
 }
 
-function Decision({ of: { id, rule } }: { of: Approval }) {
+function factsOf({ access_key, own_name, restriction, rule, request }: Approval) {
+  return [
+    ['Access key', <Exact key="key" text={access_key} />],
+    ...(own_name === null ? [] : [['Calls itself', <Exact key="own" text={own_name} />] as const]),
+    ...(restriction === null
+      ? []
+      : [['Restricted', <Exact key="restriction" text={restriction} />] as const]),
+    ['Rule', <Exact key="rule" text={rule} />],
+    ['Sends', <Exact key="secret" text={request.secret} />],
+    ['Where', <Exact key="place" text={request.place} />],
+  ] as const;
+}
+
+/** In a box of their own, because their names are the agent's too: none of them can pass for one of our rows. */
+function Headers({ of: headers }: { of: Readonly<Record<string, string>> }) {
+  const all = Object.entries(headers);
+  if (all.length === 0) return null;
+  return (
+    <section aria-label="Headers" className="flex flex-col gap-1.5">
+      <h3 className="text-xs text-muted">Headers that the agent sends, {all.length}</h3>
+      <ul className="flex flex-col gap-1 rounded-lg border bg-sunken p-3">
+        {all.map(([name, value]) => (
+          <li key={name} className="grid gap-x-4 sm:grid-cols-[minmax(6.5rem,14rem)_1fr]">
+            <span className="min-w-0 font-semibold">
+              <Exact text={name} />
+            </span>
+            <span className="min-w-0">
+              <Exact text={value} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Decision({ of: { id }, onDone }: { of: Approval; onDone: (done: string) => void }) {
   const may = useMay();
   const form = useForm({});
   const refresh = useRefresh();
-  if (!may('approvals:write')) return <p className="text-muted">You don’t have permission to decide.</p>;
+  const { area, isReady, isIgnored, guarded } = useDecision();
+  const mayDecide = may('approvals:write');
   const decide = (path: string, body: object | undefined, done: string) =>
-    form.submit(async () => {
-      await post(`/auth/approvals/${id}/${path}`, body);
-      note(done);
-      await refresh('approvals');
-    });
+    guarded(
+      form.submit(async () => {
+        await post(`/auth/approvals/${id}/${path}`, body);
+        onDone(done);
+        note(done);
+        await refresh('approvals');
+      }),
+    );
   return (
-    <div className="flex flex-col gap-3">
+    <div ref={area} className="flex flex-col gap-3">
+      {!mayDecide && <p className="text-muted">You don’t have permission to decide.</p>}
       <Problem text={form.problem} />
-      <div className="flex flex-wrap gap-2">
-        <Button
-          look="primary"
-          busy={form.busy}
-          onClick={decide('approve', { scope: 'call' }, 'Approved once')}
-        >
-          Approve once
-        </Button>
-        <Button
-          disabled={form.busy}
-          onClick={decide('approve', { scope: 'rule' }, `Approved for an hour: ${rule}`)}
-        >
-          Approve this rule for an hour
-        </Button>
-        <Button look="danger" disabled={form.busy} onClick={decide('refuse', undefined, 'Refused')}>
-          Refuse
-        </Button>
-      </div>
+      {mayDecide && (
+        <div className="flex flex-wrap gap-2">
+          <Button
+            look="primary"
+            busy={form.busy}
+            aria-disabled={!isReady}
+            onClick={decide('approve', { scope: 'call' }, 'Approved once')}
+          >
+            Approve once
+          </Button>
+          <Button
+            disabled={form.busy}
+            aria-disabled={!isReady}
+            onClick={decide('approve', { scope: 'rule' }, 'Approved for an hour')}
+          >
+            Approve this rule for an hour
+          </Button>
+          <Button
+            look="danger"
+            disabled={form.busy}
+            aria-disabled={!isReady}
+            onClick={decide('refuse', undefined, 'Refused')}
+          >
+            Refuse
+          </Button>
+        </div>
+      )}
+      {isIgnored && <IgnoredClick />}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import type { Approval } from '../../api/types.ts';
 import { useList, useRecord } from '../../api/use.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { Exact } from '../../ui/exact.tsx';
 import { Empty, Loading, Page, Section, Wrong } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { Who } from '../../ui/who.tsx';
@@ -16,6 +17,7 @@ export default function Approvals() {
   const { approval } = useParams<{ approval?: string }>();
   const waiting = useWaiting();
   const found = waiting.data?.data ?? [];
+  const steady = useSteady(found);
   const isElsewhere = approval !== undefined && waiting.isSuccess && !found.some(({ id }) => id === approval);
   return (
     <Page
@@ -34,13 +36,32 @@ export default function Approvals() {
             </Empty>
           </div>
         )}
-        {found.map(one => (
-          <ApprovalRequest key={one.id} of={one} isMeant={one.id === approval} />
+        {steady.map(one => (
+          <ApprovalRequest
+            key={one.id}
+            of={one}
+            isMeant={one.id === approval}
+            isGone={!found.some(({ id }) => id === one.id)}
+          />
         ))}
       </div>
       <Earlier />
     </Page>
   );
+}
+
+/**
+ * What is shown keeps its place as long as anything waits: what arrives later comes below, and what is decided meanwhile
+ * stays where it was. A card that moved up under the pointer could get a click that was meant for another.
+ */
+function useSteady(found: readonly Approval[]): readonly Approval[] {
+  const [shown, setShown] = useState<readonly Approval[]>([]);
+  const added = found.filter(({ id }) => !shown.some(one => one.id === id));
+  const isOver = found.length === 0 && shown.length > 0;
+  if (added.length === 0 && !isOver) return shown;
+  const next = isOver ? [] : [...shown, ...added];
+  setShown(next);
+  return next;
 }
 
 /** The one that a link named, once it does not wait any more. */
@@ -77,11 +98,12 @@ function Earlier() {
         {decided.map(one => (
           <li key={one.id} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
             <span className="min-w-0">
-              <span className="block font-mono text-xs break-all">
-                {one.request.method} {one.request.url}
+              <span className="block">
+                <Exact text={one.request.method} /> <Exact text={one.request.url} />
               </span>
               <span className="text-xs text-muted">
-                {one.access_key} with {one.request.secret}, <Ago at={one.created_at} />
+                <Exact text={one.access_key} /> with <Exact text={one.request.secret} />,{' '}
+                <Ago at={one.created_at} />
                 {one.decided_by !== null && (
                   <>
                     , decided by <Who id={one.decided_by} />

@@ -11,8 +11,11 @@ import type { DeviceRequest } from '../../api/types.ts';
 import { takeDeviceCode } from '../../session/hash-token.ts';
 import { useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { useDecision } from '../../ui/decision.ts';
+import { IgnoredClick } from '../../ui/decision-hint.tsx';
 import { Problem } from '../../ui/dialog.tsx';
-import { Facts, Mono } from '../../ui/facts.tsx';
+import { Exact } from '../../ui/exact.tsx';
+import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/page.tsx';
 import { ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { SignInFrame } from '../sign-in/sign-in-frame.tsx';
@@ -80,9 +83,9 @@ function Decide({
   request: DeviceRequest;
   onDecided: (how: 'allowed' | 'refused') => void;
 }) {
-  const { member, organization } = useSession().signedIn;
-  const own = request.roles.find(role => role === member.role) ?? request.roles[0];
-  const form = useForm({ role: own as string, expires_in: '43200' });
+  const { member } = useSession().signedIn;
+  const form = useForm({ role: leastOf(request.roles), expires_in: '43200' });
+  const { area, isReady, isIgnored, guarded } = useDecision({ afterGesture: true });
   const allow = form.submit(async ({ role, expires_in }) => {
     await post('/auth/device/approve', { user_code: code, role, expires_in: Number(expires_in) });
     onDecided('allowed');
@@ -94,9 +97,9 @@ function Decide({
   return (
     <SignInFrame
       title={title}
-      intro={`A command line asks to act as ${member.email} in ${organization.name}. Allow it only if you started it, and it shows this code.`}
+      intro="A command line asks to act for you. Allow it only if you started it, and it shows this code."
     >
-      <form className="flex flex-col gap-4" onSubmit={allow}>
+      <div className="flex flex-col gap-4">
         <p className="text-center font-mono text-2xl font-semibold tracking-widest">{spelled(code)}</p>
         <Asking request={request} />
         <ChoiceField
@@ -107,21 +110,31 @@ function Decide({
         />
         <ChoiceField form={form} name="expires_in" label="Signed in for" choices={lives} />
         <Problem text={form.problem} />
-        <div className="grid grid-cols-2 gap-3">
+        <p className="text-xs text-muted">You are asked to confirm who you are before it is signed in.</p>
+        <div ref={area} className="grid grid-cols-2 gap-3">
           <Button onClick={refuse} disabled={form.busy}>
             Refuse
           </Button>
-          <Button type="submit" look="primary" busy={form.busy}>
+          <Button onClick={guarded(allow)} look="primary" busy={form.busy} aria-disabled={!isReady}>
             Allow
           </Button>
         </div>
-      </form>
+        {isIgnored && <IgnoredClick />}
+      </div>
     </SignInFrame>
   );
 }
 
+/** Nobody gives more by not looking. */
+function leastOf(roles: readonly string[]): string {
+  return roles.includes('viewer') ? 'viewer' : (roles.at(-1) ?? '');
+}
+
 function Asking({ request: { host, client, ip_address } }: { request: DeviceRequest }) {
+  const { member, organization } = useSession().signedIn;
   const said = [
+    ['Acts as', member.email],
+    ['In', organization.name],
     ['Machine', host],
     ['Program', client],
     ['Address', ip_address],
@@ -131,7 +144,7 @@ function Asking({ request: { host, client, ip_address } }: { request: DeviceRequ
       <Facts
         facts={said.map(([name, value]) => [
           name,
-          value === '' ? 'not given' : <Mono key={name}>{value}</Mono>,
+          value === '' ? 'not given' : <Exact key={name} text={value} />,
         ])}
       />
       <p className="mt-3 text-xs text-muted">

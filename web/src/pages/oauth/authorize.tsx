@@ -10,8 +10,11 @@ import { type AuthorizationShown, type OAuthScope, oauthScopes } from '../../api
 import { takeAuthorizationRequest } from '../../session/authorization-request.ts';
 import { useSession } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
+import { useDecision } from '../../ui/decision.ts';
+import { IgnoredClick } from '../../ui/decision-hint.tsx';
 import { Problem } from '../../ui/dialog.tsx';
-import { Facts, Mono } from '../../ui/facts.tsx';
+import { Exact } from '../../ui/exact.tsx';
+import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/page.tsx';
 import { CheckField, ChoiceField } from '../../ui/text-field.tsx';
 import { VaultField } from '../../ui/vaults-field.tsx';
@@ -77,7 +80,7 @@ function Return({ to, host }: { to: string; host: string }) {
     <SignInFrame title="This can’t be allowed">
       <p className="text-muted">The program’s request is not valid. You can return to it:</p>
       <a className="mt-4 block underline" href={to} rel="noreferrer">
-        {host}
+        <Exact text={host} />
       </a>
     </SignInFrame>
   );
@@ -92,7 +95,7 @@ function isHere(host: string): boolean {
 }
 
 function Decide({ request, shown }: { request: string; shown: AuthorizationShown }) {
-  const { member, organization } = useSession().signedIn;
+  const { area, isReady, isIgnored, guarded } = useDecision({ afterGesture: true });
   const asked = Object.fromEntries(oauthScopes.map(scope => [scope, shown.scopes.includes(scope)]));
   const form = useForm({ vault_id: '', expires_in: '43200', ...asked } as Values);
   const allow = form.submit(async ({ vault_id, expires_in, ...chosen }) => {
@@ -108,10 +111,10 @@ function Decide({ request, shown }: { request: string; shown: AuthorizationShown
   const isNothing = oauthScopes.every(scope => !form.values[scope]);
   return (
     <SignInFrame
-      title={`Allow ${shown.client.name}?`}
-      intro={`It asks for a vault of ${organization.name} for ${member.email}. Allow it only if you started it.`}
+      title="Allow access to a vault?"
+      intro="A client asks for access in your name. Allow it only if you started it."
     >
-      <form className="flex flex-col gap-4" onSubmit={allow}>
+      <div className="flex flex-col gap-4">
         <Asking shown={shown} />
         <VaultField form={form} />
         <ScopeFields form={form} />
@@ -121,31 +124,36 @@ function Decide({ request, shown }: { request: string; shown: AuthorizationShown
           Settings → Security.
         </p>
         <Problem text={form.problem} />
-        <div className="grid grid-cols-2 gap-3">
+        <div ref={area} className="grid grid-cols-2 gap-3">
           <Button onClick={refuse} disabled={form.busy}>
             Refuse
           </Button>
           <Button
-            type="submit"
+            onClick={guarded(allow)}
             look="primary"
             busy={form.busy}
             disabled={isNothing || form.values.vault_id === ''}
+            aria-disabled={!isReady}
           >
             Allow
           </Button>
         </div>
-      </form>
+        {isIgnored && <IgnoredClick />}
+      </div>
     </SignInFrame>
   );
 }
 
 function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShown }) {
+  const { member, organization } = useSession().signedIn;
   return (
     <div className="rounded-lg border p-4">
       <Facts
         facts={[
-          ['Client', client.name],
-          ['Sends you to', <Mono key="host">{redirect_host}</Mono>],
+          ['Client', <Exact key="client" text={client.name} />],
+          ['Sends you to', <Exact key="host" text={redirect_host} />],
+          ['In', <Exact key="organization" text={organization.name} />],
+          ['For', <Exact key="member" text={member.email} />],
         ]}
       />
       <p className="mt-3 text-xs text-muted">

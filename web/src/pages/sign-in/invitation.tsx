@@ -4,11 +4,15 @@ import { Fingerprint } from 'lucide-react';
 import { useLocation } from 'wouter';
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
+import type { AuthState } from '../../api/types.ts';
 import { takeHashToken } from '../../session/hash-token.ts';
 import { makePasskey, passkeysWork, wasCancelled } from '../../session/passkey.ts';
 import { useRefreshState } from '../../session/session.tsx';
+import { ByIssuer } from '../../session/sign-in-form.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Problem } from '../../ui/dialog.tsx';
+import { Exact } from '../../ui/exact.tsx';
+import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/page.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
@@ -19,7 +23,7 @@ interface Invited {
   readonly role: string;
 }
 
-export default function Invitation() {
+export default function Invitation({ state }: { state: AuthState }) {
   const token = takeHashToken();
   const invited = useQuery({
     queryKey: ['invitation'],
@@ -40,10 +44,16 @@ export default function Invitation() {
       </SignInFrame>
     );
   }
-  return <Accept token={token} invited={invited.data} />;
+  return <Accept state={state} token={token} invited={invited.data} />;
 }
 
-function Accept({ token, invited: { email, organization, role } }: { token: string; invited: Invited }) {
+interface AcceptProps {
+  readonly state: AuthState;
+  readonly token: string;
+  readonly invited: Invited;
+}
+
+function Accept({ state, token, invited: { email, organization, role } }: AcceptProps) {
   const form = useForm({ password: '' });
   const [, go] = useLocation();
   const refresh = useRefreshState();
@@ -61,7 +71,16 @@ function Accept({ token, invited: { email, organization, role } }: { token: stri
     }
   }
   return (
-    <SignInFrame title={`Join ${organization}`} intro={`You are invited as ${email}, with the role ${role}.`}>
+    <SignInFrame title="Join an organization" intro="Join only if you expected this invitation.">
+      <div className="mb-4 rounded-lg border p-4">
+        <Facts
+          facts={[
+            ['Organization', <Exact key="organization" text={organization} />],
+            ['You', <Exact key="email" text={email} />],
+            ['Role', role],
+          ]}
+        />
+      </div>
       <form className="flex flex-col gap-4" onSubmit={form.submit(({ password }) => accept({ password }))}>
         <input type="hidden" name="username" autoComplete="username" value={email} readOnly />
         <TextField
@@ -83,6 +102,7 @@ function Accept({ token, invited: { email, organization, role } }: { token: stri
             <Fingerprint className="size-4" aria-hidden /> Join with a passkey instead
           </Button>
         )}
+        <ByIssuer state={state} verb="Join" />
       </form>
     </SignInFrame>
   );

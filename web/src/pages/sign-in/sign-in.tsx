@@ -2,7 +2,7 @@
 import { Redirect, useSearchParams } from 'wouter';
 import type { AuthState } from '../../api/types.ts';
 import { useRefreshState } from '../../session/session.tsx';
-import { SignInForm } from '../../session/sign-in-form.tsx';
+import { ByIssuer, SignInForm } from '../../session/sign-in-form.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Problem } from '../../ui/dialog.tsx';
 import { SignInFrame } from './sign-in-frame.tsx';
@@ -20,13 +20,13 @@ export default function SignIn({ state }: { state: AuthState }) {
           <Problem text="Single sign-on failed. Ask an owner whether you are a member." />
         </div>
       )}
-      {state.nobody_joined ? <NobodyYet /> : <SignInForm state={state} onDone={refresh} />}
+      {state.nobody_joined ? <NobodyYet state={state} /> : <SignInForm state={state} onDone={refresh} />}
     </SignInFrame>
   );
 }
 
 /** After a setup without a browser there is an organization, and nobody to sign in. */
-function NobodyYet() {
+function NobodyYet({ state }: { state: AuthState }) {
   return (
     <div className="flex flex-col gap-3">
       <p>
@@ -40,6 +40,10 @@ function NobodyYet() {
       <p className="text-xs text-muted">
         The link is valid for 7 days. The same command prints a new one if it was lost.
       </p>
+      {state.methods.oidc !== null && (
+        <p className="text-xs text-muted">If you are invited already, you can join here:</p>
+      )}
+      <ByIssuer state={state} verb="Join" />
     </div>
   );
 }

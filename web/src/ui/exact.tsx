@@ -1,0 +1,87 @@
+/**
+ * Shows text of others exactly: every character, in order, in an element of its own that nothing in it can leave. See
+ * `visible-text.ts` for what is shown by its number.
+ */
+import { Fragment, type ReactNode, useEffect, useRef, useState } from 'react';
+import { Button } from './button.tsx';
+import { Scrollable } from './scrollable.tsx';
+import { type VisiblePart, visibleParts } from './visible-text.ts';
+
+export function Exact({ text }: { text: string }) {
+  return (
+    <span dir="ltr" className="exact">
+      {visibleParts(text).map((part, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
+        <Fragment key={at}>{shown(part)}</Fragment>
+      ))}
+    </span>
+  );
+}
+
+function shown(part: VisiblePart): ReactNode {
+  if (part.kind === 'plain') return part.text;
+  return (
+    <>
+      <span className="exact-escape">
+        {part.glyph !== '' && <bdi>{part.glyph}</bdi>}
+        {part.code}
+      </span>
+      {part.character === '\n' && '\n'}
+    </>
+  );
+}
+
+const tailLength = 160;
+
+/** For long texts: says how long it is, and where it does not fit, that there is more and how it ends. */
+export function ExactBox({ label, text, note = '' }: { label: string; text: string; note?: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const { ref, isCut } = useIsCut(isOpen);
+  const characters = [...text];
+  const count = `${characters.length.toLocaleString('en')} character${characters.length === 1 ? '' : 's'}`;
+  const tail = characters.slice(-tailLength).join('');
+  return (
+    <section aria-label={label} className="flex min-w-0 flex-col gap-1.5">
+      <h3 className="text-xs text-muted">
+        {label}, {count}
+        {note}
+      </h3>
+      <Scrollable
+        label={`${label}, whole`}
+        className={`overflow-auto rounded-lg border bg-sunken p-3 ${isOpen ? '' : 'max-h-72'}`}
+      >
+        <div ref={ref}>
+          <Exact text={text} />
+        </div>
+      </Scrollable>
+      {isCut && (
+        <div className="flex flex-col items-start gap-1.5 rounded-lg border border-warn/50 p-3 text-xs">
+          <p>There is more than fits here: {count} in all. Scroll to read it. It ends with:</p>
+          <div className="max-h-24 w-full overflow-auto" data-tail>
+            <Exact text={tail} />
+          </div>
+          <Button size="small" onClick={() => setOpen(true)}>
+            Show all of it
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** Whether the content is larger than the box that it scrolls in. */
+function useIsCut(isOpen: boolean) {
+  const ref = useRef<HTMLDivElement>(null);
+  const [isCut, setCut] = useState(false);
+  useEffect(() => {
+    const content = ref.current!;
+    const box = content.parentElement!;
+    const look = () => setCut(!isOpen && box.scrollHeight > box.clientHeight + 1);
+    const watcher = new ResizeObserver(look);
+    watcher.observe(content);
+    watcher.observe(box);
+    look();
+    return () => watcher.disconnect();
+  }, [isOpen]);
+  return { ref, isCut };
+}
