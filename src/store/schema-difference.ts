@@ -32,12 +32,17 @@ const harmless =
 
 /** What the schema is after these steps. */
 export function expectedAfter(engine: EngineName, done: readonly string[]): Map<string, string> {
+  const known: Steps = schemas[engine];
   const expected = new Map<string, string>();
-  for (const step of done)
-    for (const [key, text] of Object.entries((schemas as Record<EngineName, Steps>)[engine][step] ?? {})) {
+  for (const step of done) {
+    const changes = known[step];
+    if (changes === undefined)
+      throw new Error(`what step ${step} makes is not written down: npm run described-schemas`);
+    for (const [key, text] of Object.entries(changes)) {
       if (text === null) expected.delete(key);
       else expected.set(key, text);
     }
+  }
   return expected;
 }
 
