@@ -166,7 +166,7 @@ describe('the client’s cache', () => {
     await truncate(path, 32 * 1024 * 1024);
     assert.equal((await file(path).load())?.length, 32 * 1024 * 1024);
     await truncate(path, 32 * 1024 * 1024 + 1);
-    assert.equal(await file(path).load(), null);
+    assert.ok((await file(path).load()) === null);
   });
 
   it('one that fails is reported, and the store goes on', async () => {

@@ -1,10 +1,21 @@
 /** Where the command line finds the service and its key, and what it says when it doesn't. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { commands } from '../src/cli/commands.ts';
 import { startHostileFolder } from './hostile-folder.ts';
 import { type Done, startTool, type Tool } from './tool.ts';
 
@@ -322,11 +333,42 @@ describe('get and list', () => {
     const json = JSON.parse((await tool.run(['get', 'DATABASE_URL', '--json'])).stdout);
     assert.equal(json.name, 'DATABASE_URL');
     assert.equal(json.value, 'postgres://one');
-    const { statSync, readFileSync } = await import('node:fs');
     const file = join(tool.home, 'value');
     assert.equal((await tool.run(['get', 'DATABASE_URL', '--out', file])).stdout, '');
     assert.equal(readFileSync(file, 'utf8'), 'postgres://one');
     assert.equal(statSync(file).mode & 0o777, 0o600);
+  });
+
+  it('what prints a value, a key or a link can write it to a file that only its owner reads, every such command', async () => {
+    const { accessKey } = tool;
+    await tool.admin(['identities', 'create', 'written', '--method', 'secret_id', '--vault', 'app']);
+    const lines: Record<string, readonly string[]> = {
+      get: ['DATABASE_URL'],
+      export: [],
+      inject: [],
+      narrow: ['--expires-in', '10m'],
+      'access-keys create': ['written', '--vault', 'app'],
+      'identities secret-id': ['written'],
+      'members invite': ['written@example.com'],
+    };
+    const loaded = await Promise.all(
+      Object.entries(commands).map(async ([name, load]) => [name, (await load()).command.options] as const),
+    );
+    const writing = loaded
+      .filter(([, options]) => 'out' in options && !('data' in options))
+      .map(([name]) => name);
+    assert.deepEqual(Object.keys(lines).sort(), writing.sort());
+    for (const [name, args] of Object.entries(lines)) {
+      const file = join(tool.home, `out-${name.replace(' ', '-')}`);
+      const env = name === 'narrow' ? { STRONGROOM_ACCESS_KEY: accessKey } : {};
+      const input = 'sr://self/DATABASE_URL';
+      const done = await tool.admin([...name.split(' '), ...args, '--out', file], { env, input });
+      assert.deepEqual([done.code, done.stdout], [0, ''], `${name}: ${done.stderr}`);
+      assert.equal(statSync(file).mode & 0o777, 0o600, name);
+      const written = readFileSync(file, 'utf8');
+      assert.match(written, /postgres:\/\/one|sr_(?:narrow|vault|login)_\w+|\/invite#/, name);
+      assert.ok(!done.stderr.includes(written.trim()), name);
+    }
   });
 
   it('lists names, never values, with either key', async () => {
