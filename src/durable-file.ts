@@ -81,6 +81,13 @@ export async function renameDurably(from: string, to: string): Promise<void> {
   await syncFolder(dirname(to));
 }
 
+/** As `renameDurably`, and fails with EEXIST where there is something already. */
+export async function linkDurably(from: string, to: string): Promise<void> {
+  await link(from, to);
+  await unlink(from);
+  await syncFolder(dirname(to));
+}
+
 async function writeSynced(path: string, text: string, mode: number): Promise<void> {
   const file = await open(path, asNew, mode);
   try {

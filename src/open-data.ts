@@ -88,6 +88,8 @@ export interface OpenParts {
   /** One line for the operator. */
   readonly report?: ((line: string) => void) | undefined;
   readonly passwordCosts?: PasswordCosts | undefined;
+  /** Refuses a database that `serve` would refuse, because it is older than the kept checkpoint. */
+  readonly isChecked?: boolean;
 }
 
 /** What lies under a domain: the store, the keyring, and the time. */
@@ -104,7 +106,7 @@ export async function openData(
   place: Place & ServePlace,
   serves: boolean,
   wall: () => number,
-  { elapsed = () => performance.now(), report = () => {} }: OpenParts,
+  { elapsed = () => performance.now(), report = () => {}, isChecked = serves }: OpenParts,
   sibling: Sibling | null = null,
 ): Promise<Opened> {
   const wrapper = new KeyringWrapper(rootKeySource(place));
@@ -112,7 +114,7 @@ export async function openData(
   const location = locationOf(place, serves);
   const opened = await openKeyring(place, wrapper, location);
   const logKey = opened?.keyring.logPublicKey ?? null;
-  const restored = serves
+  const restored = isChecked
     ? await checkDatabase(checkpointFile(place), logKey, location, place['accept-restore'] ?? 0)
     : null;
   const store = await openStore(location, sibling);

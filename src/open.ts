@@ -99,17 +99,19 @@ export async function strongroomOver(
 export async function withStrongroom<T>(
   place: Place,
   run: (strongroom: Strongroom) => Promise<T>,
+  parts: OpenParts = { isChecked: true },
 ): Promise<T> {
   await requireData(place);
-  return withNewStrongroom(place, run);
+  return withNewStrongroom(place, run, parts);
 }
 
 /** The same, and where there are no data yet, they are created. Closes whatever comes of it. */
 export async function withNewStrongroom<T>(
   place: Place,
   run: (strongroom: Strongroom) => Promise<T>,
+  parts: OpenParts = { isChecked: true },
 ): Promise<T> {
-  const strongroom = await openStrongroom(place, false);
+  const strongroom = await openStrongroom(place, false, Date.now, parts);
   try {
     return await run(strongroom);
   } finally {

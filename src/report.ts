@@ -115,6 +115,7 @@ export async function messageOf(error: unknown): Promise<string> {
   const { Failure } = await import('./contract/errors.ts');
   const fault = fileFault(error);
   if (fault !== null) return fault;
-  const isAway = error instanceof Failure && error.code === 'UNAVAILABLE' && error.cause instanceof Error;
-  return isAway ? `the database can’t be used: ${summary(error.cause as Error)}` : describe(error);
+  if (!(error instanceof Failure && error.code === 'UNAVAILABLE')) return describe(error);
+  const why = error.cause instanceof Error ? summary(error.cause) : 'it takes no writes, or is not there';
+  return `the database can’t be used: ${why}`;
 }

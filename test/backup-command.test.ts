@@ -90,6 +90,22 @@ describe('strongroom backup', () => {
     );
   });
 
+  it('from before a change of the root key needs the root key of its time, as both commands say', async () => {
+    const [to, newKey] = [inFolder('rotated'), inFolder('new.key')];
+    const words = ['--backup-passphrase-file', inFolder('passphrase')];
+    await makeOrganization(['--data', to], 'Rotated', 'pro', 0);
+    cpSync(join(to, 'root.key'), inFolder('old.key'));
+    await done(['backup', inFolder('before.age'), '--data', to, ...words]);
+    const told = await done(['root-key', 'rotate', '--data', to, '--new-root-key-file', newKey]);
+    assert.match(told, /^Backups from before still need the old root key: keep it/m);
+    const restore = ['restore', inFolder('before.age'), '--data', inFolder('empty'), ...words];
+    await refused(
+      [...restore, '--root-key-file', newKey],
+      /is not the one that protects this data\. A backup from before a change of the root key needs the root key of its time$/m,
+    );
+    await done([...restore, '--root-key-file', inFolder('old.key')]);
+  });
+
   it('says in one line what is missing', async () => {
     const opening = ['--backup-passphrase-file', inFolder('passphrase')];
     const to = ['--data', join(folder, 'nothing')];

@@ -116,7 +116,7 @@ describe('a damaged backup', () => {
       middle[borders()[2]! + 5]! ^= 4;
       const stranger = identityFrom(newKeyPair().identity)!;
       for (const [source, as, line] of [
-        [middle, identity, /was changed or damaged/],
+        [middle, identity, /^the backup can’t be used: it was changed or damaged/],
         [bytes.subarray(0, borders()[3]!), identity, /its end is missing/],
         [bytes.subarray(0, bytes.length - 1), identity, /its end is missing/],
         [bytes, stranger, /was not encrypted for the key/],

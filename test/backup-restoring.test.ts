@@ -10,6 +10,7 @@ import { BackupError } from '../src/backup/backup-error.ts';
 import { Counting, type Manifest } from '../src/backup/contents.ts';
 import { linesOf } from '../src/backup/lines.ts';
 import { lostChanges } from '../src/backup/lost-changes.ts';
+import { restoreTo } from '../src/backup/restore.ts';
 import { restoreInto } from '../src/backup/restoring.ts';
 import { BackupSchedule, type Keep, statusFile } from '../src/backup/schedule.ts';
 import { opened, sealed } from '../src/keyring/age/age.ts';
@@ -18,7 +19,7 @@ import { databaseSource, exportLines } from '../src/logs/source.ts';
 import { locationOf } from '../src/open-data.ts';
 import { openLoading, openSnapshot } from '../src/store/store.ts';
 import { configOf, emptyPlace, identity, pair, restoreFrom, take } from './backups.ts';
-import { makeOrganization } from './harness.ts';
+import { beside, makeOrganization } from './harness.ts';
 import { dataFolder } from './postgres.ts';
 
 describe('a backup that somebody else wrote', () => {
@@ -162,6 +163,31 @@ describe('a backup that somebody else wrote', () => {
       /the restored rows of \w+ are not those of the backup/,
     );
     await loading.discard();
+  });
+
+  it('is not restored beside the write-ahead log of another database', async () => {
+    const place = await emptyPlace('sqlite', join(folder, 'data'));
+    writeFileSync(join(place[1]!, 'strongroom.db-wal'), 'of another');
+    await assert.rejects(restoreFrom(file, place), /there is a database already/);
+    await rm(place[1]!, { recursive: true, force: true });
+  });
+
+  it('replaces no database that was created meanwhile', async () => {
+    const place = await emptyPlace('sqlite', join(folder, 'data'));
+    const location = locationOf(configOf(place), false);
+    const parts = { source: bytesIn(file), identity, openKeyring: null };
+    const setup = () => makeOrganization([...place, '--new-database'], 'Meanwhile', 'pro', 0);
+    await assert.rejects(restoreTo(location, parts, setup), /there is a database already/);
+    const names = await beside({ place }, async ({ domain }) => domain.organizations.all());
+    assert.deepEqual(
+      names.map(({ name }) => name),
+      ['Meanwhile'],
+    );
+    assert.deepEqual(
+      readdirSync(place[1]!).filter(name => name.startsWith('.strongroom-')),
+      [],
+    );
+    await rm(place[1]!, { recursive: true, force: true });
   });
 
   it('has no newer log in one that is older', async () => {

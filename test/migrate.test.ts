@@ -6,13 +6,15 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
+import { Kysely } from 'kysely';
 import { migrateAs, migrateOptions } from '../src/cli/migrate.ts';
 import { placeOptions } from '../src/command-options.ts';
 import { readConfig } from '../src/config.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
 import { locationOf } from '../src/open-data.ts';
-import { steps } from '../src/store/migrations/migrations.ts';
+import { migrate as migrateTables, migrationsDone, steps } from '../src/store/migrations/migrations.ts';
+import { adapt, TransactionalDdlDialect } from '../src/store/sqlite.ts';
 import { openSnapshot, openTrial } from '../src/store/store.ts';
 import { run } from './command.ts';
 import { beside, engines, type Service, startService } from './harness.ts';
@@ -96,6 +98,20 @@ describe('strongroom migrate', () => {
     service = await startService();
   });
   after(() => service.stop());
+
+  it('on a full disk says that, and changes nothing', async () => {
+    const database = new DatabaseSync(':memory:');
+    const db = new Kysely<never>({ dialect: new TransactionalDdlDialect({ database: adapt(database) }) });
+    await migrateTables(db, 'sqlite', { upTo: '009-identities' });
+    const pages = () => Number(database.prepare('PRAGMA page_count').get()!.page_count);
+    database.exec(`PRAGMA max_page_count = ${pages()}`);
+    await assert.rejects(
+      migrateTables(db, 'sqlite'),
+      /it failed at 0\d\d-\S+: the disk is full\. Nothing was changed$/,
+    );
+    assert.equal((await migrationsDone(db)).at(-1), '009-identities');
+    await db.destroy();
+  });
 
   it('refuses a database that is being served, in one line; a trial runs beside it', async () => {
     const { code, stderr } = await run(['migrate', ...service.place]);

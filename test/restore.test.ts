@@ -20,6 +20,7 @@ import { writeDurably } from '../src/durable-file.ts';
 import { putAside, writeCheckpointFile } from '../src/logs/checkpoint-file.ts';
 import { type Checkpoint, parseCheckpoint } from '../src/logs/checkpoints.ts';
 import { type Running, serve } from '../src/serve.ts';
+import { run } from './command.ts';
 import { beside, callService, engines, eventually, makeOrganization } from './harness.ts';
 import { dataRoot, freshDatabase } from './postgres.ts';
 
@@ -116,6 +117,24 @@ for (const engine of engines) {
       if (newer !== null) place = newer;
       else await restore(current!);
       await live(place, key, 'three');
+    });
+
+    it('is refused by commands that would change it, and they change nothing', async () => {
+      const [newerPlace, current] = [place, await backup()];
+      await restore(older);
+      for (const args of [
+        ['root-key', 'rotate', '--new-root-key-file', join(data, 'new.key')],
+        ['keyring', 'rotate'],
+        ['setup', '--organization', 'Another'],
+      ]) {
+        const { code, stderr } = await run([...args, ...place]);
+        assert.match(stderr, /does not match the checkpoint in/, args.join(' '));
+        assert.equal(code, 1);
+      }
+      assert.equal(existsSync(join(data, 'new.key')), false);
+      place = newerPlace;
+      await restore(current);
+      await live(place, key, 'four');
     });
 
     it('is refused by a checkpoint that is kept elsewhere, too', async () => {

@@ -4,7 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder, renameDurably } from '../durable-file.ts';
+import { linkDurably, makeFolder } from '../durable-file.ts';
+import { AgeError } from '../keyring/age/header.ts';
 import { type Loading, type Location, openLoading } from '../store/store.ts';
 import { inScratch } from './backup.ts';
 import { BackupError, explained } from './backup-error.ts';
@@ -16,16 +17,20 @@ type Look<T> = (restored: Restored, loading: Loading) => Promise<T>;
 export async function restoreTo<T>(location: Location, parts: RestoreParts, look: Look<T>): Promise<T> {
   if (location.engine === 'postgres') return fill(location, parts, look);
   const { path } = location;
-  if (existsSync(path) || existsSync(`${path}-wal`))
-    throw new BackupError(`there is a database already: ${path}. Restore into an empty place`);
+  if (existsSync(path) || existsSync(`${path}-wal`)) throw occupied(path);
   makeFolder(dirname(path));
   return inScratch(dirname(path), 'restore', async scratch => {
     const aside = join(scratch, basename(path));
     const found = await fill({ ...location, path: aside }, parts, look);
-    await renameDurably(aside, path);
+    await linkDurably(aside, path).catch(error => {
+      throw error.code === 'EEXIST' ? occupied(path) : explained(error, path);
+    });
     return found;
   });
 }
+
+const occupied = (path: string) =>
+  new BackupError(`there is a database already: ${path}. Restore into an empty place`);
 
 async function fill<T>(location: Location, parts: RestoreParts, look: Look<T>): Promise<T> {
   const loading = await openLoading(location).catch(error => {
@@ -37,6 +42,6 @@ async function fill<T>(location: Location, parts: RestoreParts, look: Look<T>): 
     return found;
   } catch (error) {
     await loading.discard();
-    throw explained(error, 'the restored database');
+    throw explained(error, error instanceof AgeError ? 'the backup' : 'the restored database');
   }
 }

@@ -19,6 +19,7 @@ import { placeOptions } from '../command-options.ts';
 import { flag, type Place, readConfigOf, UsageError } from '../config.ts';
 import { createDurably } from '../durable-file.ts';
 import { newKeyPair } from '../keyring/age/keys.ts';
+import { RootKeyError } from '../keyring/root-key/root-key.ts';
 import { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { locationOf, requireDatabase, rootKeySource } from '../open-data.ts';
 import { counted } from '../report.ts';
@@ -101,7 +102,7 @@ export const verifyCommand: Command = {
     const file = fileIn(positionals);
     const identity = await backupIdentity(config);
     const bar = bars();
-    const openKeyring = config['file-only'] ? null : keyringOpener(config);
+    const openKeyring = config['file-only'] ? null : earlierKeyringOpener(config);
     const { manifest, proof } = await inScratch(tmpdir(), 'verify', scratch =>
       proveIn(scratch, { source: sourceOf(file), identity, openKeyring, watcher: bar }),
     )
@@ -149,6 +150,19 @@ export function sourceOf(file: string): AsyncIterable<Uint8Array> {
 export function keyringOpener(place: Place): OpenKeyring {
   const wrapper = new KeyringWrapper(rootKeySource(place));
   return stored => wrapper.unwrap(stored);
+}
+
+/** The same for a backup that was taken before: the root key may have been another one. */
+export function earlierKeyringOpener(place: Place): OpenKeyring {
+  const open = keyringOpener(place);
+  return stored =>
+    open(stored).catch(error => {
+      if (!(error instanceof RootKeyError && /not the one/.test(error.message))) throw error;
+      throw new RootKeyError(
+        `${error.message}. A backup from before a change of the root key needs the root key of its time`,
+        error,
+      );
+    });
 }
 
 /** On a terminal, and only where it takes a while. */

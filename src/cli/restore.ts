@@ -9,12 +9,12 @@ import { placeOptions } from '../command-options.ts';
 import { flag, inData, readConfigOf, text, UsageError } from '../config.ts';
 import { isMarked } from '../logs/chain.ts';
 import { disagreement, numberOf, readCheckpointFile } from '../logs/checkpoint-file.ts';
-import { withStrongroom } from '../open.ts';
+import { type Strongroom, withStrongroom } from '../open.ts';
 import { locationOf } from '../open-data.ts';
 import { counted } from '../report.ts';
 import { lockFolder } from '../store/folder-lock.ts';
 import type { Snapshot } from '../store/store.ts';
-import { bars, countsOf, factsOf, fileIn, keyringOpener, sourceOf } from './backup.ts';
+import { bars, countsOf, earlierKeyringOpener, factsOf, fileIn, sourceOf } from './backup.ts';
 import { backupIdentity, openingOptions } from './backup-keys.ts';
 import type { Command } from './command.ts';
 import { type Repeated, sorted, withdrawAgain } from './revoking-again.ts';
@@ -83,7 +83,7 @@ async function restore(config: RestoreConfig, file: string): Promise<void> {
     {
       source: sourceOf(file),
       identity: await backupIdentity(config),
-      openKeyring: config['no-verify'] ? null : keyringOpener(config),
+      openKeyring: config['no-verify'] ? null : earlierKeyringOpener(config),
       watcher: bar,
     },
     (restored, { snapshot }) => lookAt(config, restored, snapshot),
@@ -199,11 +199,13 @@ async function record(
   { restored: { manifest }, accept }: Found,
   again: readonly Withdrawal[],
 ): Promise<Repeated> {
-  return withStrongroom(config, async strongroom => {
+  const run = async (strongroom: Strongroom) => {
     const details = { backup_of: manifest.created_at, engine: manifest.engine, kept_checkpoint: accept };
     await strongroom.domain.accept({ verb: 'backup.restored', details });
     return withdrawAgain(strongroom, again);
-  });
+  };
+  // What is restored may be older than the kept checkpoint, which the service has to be told to accept.
+  return withStrongroom(config, run, { isChecked: false });
 }
 
 function jsonOf({ restored, lost, lostEntries: entries, accept }: Found, { done, failed }: Repeated) {

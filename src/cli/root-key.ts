@@ -40,7 +40,8 @@ export const command: Command = {
 function afterwards(file: string | null): string {
   const named = file === null ? 'the new passphrase' : `the root key in ${file}`;
   const flags = file === null ? 'the flags for the passphrase' : `--root-key-file ${file}`;
-  return `From now on, only ${named} opens this data. Restart every service with ${flags}.\n`;
+  return `From now on, only ${named} opens this data. Restart every service with ${flags}.
+Backups from before still need the old root key: keep it as long as you keep them, or take a new backup now.\n`;
 }
 
 function newRootKey(config: ReturnType<typeof readConfig<typeof options>>): RootKeyPlace {

@@ -217,13 +217,22 @@ export function adapt(database: DatabaseSync): SqliteDatabase {
       let query = prepared.get(sql);
       if (query === undefined) {
         if (prepared.size >= 500) prepared.clear();
-        query = adaptStatement(database.prepare(sql));
+        query = sql === 'rollback' ? undoing(database) : adaptStatement(database.prepare(sql));
         prepared.set(sql, query);
       }
       return query;
     },
     close: () => database.close(),
   };
+}
+
+/** A full disk ends the transaction by itself: to undo it then would fail, and hide why. */
+function undoing(database: DatabaseSync): SqliteStatement {
+  const run = () => {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    return { changes: 0, lastInsertRowid: 0 };
+  };
+  return { reader: false, all: () => [], run, iterate: () => [][Symbol.iterator]() };
 }
 
 function adaptStatement(query: StatementSync): SqliteStatement {

@@ -114,7 +114,12 @@ const doneTable: Record<EngineName, RawBuilder<unknown>> = {
   postgres: sql`SELECT 1 WHERE to_regclass('kysely_migration') IS NOT NULL`,
 };
 
+/** Of SQLite and of PostgreSQL. */
+const full = new Set<unknown>([13, '53100']);
+
 function reasonOf(error: unknown): string {
   const { cause } = error as Error;
-  return (cause instanceof Error ? cause : (error as Error)).message.split('\n')[0]!;
+  const found = (cause instanceof Error ? cause : error) as Error & { errcode?: unknown; code?: unknown };
+  if (full.has(found.errcode) || full.has(found.code)) return 'the disk is full. Nothing was changed';
+  return found.message.split('\n')[0]!;
 }
