@@ -129,7 +129,8 @@ export class BackupSchedule {
     const there: ProvenBackup[] = [];
     for (const one of proven) if (await isThere(one)) there.push(one);
     there.sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
-    return { last: there[0] ?? null, proven: there, failed };
+    const [newest] = there;
+    return { last: newest === undefined ? null : unmarked(newest), proven: there, failed };
   }
 
   async #look(): Promise<void> {
@@ -176,6 +177,8 @@ export async function readStatus(folder: string): Promise<BackupStatus> {
     return { last: null, proven: [], failed: null };
   }
 }
+
+const unmarked = ({ mark: _, ...last }: ProvenBackup): LastBackup => last;
 
 const markedOf = ({ file, created_at, proven_at, bytes, sha256 }: LastBackup) => [
   file,
