@@ -258,9 +258,20 @@ for (const engine of engines) {
       const first = await signedIn(world);
       const { token: child } = await narrow(first.access_token, { mayUse: false });
       assert.ok(await works(child), 'its holder may restrict it');
+      const token = { 'x-vault-token': first.access_token };
+      const minted = await callService(
+        url,
+        'POST',
+        '/vault/v1/auth/token/create',
+        { ttl: '50m' },
+        null,
+        token,
+      );
+      assert.ok(await works(minted.body.auth.client_token), 'its holder may create children with it');
       const second = (await refresh(url, first.refresh_token)).body;
       assert.ok(await works(second.access_token));
       assert.ok(!(await works(child)), 'what was made of the earlier key is over');
+      assert.ok(!(await works(minted.body.auth.client_token)), 'and so are its children');
       assert.ok(await works((await narrow(second.access_token, { mayUse: false })).token));
       assert.ok(!(await works(first.access_token)), 'the earlier key is over');
       const third = (await refresh(url, second.refresh_token)).body;

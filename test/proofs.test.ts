@@ -36,7 +36,8 @@ const free: Readonly<Record<string, string>> = {
   'POST /auth/device/token': 'has the device code',
   'POST /auth/device/revoke': 'takes away, and the key alone that is shown',
   'POST /auth/device/request': 'shows what is asked for',
-  'POST /auth/approvals/:id/approve': 'changes no factor, and gives one call that is shown whole',
+  'POST /auth/approvals/:id/approve':
+    'changes no factor; for an hour it takes a proof (test/lasting-access.test.ts)',
   'POST /auth/approvals/:id/refuse': 'takes away, and a call alone',
   'POST /auth/device/deny': 'takes away, and a request alone',
   'DELETE /auth/device/keys/:id': 'takes away, and a key alone',

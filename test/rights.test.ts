@@ -327,6 +327,13 @@ onEngines('roles in single vaults', engine => {
     await ok(owner.call('PUT', `/v1/groups/${group.id}`, { member_ids: [id] }));
     assert.equal((await admin.post(`/v1/members/${id}/invitation`)).status, 403, 'has more by their group');
     assert.equal((await admin.call('DELETE', `/v1/members/${id}`)).status, 403);
+    assert.equal(
+      (await put(`/v1/groups/${group.id}`, { grants: [] })).status,
+      403,
+      'nor takes from what has more',
+    );
+    assert.equal((await admin.call('DELETE', `/v1/groups/${group.id}`)).status, 403);
+    assert.deepEqual((await ok(owner.get(`/v1/groups/${group.id}`))).grants, group.grants);
     await set(adminId, { grants: grant('editor') });
     assert.equal((await put(`/v1/groups/${group.id}`, { member_ids: [id, adminId] })).status, 200);
     assert.equal((await put(`/v1/members/${id}`, { grants: grant('editor') })).status, 200);

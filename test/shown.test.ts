@@ -9,7 +9,7 @@ import { scopeNames } from '../src/contract/access.ts';
 import { eventKinds } from '../src/contract/webhooks.ts';
 import { atOnce } from './at-once.ts';
 import { type Json, unique } from './document.ts';
-import { type Service, startService } from './harness.ts';
+import { type Answer, type Service, startService } from './harness.ts';
 import vectors from './vectors/material.json' with { type: 'json' };
 
 type Scope = (typeof scopeNames)[number];
@@ -332,7 +332,68 @@ describe('what is given away', () => {
       await ok('PUT', `${collection}/${hidden}`, { name: unique('hidden') });
       await ok('DELETE', `/v1/access-keys/${key.id}`);
       assert.equal(await rename([write], hidden, `${names}c`), 200, 'a revoked key sees nothing');
+      await ok('PUT', `${collection}/${hidden}`, { name: unique('hidden') });
+      const forNames = { ...narrowed, name: unique('key'), names_only: true };
+      const listing = await ok('POST', '/v1/access-keys', forNames);
+      assert.equal(await rename([write], hidden, `${names}d`), 200, 'its name is all that it sees');
+      await ok('PUT', `${collection}/${hidden}`, { name: unique('hidden') });
+      await ok('PUT', `/v1/access-keys/${listing.id}`, { may_use: true });
+      assert.equal(await rename([write], hidden, `${names}e`), 403, 'it may use what it doesn’t see');
+      await ok('DELETE', `/v1/access-keys/${listing.id}`);
     }
+  });
+
+  it('whatever shows a value anew to access keys that are there takes the permission to read it', async () => {
+    const vault = await ok('POST', '/v1/vaults', { name: unique('vault') });
+    const at = (days: number) => new Date(service.clock.now() + days * 86_400_000).toISOString();
+    const secret = () =>
+      ok('POST', '/v1/secrets', { vault_id: vault.id, name: unique('secret'), value: 'first' });
+    const key = await ok('POST', '/v1/access-keys', { vault_id: vault.id, name: unique('key') });
+    const put = (body: object) => (id: string, token?: string) =>
+      service.call('PUT', `/v1/secrets/${id}`, body, token);
+    interface Way {
+      before(id: string): Promise<unknown>;
+      change(id: string, token?: string): Promise<Answer>;
+    }
+    const ways: Record<string, Way> = {
+      'enabling it': { before: put({ enabled: false }), change: put({ enabled: true }) },
+      'an earlier activation': {
+        before: put({ activation_date: at(2) }),
+        change: put({ activation_date: at(1) }),
+      },
+      'no activation date': {
+        before: put({ activation_date: at(2) }),
+        change: put({ activation_date: null }),
+      },
+      'a later expiration, once it expired': {
+        before: async id => {
+          await put({ expiration_date: at(1) })(id);
+          service.clock.pass(2 * 86_400_000);
+        },
+        change: put({ expiration_date: null }),
+      },
+    };
+    const all = scopeNames.filter(scope => /^(vaults|secrets|keys|certificates):(read|write)$/.test(scope));
+    const writer = await apiKey(all);
+    const reader = await apiKey([...all, 'secrets:reveal', 'keys:reveal']);
+    for (const [way, { before, change }] of Object.entries(ways)) {
+      const { id } = await secret();
+      await before(id);
+      assert.equal((await change(id, writer.token)).status, 403, way);
+      assert.equal((await change(id, reader.token)).status, 200, way);
+    }
+    const { id } = await secret();
+    await put({ enabled: false })(id);
+    const own = put({ enabled: true, value: 'the writer’s own' });
+    assert.equal((await own(id, writer.token)).status, 200, 'what the writer brings');
+    assert.equal(
+      (await put({ expiration_date: at(9) })(id, writer.token)).status,
+      200,
+      'what can be read already',
+    );
+    await put({ enabled: false })(id);
+    await ok('DELETE', `/v1/access-keys/${key.id}`);
+    assert.equal((await put({ enabled: true })(id, writer.token)).status, 200, 'a revoked key sees nothing');
   });
 
   it('a key for names only sees ids and names, of whatever kind', async () => {

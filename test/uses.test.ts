@@ -374,6 +374,7 @@ for (const engine of engines) {
       const ask = async (path: string, more = {}) => (await world.use(call(path, more))).body.approval;
       const approve = (id: string, scope?: string) =>
         person.post(`/auth/approvals/${id}/approve`, scope ? { scope } : {});
+      const minute = 60_000;
 
       it('nothing leaves before a person approved exactly this call, and then it leaves once', async () => {
         const { upstream } = world;
@@ -452,7 +453,11 @@ for (const engine of engines) {
       });
 
       it('all calls under a rule can be approved for an hour', async () => {
-        await approve((await ask('standing')).id, 'rule');
+        world.service.clock.pass(5 * minute);
+        const { id } = await ask('standing');
+        assert.equal((await approve(id, 'rule')).body.error.code, 'PROOF_REQUIRED', 'a session alone');
+        await person.prove();
+        await approve(id, 'rule');
         for (const path of ['standing', 'a', 'b']) assert.equal((await world.use(call(path))).status, 200);
         world.service.clock.pass(hour);
         assert.equal((await world.use(call('standing'))).status, 403);

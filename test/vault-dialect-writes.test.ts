@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { onEngines } from './at-once.ts';
 import { type Answer, type Service, startService } from './harness.ts';
+import { tamper } from './people.ts';
 import { hold } from './sockets.ts';
 
 const denied = '{"errors":["permission denied"]}';
@@ -300,6 +301,23 @@ onEngines('writes in Vault’s dialect', engine => {
     assert.equal(update.status, 400);
     await service.call('DELETE', `/v1/access-keys/${parent.id}`);
     assert.equal((await read()).text, denied);
+  });
+
+  it('a parent has a hundred children at a time, and no more', async () => {
+    const parent = await make('access-keys', { vault_id: vaultId, name: 'of many' });
+    const create = (ttl = '1h') => call('POST', 'auth/token/create', { ttl }, parent.token);
+    for (let at = 0; at < 20; at++) assert.equal((await create('1m')).status, 200);
+    service.clock.pass(61_000);
+    for (let at = 0; at < 99; at++) assert.equal((await create()).status, 200, `${at}`);
+    const last = (await create()).body.auth;
+    assert.equal((await create()).status, 400);
+    await call('POST', 'auth/token/revoke-self', undefined, last.client_token);
+    assert.equal((await create()).status, 200, 'one was revoked');
+    assert.equal((await create()).status, 400);
+    service.clock.pass(26 * 3_600_000);
+    assert.equal((await create()).status, 200, 'all of them expired');
+    const rows = await tamper(service, `SELECT id FROM credentials WHERE created_by = '${parent.id}'`);
+    assert.equal(rows.length, 1, 'and are gone');
   });
 
   it('a child ends when it was told to, with its parent at the latest, and when it says so', async () => {

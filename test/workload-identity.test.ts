@@ -237,6 +237,16 @@ onEngines('a workload identity', engine => {
     assert.equal(other.status, 400, other.text);
   });
 
+  it('does not take a number for the next one, where numbers are too large to be told apart', async () => {
+    const { id } = await identity({ claims: { run: ['9007199254740991', '9007199254740992', '*'] } });
+    const status = async (run: number) =>
+      (await post({ identity_id: id, jwt: await issuer.sign(claims({ run })) })).status;
+    assert.equal(await status(2 ** 53 - 1), 200);
+    for (const run of [2 ** 53, 2 ** 53 + 2, -(2 ** 53), 1e300])
+      assert.equal(await status(run), 401, `${run}`);
+    assert.equal(await status(1.5), 200);
+  });
+
   it('can’t be made of what proves nothing', async () => {
     const { jwk } = await newKey('pasted');
     const wrong: [body: object, field: string][] = [

@@ -28,14 +28,17 @@ export interface Proof {
   readonly rows: readonly ProvenBy[];
   /** When it expires; null for never. */
   readonly until: number | null;
-  /** Of a session: when its person last proved who they are, null for never. Other callers prove it with each request. */
+  /**
+   * Of a session, and of a command line's sign-in: when its person last proved who they are, null for never. Other
+   * callers prove it with each request.
+   */
   readonly provenAt?: number | null;
 }
 
 /** How long a proof of identity counts. */
 export const provenFor = 5 * 60_000;
 
-/** Whether a caller is more than a session that somebody may have stolen: its person proved who they are just now. */
+/** Whether a caller is more than a sign-in that somebody may have stolen: its person proved who they are just now. */
 export function isProven({ proof: { provenAt } }: Pick<Caller, 'proof'>, now: number): boolean {
   return provenAt === undefined || (provenAt !== null && now < provenAt + provenFor);
 }
@@ -81,6 +84,15 @@ export function trustedCaller(
 /** The member in whose name a caller acts, signed in or by an API key of theirs; null for an API key of nobody’s. */
 export function memberBehind({ proof }: Caller): string | null {
   return proof.rows.find(({ table }) => table === 'members')?.id ?? null;
+}
+
+/**
+ * The API keys that end whatever a caller makes: its own where that ends by itself or with a sign-in, and those that it was
+ * made with. None for a person, and for an API key without an end.
+ */
+export function makersOf({ kind, until, proof }: Caller): string[] {
+  if (kind !== 'api-key' || (until === null && proof.provenAt === undefined)) return [];
+  return proof.rows.flatMap(({ table, id }) => (table === 'credentials' ? id : []));
 }
 
 export const resourceKinds = ['secret', 'key', 'certificate'] as const;

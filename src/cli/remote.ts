@@ -142,6 +142,11 @@ export function refusalOf(url: string, answer: Answer): Refusal {
   if (status >= 500) return new Away(`${url} can’t serve now (status ${status}): try again later`);
   if (status >= 300 && status < 400)
     return new Refused(`${url} redirects to another address: use that one`, status);
+  if (status === 403 && answer.body.includes('"PROOF_REQUIRED"'))
+    return new Refused(
+      'Confirm who you are first: run strongroom login, and try again within five minutes',
+      403,
+    );
   const said = status === 400 ? reasonIn(answer) : null;
   return new Refused(said ?? meanings[status] ?? `${url} answered with status ${status}`, status);
 }

@@ -58,7 +58,7 @@ const exampleCredential = {
   ...exampleTimes,
 };
 
-const exampleApiKey = {
+export const exampleApiKey = {
   ...exampleCredential,
   name: 'deployment',
   role: 'editor',

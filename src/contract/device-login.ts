@@ -1,8 +1,8 @@
 /** Signing a command line in by a person at a browser, on the wire: the device authorization of RFC 8628. */
 import { z } from 'zod';
-import { apiKey, createdApiKey } from './access.ts';
+import { apiKey, createdApiKey, exampleApiKey } from './access.ts';
 import { grantedRoleNames } from './names.ts';
-import { count, oneOf, shownLine, timestamp } from './text.ts';
+import { count, id, oneOf, shownLine, timestamp } from './text.ts';
 
 /** In seconds: a working day, and a month. */
 export const defaultLife = 12 * 3_600;
@@ -104,4 +104,21 @@ export type ApprovalBody = z.output<typeof approvalBody>;
 export const loginKeyBody = z
   .strictObject({ token })
   .meta({ id: 'LoginKeyToken', example: { token: 'sr_api_…' } });
-export const loginKeyList = z.object({ data: z.array(apiKey) }).meta({ id: 'LoginKeyList' });
+/** What a command line created, and what ends with it. */
+const createdThing = z.object({
+  type: z.enum(['api-key', 'access-key', 'public-token', 'secret-id', 'identity']),
+  id,
+  name: z.string(),
+});
+export const loginKey = z
+  .object({
+    ...apiKey.shape,
+    created: z.array(createdThing).meta({ description: 'At most 100; the newest first.' }),
+  })
+  .meta({
+    id: 'LoginKey',
+    example: { ...exampleApiKey, created: [{ type: 'access-key', id: exampleApiKey.id, name: 'laptop' }] },
+    description: 'An API key by which a command line is signed in, and what it created.',
+  });
+export type LoginKey = z.output<typeof loginKey>;
+export const loginKeyList = z.object({ data: z.array(loginKey) }).meta({ id: 'LoginKeyList' });

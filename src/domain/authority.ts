@@ -4,13 +4,13 @@
  * unit that stores what was done. Where they changed, they are read and believed anew: what gives the caller the very
  * same as before (a key that was renamed, a code that was used elsewhere) goes on, everything else is over.
  */
-import type { Caller, Proof } from '../access/caller.ts';
+import type { Caller, Proof, ProvenBy } from '../access/caller.ts';
 import type { Grant } from '../access/policy.ts';
 import type { DashboardSessionRow } from '../store/accounts.ts';
 import type { Store } from '../store/store.ts';
 import { isSignedIn, proofOf } from './accounts/dashboard-sessions.ts';
 import { type People, callerOf as personCaller } from './accounts/people.ts';
-import { callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
+import { type KeyLookup, callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
 import { credentialOf, isUsable } from './credentials/credential.ts';
 import type { Authority } from './kernel/guard.ts';
 import type { Stamps } from './kernel/stamps.ts';
@@ -23,14 +23,19 @@ export interface AuthorityParts {
 }
 
 export function authorityWith({ store, stamps, people, now }: AuthorityParts): Authority {
+  const fresh: KeyLookup = {
+    key: async id => {
+      const found = await store.credentials.byId(id);
+      return found && credentialOf(stamps.credential.believe(found));
+    },
+    member: key => makerOf({ store, stamps }, key),
+    holder: people.fresh,
+    now,
+  };
+
   async function asKey({ id, origin }: Caller): Promise<Caller | null> {
-    const found = await store.credentials.byId(id);
-    if (found === undefined) return null;
-    const row = stamps.credential.believe(found);
-    const credential = credentialOf(row);
-    const maker = await makerOf({ store, stamps }, credential);
-    const holder = maker === null ? null : await people.fresh(maker);
-    return isUsable(row, now()) ? keyCaller(credential, origin, holder) : null;
+    const key = await fresh.key(id);
+    return key !== undefined && isUsable(key.row, now()) ? keyCaller(fresh, key, origin) : null;
   }
 
   async function asMember({ id, origin, proof }: Caller): Promise<Caller | null> {
@@ -49,9 +54,11 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
 
   return {
     conditions: ({ proof }) => {
-      const groups = proof.rows.filter(({ table }) => table === 'member_groups');
-      const others = proof.rows.filter(({ table }) => table !== 'member_groups');
-      const together = [...(others.length === 0 ? [] : [others]), ...groups.map(group => [group])];
+      const isFirst = ({ table }: ProvenBy, at: number) =>
+        proof.rows.findIndex(row => row.table === table) === at && table !== 'member_groups';
+      const others = proof.rows.filter((row, at) => !isFirst(row, at));
+      const firsts = proof.rows.filter(isFirst);
+      const together = [...(firsts.length === 0 ? [] : [firsts]), ...others.map(row => [row])];
       return together.map(rows => store.conditions.unchanged(rows));
     },
 

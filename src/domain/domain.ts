@@ -126,7 +126,7 @@ export function domainWith(given: DomainParts) {
     ownAccessKeys: ownAccessKeysWith({ ...parts, authenticate }),
     identities,
     secretIds: secretIdsWith(parts, identities),
-    logins: loginsWith({ ...parts, attempts, issuers }),
+    logins: loginsWith({ ...parts, attempts, issuers, authenticate }),
     useRules: rulesForUseWith(parts, records, egressInto(privateWebhooks)),
     approvals,
     approvalWatch: approvalWatchWith(parts, approvals),

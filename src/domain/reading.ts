@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts';
 import { type People, peopleWith } from './accounts/people.ts';
 import { authorityWith } from './authority.ts';
 import { type Authenticator, authenticatorWith } from './credentials/authentication.ts';
-import { checkNameWith } from './credentials/name-exposure.ts';
+import { checkExposureWith } from './credentials/exposure.ts';
 import { narrowingKeysWith } from './credentials/narrowing-keys.ts';
 import { type ToolSessions, toolSessionsWith } from './credentials/tool-sessions.ts';
 import { FailedAttempts } from './kernel/failed-attempts.ts';
@@ -110,7 +110,7 @@ export function foundationWith(given: ReadingParts): Foundation {
   // It has no thread before there is work for one.
   const workers = workerPoolWith({ onWaiting: meter.gauge('strongroom_jobs_waiting', { pool: 'material' }) });
   const parts = { store, keyring, stamps, keyringSync, guard, workers, now, newId, meter };
-  const records = recordsWith(parts, checkNameWith(parts));
+  const records = recordsWith(parts, checkExposureWith(parts));
   const failures = meter.counter('strongroom_authentication_failures_total', {});
   const attempts = new FailedAttempts(now, undefined, address => {
     failures();

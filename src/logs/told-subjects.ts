@@ -48,10 +48,10 @@ const rowsOf: Readonly<Record<string, { table: string; within?: (told: Told) => 
 };
 const tables = [...new Set(Object.values(rowsOf).map(({ table }) => table))];
 
-/** An access key that an identity was given goes when it expired, and so does every key that was derived from one. */
+/** An access key that an identity was given goes when it expired, and so does one that was created with another. */
 function mintedBy(actor: Told['actor'], details: Told['details']): unknown {
-  const isKnown = actor?.kind !== 'identity' && actor?.kind !== 'service';
-  return isKnown ? (details?.parent ?? null) : undefined;
+  const isKept = actor?.kind !== 'identity' && actor?.kind !== 'service';
+  return isKept && details?.parent === undefined ? null : undefined;
 }
 
 const isThere = 1;

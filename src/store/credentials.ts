@@ -67,6 +67,16 @@ export function credentials({ db, lists, commit }: Engine) {
         .orderBy('id', 'desc')
         .execute(),
 
+    /** What others created and has not ended, of whichever kind. */
+    madeBy: (makerIds: readonly string[], now: number, most: number): Promise<AuditedCredential[]> =>
+      audited()
+        .where('created_by', 'in', [...makerIds])
+        .where('revoked_at', 'is', null)
+        .where(({ or, eb }) => or([eb('expiration_date', 'is', null), eb('expiration_date', '>', now)]))
+        .orderBy('id', 'desc')
+        .limit(most)
+        .execute(),
+
     async page(filter: CredentialFilter, page: Page): Promise<PageOf<AuditedCredential>> {
       let found = audited(lists)
         .where('organization_id', '=', filter.organizationId)
@@ -102,6 +112,17 @@ export function credentials({ db, lists, commit }: Engine) {
       const remove = db.deleteFrom('credentials').where('id', 'in', expired).returning('id');
       const [rows] = await commit([{ statements: [statement(remove, { returning: true })] }]);
       return rows![0]!.length;
+    },
+
+    /** Removes some of what another created and has expired. */
+    forgetMadeBy(makerId: string, expiredBefore: number, limit: number): Statement {
+      const expired = db
+        .selectFrom('credentials')
+        .select('id')
+        .where('created_by', '=', makerId)
+        .where('expiration_date', '<', expiredBefore)
+        .limit(limit);
+      return statement(db.deleteFrom('credentials').where('id', 'in', expired));
     },
 
     /** Of one that was created before there were any, unless it changed meanwhile. */

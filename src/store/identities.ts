@@ -30,6 +30,15 @@ export function identities({ db, lists }: Engine) {
         .where('narrowing', 'like', `%${vaultId}%`)
         .execute(),
 
+    /** What others created. */
+    madeBy: (organizationId: string, makerIds: readonly string[], most: number): Promise<AuditedIdentity[]> =>
+      audited()
+        .where('organization_id', '=', organizationId)
+        .where('created_by', 'in', [...makerIds])
+        .orderBy('id', 'desc')
+        .limit(most)
+        .execute(),
+
     async page(organizationId: string, page: Page, q?: string): Promise<PageOf<AuditedIdentity>> {
       let found = audited(lists).where('organization_id', '=', organizationId);
       if (q !== undefined) {

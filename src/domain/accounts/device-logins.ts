@@ -202,7 +202,9 @@ export function deviceLoginsWith(
       // A session is what a thief would hold, and one click is what a hostile page can get: an API key takes more.
       await proofs.require(as);
       const { member, account } = as.person;
-      const approval = { member_id: member.id, epoch: account.epoch, role, until };
+      const { provenAt } = as.caller.proof;
+      const login = { member_id: member.id, epoch: account.epoch, ...(provenAt && { proven_at: provenAt }) };
+      const approval = { ...login, role, until };
       await decide(as, user_code, 'device-login.approved', approval);
     },
 

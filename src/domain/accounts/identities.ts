@@ -136,7 +136,7 @@ export function identitiesWith(parts: SignInParts): Identities {
       return stamps.memberGroup.revise(group, { signed_on_ids: JSON.stringify(ids) }, now());
     });
     return {
-      subjects: changed.map(group => ({ ...groupChange<never>(group), verb: 'group.updated' })),
+      subjects: changed.map(group => ({ ...groupChange<never>(group), verb: 'group.updated' as const })),
       statements: changed.map(store.memberGroups.update),
       touches: changed.length === 0 ? [] : [member.id, ...changed.map(({ id }) => id)],
     };

@@ -7,14 +7,15 @@ import type { Origin } from '../../access/caller.ts';
 import { unstored } from '../../access/caller.ts';
 import type { GrantedRole } from '../../access/policy.ts';
 import { mintToken } from '../../access/token.ts';
-import type { ApiKey, CreatedApiKey } from '../../contract/access.ts';
+import type { CreatedApiKey } from '../../contract/access.ts';
+import type { LoginKey } from '../../contract/device-login.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { Statement } from '../../store/engine.ts';
 import { isOf } from '../credentials/api-key-callers.ts';
 import type { Authenticator } from '../credentials/authentication.ts';
 import { credentialKinds, isUsable, type Login, type Narrowing } from '../credentials/credential.ts';
-import { newFields, presentApiKey } from '../credentials/credential-records.ts';
+import { lifeOf, newFields, presentApiKey } from '../credentials/credential-records.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
@@ -33,7 +34,7 @@ export interface LoginKeys {
   /** Null where the member could not give it any more. */
   create(wanted: NewLoginKey, origin: Origin, related: readonly Statement[]): Promise<CreatedApiKey | null>;
   /** Those of the person that still work. */
-  list(as: SignedInAs): Promise<ApiKey[]>;
+  list(as: SignedInAs): Promise<LoginKey[]>;
   revoke(as: SignedInAs, id: string): Promise<void>;
   /** By whoever has the key itself. */
   revokeItself(token: string, origin: Origin): Promise<void>;
@@ -47,6 +48,8 @@ export interface LoginKeyParts extends Parts {
 const kind = credentialKinds.api;
 /** The oldest give way to a new one. */
 const mostKeys = 20;
+/** Of what they created, the newest are shown. */
+const mostCreated = 100;
 
 export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
   const { store, keyring, stamps, guard, people, authenticate, now } = parts;
@@ -54,6 +57,22 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
   async function all({ member }: Person): Promise<CredentialRow[]> {
     const rows = await store.credentials.createdBy(member.organization_id, kind, member.id);
     return rows.map(stamps.credential.believe).filter(row => loginIn(row)?.member_id === member.id);
+  }
+
+  /** What these created, and what therefore ends with them. */
+  async function createdBy({ member }: Person, keys: readonly CredentialRow[]) {
+    const ids = keys.map(({ id }) => id);
+    const found = new Map<string, LoginKey['created']>();
+    if (ids.length === 0) return found;
+    const made = (await store.credentials.madeBy(ids, now(), mostCreated)).map(stamps.credential.believe);
+    const identities = await store.identities.madeBy(member.organization_id, ids, mostCreated);
+    const things = [
+      ...made.map(row => ({ ...row, type: row.kind as LoginKey['created'][number]['type'] })),
+      ...identities.map(row => ({ ...stamps.identity.believe(row), type: 'identity' as const })),
+    ];
+    for (const { type, id, name, created_by } of things)
+      found.set(created_by, [...(found.get(created_by) ?? []), { type, id, name }]);
+    return found;
   }
 
   function works(row: CredentialRow, person: Person): boolean {
@@ -89,7 +108,7 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
       ].map(revoked);
       await guard.own(caller, 'api-key.created', {
         subjects: [
-          { ...subjectOf(row), details: { method: 'device' } },
+          { ...subjectOf(row), details: { method: 'device' }, lasts: lifeOf(row) },
           ...old.map(({ subject }) => subject),
         ],
         statements: [
@@ -103,7 +122,11 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
       return { ...presentApiKey(row), token };
     },
 
-    list: async ({ person }) => (await all(person)).filter(row => works(row, person)).map(presentApiKey),
+    list: async ({ person }) => {
+      const rows = (await all(person)).filter(row => works(row, person));
+      const created = await createdBy(person, rows);
+      return rows.map(row => ({ ...presentApiKey(row), created: created.get(row.id) ?? [] }));
+    },
 
     revoke: ({ person, caller }, id) =>
       retryingStale(async () => {

@@ -72,7 +72,8 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
 
   /** What a change gives is told with it. */
   function given<A extends Action = never>(row: MaybeAllowed<MemberRow, A>): SubjectChange<A> {
-    return { ...subject<A>(row), details: { role: row.role, grants: vaultGrantsIn(row) } };
+    const details = { role: row.role, grants: vaultGrantsIn(row) };
+    return { ...subject<A>(row), details, lasts: 'without end' };
   }
 
   async function presented(...rows: readonly MemberRow[]): Promise<Member[]> {
@@ -94,7 +95,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
     const row = stamps.member.revise(before, { state: 'invited' }, now());
     const { token, subjects, statements } = await inviteAgain(parts, row);
     await guard.change(permit, verb, {
-      subjects: [subject(row), ...subjects],
+      subjects: [{ ...subject(row), lasts: 'without end' }, ...subjects],
       statements: [...steps, store.organizations.updateMember(row), ...statements],
       touches: [row.id],
     });
@@ -123,7 +124,6 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       const row = newMember(parts, wanted);
       checkGrant(caller, rightsOf({ member: row, groups: [] }));
       await checkVaults(records, permit, grants);
-      guard.mayOutlast(caller);
       const { token, subjects, statements } = inviteNew(parts, row);
       await guard.change(permit, 'member.invited', {
         subjects: [given(row), ...subjects],
@@ -144,7 +144,6 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
       return retryingStale(async () => {
         const before = await find(permit, id);
         checkGrant(caller, await rights(before));
-        guard.mayOutlast(caller);
         return reset(permit, before, 'member.invited', keepAnOwner(before));
       });
     },
@@ -172,7 +171,6 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
         const row = stamps.member.revise(before, columns, now());
         checkGrant(caller, rightsOf({ member: row, groups }));
         await checkVaults(records, permit, grants, vaultGrantsIn(before));
-        guard.mayOutlast(caller);
         const steps = role !== undefined && role !== 'owner' ? keepAnOwner(before) : [];
         await guard.change(permit, 'member.updated', {
           subjects: [given(row)],
@@ -207,7 +205,7 @@ export function membersWith(parts: Parts, records: Records, groups: Groups): Mem
 }
 
 function leftBy(group: MemberGroupRow): SubjectChange {
-  return { ...groupChange<never>(group), verb: 'group.updated' };
+  return { ...groupChange<never>(group), verb: 'group.updated', lasts: 'as before' };
 }
 
 function presentMember(row: MemberRow, groupIds: string[]): Member {

@@ -23,7 +23,7 @@ import type { Store } from '../../store/store.ts';
 import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
-import { callerOf, makerOf, mayLend } from './api-key-callers.ts';
+import { callerOf, goodMakers, type KeyLookup, makerOf, mayLend } from './api-key-callers.ts';
 import {
   type Credential,
   childReader,
@@ -31,6 +31,7 @@ import {
   credentialOf,
   faultOf,
   isUsable,
+  type Narrowing,
   restricted,
   restrictedReader,
   type StoredKind,
@@ -75,6 +76,8 @@ export interface Authenticator {
   accessKeyAnywhere(token: string | null, sender: Sender): Promise<Reader>;
   /** The id of the key whose public half the token gives. */
   publicToken(token: string | null, sender: Sender): Promise<Owner & { readonly keyId: string }>;
+  /** Whether all API keys that something was made with, and ends with, are good. */
+  areMakersGood(narrowing: Narrowing, sender: Sender): Promise<boolean>;
   /** Whose token it is, of whatever kind and state. It proves nothing to anybody but the log. */
   ownerOf(token: string | null, sender: Sender): Promise<Owner | null>;
   /** Writes down when credentials were last used, every so often. */
@@ -193,6 +196,23 @@ export function authenticatorWith({
     return credential;
   }
 
+  function keysFrom(sender: Sender): KeyLookup<Credential> {
+    return {
+      key: id => find(id, sender),
+      member: async key => {
+        const maker = makers.get(key) ?? (await makerOf({ store, stamps }, key));
+        makers.set(key, maker);
+        return maker;
+      },
+      holder: people.byMember,
+      now,
+    };
+  }
+
+  async function areMakersGood(narrowing: Narrowing, sender: Sender): Promise<boolean> {
+    return narrowing.made_with === undefined || (await goodMakers(keysFrom(sender), narrowing)) !== null;
+  }
+
   /** What a member gave by OAuth is good while they are who they were, and could still read all that it shows. */
   async function isStillTheirs({ row, narrowing }: Credential): Promise<boolean> {
     const { login } = narrowing;
@@ -207,6 +227,7 @@ export function authenticatorWith({
   /** What may have changed since it was given, elsewhere than in its own record. */
   async function faultSince(credential: Credential, sender: Sender): Promise<RefusalReason | null> {
     if (!(await isStillGiven(credential, sender))) return 'identity_changed';
+    if (!(await areMakersGood(credential.narrowing, sender))) return 'parent_not_valid';
     const isTheirs = credential.narrowing.grant === undefined || (await isStillTheirs(credential));
     return isTheirs ? null : 'member_changed';
   }
@@ -220,11 +241,13 @@ export function authenticatorWith({
 
   /** One that was created with another access key sees what that one sees now, if that one is good here and now. */
   async function readerNow(credential: Credential, sender: Sender): Promise<Reader> {
-    const { parent } = credential.narrowing;
+    const { parent, parent_revision } = credential.narrowing;
     const reader = credential.reader!;
     if (parent === undefined) return reader;
     const made = await find(parent, sender);
     if (made === undefined || faultHere(made, sender) !== null || made.row.max_uses !== null)
+      return refuse(sender, credential, 'parent_not_valid');
+    if (parent_revision !== undefined && made.row.revision !== parent_revision)
       return refuse(sender, credential, 'parent_not_valid');
     const { restrictedFrom } = credential;
     if (restrictedFrom === null) return childReader(reader, made.reader!);
@@ -255,17 +278,18 @@ export function authenticatorWith({
       const credential = reader.narrowing === null ? kept.get(reader.id) : provenNarrowed.get(markOf(token!));
       if (credential?.reader !== reader) return;
       const byOAuth = credential.narrowing.grant !== undefined;
-      const judged = reader.rateLimit !== null || reader.maxUses !== null || byOAuth;
+      const isBound = byOAuth || credential.narrowing.made_with !== undefined;
+      const judged = reader.rateLimit !== null || reader.maxUses !== null || isBound;
       if (!judged) memories.set(connection, { token: token!, credential });
     },
 
     apiKey: async (token, origin) => {
       const credential = await prove('api', token, origin);
-      const maker = makers.get(credential) ?? (await makerOf({ store, stamps }, credential));
-      makers.set(credential, maker);
-      const holder = maker === null ? null : await people.byMember(maker);
-      return callerOf(credential, origin, holder) ?? refuse(origin, credential, 'member_changed');
+      const caller = await callerOf(keysFrom(origin), credential, origin);
+      return caller ?? refuse(origin, credential, 'member_changed');
     },
+
+    areMakersGood,
 
     accessKeyAnywhere: async (token, sender) => readerNow(await prove('vault', token, sender), sender),
 

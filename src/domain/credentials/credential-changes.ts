@@ -12,11 +12,12 @@ import type { Statement } from '../../store/engine.ts';
 import { listOf } from '../kernel/collection.ts';
 import { type EventKind, eventOf } from '../kernel/events.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
+import type { Lasts } from '../kernel/lasting.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import { credentialKinds } from './credential.ts';
-import { checkLife, type NewCredential, newFields } from './credential-records.ts';
+import { boundTo, checkLife, lifeOf, type NewCredential, newFields } from './credential-records.ts';
 import { narrowingKeysWith } from './narrowing-keys.ts';
 
 type Kind = keyof typeof credentialKinds;
@@ -89,14 +90,14 @@ export function credentialChangesWith(parts: Parts) {
     const { caller } = permit;
     const { expirationDate = caller.until } = wanted;
     checkLife(caller, expirationDate);
-    if (givesAccess(kind)) guard.mayOutlast(caller);
     const id = newId();
     const token = mintToken(kind, id);
-    const fields = newFields(caller, id, { ...wanted, expirationDate }, now());
+    const narrowing = { ...wanted.narrowing, ...boundTo(caller) };
+    const fields = newFields(caller, id, { ...wanted, narrowing, expirationDate }, now());
     const keyed = { ...fields, digest: keyring.tokenDigest(token) };
     const narrowing_key = kind === 'vault' ? await narrowingKeys.sealed(keyed, token) : null;
     const row = stamps.credential.stamp({ ...keyed, kind: credentialKinds[kind], narrowing_key });
-    await change(permit, kind, 'created', row, [
+    await change(permit, kind, 'created', row, lifeOf(row), [
       store.credentials.insert(row),
       ...event(kind, 'access_key.created', row),
     ]);
@@ -113,8 +114,8 @@ export function credentialChangesWith(parts: Parts) {
     return retryingStale(async () => {
       const before = await find(permit, kind, id);
       const row = stamps.credential.revise(before, await changes(before), now());
-      if (givesAccess(kind) && !isOnlyRenamed(before, row)) guard.mayOutlast(caller);
-      await change(permit, kind, 'updated', row, [store.credentials.update(row)]);
+      const lasts = isOnlyRenamed(before, row) ? 'as before' : lifeOf(row);
+      await change(permit, kind, 'updated', row, lasts, [store.credentials.update(row)]);
       return row;
     });
   }
@@ -125,7 +126,7 @@ export function credentialChangesWith(parts: Parts) {
       const before = await find(permit, kind, id);
       const row = stamps.credential.revise(before, { revoked_at: now() }, now());
       const statements = [store.credentials.update(row), ...event(kind, 'access_key.revoked', row)];
-      await change(permit, kind, 'revoked', row, statements);
+      await change(permit, kind, 'revoked', row, 'as before', statements);
     });
   }
 
@@ -134,11 +135,12 @@ export function credentialChangesWith(parts: Parts) {
     kind: K,
     done: 'created' | 'updated' | 'revoked',
     row: MaybeAllowed<CredentialRow, `${Plural<K>}:write`>,
+    lasts: Lasts,
     statements: Statement[],
   ) {
     const type = credentialKinds[kind];
     await guard.change(permit, `${type}.${done}`, {
-      subjects: [subjectOf(row, type)],
+      subjects: [{ ...subjectOf(row, type), lasts }],
       statements,
       touches: [row.id],
     });
@@ -151,9 +153,6 @@ export function credentialChangesWith(parts: Parts) {
 
   return { mayWrite, get, list, mint, revise, revoke };
 }
-
-/** A public token shows nothing that is kept from anybody. */
-const givesAccess = (kind: Kind) => kind !== 'pub';
 
 function isOnlyRenamed(before: CredentialRow, after: CredentialRow): boolean {
   return (['expiration_date', 'max_uses', 'narrowing'] as const).every(

@@ -1,11 +1,12 @@
 /** A credential's row, as it is made, changed and shown. */
 import { isCidr } from '../../access/address.ts';
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, makersOf } from '../../access/caller.ts';
 import { type Grant, type GrantedRole, mayGrant, outlives } from '../../access/policy.ts';
 import type { AccessKey, AccessKeyUpdate, ApiKey, PublicToken } from '../../contract/access.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
+import type { Lasts } from '../kernel/lasting.ts';
 import { searched } from '../kernel/row-check.ts';
 import { grantIn } from './api-key-callers.ts';
 import type { Narrowing } from './credential.ts';
@@ -72,6 +73,25 @@ export type Narrowings = Pick<
   'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'rate_limit'
 >;
 
+/** Each request with what was made looks at all of them. */
+const mostMakers = 8;
+
+/** What ends whatever the caller makes: nothing for a person, and for an API key without an end. */
+export function boundTo(caller: Caller): Pick<Narrowing, 'made_with'> {
+  const made_with = makersOf(caller);
+  if (made_with.length > mostMakers)
+    throw new Failure('FORBIDDEN', {
+      message: `An API key was made with at most ${mostMakers} others, one with another: use one of those`,
+    });
+  return made_with.length === 0 ? {} : { made_with };
+}
+
+/** How long a credential is good for. */
+export function lifeOf({ expiration_date, narrowing }: CredentialRow): Lasts {
+  const { made_with: madeWith = [] } = JSON.parse(narrowing) as Narrowing;
+  return { until: expiration_date, madeWith };
+}
+
 /** Giving a key a longer life is granting, as making it is. */
 export function checkGrant(caller: Caller, wanted: Grant): void {
   if (!mayGrant(caller, wanted)) throw tooMuch();
@@ -82,11 +102,17 @@ export function checkLife(caller: Caller, until: number | null | undefined): voi
   if (until !== undefined && outlives(caller, until)) throw tooMuch();
 }
 
-/** What an identity was given for minutes is not made to last. */
+/** What an identity was given for minutes, what a command line was allowed and what ends with another is not made to last. */
 export function checkGivenLife(before: CredentialRow, until: number | null | undefined): void {
-  if (before.identity_id === null || until === undefined) return;
-  if (until === null || until > before.expiration_date!)
-    throw invalid('expiration_date', 'can’t be later: the access key was given to an identity');
+  const { expiration_date, identity_revision, narrowing } = before;
+  const { login, made_with } = JSON.parse(narrowing) as Narrowing;
+  const isGiven = identity_revision !== null || login !== undefined || made_with !== undefined;
+  if (!isGiven || until === undefined || expiration_date === null) return;
+  if (until === null || until > expiration_date)
+    throw invalid(
+      'expiration_date',
+      'can’t be later: it was given for this time, or ends with what created it',
+    );
 }
 
 export function tooMuch(): Failure {

@@ -31,17 +31,23 @@ export interface Narrowing {
   readonly rate_limit?: number | null;
   /** Of an access key: the one that it was created with. It sees what that one sees, and ends with it. */
   readonly parent?: string;
+  /** Of one whose parent came by OAuth: the parent's revision. It ends with that one's refresh. */
+  readonly parent_revision?: number;
   /** Of what a member's sign-in gave: an API key, or an access key by OAuth. It ends with them, and with that epoch. */
   readonly login?: Login;
   /** Of any other API key: the member who created it, or whose API key did. Null where that was the operator’s. */
   readonly maker?: string | null;
   /** Of an access key by OAuth: the grant that it came of, which alone changes it. */
   readonly grant?: string;
+  /** The API keys that it was made with and ends with: one that ends itself, and those that that one was made with. */
+  readonly made_with?: readonly string[];
 }
 
 export interface Login {
   readonly member_id: string;
   readonly epoch: number;
+  /** Of a command line: when its person proved who they are, to allow it. */
+  readonly proven_at?: number;
 }
 
 /** A believed record, with what can be worked out once. */

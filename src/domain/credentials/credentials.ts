@@ -95,6 +95,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
     async update(caller, id, { name, expiration_date }) {
       const row = await revise(caller, 'api', id, before => {
         checkGrant(caller, grantOf(before, expiration_date === undefined ? caller.until : expiration_date));
+        checkGivenLife(before, expiration_date);
         return rename(before, name, expiration_date);
       });
       return presentApiKey(row);
@@ -167,6 +168,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
       const row = await revise(caller, 'pub', id, async before => {
         await guard.mayShow(caller, shownByPublicHalf, [before.vault_id!]);
         checkLife(caller, expiration_date);
+        checkGivenLife(before, expiration_date);
         return rename(before, name, expiration_date);
       });
       return presentPublicToken(row);

@@ -44,6 +44,9 @@ export interface OwnAccessKeyParts extends Parts {
 const kind = credentialKinds.vault;
 /** Of one parent, that can be used. */
 const mostChildren = 100;
+/** Those that expired are removed with the next one that is created, after a while in which their refusals are told apart. */
+const keptAfter = 24 * 3_600_000;
+const mostForgotten = 200;
 
 export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
   const { store, keyring, stamps, guard, authenticate, now, newId } = parts;
@@ -66,9 +69,8 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
   async function checkParent(row: CredentialRow): Promise<void> {
     const { parent } = JSON.parse(row.narrowing) as Narrowing;
     if (parent !== undefined || row.max_uses !== null) throw new Failure('FORBIDDEN');
-    const children = await store.credentials.createdBy(row.organization_id, kind, row.id);
-    const living = children.map(stamps.credential.believe).filter(child => isUsable(child, now()));
-    if (living.length >= mostChildren) throw tooMany();
+    const living = await store.credentials.madeBy([row.id], now(), mostChildren);
+    if (living.map(stamps.credential.believe).length >= mostChildren) throw tooMany();
   }
 
   async function newChild(parent: CredentialRow, { name, lifetime, maxUses }: NewChild) {
@@ -76,7 +78,9 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
     const token = mintToken('vault', id);
     const expirationDate = Math.min(now() + lifetime, parent.expiration_date ?? Number.POSITIVE_INFINITY);
     const maker = { id: parent.id, organizationId: parent.organization_id };
-    const narrowing = { ...(JSON.parse(parent.narrowing) as Narrowing), parent: parent.id };
+    const own = JSON.parse(parent.narrowing) as Narrowing;
+    const refreshed = own.grant === undefined ? {} : { parent_revision: parent.revision };
+    const narrowing = { ...own, parent: parent.id, ...refreshed };
     const wanted = {
       name,
       vaultId: parent.vault_id!,
@@ -104,6 +108,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
           subjects: [{ ...subjectOf(row, kind), details: { parent: parent.id } }],
           statements: [
             store.conditions.unchanged([at], 'stale'),
+            store.credentials.forgetMadeBy(parent.id, now() - keptAfter, mostForgotten),
             store.credentials.insert(row),
             accessKeyEvent(parts, 'access_key.created', row),
           ],

@@ -1,6 +1,7 @@
 /**
  * What a proven token must say to be an identity's own. Patterns match as those of access keys do; a claim that is a
- * list needs one element that matches. Whatever is not text, a number or a flag matches nothing.
+ * list needs one element that matches. Whatever is not text, a number or a flag matches nothing, and neither does a number
+ * that is too large to be told from the next one.
  */
 import { matchesPattern } from '../../access/caller.ts';
 
@@ -24,7 +25,8 @@ function holds(patterns: readonly string[], claim: unknown): boolean {
 }
 
 function isPlain(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  return typeof value === 'string' || typeof value === 'boolean';
 }
 
 /** A name that begins with a slash is a JSON pointer (RFC 6901) through objects; any other is the claim's own. */

@@ -19,7 +19,7 @@ import {
 } from '../../contract/identities.ts';
 import type { IdentityRow } from '../../store/identities.ts';
 import type { Narrowing } from '../credentials/credential.ts';
-import { checkLife, narrowed } from '../credentials/credential-records.ts';
+import { boundTo, checkLife, narrowed } from '../credentials/credential-records.ts';
 import { shownBy } from '../credentials/shown-by.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
@@ -71,7 +71,6 @@ export function identitiesWith(
   /** Who may be given what is asked of an identity as a whole, each time. */
   async function checked(permit: Writing, row: Draft): Promise<void> {
     await checkShown(permit.caller, row);
-    guard.mayOutlast(permit.caller);
     await checkTrust(row.method as LoginMethod, JSON.parse(row.trust), egress);
   }
 
@@ -146,13 +145,13 @@ type Draft = Pick<
   'name' | 'name_search' | 'method' | 'trust' | 'narrowing' | 'lifetime' | 'max_uses' | 'expiration_date'
 >;
 
-function draftOf({ until }: Caller, body: IdentityCreate): Draft {
-  const { name, method, lifetime = defaultLifetime, max_uses = null, expiration_date = until } = body;
+function draftOf(caller: Caller, body: IdentityCreate): Draft {
+  const { name, method, lifetime = defaultLifetime, max_uses = null, expiration_date = caller.until } = body;
   return {
     ...named(name),
     method,
     trust: JSON.stringify(changedTrust(noTrust, body)),
-    narrowing: narrowingText({}, body),
+    narrowing: narrowingText(boundTo(caller), body),
     lifetime,
     max_uses,
     expiration_date,
@@ -197,5 +196,6 @@ function changedColumns(row: IdentityRow, body: IdentityUpdate): Partial<Identit
 export function identityChange<A extends Action = never>(
   row: MaybeAllowed<IdentityRow, A>,
 ): SubjectChange<A> {
-  return { type: 'identity', id: row.id, name: row.name, revision: row.revision };
+  const lasts = { until: row.expiration_date, madeWith: grantedIn(row).made_with ?? [] };
+  return { type: 'identity', id: row.id, name: row.name, revision: row.revision, lasts };
 }

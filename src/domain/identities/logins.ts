@@ -12,14 +12,15 @@ import { Failure } from '../../contract/errors.ts';
 import { isSafeText } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import { credentialKinds } from '../credentials/credential.ts';
+import type { Authenticator } from '../credentials/authentication.ts';
+import { credentialKinds, type Narrowing } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import { newFields, presentAccessKey } from '../credentials/credential-records.ts';
 import { narrowingKeysWith } from '../credentials/narrowing-keys.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';
-import { grantedIn } from './identity-records.ts';
+import { type Granted, grantedIn } from './identity-records.ts';
 import type { Issuers } from './issuers.ts';
 import { type LoginProof, ProofRefused, type Proven, proofsWith } from './proofs.ts';
 
@@ -45,6 +46,7 @@ export interface Logins {
 export interface LoginParts extends Parts {
   readonly attempts: FailedAttempts;
   readonly issuers: Issuers;
+  readonly authenticate: Pick<Authenticator, 'areMakersGood'>;
 }
 
 /** Access keys that one identity is given in a minute. */
@@ -52,7 +54,7 @@ const mostLogins = 1_200;
 const longestName = 255;
 
 export function loginsWith(parts: LoginParts): Logins {
-  const { store, keyring, stamps, guard, attempts, issuers, now, newId } = parts;
+  const { store, keyring, stamps, guard, attempts, issuers, authenticate, now, newId } = parts;
   const prove = proofsWith(parts, issuers);
   const narrowingKeys = narrowingKeysWith(parts);
   const given = new FailedAttempts(now, mostLogins);
@@ -86,8 +88,8 @@ export function loginsWith(parts: LoginParts): Logins {
     given.failed(id);
   }
 
-  async function keyFor(identity: IdentityRow, vaultId: string, { subject }: Proven) {
-    const { vault_ids: _, ...narrowing } = grantedIn(identity);
+  async function keyFor(identity: IdentityRow, granted: Granted, vaultId: string, { subject }: Proven) {
+    const { vault_ids: _, ...narrowing } = granted;
     const id = newId();
     const token = mintToken('vault', id);
     const creator = { id: identity.id, organizationId: identity.organization_id };
@@ -130,7 +132,11 @@ export function loginsWith(parts: LoginParts): Logins {
   async function admit({ proof, vaultId }: LoginRequest, identity: IdentityRow | undefined, origin: Origin) {
     const proven = await prove(identity, proof);
     checkConditions(identity!, origin);
-    const { row, token } = await keyFor(identity!, await vaultFor(identity!, vaultId), proven);
+    const granted = { ...grantedIn(identity!), ...boundBoth(grantedIn(identity!), proven) };
+    if (!(await authenticate.areMakersGood(granted, origin)))
+      throw new ProofRefused('what the identity or the secret id was created with is over');
+    const vault = await vaultFor(identity!, vaultId);
+    const { row, token } = await keyFor(identity!, granted, vault, proven);
     countLogin(identity!);
     await keep(identity!, row, proven, origin).catch(error => {
       const isUsed = error instanceof Failure && error.code === 'CONFLICT' && !(error instanceof StaleChange);
@@ -163,6 +169,15 @@ export function loginsWith(parts: LoginParts): Logins {
     login: (request, origin) =>
       attempts.lookUp(origin.address, () => retryingStale(() => attempt(request, origin))),
   };
+}
+
+/** The access key ends with what the identity was created with, and with what the secret id was. */
+function boundBoth(
+  { made_with: one = [] }: Narrowing,
+  { madeWith = [] }: Proven,
+): Pick<Narrowing, 'made_with'> {
+  const made_with = [...new Set([...one, ...madeWith])];
+  return made_with.length === 0 ? {} : { made_with };
 }
 
 function claimedOf({ organization_id, id, name }: IdentityRow) {

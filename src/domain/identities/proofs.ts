@@ -11,7 +11,7 @@ import { type Claims, type KeySet, keySetOf, provenClaims, TokenRefused } from '
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { Statement } from '../../store/engine.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import { credentialKinds, isUsable } from '../credentials/credential.ts';
+import { credentialKinds, isUsable, type Narrowing } from '../credentials/credential.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { matchesAny, unmetClaim } from './conditions.ts';
@@ -33,6 +33,8 @@ export interface Proven {
   readonly subjects?: readonly SubjectChange[];
   readonly statements?: readonly Statement[];
   readonly touches?: readonly string[];
+  /** The API keys that a secret id was made with. */
+  readonly madeWith?: readonly string[];
 }
 
 /** Why nothing was proven: for the operator. */
@@ -100,7 +102,9 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
       refuse('the secret id is another identity’s');
     if (!isUsable(row, now())) refuse('the secret id was revoked or has expired');
     if (row.max_uses !== null && row.uses >= row.max_uses) refuse('the secret id is used up');
-    return { subject: row.name, details: { method: 'secret_id', secret_id: row.id }, ...used(row) };
+    const { made_with: madeWith = [] } = JSON.parse(row.narrowing) as Narrowing;
+    const details = { method: 'secret_id', secret_id: row.id };
+    return { subject: row.name, details, madeWith, ...used(row) };
   }
 
   /** A use that counts is a revision of the record, so none can be taken back. */

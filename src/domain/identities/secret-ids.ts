@@ -13,7 +13,7 @@ import type {
 } from '../../contract/identities.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import { credentialChangesWith } from '../credentials/credential-changes.ts';
-import { checkLife, presentCommon, rename } from '../credentials/credential-records.ts';
+import { checkGivenLife, checkLife, presentCommon, rename } from '../credentials/credential-records.ts';
 import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { notFoundAs } from '../resources/subject.ts';
@@ -62,6 +62,7 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
       const row = await revise(caller, 'login', id, async before => {
         await identities.checkShown(caller, await identities.find(permit, before.identity_id!));
         checkLife(caller, expiration_date);
+        checkGivenLife(before, expiration_date);
         return {
           ...rename(before, name, expiration_date),
           max_uses: max_uses === undefined ? before.max_uses : max_uses,

@@ -2,11 +2,11 @@
  * The guarded door. Every change and every reveal goes through one of these calls, which both decide and
  * write the audit entry: a change is stored with its entry or not at all, a value is opened after its entry
  * is durable. Both depend on the caller's authority at that moment: the unit that is stored is refused once it
- * was withdrawn. Refusals are written down too. Looking something up takes a permit for what is to be done with it, so
+ * was withdrawn. Nobody leaves behind what outlasts them, unless they proved who they are (`lasting.ts`). Refusals are written down too. Looking something up takes a permit for what is to be done with it, so
  * that found means allowed: what lies in a vault that a caller is not given looks to them like what does not exist.
  */
 
-import { type Caller, isProven, type Origin } from '../../access/caller.ts';
+import type { Caller, Origin } from '../../access/caller.ts';
 import { type Action, allows, holds, seeing, vaultsAllowing } from '../../access/policy.ts';
 import type { AuditAction, OwnAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -15,6 +15,7 @@ import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
 import { carriedAction } from '../../logs/logged-link.ts';
 import type { Statement } from '../../store/engine.ts';
 import { type Actor, entriesOf, entryOf, itself } from './audit-entries.ts';
+import { refusalToLeave } from './lasting.ts';
 import { StaleChange } from './stale-changes.ts';
 import type {
   Allowed,
@@ -24,6 +25,7 @@ import type {
   OwnChange,
   Revealed,
   Subject,
+  SubjectChange,
 } from './subjects.ts';
 
 /** Whether a caller may still act: see `domain/authority.ts`. */
@@ -69,8 +71,6 @@ export interface Guard {
    * in each of these vaults, or in the organization as a whole.
    */
   mayShow(caller: Caller, shown: readonly Action[], vaultIds?: readonly string[]): Promise<void>;
-  /** What outlasts a session, no session gives by itself: it may be stolen. Its person must have proved who they are just now. */
-  mayOutlast(caller: Caller): void;
   change<A extends ChangeAction>(
     permit: Permit<A>,
     verb: AuditAction,
@@ -163,6 +163,18 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
   const noteWithdrawn = (caller: Caller, verb: string, subject: Subject | null): Promise<void> =>
     noteDenied(caller, verb, subject, 'authority withdrawn');
 
+  /** A caller that is over is refused for that. */
+  async function checkLasting(caller: Caller, verb: AuditAction, subject: SubjectChange<Action>) {
+    const refusal = authority.isOver(caller) ? null : refusalToLeave(caller, verb, subject.lasts, now());
+    if (refusal === 'PROOF_REQUIRED') throw new Failure(refusal);
+    if (refusal === null) return;
+    await noteDenied(caller, verb, subject, 'outlasts its maker');
+    throw new Failure(refusal, {
+      message:
+        'An API key that expires can’t give what outlasts it: use one without an expiration date, or sign in',
+    });
+  }
+
   /** Stored only while what proved the caller is as it was: the store itself looks, in the same unit. */
   async function attempt(by: Caller, { entries, statements, touches }: Deed): Promise<string> {
     if (authority.isOver(by)) throw new ChangeRefused('unauthorized');
@@ -191,6 +203,7 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     change: GuardedChange<A>,
   ): Promise<string> {
     const { subjects, statements, touches = [], unique } = change;
+    for (const subject of subjects) await checkLasting(caller, subject.verb ?? verb, subject);
     const entries = (by: Caller) => entriesOf(by, verb, subjects);
     return commit(caller, { verb, subject: subjects[0], entries, statements, touches, unique });
   }
@@ -250,11 +263,6 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       if (missing === undefined) return;
       const message = `Nobody gives what they could not read themselves: that takes the permission ${missing}`;
       await deny(caller, missing, null, { message });
-    },
-
-    mayOutlast: caller => {
-      const isOver = authority.isOver(caller); // Then the change itself is refused, and for that.
-      if (!isOver && !isProven(caller, now())) throw new Failure('PROOF_REQUIRED');
     },
 
     change: async (permit, verb, change) => {

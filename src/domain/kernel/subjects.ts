@@ -6,6 +6,7 @@
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { Statement } from '../../store/engine.ts';
+import type { Lasts } from './lasting.ts';
 
 declare const allowed: unique symbol;
 
@@ -30,6 +31,8 @@ export interface SubjectChange<A extends Action = never> extends Subject {
   readonly details?: Readonly<Record<string, unknown>>;
   /** Where it differs from what is done to the others. */
   readonly verb?: AuditAction;
+  /** Of what gives something: for how long. */
+  readonly lasts?: Lasts;
 }
 
 /** What is revealed, and which version of it or how much of it. */

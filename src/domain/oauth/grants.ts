@@ -112,7 +112,9 @@ export function oauthGrantsWith(
       const { scope, redirect_uri, expires_at } = row;
       const details = { scope, redirect_uri, expiration_date: iso(expires_at) };
       await guard.own(as.caller, 'oauth-grant.approved', {
-        subjects: [{ ...grantSubject(row), revision: 1, details }],
+        subjects: [
+          { ...grantSubject(row), revision: 1, details, lasts: { until: expires_at, madeWith: [] } },
+        ],
         statements: [store.oauthGrants.insert(row)],
       });
       return code;

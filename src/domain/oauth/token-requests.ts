@@ -17,7 +17,7 @@ import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import { callerOf, type Person } from '../accounts/people.ts';
 import { credentialKinds } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
-import { newFields } from '../credentials/credential-records.ts';
+import { lifeOf, newFields } from '../credentials/credential-records.ts';
 import { narrowingKeysWith } from '../credentials/narrowing-keys.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -137,7 +137,12 @@ export function tokenRequestsWith(
     await guard.own(callerOf(person, origin, unstored), 'oauth-grant.exchanged', {
       subjects: [
         { ...grantSubject(next), revision: next.revision },
-        { ...subjectOf(key, kind), verb: 'access-key.created', details: { method: 'oauth' } },
+        {
+          ...subjectOf(key, kind),
+          verb: 'access-key.created',
+          details: { method: 'oauth' },
+          lasts: lifeOf(key),
+        },
       ],
       statements: [
         store.conditions.proves(person.member, row.epoch),
@@ -191,7 +196,9 @@ export function tokenRequestsWith(
     await guard.own(callerOf(person, origin, unstored), 'oauth-grant.refreshed', {
       subjects: [
         { ...grantSubject(changed), revision: changed.revision, details: { repeated: isRepeated } },
-        ...(isRepeated ? [] : [{ ...subjectOf(key, kind), verb: 'access-key.updated' as const }]),
+        ...(isRepeated
+          ? []
+          : [{ ...subjectOf(key, kind), verb: 'access-key.updated' as const, lasts: lifeOf(key) }]),
       ],
       statements: [
         store.conditions.proves(person.member, row.epoch),

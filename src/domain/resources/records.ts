@@ -28,13 +28,18 @@ type Drafts = readonly [PermittedResource, ...PermittedResource[]];
 
 export type Records = ReturnType<typeof recordsWith>;
 
-/** Refuses a new name that would show more than the caller may read. */
-export type CheckName = (caller: Caller, before: ResourceRow, name: string | undefined) => Promise<void>;
+/** Refuses a change that would show more to others than the caller may read. The value may be the writer's. */
+export type CheckExposure = (
+  caller: Caller,
+  before: ResourceRow,
+  after: ResourceRow,
+  value: 'same' | 'new',
+) => Promise<void>;
 
 /** How one is to be changed, given how it is. */
 export type Revise = (row: ResourceRow, vault: OpenVault) => ResourceChanges | Promise<ResourceChanges>;
 
-export function recordsWith(parts: Parts, checkName: CheckName) {
+export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   const { store, keyring, stamps, keyringSync, guard, now, newId } = parts;
   const sealing = sealingWith(parts);
   const lookup = lookupWith(parts, sealing);
@@ -113,8 +118,9 @@ export function recordsWith(parts: Parts, checkName: CheckName) {
     const before: Allowed<ResourceRow, `${T}s:write`> = await find(permit, type, id);
     const vault = await vaultOf(before);
     const wanted = await change(before, vault);
-    await checkName(permit.caller, before, wanted.name);
-    return writes.revision(permit.caller, before, vault, wanted);
+    const write = writes.revision(permit.caller, before, vault, wanted);
+    await checkExposure(permit.caller, before, write.row, wanted.value === undefined ? 'same' : 'new');
+    return write;
   }
 
   /** A new one, to be stored with others. */

@@ -69,7 +69,13 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
     const vault = await records.openVault(permit, before.vault_id);
     const row = stamps.approval.revise(before, { ...changes, decided_by: caller.id }, now());
     await guard.change(permit, verb, {
-      subjects: [approvalChange<'approvals:write'>(row)],
+      // One for this call is over with it.
+      subjects: [
+        {
+          ...approvalChange<'approvals:write'>(row),
+          lasts: row.scope === 'rule' ? 'without end' : 'as before',
+        },
+      ],
       statements: [store.approvals.update(row)],
       touches: [row.id, approvalsTouch(row.organization_id)],
     });

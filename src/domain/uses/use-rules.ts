@@ -14,6 +14,7 @@ import type { UseCheck, Verdict } from '../../contract/uses.ts';
 import type { UseRuleFilter, UseRuleRow } from '../../store/use-rules.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
+import type { Lasts } from '../kernel/lasting.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { searched } from '../kernel/row-check.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
@@ -65,10 +66,11 @@ export function rulesForUseWith(
     permit: Writing,
     verb: AuditAction,
     row: MaybeAllowed<UseRuleRow, 'use-rules:write'>,
+    lasts: Lasts,
     statement: Parameters<typeof guard.change>[2]['statements'][number],
   ): Promise<void> {
     await guard.change(permit, verb, {
-      subjects: [ruleChange(row)],
+      subjects: [{ ...ruleChange(row), lasts }],
       statements: [statement],
       // Rules are kept with their vault by those who use what lies in it.
       touches: [row.vault_id],
@@ -123,7 +125,7 @@ export function rulesForUseWith(
         revision: 1,
       });
       await checked(permit, row);
-      await change(permit, 'use-rule.created', row, store.useRules.insert(row));
+      await change(permit, 'use-rule.created', row, 'without end', store.useRules.insert(row));
       return presentUseRule(row);
     },
 
@@ -135,7 +137,8 @@ export function rulesForUseWith(
         const changes = { ...named(body.name ?? before.name), rule: JSON.stringify(fields) };
         const row = stamps.useRule.revise(before, changes, now());
         await checked(permit, row);
-        await change(permit, 'use-rule.updated', row, store.useRules.update(row));
+        const lasts = row.rule === before.rule ? 'as before' : 'without end';
+        await change(permit, 'use-rule.updated', row, lasts, store.useRules.update(row));
         return presentUseRule(row);
       });
     },
@@ -145,7 +148,8 @@ export function rulesForUseWith(
       await retryingStale(async () => {
         const before = await find(permit, id);
         const after = { ...before, revision: before.revision + 1 };
-        await change(permit, 'use-rule.deleted', after, store.useRules.remove(id, before.revision));
+        const removal = store.useRules.remove(id, before.revision);
+        await change(permit, 'use-rule.deleted', after, 'as before', removal);
       });
     },
 

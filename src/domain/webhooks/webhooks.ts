@@ -89,8 +89,9 @@ export function webhooksWith(
       const before = await find(permit, id);
       const { columns, statements = [] } = await revision(before);
       const row = stamps.webhook.revise(before, columns, now());
+      const lasts = tellsNoMore(before, row) ? 'as before' : 'without end';
       await guard.change(permit, verb, {
-        subjects: [webhookChange(row)],
+        subjects: [{ ...webhookChange(row), lasts }],
         statements: [store.webhooks.update(row), ...statements],
         touches: [id],
       });
@@ -113,7 +114,7 @@ export function webhooksWith(
       revision: 1,
     });
     await guard.change(permit, 'webhook.created', {
-      subjects: [webhookChange(row)],
+      subjects: [{ ...webhookChange(row), lasts: 'without end' }],
       statements: [keyringCurrent, ...store.webhooks.insert(row)],
       touches: [row.id],
     });
@@ -215,6 +216,14 @@ export function webhooksWith(
 
 export function webhookChange<A extends Action = never>(row: MaybeAllowed<WebhookRow, A>): SubjectChange<A> {
   return { type: 'webhook', id: row.id, name: row.name, revision: row.revision };
+}
+
+/** Whether it is only named anew, or disabled. */
+function tellsNoMore(before: WebhookRow, after: WebhookRow): boolean {
+  const isSame = (['url', 'events', 'vault_ids', 'secret_version'] as const).every(
+    column => before[column] === after[column],
+  );
+  return isSame && after.enabled <= before.enabled;
 }
 
 /** Where a signing secret is sealed. */

@@ -18,6 +18,7 @@ import { auditActors } from './014-audit-actors.ts';
 import { oauth } from './015-oauth.ts';
 import { positions } from './016-positions.ts';
 import { narrowingKeys } from './018-narrowing-keys.ts';
+import { madeCredentials } from './021-made-credentials.ts';
 
 export type EngineName = Engine['name'];
 
@@ -52,6 +53,7 @@ export const steps: Readonly<Record<string, Step>> = {
   '015-oauth': oauth,
   '016-positions': positions,
   '018-narrowing-keys': narrowingKeys,
+  '021-made-credentials': madeCredentials,
 };
 
 export const columnTypes: Record<EngineName, ColumnTypes> = {

@@ -11,7 +11,7 @@ export type {
 } from '../../../src/contract/access.ts';
 export type { AuthState, Choice, PasskeyRecord, Session, SignedIn } from '../../../src/contract/auth.ts';
 export type { List } from '../../../src/contract/common.ts';
-export type { DeviceRequest } from '../../../src/contract/device-login.ts';
+export type { DeviceRequest, LoginKey } from '../../../src/contract/device-login.ts';
 export type { CreatedSecretId, Identity, LoginMethod, SecretId } from '../../../src/contract/identities.ts';
 export { type IdentityPreset, identityPresets } from '../../../src/contract/identity-presets.ts';
 export type { AuditLog, LogVerification, RequestLog, SecretReaders } from '../../../src/contract/logs.ts';

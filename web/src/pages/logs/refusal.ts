@@ -13,7 +13,7 @@ const words: Readonly<Record<NonNullable<RequestLog['reason']>, string>> = {
   used_up: 'The access key was used up.',
   identity_changed: 'The identity that the access key was given to has changed since.',
   member_changed: 'The member who allowed it has other rights now, or signs in differently.',
-  parent_not_valid: 'The access key that this one was created with is not valid any more.',
+  parent_not_valid: 'The access key or API key that it was created with is not valid any more.',
   vault_deleted: 'The vault was deleted.',
   rate_limit: 'Too many requests: the rate limit of the access key or the use rule.',
   too_many_failures: 'Too many refused requests came from this address.',

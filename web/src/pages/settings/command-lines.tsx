@@ -1,7 +1,7 @@
 /** The command lines where the person is signed in, and how to end that. */
 import { useQuery } from '@tanstack/react-query';
 import { get, remove } from '../../api/client.ts';
-import type { ApiKey } from '../../api/types.ts';
+import type { LoginKey } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
@@ -10,17 +10,25 @@ import { Section } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
 
+const kinds: Readonly<Record<LoginKey['created'][number]['type'], string>> = {
+  'api-key': 'API key',
+  'access-key': 'access key',
+  'public-token': 'public token',
+  'secret-id': 'secret id',
+  identity: 'identity',
+};
+
 export function CommandLines() {
   const found = useQuery({
     queryKey: ['command-lines'],
-    queryFn: () => get<{ data: ApiKey[] }>('/auth/device/keys'),
+    queryFn: () => get<{ data: LoginKey[] }>('/auth/device/keys'),
   });
   const keys = found.data?.data ?? [];
   return (
     <Section
       beside
       title="Command lines"
-      intro="Where you signed in with strongroom login. Changing your password ends all of them."
+      intro="Where you signed in with strongroom login. Changing your password ends all of them, and what they created."
     >
       {keys.length === 0 ? (
         <p className="text-muted">
@@ -37,11 +45,12 @@ export function CommandLines() {
   );
 }
 
-function CommandLineRow({ of: { id, name, role, expiration_date, last_used_at } }: { of: ApiKey }) {
+function CommandLineRow({ of }: { of: LoginKey }) {
+  const { id, name, role, expiration_date, last_used_at, created } = of;
   const refresh = useRefresh();
   async function end() {
     await remove(`/auth/device/keys/${id}`);
-    await refresh('command-lines', 'api-keys');
+    await refresh('command-lines', 'api-keys', 'access-keys');
     note('Command line signed out');
   }
   return (
@@ -53,6 +62,11 @@ function CommandLineRow({ of: { id, name, role, expiration_date, last_used_at } 
         <span className="block text-xs text-muted">
           last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
         </span>
+        {created.length > 0 && (
+          <span className="block text-xs text-muted break-words">
+            created {created.map(one => `${kinds[one.type]} “${one.name}”`).join(', ')}
+          </span>
+        )}
       </span>
       <ConfirmButton
         look="quiet"
@@ -60,7 +74,7 @@ function CommandLineRow({ of: { id, name, role, expiration_date, last_used_at } 
         label="Sign out"
         name={`Sign out ${name}`}
         title={`Sign out “${name}”?`}
-        text="Its API key is revoked immediately."
+        text="Its API key is revoked immediately, and what it created stops working."
         action="Sign out"
         onConfirm={end}
       />

@@ -1,0 +1,67 @@
+/**
+ * What a change shows to access keys that are there already, those that an identity is yet to be given included: by a new
+ * name, by enabling, and by dates. Whoever holds such a key, the one who
+ * makes the change perhaps, could read it then. So that takes the permission to read the value, as creating the key did.
+ * What no such key sees anew is anybody's to change who may write, and so is a value that the writer brings.
+ */
+import { type Reader, type ResourceKind, readerSeesKind, readerSeesName } from '../../access/caller.ts';
+import { allows, readsValue } from '../../access/policy.ts';
+import type { ResourceRow } from '../../store/resources.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { stateAt } from '../resources/lifecycle.ts';
+import type { CheckExposure } from '../resources/records.ts';
+import { credentialKinds, credentialOf, isUsable, type Narrowing } from './credential.ts';
+
+type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly' | 'mayUse'>;
+
+export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckExposure {
+  async function viewsOf({ organization_id, vault_id }: ResourceRow): Promise<View[]> {
+    const views = [
+      ...(await keyViews(organization_id, vault_id)),
+      ...(await identityViews(organization_id, vault_id)),
+    ];
+    return views.filter(view => !view.namesOnly || view.mayUse);
+  }
+
+  async function keyViews(organizationId: string, vaultId: string): Promise<View[]> {
+    const rows = await store.credentials.ofVault(organizationId, credentialKinds.vault, vaultId);
+    return rows
+      .map(row => credentialOf(stamps.credential.believe(row)))
+      .flatMap(({ row, reader }) => (isUsable(row, now()) ? reader! : []));
+  }
+
+  async function identityViews(organizationId: string, vaultId: string): Promise<View[]> {
+    const rows = await store.identities.ofVault(organizationId, vaultId);
+    return rows.map(row => viewIn(JSON.parse(stamps.identity.believe(row).narrowing) as Narrowing));
+  }
+
+  /** Whether it could be read before whenever it can be read now. */
+  function couldBeRead(before: ResourceRow, after: ResourceRow): boolean {
+    const state = stateAt(before, now());
+    const isLater = (after.activation_date ?? 0) >= before.activation_date!;
+    return state === 'active' || (state === 'not-active' && isLater);
+  }
+
+  return async (caller, before, after, value) => {
+    const isVault = before.type === 'vault';
+    const kinds: ResourceKind[] = isVault ? ['secret', 'key'] : [before.type as ResourceKind];
+    const isHeld = (kind: ResourceKind) => allows(caller, readsValue[kind], before.vault_id);
+    const isOver = ['disabled', 'deleted', 'expired'].includes(stateAt(after, now()));
+    const isShown = value === 'new' || couldBeRead(before, after);
+    const isSame = isShown && (isVault || after.name === before.name);
+    if (isSame || isOver || kinds.every(isHeld)) return;
+    const isAnew = (view: View) =>
+      isVault || (readerSeesName(view, after.name) && !(isShown && readerSeesName(view, before.name)));
+    const views = (await viewsOf(before)).filter(isAnew);
+    const shown = kinds.filter(kind => views.some(view => readerSeesKind(view, kind)));
+    await guard.mayShow(
+      caller,
+      shown.map(kind => readsValue[kind]),
+      [before.vault_id],
+    );
+  };
+}
+
+function viewIn({ kinds = null, names = null, names_only = false, may_use = false }: Narrowing): View {
+  return { kinds, names: names === null ? [] : [names], namesOnly: names_only, mayUse: may_use };
+}

@@ -1,0 +1,123 @@
+/**
+ * What is left behind by whoever asked: what sends, grants or reads after them. Nothing lasts longer than what made it,
+ * unless a person proved who they are for it. So each action of the audit log is one that gives something, and then each
+ * change says for how long; or it gives nothing, for a reason that is written here. A new action does not compile until
+ * it is either.
+ */
+import { type Caller, isProven, makersOf } from '../../access/caller.ts';
+import { outlives } from '../../access/policy.ts';
+import type { ActionThat, AuditAction } from '../../contract/audit-actions.ts';
+
+/** How long what a change gives is good for. */
+export type Lasts =
+  /** It gives no more than there was: a new name, or something that is taken away. */
+  | 'as before'
+  /** Until a person ends it. */
+  | 'without end'
+  /** Until then, or null for ever, and no longer than each of these API keys. */
+  | { readonly until: number | null; readonly madeWith: readonly string[] };
+
+const gives = [
+  'access-key.created',
+  'access-key.updated',
+  'api-key.created',
+  'api-key.updated',
+  'approval.approved',
+  'group.created',
+  'group.updated',
+  'identity.created',
+  'identity.updated',
+  'member.invited',
+  'member.updated',
+  'oauth-grant.approved',
+  'public-token.created',
+  'public-token.updated',
+  'secret-id.created',
+  'secret-id.updated',
+  'use-rule.created',
+  'use-rule.updated',
+  'webhook.created',
+  'webhook.secret_rotated',
+  'webhook.updated',
+] as const satisfies readonly AuditAction[];
+
+/** Why the others of these give nothing that lasts. */
+const givesNothing = {
+  'takes something away': [
+    'account.codes_removed',
+    'account.passkey_removed',
+    'approval.refused',
+    'device-login.denied',
+    'webhook.disabled',
+  ],
+  'is a resource, which others are given access to': [
+    'certificate.created',
+    'certificate.restored',
+    'certificate.updated',
+    'key.created',
+    'key.restored',
+    'key.rotated',
+    'key.updated',
+    'organization.created',
+    'organization.plan_changed',
+    'organization.updated',
+    'secret.created',
+    'secret.restored',
+    'secret.rolled_back',
+    'secret.updated',
+    'vault.created',
+    'vault.restored',
+    'vault.updated',
+  ],
+  'is done once, and over': ['approval.requested'],
+  'is how a person signs in, for which `accounts/proofs.ts` asks': [
+    'account.codes_begun',
+    'account.codes_enabled',
+    'account.identity_bound',
+    'account.opened',
+    'account.passkey_added',
+    'account.password_changed',
+    'device-login.approved',
+    'passkey.created',
+    'session.proven',
+    'session.renewed',
+    'session.started',
+  ],
+  'goes with what gives it': ['account.created', 'account.reset', 'oauth-grant.exchanged'],
+  'is the operator’s, or the service’s own': [
+    'keyring.root_key_changed',
+    'keyring.terms_retired',
+    'member.recovered',
+  ],
+} as const satisfies Readonly<Record<string, readonly AuditAction[]>>;
+
+/** What takes away, shows, refuses or maintains gives nothing by itself; each of the others is decided about. */
+type Undecided = Exclude<
+  ActionThat<'creates' | 'changes' | 'regrants' | 'restores' | 'reverts'>,
+  (typeof gives)[number] | (typeof givesNothing)[keyof typeof givesNothing][number]
+>;
+/** Does not compile while an action is undecided, and names it. */
+export const everyActionIsDecided: [Undecided] extends [never] ? true : Undecided = true;
+
+const giving: ReadonlySet<string> = new Set(gives);
+
+/** What keeps a caller from leaving this behind; null where nothing does. */
+export function refusalToLeave(
+  caller: Caller,
+  verb: AuditAction,
+  lasts: Lasts | undefined,
+  now: number,
+): 'PROOF_REQUIRED' | 'FORBIDDEN' | null {
+  if (!giving.has(verb) || lasts === 'as before') return null;
+  if (lasts === undefined) throw new Error(`${verb} does not say for how long`);
+  const isLogin = caller.proof.provenAt !== undefined;
+  if (isLogin && isProven(caller, now)) return null;
+  if (makersOf(caller).length === 0) return isLogin ? 'PROOF_REQUIRED' : null;
+  if (endsWith(caller, lasts)) return null;
+  return isLogin ? 'PROOF_REQUIRED' : 'FORBIDDEN';
+}
+
+function endsWith(caller: Caller, lasts: Exclude<Lasts, 'as before'>): boolean {
+  if (lasts === 'without end') return false;
+  return lasts.madeWith.includes(caller.id) && !outlives(caller, lasts.until);
+}
