@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { databaseSource } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
+import { openSnapshot } from '../src/store/store.ts';
 import { type Answer, beside, engines, type Service, startService } from './harness.ts';
 
 type Row = Record<string, SQLInputValue>;
@@ -33,13 +34,21 @@ async function intrude(service: Service): Promise<Intruder> {
       close: () => client.end(),
     };
   }
-  const database = new DatabaseSync(join(service.data, 'strongroom.db'), { timeout: 5_000 });
+  const database = new DatabaseSync(join(service.data, 'strongroom.db'), {
+    timeout: 5_000,
+    defensive: false,
+  });
   return {
     sql: async (text, ...parameters) =>
       database.prepare(text).all(...(parameters as SQLInputValue[])) as Row[],
     close: async () => database.close(),
   };
 }
+
+const locationOf = ({ data, databaseUrl }: Service) =>
+  databaseUrl === null
+    ? ({ engine: 'sqlite', path: join(data, 'strongroom.db'), serves: false } as const)
+    : ({ engine: 'postgres', url: databaseUrl } as const);
 
 const canary = 'PLAINTEXT-CANARY';
 
@@ -254,8 +263,21 @@ for (const engine of engines) {
     it('who removes the audit entry of the newest change is found too', async () => {
       const { id } = await secretIn(otherVault);
       await service.call('PUT', `/v1/secrets/${id}`, { value: `${canary}-2` });
+      const [entry] = await intruder.sql(
+        'SELECT position, id, writer, seq, entry, hash, mark FROM audit_logs WHERE subject_id = ? AND subject_revision = 2',
+        id,
+      );
       await intruder.sql('DELETE FROM audit_logs WHERE subject_id = ? AND subject_revision = 2', id);
-      failsClosed(await service.call('POST', `/v1/secrets/${id}/reveal`));
+      await assert.rejects(
+        beside(service, ({ store }) => store.resources.vault(vault)),
+        'nothing is believed by a log with a gap',
+      );
+      await intruder.sql(
+        'INSERT INTO audit_logs (position, id, writer, seq, entry, hash, mark) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        ...Object.values(entry!),
+      );
+      await service.restart();
+      assert.equal((await service.call('POST', `/v1/secrets/${id}/reveal`)).status, 200);
       await service.call('DELETE', `/v1/secrets/${id}`);
     });
 
@@ -278,6 +300,54 @@ for (const engine of engines) {
       assert.equal(found?.what, 'rolled-back');
       await putBack('credentials', revoked);
     });
+
+    it('who takes a revocation back and hides its entry from the index gets nothing, and is found', async () => {
+      const { id, token } = await accessKey(vault);
+      assert.equal((await readVault(vault, token)).status, 200);
+      const before = await rowOf('credentials', id);
+      await service.call('DELETE', `/v1/access-keys/${id}`);
+      const revoked = await rowOf('credentials', id);
+      await putBack('credentials', before);
+      const publicKey = await beside(service, async ({ keyring }) => keyring.logPublicKey);
+      await hideRevision(id);
+      failsClosed(await readVault(vault, token));
+      // A process that has believed nothing yet; it may also refuse to open a database with such an index.
+      await assert.rejects(believedBeside(id));
+      const snapshot = await openSnapshot(locationOf(service));
+      const { findings } = await verifyLogs(databaseSource(snapshot), { publicKey });
+      await snapshot.close();
+      assert.ok(findings.some(({ what, where }) => what === 'rolled-back' && where.includes(id)));
+      await putBack('credentials', revoked);
+      await showRevisions();
+    });
+
+    const believedBeside = (id: string) =>
+      beside(service, async ({ store, domain }) =>
+        domain.stamps.credential.believe((await store.credentials.byId(id))!),
+      );
+    const subjectIndex = 'audit_logs_of_subject';
+    let subjectIndexSql = '';
+    /** The index is built anew without the second revision, under the text of the one that it replaces. */
+    async function hideRevision(id: string): Promise<void> {
+      const catalogue =
+        engine === 'sqlite'
+          ? `SELECT sql FROM sqlite_schema WHERE name = '${subjectIndex}'`
+          : `SELECT indexdef AS sql FROM pg_indexes WHERE indexname = '${subjectIndex}'`;
+      subjectIndexSql = String((await intruder.sql(catalogue))[0]!.sql);
+      await intruder.sql(`DROP INDEX ${subjectIndex}`);
+      const [made, where] = subjectIndexSql.split(/ where /i);
+      const hiding = `NOT (subject_id = '${id}' AND subject_revision = 2)`;
+      await intruder.sql(`${made} WHERE ${where === undefined ? hiding : `(${where}) AND ${hiding}`}`);
+      if (engine === 'postgres') return; // There the planner would see the difference; the entry itself is left.
+      await intruder.sql('PRAGMA writable_schema = ON');
+      await intruder.sql(`UPDATE sqlite_schema SET sql = ? WHERE name = '${subjectIndex}'`, subjectIndexSql);
+      await intruder.sql('PRAGMA writable_schema = RESET');
+    }
+    async function showRevisions(): Promise<void> {
+      await intruder.sql(`DROP INDEX ${subjectIndex}`);
+      await intruder.sql(subjectIndexSql);
+      await service.restart();
+    }
 
     it('who edits a role gets no more for it', async () => {
       const { id, token } = await post('/v1/api-keys', { name: 'viewer', role: 'viewer' });

@@ -8,6 +8,7 @@ import type { Broker } from '../egress/brokered-call.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import type { KeyringWrapper } from '../keyring/stored-keyring.ts';
 import { Ledger, type OtherLedger } from '../logs/ledger.ts';
+import { RevisionIndex } from '../logs/revision-index.ts';
 import { workerPoolWith } from '../material/worker-pool.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { Store } from '../store/store.ts';
@@ -71,6 +72,7 @@ export interface Foundation extends ReadingDomain {
   readonly records: Records;
   readonly people: People;
   readonly visibility: Visibility;
+  readonly revisions: RevisionIndex;
 }
 
 /** What uses secrets and keys for those who may not see them. */
@@ -101,7 +103,10 @@ export function readingDomainWith(given: ReadingParts): ReadingDomain {
 
 export function foundationWith(given: ReadingParts): Foundation {
   const { store, keyring, now, newId, meter, other } = given;
-  const ledger = new Ledger({ store, keyring, now, newId, meter, other: other?.ledger });
+  const revisions = new RevisionIndex({ store, keyring });
+  store.believe(revisions);
+  const committed = (text: string) => revisions.note(text);
+  const ledger = new Ledger({ store, keyring, now, newId, meter, committed, other: other?.ledger });
   const stamps = stampsWith(keyring);
   const { wrapper, storedKeyring: stored } = given;
   const keyringSync = keyringSyncWith({ store, keyring, wrapper, stored });
@@ -123,5 +128,16 @@ export function foundationWith(given: ReadingParts): Foundation {
   const toolAnswers = toolAnswersWith(parts, records, visibility);
   const vaultReads = vaultReadsWith({ ...parts, ledger, authenticate, vaultAnswers, toolAnswers });
   const toolSessions = toolSessionsWith({ ...parts, attempts });
-  return { parts, records, people, visibility, ledger, attempts, authenticate, vaultReads, toolSessions };
+  return {
+    parts,
+    records,
+    people,
+    visibility,
+    revisions,
+    ledger,
+    attempts,
+    authenticate,
+    vaultReads,
+    toolSessions,
+  };
 }

@@ -105,7 +105,7 @@ export class Checkpointer {
   async #sign(): Promise<void> {
     const { store, ledger, onError } = this.#parts;
     await ledger.settle().catch(onError); // What can't be filed now must not keep the rest from being signed.
-    this.#signed ??= await this.#signedBefore();
+    this.#signed ??= await signedHeads(store, this.#parts.keyring.logPublicKey);
     const moved = (await store.logs.heads()).filter(head => this.#isToSign(head)).map(signedHead);
     if (moved.length === 0 && !(await this.#isSilent())) return;
     const all = new Map([...this.#signed, ...moved.map(head => [chainOf(head), head] as const)]);
@@ -180,26 +180,24 @@ export class Checkpointer {
     this.#strange.add(place);
     return false;
   }
+}
 
-  /** From the newest checkpoint, whose signature proves it, back to the last full one: each names the one before. */
-  async #signedBefore(): Promise<Map<string, SignedHead>> {
-    const rows = await this.#sinceFull();
-    const key = createPublicKey(this.#parts.keyring.logPublicKey);
-    const signed = new Map<string, SignedHead>();
-    let isProven = rows.length > 0 && isSignedBy(key, rows.at(-1)!);
-    for (let at = rows.length - 1; at >= 0 && isProven; at--) {
-      const { heads, previous } = JSON.parse(rows[at]!.body) as Checkpoint;
-      for (const head of heads) if (!signed.has(chainOf(head))) signed.set(chainOf(head), head);
-      isProven = at > 0 && checkpointHash(rows[at - 1]!.body) === previous;
-    }
-    return signed;
+/** From the newest checkpoint, whose signature proves it, back to the last full one: each names the one before. */
+export async function signedHeads(
+  { logs }: Pick<Store, 'logs'>,
+  publicKey: string,
+): Promise<Map<string, SignedHead>> {
+  const last = (await logs.lastCheckpoint())?.number ?? 0;
+  const rows = await logs.checkpoints(last - 1 - ((last - 1) % fullEvery), fullEvery);
+  const key = createPublicKey(publicKey);
+  const signed = new Map<string, SignedHead>();
+  let isProven = rows.length > 0 && isSignedBy(key, rows.at(-1)!);
+  for (let at = rows.length - 1; at >= 0 && isProven; at--) {
+    const { heads, previous } = JSON.parse(rows[at]!.body) as Checkpoint;
+    for (const head of heads) if (!signed.has(chainOf(head))) signed.set(chainOf(head), head);
+    isProven = at > 0 && checkpointHash(rows[at - 1]!.body) === previous;
   }
-
-  async #sinceFull(): Promise<CheckpointRow[]> {
-    const { logs } = this.#parts.store;
-    const last = (await logs.lastCheckpoint())?.number ?? 0;
-    return logs.checkpoints(last - 1 - ((last - 1) % fullEvery), fullEvery);
-  }
+  return signed;
 }
 
 function isFull(number: number): boolean {

@@ -85,6 +85,8 @@ export interface LedgerParts {
   readonly newId: NewId;
   readonly meter: Meter;
   readonly other?: OtherLedger | undefined;
+  /** Told of each audit entry that is durable. */
+  readonly committed?: (text: string) => void;
 }
 
 export class Ledger implements OtherLedger {
@@ -216,6 +218,7 @@ export class Ledger implements OtherLedger {
     this.#committed(group.length, performance.now() - started);
     filing.done();
     this.#moveHeads(draft);
+    for (const { entry } of draft.audits) this.#parts.committed?.(entry);
     for (const part of draft.parts) this.#hourCounts.note(part);
     for (const [index, { resolve }] of group.entries()) resolve(draft.receipts[index]!);
   }

@@ -70,7 +70,7 @@ export class SubjectTable {
   }
 
   static unpacked(bytes: Uint8Array): SubjectTable {
-    const words = new Uint32Array(bytes.slice().buffer);
+    const words = new Uint32Array(new Uint8Array(bytes).buffer); // A copy: a view may begin anywhere.
     const size = words.length / (wordsOfId + 1);
     const table = new SubjectTable();
     table.#ids = words.slice(0, size * wordsOfId);

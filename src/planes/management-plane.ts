@@ -226,6 +226,7 @@ async function finish(
   await ledger.drain();
   await ledger.writeHourCounts().catch(onError);
   await checkpointer.stop();
+  await strongroom.domain.revisions.keep(1).catch(onError); // So that the next start has nothing to read on.
   await strongroom.close();
 }
 
@@ -254,6 +255,7 @@ function startChores(
     .every(houseworkEvery, () => retention.archive(audits, archiveFolder(config)).then(signed))
     .every(houseworkEvery, () => store.giveBackSpace())
     .every(houseworkEvery, () => domain.housekeeping.step())
+    .every(houseworkEvery, () => domain.revisions.keep())
     .every(lookForTimelineEvery, () => domain.noteTimeline())
     .every(forgetSessionsEvery, () => domain.toolSessions.forget());
 }

@@ -23,10 +23,10 @@ const mostMemberships = 20;
 const attemptsRemembered = 24 * 3_600_000;
 
 export function accounts({ db, commit }: Engine) {
-  const members = () => db.selectFrom('members').selectAll('members').select(auditedRevision('members'));
-  const rows = () => db.selectFrom('accounts').selectAll('accounts').select(auditedRevision('accounts'));
-  const passkeys = () => db.selectFrom('passkeys').selectAll('passkeys').select(auditedRevision('passkeys'));
-  const sessions = () => db.selectFrom('sessions').selectAll('sessions').select(auditedRevision('sessions'));
+  const members = () => db.selectFrom('members').selectAll('members').select(auditedRevision());
+  const rows = () => db.selectFrom('accounts').selectAll('accounts').select(auditedRevision());
+  const passkeys = () => db.selectFrom('passkeys').selectAll('passkeys').select(auditedRevision());
+  const sessions = () => db.selectFrom('sessions').selectAll('sessions').select(auditedRevision());
 
   return {
     member: (id: string): Promise<Audit<MemberRow> | undefined> =>

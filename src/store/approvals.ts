@@ -29,7 +29,7 @@ export interface WaitingBound {
 
 export function approvals({ db, commit, lists, name }: Engine) {
   const audited = (from = db) =>
-    from.selectFrom('approvals').selectAll('approvals').select(auditedRevision('approvals'));
+    from.selectFrom('approvals').selectAll('approvals').select(auditedRevision());
 
   const ofAccessKey = preparedRead(db, ({ id, now }: { id: string; now: number }) =>
     audited().where('access_key_id', '=', id).where('expires_at', '>', now).orderBy('id'),

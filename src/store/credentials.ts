@@ -31,7 +31,7 @@ export const opensSomething = sql<boolean>`(credentials.vault_id IS NULL OR EXIS
 
 export function credentials({ db, lists, commit }: Engine) {
   const audited = (from = db) =>
-    from.selectFrom('credentials').selectAll('credentials').select(auditedRevision('credentials'));
+    from.selectFrom('credentials').selectAll('credentials').select(auditedRevision());
 
   const byId = preparedRead(db, ({ id }: { id: string }) => audited().where('id', '=', id));
 

@@ -12,7 +12,7 @@ export type AuditedIdentity = IdentityRow & Audited;
 
 export function identities({ db, lists }: Engine) {
   const audited = (from = db) =>
-    from.selectFrom('identities').selectAll('identities').select(auditedRevision('identities'));
+    from.selectFrom('identities').selectAll('identities').select(auditedRevision());
 
   const byId = preparedRead(db, ({ id }: { id: string }) => audited().where('id', '=', id));
 

@@ -1,5 +1,6 @@
 /** The audit log, the heads of both logs' chains, how long each organization's logs are, and signed checkpoints. */
 import { type Insertable, type Selectable, sql } from 'kysely';
+import { publicBytes } from '../bytes.ts';
 import { actorIn } from './audit-actor.ts';
 import { revisedTables } from './audited.ts';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
@@ -34,10 +35,12 @@ const auditColumns: Columns<'audit_logs'> = {
   mark: 'text',
 };
 const countColumns: Columns<'log_counts'> = { organization_id: 'uuid', stream: 'text', total: 'bigint' };
+/** The row of `meta` with the newest revisions. */
+const revisionsRow = 'audited_revisions';
 const addToCount =
   'ON CONFLICT (organization_id, stream) DO UPDATE SET total = log_counts.total + excluded.total';
 
-export function logs({ db, lists, name, insertingInto }: Engine) {
+export function logs({ db, lists, name, commit, insertingInto }: Engine) {
   const actor = actorIn(name);
   // It goes with every group of entries, so it is built once and only its parameters change.
   const headSql = db
@@ -205,6 +208,25 @@ export function logs({ db, lists, name, insertingInto }: Engine) {
         .orderBy('number')
         .limit(limit)
         .execute(),
+
+    /** What `logs/revision-index.ts` keeps; undefined before it kept anything. */
+    async keptRevisions(): Promise<Uint8Array | undefined> {
+      const row = await db
+        .selectFrom('meta')
+        .select('value')
+        .where('key', '=', revisionsRow)
+        .executeTakeFirst();
+      return row?.value;
+    },
+
+    async keepRevisions(bytes: Uint8Array): Promise<void> {
+      const value = publicBytes(bytes);
+      const insert = db
+        .insertInto('meta')
+        .values({ key: revisionsRow, value })
+        .onConflict(on => on.column('key').doUpdateSet({ value }));
+      await commit([{ statements: [statement(insert)] }]);
+    },
 
     addCheckpoint: (row: CheckpointRow): Statement => statement(db.insertInto('checkpoints').values(row)),
 

@@ -15,7 +15,7 @@ export function memberGroups({ db, lists }: Engine) {
       .selectFrom('member_groups')
       .where('organization_id', '=', organizationId)
       .selectAll('member_groups')
-      .select(auditedRevision('member_groups'));
+      .select(auditedRevision());
 
   return {
     byId: (organizationId: string, id: string): Promise<AuditedGroup | undefined> =>

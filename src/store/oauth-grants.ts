@@ -9,8 +9,7 @@ export type OAuthGrantRow = Selectable<OAuthGrantTable>;
 export type AuditedOAuthGrant = OAuthGrantRow & Audited;
 
 export function oauthGrants({ db, commit }: Engine) {
-  const audited = () =>
-    db.selectFrom('oauth_grants').selectAll('oauth_grants').select(auditedRevision('oauth_grants'));
+  const audited = () => db.selectFrom('oauth_grants').selectAll('oauth_grants').select(auditedRevision());
 
   return {
     byId: (id: string): Promise<AuditedOAuthGrant | undefined> =>

@@ -10,14 +10,13 @@ export type OrganizationRow = Selectable<OrganizationTable>;
 export type MemberRow = Selectable<MemberTable>;
 
 export function organizations({ db, lists }: Engine) {
-  const audited = () =>
-    db.selectFrom('organizations').selectAll('organizations').select(auditedRevision('organizations'));
+  const audited = () => db.selectFrom('organizations').selectAll('organizations').select(auditedRevision());
   const members = (organizationId: string, from = db) =>
     from
       .selectFrom('members')
       .where('organization_id', '=', organizationId)
       .selectAll('members')
-      .select(auditedRevision('members'));
+      .select(auditedRevision());
 
   return {
     byId: (id: string): Promise<(OrganizationRow & Audited) | undefined> =>

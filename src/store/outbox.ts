@@ -34,7 +34,7 @@ export function outbox({ db, commit, insertingInto }: Engine) {
     db
       .selectFrom('resources')
       .selectAll('resources')
-      .select(auditedRevision('resources'))
+      .select(auditedRevision())
       .where('deleted_at', 'is', null)
       .where('enabled', '=', 1)
       .where('expiration_date', 'is not', null)

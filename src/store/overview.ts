@@ -28,8 +28,8 @@ export interface WebhookHealth {
 }
 
 export function overview({ lists: db }: Engine) {
-  const resources = () => db.selectFrom('resources').selectAll().select(auditedRevision('resources'));
-  const credentials = () => db.selectFrom('credentials').selectAll().select(auditedRevision('credentials'));
+  const resources = () => db.selectFrom('resources').selectAll().select(auditedRevision());
+  const credentials = () => db.selectFrom('credentials').selectAll().select(auditedRevision());
 
   function hours({ organizationId, kind, from, subjects }: HourFilter) {
     const found = db

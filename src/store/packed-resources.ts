@@ -1,8 +1,8 @@
 /** Resources as the database packs them: all columns of the few that a query found, which it calls `page`. */
 import { type Selectable, sql } from 'kysely';
-import { type Audited, auditedRevision } from './audited.ts';
+import type { Audited } from './audited.ts';
 import type { Engine } from './engine.ts';
-import { type PackedColumn, type PackedRows, packing, unpacker } from './packed-rows.ts';
+import { type PackedColumn, packing, unpacker } from './packed-rows.ts';
 import { preparedForms } from './prepared.ts';
 import { inLivingVault } from './resource-filter.ts';
 import type { ResourceTable, VersionTable } from './schema.ts';
@@ -11,8 +11,10 @@ import { columns } from './stamp-columns.ts';
 type WithValue = Selectable<ResourceTable> & Audited & Pick<Selectable<VersionTable>, 'value'>;
 
 /** A stretch of what lies in a vault, oldest first. */
-export interface Stretch extends PackedRows<WithValue> {
-  readonly count: number;
+export interface Stretch {
+  /** The same for the same rows, and for no others. */
+  readonly text: string;
+  readonly rows: readonly WithValue[];
 }
 
 const bytes = new Set(['labels', 'vault_key', 'stamp']);
@@ -22,7 +24,6 @@ export const packedResource: readonly PackedColumn[] = [
     value: sql.ref(`page.${name}`),
     isBytes: bytes.has(name),
   })),
-  { name: 'audited_revision', value: auditedRevision('page').expression, isBytes: false },
 ];
 const packedWithValue = [...packedResource, { name: 'value', value: sql.ref('page.value'), isBytes: true }];
 const unpack = unpacker<WithValue>(packedWithValue);
@@ -39,7 +40,7 @@ export function stretches({ db, name }: Pick<Engine, 'db' | 'name'>) {
   const query = preparedForms((_: null, given: Given) => {
     const found = db
       .selectFrom('resources')
-      .innerJoin('versions', join =>
+      .leftJoin('versions', join =>
         join
           .onRef('versions.resource_id', '=', 'resources.id')
           .onRef('versions.version', '=', 'resources.version'),
@@ -53,15 +54,12 @@ export function stretches({ db, name }: Pick<Engine, 'db' | 'name'>) {
       .orderBy('resources.id')
       .limit(given.limit);
     const page = given.afterId === undefined ? found : found.where('resources.id', '>', given.afterId);
-    return db
-      .selectFrom(page.as('page'))
-      .select([packing(name, packedWithValue).as('rows'), sql<number>`count(*)`.as('count')])
-      .compile();
+    return db.selectFrom(page.as('page')).select(packing(name, packedWithValue).as('rows')).compile();
   });
   return async (given: Given): Promise<Stretch> => {
     const { rows } = await db.executeQuery(query(null, given));
-    const { rows: text, count } = rows[0]!;
-    const packed = unpack(text);
-    return { text, count, unpack: () => packed.unpack().sort((a, b) => (a.id < b.id ? -1 : 1)) };
+    const { rows: text } = rows[0]!;
+    const unpacked = unpack(text).map(row => ({ ...row, audited_revision: null }));
+    return { text, rows: unpacked.sort((a, b) => (a.id < b.id ? -1 : 1)) };
   };
 }

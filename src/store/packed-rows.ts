@@ -6,12 +6,6 @@
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import type { Engine } from './engine.ts';
 
-export interface PackedRows<Row> {
-  /** The same for the same rows, and for no others. */
-  readonly text: string;
-  unpack(): Row[];
-}
-
 export interface PackedColumn {
   readonly name: string;
   readonly value: Expression<unknown>;
@@ -30,7 +24,7 @@ function hexOf(engine: Engine['name'], value: Expression<unknown>): RawBuilder<u
   return engine === 'sqlite' ? sql`iif(${value} IS NULL, NULL, hex(${value}))` : sql`encode(${value}, 'hex')`;
 }
 
-export function unpacker<Row>(columns: readonly PackedColumn[]): (text: string) => PackedRows<Row> {
+export function unpacker<Row>(columns: readonly PackedColumn[]): (text: string) => Row[] {
   const rowOf = (values: readonly unknown[]): Row => {
     const row: Record<string, unknown> = {};
     for (let at = 0; at < columns.length; at++) {
@@ -40,5 +34,5 @@ export function unpacker<Row>(columns: readonly PackedColumn[]): (text: string) 
     }
     return row as Row;
   };
-  return text => ({ text, unpack: () => (JSON.parse(text) as unknown[][]).map(rowOf) });
+  return text => (JSON.parse(text) as unknown[][]).map(rowOf);
 }

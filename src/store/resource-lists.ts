@@ -45,7 +45,7 @@ interface Found {
 const ofLivingVault = sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
   WHERE vault.id = counts.vault_id AND vault.deleted_at IS NOT NULL)`;
 
-const unpack = unpacker<Selectable<ResourceTable> & Audited>(packedResource);
+const unpack = unpacker<Selectable<ResourceTable>>(packedResource);
 
 export function resourceLists(
   reading: Pick<Engine, 'lists' | 'name'>,
@@ -65,7 +65,9 @@ export function resourceLists(
       const total =
         totalOf(found, given.bound) ??
         (await db.executeQuery<Found>(countQuery(form, given))).rows[0]!.counted!;
-      const rows = unpack(found.rows).unpack().sort(compare(form.order, given.now));
+      const rows = unpack(found.rows)
+        .map(row => ({ ...row, audited_revision: null }))
+        .sort(compare(form.order, given.now));
       // The same rows in another order are another page.
       return { text: `${form.order ?? ''}\n${found.rows}`, rows, total };
     },

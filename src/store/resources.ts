@@ -18,26 +18,22 @@ export type { ResourcePage } from './resource-lists.ts';
 export type ResourceRow = Selectable<ResourceTable>;
 export type VersionRow = Selectable<VersionTable>;
 export type AuditedResource = ResourceRow & Audited;
-/** A resource together with its current version's sealed value. */
+/** A resource together with its current version's sealed value. Where that version is gone it is null, and the row is not believed. */
 export type ResourceWithValue = AuditedResource & { readonly value: Sealed };
 
 export function resources(engine: Engine) {
   const { db, lists } = engine;
   const audited = () =>
-    db
-      .selectFrom('resources')
-      .where(inLivingVault)
-      .selectAll('resources')
-      .select(auditedRevision('resources'));
+    db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision());
 
   const withValue = () =>
     audited()
-      .innerJoin('versions', join =>
+      .leftJoin('versions', join =>
         join
           .onRef('versions.resource_id', '=', 'resources.id')
           .onRef('versions.version', '=', 'resources.version'),
       )
-      .select('versions.value');
+      .select(sql<Sealed>`versions.value`.as('value'));
 
   const stretch = stretches(engine);
   const byId = preparedRead(db, ({ organizationId, id }: { organizationId: string; id: string }) =>

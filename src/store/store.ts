@@ -9,6 +9,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { publicBytes, type Sealed } from '../bytes.ts';
 import { accounts } from './accounts.ts';
 import { approvals } from './approvals.ts';
+import { believing, type Revisions } from './believing.ts';
 import { conditions } from './conditions.ts';
 import { credentials } from './credentials.ts';
 import { deliveries } from './deliveries.ts';
@@ -48,6 +49,8 @@ export interface Store
   extends Nouns,
     Pick<Engine, 'isSole' | 'commit' | 'onChange' | 'hearsChanges' | 'writerPort' | 'server'> {
   readonly engine: Engine['name'];
+  /** Rows are the newest where this says so; before it is given, none is. */
+  believe(revisions: Revisions): void;
   /** Stores something small by the way of everything that is stored. Resolves once it is durable. */
   tryWrite(): Promise<void>;
   /** Gives a little of the space that is no longer needed back to the system; true if there is more. */
@@ -102,8 +105,12 @@ export function among(one: Sibling, other: Sibling): Sibling {
 export async function openStore(location: Location, sibling: Sibling | null = null): Promise<Store> {
   const opened = await openEngine(location);
   const engine = sibling === null ? opened : besides(opened, sibling);
+  let known: Revisions | null = null;
   return {
-    ...nounsOf(engine),
+    ...believing(nounsOf(engine), () => known),
+    believe: revisions => {
+      known = revisions;
+    },
     engine: engine.name,
     isSole: engine.isSole,
     commit: engine.commit,

@@ -20,7 +20,7 @@ export interface UseRuleFilter {
 
 export function rulesForUse({ db, lists }: Engine) {
   const audited = (from = db) =>
-    from.selectFrom('use_rules').selectAll('use_rules').select(auditedRevision('use_rules'));
+    from.selectFrom('use_rules').selectAll('use_rules').select(auditedRevision());
 
   const ofResource = preparedRead(db, ({ resourceId }: { resourceId: string }) =>
     audited().where('resource_id', '=', resourceId).orderBy('id'),

@@ -18,8 +18,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
     ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
     : sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
 
-  const audited = (from = db) =>
-    from.selectFrom('webhooks').selectAll('webhooks').select(auditedRevision('webhooks'));
+  const audited = (from = db) => from.selectFrom('webhooks').selectAll('webhooks').select(auditedRevision());
 
   const claimable = (now: number) =>
     db

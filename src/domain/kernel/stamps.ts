@@ -104,6 +104,7 @@ export function stampsWith(keyring: Keyring): Stamps {
     const { stamp, vouched } = marker<Row>(kind, table);
     const check = <R extends Row & Audited>(row: R): R => {
       const sound = vouched(row);
+      if ('value' in row && row.value === null) throw tampered(`${kind}: its version is missing`);
       if (row.audited_revision !== row.revision) throw tampered(`${kind}: not the newest revision`);
       return sound;
     };

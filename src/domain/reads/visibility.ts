@@ -206,7 +206,8 @@ export function namesAlone(): Failure {
 /** The vault was believed, and its stamp stands for all of it; of the others every byte counts. */
 function digestOf(vault: ResourceRow, found: Look['found']): string {
   const parts = [Buffer.from(vault.stamp).toString('hex')];
-  for (const [kind, { text }] of found) parts.push(kind, text);
+  for (const [kind, { text, rows }] of found)
+    parts.push(kind, text, rows.map(row => row.audited_revision).join(' '));
   return hash('sha256', parts.join('\n'), 'base64url');
 }
 

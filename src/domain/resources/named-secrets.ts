@@ -126,9 +126,9 @@ export function namedSecretsWith(
     const names: string[] = [];
     for (let afterId: string | undefined; ; ) {
       const found = await store.resources.stretchWithValues(vaultId, 'secret', afterId, stretch);
-      const rows = found.unpack().map(stamps.resource.check);
+      const rows = found.rows.map(stamps.resource.check);
       for (const row of rows) if (stateAt(row, now()) === 'active') names.push(row.name);
-      if (found.count < stretch) return names;
+      if (rows.length < stretch) return names;
       afterId = rows.at(-1)!.id;
     }
   }

@@ -23,18 +23,18 @@ export function stretchesWith({ store }: Pick<Parts, 'store'>) {
   /** How many rows a stretch may have, of vaults in which that is fewer than usual. */
   const known = new Map<string, number>();
 
-  function learn(vaultId: string, { text, count }: Packed): void {
-    const fitting = Math.floor((count * aimedAt) / text.length);
+  function learn(vaultId: string, { text, rows }: Packed): void {
+    const fitting = Math.floor((rows.length * aimedAt) / text.length);
     if (text.length <= aimedAt || fitting >= (known.get(vaultId) ?? mostRows)) return;
     if (known.size >= mostKnown) known.delete(known.keys().next().value!);
     known.set(vaultId, Math.max(fewestRows, fitting));
   }
 
   async function read(vaultId: string, kind: ResourceKind, afterId?: string): Promise<Stretch> {
-    const rows = known.get(vaultId) ?? mostRows;
-    const found = await store.resources.stretchWithValues(vaultId, kind, afterId, rows);
+    const most = known.get(vaultId) ?? mostRows;
+    const found = await store.resources.stretchWithValues(vaultId, kind, afterId, most);
     learn(vaultId, found);
-    return { ...found, isLast: found.count < rows };
+    return { ...found, isLast: found.rows.length < most };
   }
 
   return {
@@ -49,14 +49,13 @@ export function stretchesWith({ store }: Pick<Parts, 'store'>) {
     ): AsyncIterable<ResourceWithValue> {
       for (let found = first; ; ) {
         await turns.pause();
-        const rows = found.unpack();
-        for (const row of rows) {
+        for (const row of found.rows) {
           await turns.pause();
           yield row;
         }
         if (found.isLast) return;
         await turns.resume();
-        found = await read(vaultId, kind, rows.at(-1)!.id);
+        found = await read(vaultId, kind, found.rows.at(-1)!.id);
       }
     },
   };

@@ -1,0 +1,258 @@
+/**
+ * The newest revision of every row, as the audit log tells it: collected by this process from entries whose hash and mark
+ * it checked itself, and carried forward as the log grows. Nothing that the database computes decides: an entry that
+ * is hidden, edited or removed breaks its chain, and from then on no row is believed.
+ *
+ * It is kept in the database, stamped, so that a start reads only what came after it. An older one that was
+ * put back costs time, and nothing else: all that came after it must be there, up to the heads that were signed.
+ */
+import { Failure } from '../contract/errors.ts';
+import type { Keyring } from '../keyring/keyring.ts';
+import type { Revisions } from '../store/believing.ts';
+import type { PlacedAuditRow } from '../store/logs.ts';
+import type { Store } from '../store/store.ts';
+import { chainStart, type Head, headDigest, isMarked, type Link, linkHash } from './chain.ts';
+import { signedHeads } from './checkpoints.ts';
+import { continuedIn, readable, removalIn } from './logged-link.ts';
+import { SubjectTable } from './subject-table.ts';
+import { toldIn } from './told-subjects.ts';
+
+export interface RevisionIndexParts {
+  readonly store: Store;
+  readonly keyring: Pick<Keyring, 'chainMark' | 'logPublicKey' | 'stamp' | 'stampHolds'>;
+}
+
+const stretch = 500;
+/** A start that has more than this to read is slower than it should be. */
+const keptEvery = 2_000;
+/** How many changes are remembered one by one. */
+const longestJournal = 20_000;
+/** After a change was heard of, in milliseconds: many are read together. */
+const delay = 50;
+/** In milliseconds. */
+const retryAfter = 1_000;
+const kind = 'audited-revisions';
+
+interface Raised {
+  readonly id: string;
+  readonly before: number;
+}
+
+/** All that one walk over the log found. */
+class Walk {
+  table = new SubjectTable();
+  readonly chains = new Map<string, Link>();
+  position = 0;
+  /** The hash of the entry at that position. */
+  hash = '';
+  /** Chains that begin behind what was archived, until an entry says what that was. */
+  readonly starts = new Map<string, PlacedAuditRow>();
+  readonly archived = new Map<string, Link>();
+  /** A standby took over: what it had not received is gone from the ends of chains. */
+  isContinued = false;
+}
+
+export class RevisionIndex implements Revisions {
+  readonly #parts: RevisionIndexParts;
+  #walk: Walk | null = null;
+  #broken: Failure | null = null;
+  #brokenAt = 0;
+  #journal: Raised[] = [];
+  /** How many changes came before those in the journal. */
+  #forgotten = 0;
+  #losses = 0;
+  /** Entries that were read since it was last kept. */
+  #unkept = 0;
+  #running: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: RevisionIndexParts) {
+    this.#parts = parts;
+    parts.store.onChange(() => this.#followSoon());
+  }
+
+  get isReady(): boolean {
+    return this.#walk !== null && this.#broken === null;
+  }
+
+  get learned(): number {
+    return this.#forgotten + this.#journal.length;
+  }
+
+  newest(id: string): number {
+    return this.#walk?.table.revisionOf(id) ?? 0;
+  }
+
+  newestAt(id: string, learned: number): number {
+    for (let at = Math.max(0, learned - this.#forgotten); at < this.#journal.length; at++)
+      if (this.#journal[at]!.id === id) return this.#journal[at]!.before;
+    return this.newest(id);
+  }
+
+  /** What is in the log now is known when this resolves. Throws where the log is not what was written. */
+  follow(): Promise<void> {
+    if (this.#running === null) {
+      this.#running = this.#readOn().finally(() => {
+        this.#running = null;
+      });
+      return this.#running;
+    }
+    // The run that is under way may have read already what is asked for.
+    this.#next ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#next = null;
+        return this.follow();
+      });
+    return this.#next;
+  }
+
+  /** An entry that this process has just stored. */
+  note(text: string): void {
+    if (this.#walk !== null) this.#learn(this.#walk, text, true);
+  }
+
+  /** Keeps it in the database, where enough came since it was kept. */
+  async keep(atLeast = keptEvery): Promise<void> {
+    const { store, keyring } = this.#parts;
+    if (this.#walk === null || this.#unkept < atLeast) return;
+    await this.follow();
+    if (this.#losses !== lossesOf(store)) return;
+    this.#unkept = 0;
+    const { table, chains, position, hash, archived, isContinued } = this.#walk;
+    const head = { chains: [...chains], archived: [...archived], position, hash, isContinued };
+    const bytes = Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), table.packed()]);
+    await store.logs.keepRevisions(Buffer.concat([keyring.stamp(kind, [bytes]), bytes]));
+  }
+
+  #followSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (this.#walk !== null) this.follow().catch(() => {}); // Whoever reads a row is told.
+    }, delay).unref();
+  }
+
+  async #readOn(): Promise<void> {
+    this.#retry();
+    const { store } = this.#parts;
+    // Another server may have taken the place of the one that was lost, with less in its log.
+    if (this.#losses !== lossesOf(store) && this.#walk !== null && !(await this.#isThere(this.#walk)))
+      this.#walk = null;
+    this.#losses = lossesOf(store);
+    if (this.#walk === null) await this.#load();
+    else await this.#advance(this.#walk, true);
+  }
+
+  /** What was broken may have been put right; looking costs a walk over the log. */
+  #retry(): void {
+    if (this.#broken === null) return;
+    if (performance.now() - this.#brokenAt < retryAfter) throw this.#broken;
+    this.#broken = null;
+    this.#walk = null;
+  }
+
+  async #load(): Promise<void> {
+    const { store } = this.#parts;
+    const heads = await this.#heads();
+    let walk = this.#kept(await store.logs.keptRevisions());
+    if (walk === null || !(await this.#isThere(walk))) walk = new Walk();
+    await this.#advance(walk, false);
+    for (const row of walk.starts.values()) this.#checkLink(row, walk.archived.get(row.writer) ?? chainStart);
+    walk.starts.clear();
+    for (const { writer, seq } of heads) {
+      const reached = Math.max(walk.chains.get(writer)?.seq ?? 0, walk.archived.get(writer)?.seq ?? 0);
+      if (reached < seq && !walk.isContinued)
+        throw this.#break(`the audit log of writer ${writer} ends at ${reached}, but ${seq} was recorded`);
+    }
+    this.#walk = walk;
+  }
+
+  /** Where each chain of the audit log stood when it was last signed, or recorded with the keyring. */
+  async #heads(): Promise<Head[]> {
+    const { store, keyring } = this.#parts;
+    const signed = await signedHeads(store, keyring.logPublicKey);
+    const stored = await store.logs.heads();
+    const marked = stored.filter(head => isMarked(keyring, headDigest(head), head.mark));
+    return [...signed.values(), ...marked].filter(({ stream }) => stream === 'audit');
+  }
+
+  #kept(bytes: Uint8Array | undefined): Walk | null {
+    if (bytes === undefined) return null;
+    const content = Buffer.from(bytes.subarray(32));
+    if (!this.#parts.keyring.stampHolds(kind, [content], bytes.subarray(0, 32))) return null;
+    const end = content.indexOf('\n');
+    const head = readable(() => JSON.parse(content.toString('utf8', 0, end)));
+    if (head === null) return null;
+    const walk = new Walk();
+    walk.table = SubjectTable.unpacked(content.subarray(end + 1));
+    for (const [writer, link] of head.chains) walk.chains.set(writer, link);
+    for (const [writer, link] of head.archived) walk.archived.set(writer, link);
+    return Object.assign(walk, { position: head.position, hash: head.hash, isContinued: head.isContinued });
+  }
+
+  /** Whether the entry that was read last is still the one at its position. */
+  async #isThere({ position, hash }: Walk): Promise<boolean> {
+    if (position === 0) return true;
+    const [row] = await this.#parts.store.logs.auditStretch(position - 1, 1);
+    return row?.position === position && row.hash === hash;
+  }
+
+  async #advance(walk: Walk, isNoted: boolean): Promise<void> {
+    for (;;) {
+      const rows = await this.#parts.store.logs.auditStretch(walk.position, stretch);
+      for (const row of rows) this.#take(walk, row, isNoted);
+      if (rows.length < stretch) return;
+    }
+  }
+
+  #take(walk: Walk, row: PlacedAuditRow, isNoted: boolean): void {
+    const known = walk.chains.get(row.writer) ?? walk.archived.get(row.writer);
+    if (known === undefined && row.seq > 1 && !isNoted) walk.starts.set(row.writer, row);
+    else this.#checkLink(row, known ?? chainStart);
+    if (!isMarked(this.#parts.keyring, row.hash, row.mark)) throw this.#break(`${placeOf(row)} is not ours`);
+    walk.chains.set(row.writer, { seq: row.seq, hash: row.hash, mark: row.mark });
+    walk.position = row.position;
+    walk.hash = row.hash;
+    this.#unkept++;
+    this.#learn(walk, row.entry, isNoted);
+    for (const { writer, ...link } of removalIn({ text: row.entry })?.audit ?? [])
+      walk.archived.set(writer, link);
+    if (continuedIn({ ...row, text: row.entry }) !== null) walk.isContinued = true;
+  }
+
+  #checkLink(row: PlacedAuditRow, before: Link): void {
+    const isNext = row.seq === before.seq + 1;
+    if (!isNext || linkHash('audit', row.writer, before, row.id, row.entry) !== row.hash)
+      throw this.#break(`${placeOf(row)} does not follow the one before it`);
+  }
+
+  #learn({ table }: Walk, text: string, isNoted: boolean): void {
+    const told = toldIn(text);
+    if (told === null) return;
+    const { subject, revision } = told;
+    const before = table.revisionOf(subject.id);
+    if (revision <= before) return;
+    table.raise(subject.id, revision);
+    if (!isNoted) return;
+    this.#journal.push({ id: subject.id, before });
+    if (this.#journal.length < longestJournal * 2) return;
+    this.#journal = this.#journal.slice(longestJournal);
+    this.#forgotten += longestJournal;
+  }
+
+  #break(what: string): Failure {
+    const cause = new Error(`stored data is not as it was written: ${what}; run strongroom audit verify`);
+    this.#broken = new Failure('INTERNAL_ERROR', { cause });
+    this.#brokenAt = performance.now();
+    return this.#broken;
+  }
+}
+
+function lossesOf({ server }: Store): number {
+  return server?.losses() ?? 0;
+}
+
+function placeOf({ writer, seq }: PlacedAuditRow): string {
+  return `the audit entry ${seq} of writer ${writer}`;
+}
