@@ -100,6 +100,14 @@ function fileFault(error: unknown): string | null {
   return `${named} can’t be ${syscall === 'mkdir' ? 'created' : 'used'}: ${fault}`;
 }
 
+/** Callers are told that something went wrong; operators are told what is not as it was written. */
+function integrityFault(error: unknown): string | null {
+  const { cause } = error as Error;
+  return cause instanceof Error && cause.message.startsWith('stored data is not as it was written')
+    ? summary(cause)
+    : null;
+}
+
 /**
  * The one line that is told of an error: its own, where it was made for that. The classes of the service are loaded
  * only now: no command should wait for them.
@@ -113,7 +121,7 @@ export async function messageOf(error: unknown): Promise<string> {
   if ([RootKeyError, StoreError, BackupError].some(kind => error instanceof kind))
     return (error as Error).message;
   const { Failure } = await import('./contract/errors.ts');
-  const fault = fileFault(error);
+  const fault = fileFault(error) ?? integrityFault(error);
   if (fault !== null) return fault;
   if (!(error instanceof Failure && error.code === 'UNAVAILABLE')) return describe(error);
   const why = error.cause instanceof Error ? summary(error.cause) : 'it takes no writes, or is not there';

@@ -65,7 +65,7 @@ for (const engine of engines) {
       await world.service.halt();
       schema = await world.intruder.schema();
       stored = await world.intruder.copy();
-      if (engine === 'postgres') await dropNotNull();
+      if (engine === 'postgres') await alterNotNull('DROP');
     });
     after(async () => {
       await world.intruder.close();
@@ -88,7 +88,9 @@ for (const engine of engines) {
     /** What a verification finds; one that can't be done found something. */
     async function found(withKeyring = true, tries = 5): Promise<readonly Finding[]> {
       try {
-        return (await verify(withKeyring)).findings;
+        const { findings } = await verify(withKeyring);
+        // The walk itself alters columns and the tables of the search; what a schema can say has a walk of its own.
+        return findings.filter(({ what }) => what !== 'altered-schema');
       } catch (error) {
         // A busy machine's database may be late; that tells nothing of what is stored.
         const isLate = error instanceof Failure && error.code === 'UNAVAILABLE';
@@ -97,11 +99,11 @@ for (const engine of engines) {
       }
     }
     const findings = async (withKeyring = true) => (await found(withKeyring)).map(({ what }) => what);
-    async function dropNotNull(): Promise<void> {
+    async function alterNotNull(how: 'DROP' | 'SET'): Promise<void> {
       for (const [table, all] of schema) {
         for (const { name, key, generated, nullable } of all) {
           if (key || generated || nullable) continue;
-          await world.intruder.sql(`ALTER TABLE ${table} ALTER COLUMN ${name} DROP NOT NULL`);
+          await world.intruder.sql(`ALTER TABLE ${table} ALTER COLUMN ${name} ${how} NOT NULL`);
         }
       }
     }
@@ -313,7 +315,10 @@ for (const engine of engines) {
     });
 
     describe('and at the doors', () => {
-      before(() => world.service.restart());
+      before(async () => {
+        if (engine === 'postgres') await alterNotNull('SET');
+        await world.service.restart();
+      });
 
       /** As it is now: what is served changes rows. */
       const rowWhere = async (table: string, holds: (row: Row) => boolean) =>

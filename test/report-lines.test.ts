@@ -1,7 +1,8 @@
 /** How reports are printed, and how often. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { counted, folding, reportLine } from '../src/report.ts';
+import { Failure } from '../src/contract/errors.ts';
+import { counted, folding, messageOf, reportLine } from '../src/report.ts';
 
 describe('reports', () => {
   it('what comes again within a minute is printed once, and then with how often it came', () => {
@@ -27,6 +28,15 @@ describe('reports', () => {
     assert.equal(counted(1, 'request entry', 'request entries'), '1 request entry');
     assert.equal(counted(0, 'request entry', 'request entries'), '0 request entries');
     assert.equal(counted(2, 'row'), '2 rows');
+  });
+
+  it('name what is not as it was written, where a start or a command ends by it', async () => {
+    const cause = new Error('stored data is not as it was written: an entry; run strongroom audit verify');
+    assert.equal(await messageOf(new Failure('INTERNAL_ERROR', { cause })), cause.message);
+    assert.match(
+      await messageOf(new Failure('INTERNAL_ERROR', { cause: new Error('other') })),
+      /Something went wrong/,
+    );
   });
 
   it('as JSON they are one object a line, and name their request', () => {
