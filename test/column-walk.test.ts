@@ -27,6 +27,17 @@ import {
 } from './stored-world.ts';
 
 /** Of the tool that brings the schema forward; the schema itself is compared at the start. */
+const toldTables = [
+  'organizations',
+  'members',
+  'member_groups',
+  'passkeys',
+  'resources',
+  'use_rules',
+  'webhooks',
+  'identities',
+  'credentials',
+];
 const foreign = ['kysely_migration', 'kysely_migration_lock'];
 type Treatments = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 const decided: Treatments = columns;
@@ -290,6 +301,30 @@ for (const engine of engines) {
       }
     });
 
+    /** An access key that an identity was given goes without an entry when it has expired. */
+    const goesByItself = (table: string, { identity_id, kind }: Row) =>
+      table === 'credentials' && identity_id !== null && kind === 'access-key';
+
+    it('a row that the log tells of is missed when it is removed, whole or by half', async () => {
+      const unseen: string[] = [];
+      for (const table of [...toldTables, 'accounts', 'versions']) {
+        for (const row of rowsOf(table)) {
+          const seen = await tampering(table, [row], [], () => findings(false));
+          if (seen !== null && !seen.includes('missing') && !goesByItself(table, row))
+            unseen.push(`${table} ${keyOf(table, row)}`);
+        }
+      }
+      assert.deepEqual(unseen, []);
+    });
+
+    it('a row that the log knows nothing of is found: a copy of another one, under an id of its own', async () => {
+      for (const table of toldTables) {
+        const copy = { ...targetOf(table), id: '01999999-9999-7999-8999-999999999999' };
+        const seen = await tampering(table, [], [copy], () => findings(false));
+        assert.ok(seen === null || seen.includes('inserted'), `${table}: ${seen}`);
+      }
+    });
+
     it('what hides a row put back is found itself: its newer entries removed, or their text edited', async () => {
       for (const table of ['credentials', 'resources', 'members', 'passkeys']) {
         const [then, now] = changed(table).find(([, row]) => row !== undefined)! as [Row, Row];
@@ -350,6 +385,33 @@ for (const engine of engines) {
           assert.equal((await asking('versions', first, { value }, reveal)).status, 500);
         }
         assert.equal((await reveal()).status, 200);
+      });
+
+      it('a secret whose newest version was removed is an error, and is left out of nothing', async () => {
+        const { owner, secretId } = world;
+        const secret = await rowWhere('resources', ({ id }) => id === secretId);
+        const row = await rowWhere(
+          'versions',
+          ({ resource_id, version }) => resource_id === secretId && version === secret.version,
+        );
+        await world.intruder.replace('versions', [row], []);
+        await world.service.restart();
+        const read = (query: string) =>
+          callService(
+            world.service.url,
+            'GET',
+            `/api/v1/vaults/${secret.vault_id}${query}`,
+            undefined,
+            world.accessKey,
+          );
+        const answers = [await read(''), await read(`?resource=${secretId}`)];
+        const revealed = await owner.call('POST', `/v1/secrets/${secretId}/reveal`);
+        await world.intruder.replace('versions', [], [row]);
+        assert.deepEqual(
+          answers.map(({ status }) => status),
+          [500, 500],
+        );
+        assert.equal(revealed.status, 400, 'there is no such version');
       });
 
       it('a version whose facts were edited is shown to nobody', async () => {
