@@ -137,8 +137,13 @@ describe('authority by construction', () => {
     assert.deepEqual(filesWith(/\brefusals\.denial\(/), ['src/domain/kernel/guard.ts']);
     assert.deepEqual(
       filesWith(/\bAuditEntry\b/).filter(file => !file.startsWith('src/logs/')),
-      // A backup's restoring reads what a newer log tells, and writes nothing there.
-      ['src/backup/lost-changes.ts', 'src/domain/kernel/audit-entries.ts', 'src/domain/kernel/guard.ts'],
+      // A backup's restoring reads what a newer log tells, and retention what it carries on; the guard writes that.
+      [
+        'src/backup/lost-changes.ts',
+        'src/domain/kernel/audit-entries.ts',
+        'src/domain/kernel/guard.ts',
+        'src/domain/operations/retention.ts',
+      ],
     );
     assert.deepEqual(filesWith(/from '.*\/audit-entries\.ts'/), ['src/domain/kernel/guard.ts']);
   });

@@ -95,12 +95,14 @@ export function resources(engine: Engine) {
         .where('deleted_at', 'is', null)
         .executeTakeFirst(),
 
-    withValue: (vaultId: string, id: string): Promise<ResourceWithValue | undefined> =>
-      withValue()
+    withValue: async (vaultId: string, id: string): Promise<ResourceWithValue | undefined> => {
+      if (id === vaultId) return undefined; // A vault has no version.
+      return withValue()
         .where('resources.id', '=', id)
         .where('vault_id', '=', vaultId)
         .where('deleted_at', 'is', null)
-        .executeTakeFirst(),
+        .executeTakeFirst();
+    },
 
     /** What lives of one type in a vault, oldest first, with the sealed values: so many after an id. */
     stretchWithValues: (
