@@ -178,13 +178,6 @@ describe('positions while two replicas write', () => {
     viewer = (await callService(other.url, 'POST', '/v1/api-keys', made, key)).body.token;
     database = new pg.Client(service.databaseUrl!);
     await database.connect();
-    for (const table of tables) {
-      await database.query(`CREATE FUNCTION hold_${table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF row_to_json(NEW)::text LIKE '%held by ${table}%' THEN PERFORM pg_advisory_xact_lock(4711); END IF;
-        RETURN NEW; END $$`);
-      await database.query(`CREATE TRIGGER held AFTER INSERT ON ${table}
-        FOR EACH ROW EXECUTE FUNCTION hold_${table}()`);
-    }
   });
   after(async () => {
     await database.end();
@@ -215,13 +208,30 @@ describe('positions while two replicas write', () => {
       ]);
     });
 
+  /** Has the next row wait once it has its position: another transaction inserts one there, and does not commit. */
+  async function holdNext(table: (typeof tables)[number], position: number): Promise<pg.Client> {
+    const copied = {
+      audit_logs: 'position, id, writer, seq, entry, hash, mark',
+      events:
+        'position, id, organization_id, vault_id, resource_id, type, payload, fanned, created_at, stamp',
+    }[table];
+    const others = copied.split(', ').slice(2).join(', ').replace('seq,', 'seq + 1000000,');
+    const holder = new pg.Client(service.databaseUrl!);
+    await holder.connect();
+    await holder.query('BEGIN');
+    await holder.query(
+      `INSERT INTO ${table} (${copied}) SELECT ${position}, gen_random_uuid(), ${others} FROM ${table} LIMIT 1`,
+    );
+    return holder;
+  }
+
   for (const [table, writeBeside] of [
     ['audit_logs', denied],
     ['events', event],
   ] as const) {
     it(`${table}: whoever reads on behind a position misses nothing`, async () => {
       const seen = await read(table, 0);
-      await database.query('SELECT pg_advisory_lock(4711)');
+      const holder = await holdNext(table, seen.at(-1)! + 1);
       const held = service.call('POST', '/v1/vaults', { name: `held by ${table}` });
       await eventually(() => waiting(1));
       let isDone = false;
@@ -231,7 +241,8 @@ describe('positions while two replicas write', () => {
       // It has its position already, or waits for it.
       await eventually(async () => isDone || (await waiting(2)));
       seen.push(...(await read(table, seen.at(-1)!)));
-      await database.query('SELECT pg_advisory_unlock(4711)');
+      await holder.query('ROLLBACK');
+      await holder.end();
       assert.equal((await held).status, 200);
       await beside;
       seen.push(...(await read(table, seen.at(-1)!)));
