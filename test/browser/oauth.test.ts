@@ -20,7 +20,18 @@ import * as oauth from 'oauth4webapi';
 import type { Browser, Page } from 'playwright-core';
 import { atTheLatest } from '../ending.ts';
 import { eventually } from '../harness.ts';
-import { ask, type Fresh, launch, leave, open, password, setUp, startFresh, type Walk } from './browser.ts';
+import {
+  ask,
+  type Fresh,
+  launch,
+  leave,
+  open,
+  password,
+  proveAgain,
+  setUp,
+  startFresh,
+  type Walk,
+} from './browser.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: two generations of one interface
 type Json = any;
@@ -77,6 +88,12 @@ async function clickAllow(page: Page): Promise<void> {
   await page.waitForTimeout(100);
   await button.and(page.locator('[aria-disabled="false"]')).waitFor();
   await button.click();
+  // A test that lets time pass makes the last proof too old; then the person is asked for another one.
+  const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
+  asked
+    .waitFor()
+    .then(() => proveAgain(page))
+    .catch(() => {});
 }
 
 /** What a person does on the page that a client sent them to. */
