@@ -34,10 +34,8 @@ async function intrude(service: Service): Promise<Intruder> {
       close: () => client.end(),
     };
   }
-  const database = new DatabaseSync(join(service.data, 'strongroom.db'), {
-    timeout: 5_000,
-    defensive: false,
-  });
+  const path = join(service.data, 'strongroom.db');
+  const database = new DatabaseSync(path, { timeout: 5_000, defensive: false });
   return {
     sql: async (text, ...parameters) =>
       database.prepare(text).all(...(parameters as SQLInputValue[])) as Row[],

@@ -176,7 +176,7 @@ describe('a LIST whose head does not end', () => {
     const service = await startService({ timeouts });
     const texts = ['LIS', list, `${list}Host: localhost\r\nX-Vault-Token: x\r\n`];
     for (const answer of await Promise.all(texts.map(text => hold(service.url, text).closed())))
-      assert.match(answer, /^HTTP\/1\.1 400 [\s\S]*took too long to arrive/);
+      assert.match(answer, /^HTTP\/1\.1 408 [\s\S]*took too long to arrive/);
     await service.stop();
   });
 });

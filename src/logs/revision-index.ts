@@ -7,7 +7,6 @@
  * put back costs time, and nothing else: all that came after it must be there, up to the heads that were signed.
  */
 import { Failure } from '../contract/errors.ts';
-import type { Keyring } from '../keyring/keyring.ts';
 import type { Revisions } from '../store/believing.ts';
 import type { PlacedAuditRow } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
@@ -19,7 +18,12 @@ import { toldIn } from './told-subjects.ts';
 
 export interface RevisionIndexParts {
   readonly store: Store;
-  readonly keyring: Pick<Keyring, 'chainMark' | 'logPublicKey' | 'stamp' | 'stampHolds'>;
+  readonly keyring: {
+    readonly logPublicKey: string;
+    chainMark(hash: string): string;
+    stamp(kind: string, values: readonly Uint8Array[]): Uint8Array;
+    stampHolds(kind: string, values: readonly Uint8Array[], stamp: Uint8Array): boolean;
+  };
 }
 
 const stretch = 500;
