@@ -19,6 +19,7 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dropDatabases, variable } from '../test/postgres.ts';
 import { root } from './mutations.ts';
 
 export interface TestRun {
@@ -63,7 +64,7 @@ export function testsOfLine({ tests, files }: Coverage, file: string, line: numb
     .map(([test]) => test);
 }
 
-/** Runs these test files, each by itself, and keeps what they covered beside what was recorded of the others. */
+/** Runs these test files, each by itself, at a database server that runs already, and keeps what they covered. */
 export async function recordCoverage(
   path: string,
   names: readonly string[],
@@ -72,18 +73,23 @@ export async function recordCoverage(
   const tests: Record<string, TestRun> = { ...loadCoverage(path)?.tests };
   const lines = new Map<string, Map<string, Set<number>>>();
   const queue = [...names];
-  const take = async () => {
+  const record = async (name: string, databases: string) => {
+    const { run, covered } = await runCovered(name, databases);
+    await dropDatabases(process.env[variable]!, databases);
+    tests[name] = run;
+    for (const [file, found] of covered) lines.set(file, (lines.get(file) ?? new Map()).set(name, found));
+    console.log(`${run.passed ? 'covered' : 'FAILED '}  ${name}  ${run.seconds} s  (${queue.length} to go)`);
+    keep(path, tests, lines);
+  };
+  const work = async (worker: number) => {
     for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-      const { run, covered } = await runCovered(name);
-      tests[name] = run;
-      for (const [file, found] of covered) lines.set(file, (lines.get(file) ?? new Map()).set(name, found));
-      console.log(
-        `${run.passed ? 'covered' : 'FAILED '}  ${name}  ${run.seconds} s  (${queue.length} to go)`,
-      );
-      keep(path, tests, lines);
+      await record(name, `covered${worker}_${process.pid}`);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, take));
+  // The first one bundles the command, which the others start.
+  const first = queue.shift();
+  if (first !== undefined) await record(first, `covered_${process.pid}`);
+  await Promise.all(Array.from({ length: atOnce }, (_, worker) => work(worker)));
   return loadCoverage(path)!;
 }
 
@@ -116,7 +122,7 @@ function textOf(file: string): string {
 
 type Covered = Map<string, Set<number>>;
 
-async function runCovered(name: string): Promise<{ run: TestRun; covered: Covered }> {
+async function runCovered(name: string, databases: string): Promise<{ run: TestRun; covered: Covered }> {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-coverage-'));
   const begun = performance.now();
   try {
@@ -129,7 +135,12 @@ async function runCovered(name: string): Promise<{ run: TestRun; covered: Covere
     const child = spawn(process.execPath, args, {
       cwd: root,
       stdio: 'ignore',
-      env: { ...process.env, NODE_V8_COVERAGE: folder, NODE_DISABLE_COMPILE_CACHE: '1' },
+      env: {
+        ...process.env,
+        NODE_V8_COVERAGE: folder,
+        NODE_DISABLE_COMPILE_CACHE: '1',
+        STRONGROOM_TEST_DATABASES: databases,
+      },
     });
     const [code] = await once(child, 'exit');
     const seconds = Math.round((performance.now() - begun) / 100) / 10;

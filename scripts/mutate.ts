@@ -166,13 +166,17 @@ function describe({ id, file, guards }: Mutation): string {
   return `${id}  ${guards}  (${file})`;
 }
 
+/** One database server for every run. */
+async function ensureCluster(): Promise<void> {
+  if (process.env[variable] !== undefined) return;
+  cluster = await startCluster();
+  process.env[variable] = cluster.url;
+}
+
 async function breakAll(mutations: readonly Mutation[]): Promise<Mutation[]> {
   scratch = mkdtempSync(join(tmpdir(), 'strongroom-mutate-'));
   chmodSync(scratch, 0o755); // A database server has a user of its own.
-  if (process.env[variable] === undefined) {
-    cluster = await startCluster();
-    process.env[variable] = cluster.url;
-  }
+  await ensureCluster();
   const queue = [...mutations];
   const missed: Mutation[] = [];
   let done = 0;
@@ -195,6 +199,7 @@ function distinctTests(mutations: readonly Mutation[]): Mutation[] {
 /** A sample of all that could be broken, and how much of it the tests notice. */
 async function breakRandomly(count: number): Promise<number> {
   const { record, coverage: path, room, file, seed = String(Date.now()) } = values;
+  if (record) await ensureCluster();
   const coverage = record ? await recordCoverage(path, allTests(), workers) : loadCoverage(path);
   if (coverage === null) throw new Error('which tests run which lines is not known yet: add --record');
   const { chosen, uncovered, total } = sample({ count, room, file, seed, coverage });
