@@ -29,6 +29,8 @@ import { Browser, cookieName, password } from './people.ts';
 interface Home {
   readonly call: Call;
   readonly world: World;
+  /** A vault that no access key reads: nothing that is done there shows a value to anyone. */
+  readonly unread: string;
   readonly made: Map<string, string>;
 }
 
@@ -86,7 +88,8 @@ describe('who may do what', () => {
   async function home(call: Call): Promise<Home> {
     const world = await makeWorld(call);
     await readVault(service, call, world);
-    return { call, world, made: new Map() };
+    const { body } = await call('POST', '/v1/vaults', { name: unique('unread') });
+    return { call, world, unread: body.id, made: new Map() };
   }
 
   function calling(key: string | null, headers: Record<string, string> = {}): Call {
@@ -102,14 +105,16 @@ describe('who may do what', () => {
   /** The operation, done by a caller to something that was made for it in a home; what nobody used up is used again. */
   async function attempt(call: Call, operation: Operation, place: Home) {
     const name = nameOf(operation);
-    const path =
-      place.made.get(name) ?? (await realPath(making(place.call), document, operation, place.world));
+    const world = showsAnew.test(name) ? { ...place.world, vaultId: place.unread } : place.world;
+    const path = place.made.get(name) ?? (await realPath(making(place.call), document, operation, world));
     place.made.delete(name);
     const answer = await call(operation.method, path, bodyFor(operation, place.world));
     if (answer.status !== 200 || !/^DELETE|restore$/.test(name)) place.made.set(name, path);
     return answer;
   }
 
+  /** Done where an access key reads, these take the permission to read the value too (test/shown.test.ts). */
+  const showsAnew = /\/(restore|rollback)$/;
   const everyOperation = () => document.operations().filter(({ path }) => path !== '/v1/health');
   const nameOf = ({ method, path }: Operation) => `${method} ${path}`;
   const lineOf = (operation: Operation) => routeTable.get(nameOf(operation))!;
@@ -235,14 +240,14 @@ describe('who may do what', () => {
    * when they were an owner.
    */
   async function memberOfVault(role: string) {
-    const { world, ...rest } = await home(own.call);
+    const { world, unread, ...rest } = await home(own.call);
     const spare = await Promise.all(
       Array.from({ length: 3 }, async () => {
         const vault = await own.call('POST', '/v1/vaults', { name: unique('spare') });
         return vault.body.id as string;
       }),
     );
-    const vaultIds = [world.vaultId, ...spare];
+    const vaultIds = [world.vaultId, unread, ...spare];
     const grants = vaultIds.map(vault_id => ({ vault_id, role }));
     const { browser, id } = await person();
     const { body: key } = await browser.post('/v1/api-keys', { name: unique('key'), role: 'owner' });
@@ -252,7 +257,7 @@ describe('who may do what', () => {
     if (byGroup) await own.call('POST', '/v1/groups', { name: unique('group'), grants, member_ids: [id] });
     const signedIn: Call = (method, path, body) => browser.call(method, path, body);
     return {
-      given: { ...rest, world, vaultIds },
+      given: { ...rest, world, unread, vaultIds },
       spare,
       call: role === 'editor' || role === 'auditor' ? calling(key.token) : signedIn,
     };
@@ -308,8 +313,8 @@ describe('who may do what', () => {
     const shared = await narrowedHome();
     await atOnce(everyOperation(), async operation => {
       // What is done to a vault itself is done to one that nobody else looks at.
-      const { call, given } = isEnded(operation) ? await narrowedHome() : shared;
-      checkAnswer(operation, await attemptIn(call, operation, given), true, [given.world.vaultId]);
+      const { call, given, vaultIds } = isEnded(operation) ? await narrowedHome() : shared;
+      checkAnswer(operation, await attemptIn(call, operation, given), true, vaultIds);
       if (lineOf(operation).narrowed === 'its vaults') await checkElsewhere(call, operation);
     });
   });
@@ -336,8 +341,9 @@ describe('who may do what', () => {
   /** A vault with something in it, and a key that is given this vault alone. */
   async function narrowedHome() {
     const given = await home(own.call);
-    const { call } = await mint({ role: 'owner', vault_ids: [given.world.vaultId] });
-    return { given, call };
+    const vaultIds = [given.world.vaultId, given.unread];
+    const { call } = await mint({ role: 'owner', vault_ids: vaultIds });
+    return { given, call, vaultIds };
   }
 
   const isOfVault = ({ path }: Operation) => /^\/v1\/(vaults|resources)\/\{id\}/.test(path);

@@ -103,6 +103,12 @@ describe('history, rollback and rm', () => {
     assert.equal(await value('TURNED'), 'first value');
     fails(await tool.admin(['rollback', 'TURNED', '9']), 1, /not found|version/);
     fails(await tool.admin(['rollback', 'TURNED', 'x']), 2, /a version is required/);
+    const manager = await tool.service.call('POST', '/v1/api-keys', { name: 'manager', role: 'admin' });
+    fails(
+      await tool.admin(['rollback', 'TURNED', '2'], { env: { STRONGROOM_API_KEY: manager.body.token } }),
+      1,
+      /access keys could then read what you may not read yourself: that takes the permission secrets:reveal/,
+    );
     fails(await tool.admin(['rm', 'TURNED', 'NOTHING']), 1, /no active secret "NOTHING"/);
     assert.equal(await value('TURNED'), 'first value', 'nothing goes unless all are there');
     fails(await tool.admin(['rm', 'TURNED', '--purge']), 2, /add --yes/);

@@ -147,7 +147,7 @@ export function refusalOf(url: string, answer: Answer): Refusal {
       'Confirm who you are first: run strongroom login, and try again within five minutes',
       403,
     );
-  const said = status === 400 ? reasonIn(answer) : null;
+  const said = status === 400 || status === 403 ? reasonIn(answer) : null;
   return new Refused(said ?? meanings[status] ?? `${url} answered with status ${status}`, status);
 }
 
@@ -157,7 +157,7 @@ function reasonIn({ body }: Answer): string | null {
     const { error, message } = JSON.parse(body.toString('utf8'));
     const { field = '', reason = '' } = error?.details ?? {};
     const text = reason === '' ? (error?.message ?? message) : `${field} ${reason}`.trim();
-    return typeof text === 'string' ? printable(text) : null;
+    return typeof text === 'string' && text !== 'Forbidden' ? printable(text) : null;
   } catch {
     return null;
   }

@@ -4,7 +4,18 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { run } from '../command.ts';
-import { ask, type Fresh, launch, leave, open, proveAgain, setUp, startFresh, type Walk } from './browser.ts';
+import {
+  ask,
+  type Fresh,
+  launch,
+  leave,
+  open,
+  password,
+  proveAgain,
+  setUp,
+  startFresh,
+  type Walk,
+} from './browser.ts';
 import { type Demo, furnish, read } from './demo.ts';
 
 let browser: Browser;
@@ -53,6 +64,28 @@ test('an earlier version is compared and made current again', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Roll back', exact: true }).click();
   await page.getByText('Rolled back to the value of version 3').first().waitFor();
   assert.match(await currentValue(demo.secretId), /^postgres:\/\/app:second/);
+});
+
+test('a manager is told why they can’t show access keys again what they may not read themselves', async () => {
+  const { body } = await ask(page, 'POST', '/v1/members', { email: 'manager@example.com', role: 'admin' });
+  const manager = await open(browser, service.dashboardUrl);
+  await manager.page.goto(`/invite#${body.token}`);
+  await manager.page.getByLabel('Choose a password').fill(password);
+  await manager.page.getByRole('button', { name: 'Join', exact: true }).click();
+  await manager.page.getByRole('heading', { name: 'Overview' }).waitFor();
+  const why = /access keys could then read what you may not read yourself: .*secrets:reveal/;
+  await manager.page.goto(secretPage());
+  await manager.page.getByRole('button', { name: 'Roll back to version 3' }).click();
+  await manager.page.getByRole('dialog').getByRole('button', { name: 'Roll back', exact: true }).click();
+  await manager.page.getByRole('dialog').getByText(why).waitFor();
+  await manager.page.goto(`/vaults/${demo.vaultId}/trash`);
+  await manager.page.getByRole('button', { name: 'Restore OLD_API_TOKEN' }).click();
+  await manager.page
+    .getByText(/Can’t restore “OLD_API_TOKEN”/)
+    .getByText(why)
+    .first()
+    .waitFor();
+  await manager.context.close();
 });
 
 test('what was deleted comes back from the trash', async () => {

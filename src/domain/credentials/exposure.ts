@@ -1,10 +1,16 @@
 /**
  * What a change shows to access keys that are there already, those that an identity is yet to be given included: by a new
- * name, by enabling, and by dates. Whoever holds such a key, the one who
- * makes the change perhaps, could read it then. So that takes the permission to read the value, as creating the key did.
+ * name, by enabling or restoring, by dates, and by rolling back to an earlier value. The holder of such a key, perhaps the
+ * one who makes the change, could read it then. So that takes the permission to read the value, as creating the key did.
  * What no such key sees anew is anybody's to change who may write, and so is a value that the writer brings.
  */
-import { type Reader, type ResourceKind, readerSeesKind, readerSeesName } from '../../access/caller.ts';
+import {
+  type Reader,
+  type ResourceKind,
+  readerSeesKind,
+  readerSeesName,
+  resourceKinds,
+} from '../../access/caller.ts';
 import { allows, readsValue } from '../../access/policy.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -44,10 +50,10 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
 
   return async (caller, before, after, value) => {
     const isVault = before.type === 'vault';
-    const kinds: ResourceKind[] = isVault ? ['secret', 'key'] : [before.type as ResourceKind];
+    const kinds = isVault ? resourceKinds : [before.type as ResourceKind];
     const isHeld = (kind: ResourceKind) => allows(caller, readsValue[kind], before.vault_id);
     const isOver = ['disabled', 'deleted', 'expired'].includes(stateAt(after, now()));
-    const isShown = value === 'new' || couldBeRead(before, after);
+    const isShown = value === 'new' || (value === 'same' && couldBeRead(before, after));
     const isSame = isShown && (isVault || after.name === before.name);
     if (isSame || isOver || kinds.every(isHeld)) return;
     const isAnew = (view: View) =>
@@ -58,6 +64,7 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
       caller,
       shown.map(kind => readsValue[kind]),
       [before.vault_id],
+      'Existing access keys could then read what you may not read yourself',
     );
   };
 }

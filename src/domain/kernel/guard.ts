@@ -70,7 +70,12 @@ export interface Guard {
    * Refuses whoever would give, or gain, what they could not read themselves: what is shown takes these permissions,
    * in each of these vaults, or in the organization as a whole.
    */
-  mayShow(caller: Caller, shown: readonly Action[], vaultIds?: readonly string[]): Promise<void>;
+  mayShow(
+    caller: Caller,
+    shown: readonly Action[],
+    vaultIds?: readonly string[],
+    because?: string,
+  ): Promise<void>;
   change<A extends ChangeAction>(
     permit: Permit<A>,
     verb: AuditAction,
@@ -256,13 +261,17 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       return deny(caller, action, null);
     },
 
-    mayShow: async (caller, shown, vaultIds) => {
+    mayShow: async (
+      caller,
+      shown,
+      vaultIds,
+      because = 'Nobody gives what they could not read themselves',
+    ) => {
       const isHeld = (action: Action) =>
         vaultIds?.every(id => allows(caller, action, id)) ?? allows(caller, action);
       const missing = shown.find(action => !isHeld(action));
       if (missing === undefined) return;
-      const message = `Nobody gives what they could not read themselves: that takes the permission ${missing}`;
-      await deny(caller, missing, null, { message });
+      await deny(caller, missing, null, { message: `${because}: that takes the permission ${missing}` });
     },
 
     change: async (permit, verb, change) => {

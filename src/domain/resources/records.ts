@@ -6,7 +6,7 @@
  */
 
 import type { Caller, ResourceKind } from '../../access/caller.ts';
-import type { AuditAction } from '../../contract/audit-actions.ts';
+import { type AuditAction, hasEffect } from '../../contract/audit-actions.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import { eventOf, resourceSubject } from '../kernel/events.ts';
@@ -28,12 +28,12 @@ type Drafts = readonly [PermittedResource, ...PermittedResource[]];
 
 export type Records = ReturnType<typeof recordsWith>;
 
-/** Refuses a change that would show more to others than the caller may read. The value may be the writer's. */
+/** Refuses a change that would show others more than the caller may read. A value is the writer's own, or an earlier one. */
 export type CheckExposure = (
   caller: Caller,
   before: ResourceRow,
   after: ResourceRow,
-  value: 'same' | 'new',
+  value: 'same' | 'new' | 'earlier',
 ) => Promise<void>;
 
 /** How one is to be changed, given how it is. */
@@ -102,7 +102,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     verb: AuditAction = `${type}.updated`,
   ): Promise<Labelled> {
     return retryingStale(async () => {
-      const write = await revision(permit, type, id, change);
+      const write = await revision(permit, type, id, change, hasEffect(verb, 'reverts') ? 'earlier' : 'new');
       await writes.storeAll(permit, verb, [write]);
       return write;
     });
@@ -114,12 +114,13 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     type: T,
     id: string,
     change: Revise,
+    value: 'new' | 'earlier' = 'new',
   ): Promise<Write<`${T}s:write`>> {
     const before: Allowed<ResourceRow, `${T}s:write`> = await find(permit, type, id);
     const vault = await vaultOf(before);
     const wanted = await change(before, vault);
     const write = writes.revision(permit.caller, before, vault, wanted);
-    await checkExposure(permit.caller, before, write.row, wanted.value === undefined ? 'same' : 'new');
+    await checkExposure(permit.caller, before, write.row, wanted.value === undefined ? 'same' : value);
     return write;
   }
 
@@ -137,7 +138,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   return {
     ...sealing,
     ...lookup,
-    ...trashWith(parts, lookup),
+    ...trashWith(parts, lookup, checkExposure),
     create,
     createVault,
     revise,

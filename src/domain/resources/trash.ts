@@ -9,6 +9,7 @@ import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Labelled, lookupWith } from './lookup.ts';
+import type { CheckExposure } from './records.ts';
 import { type MayWrite, subjectOf } from './subject.ts';
 
 /** For how long a delete can be undone. */
@@ -17,6 +18,7 @@ export const trashKept = 30 * 24 * 60 * 60 * 1000;
 export function trashWith(
   { store, stamps, guard, now, newId }: Parts,
   { find, labelled }: ReturnType<typeof lookupWith>,
+  checkExposure: CheckExposure,
 ) {
   async function remove<T extends ResourceType>(
     permit: NoInfer<MayWrite<T>>,
@@ -69,6 +71,7 @@ export function trashWith(
     return retryingStale(async () => {
       const before = await findRestorable(permit, type, id);
       const row = stamps.resource.revise(before, { deleted_at: null }, now());
+      await checkExposure(permit.caller, before, row, 'same');
       await guard.change(permit, `${type}.restored`, {
         subjects: [subjectOf(row)],
         statements: [

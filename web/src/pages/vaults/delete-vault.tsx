@@ -2,12 +2,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useLocation } from 'wouter';
-import { get, post, query, remove } from '../../api/client.ts';
+import { get, query, remove } from '../../api/client.ts';
 import type { AccessKey, List, Vault } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { note } from '../../ui/toast.tsx';
+import { useRestore } from './restore.ts';
 import { useVaultCounts } from './vault-counts.tsx';
 
 const month = 30 * 86_400_000;
@@ -16,15 +17,12 @@ const mostKeys = 100;
 export function DeleteVault({ vault }: { vault: Vault }) {
   const [, go] = useLocation();
   const refresh = useRefresh();
-  async function restore() {
-    await post(`/v1/resources/${vault.id}/restore`);
-    await refresh('vaults', 'resources');
-  }
+  const restore = useRestore('vaults');
   async function discard() {
     await remove(`/v1/vaults/${vault.id}`);
     go('/vaults');
     await refresh('vaults', 'resources');
-    note(`Vault “${vault.name}” deleted`, { undo: () => void restore() });
+    note(`Vault “${vault.name}” deleted`, { undo: () => void restore(vault) });
   }
   return (
     <ConfirmButton

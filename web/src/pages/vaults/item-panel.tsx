@@ -2,12 +2,13 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { post, remove } from '../../api/client.ts';
+import { remove } from '../../api/client.ts';
 import { useRefresh } from '../../api/use.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { SidePanel } from '../../ui/dialog.tsx';
 import { Loading, Wrong } from '../../ui/page.tsx';
 import { note } from '../../ui/toast.tsx';
+import { useRestore } from './restore.ts';
 
 interface ItemPanelProps<T> {
   readonly record: UseQueryResult<T>;
@@ -59,16 +60,12 @@ interface DeleteItemProps {
 
 export function DeleteItem({ item, collection, onDone }: DeleteItemProps) {
   const refresh = useRefresh();
-  async function restore() {
-    await post(`/v1/resources/${item.id}/restore`);
-    await refresh(collection, 'resources');
-    note(`“${item.name}” restored`);
-  }
+  const restore = useRestore(collection);
   async function discard() {
     await remove(`/v1/${collection}/${item.id}`);
     onDone();
     await refresh(collection, 'resources');
-    note(`“${item.name}” deleted`, { undo: () => void restore() });
+    note(`“${item.name}” deleted`, { undo: () => void restore(item) });
   }
   return (
     <ConfirmButton

@@ -1,7 +1,7 @@
 /** What was deleted from a vault in the last 30 days, and how to restore it. */
 import { RotateCcw, Trash2 } from 'lucide-react';
 import { useParams } from 'wouter';
-import { post, remove } from '../../api/client.ts';
+import { remove } from '../../api/client.ts';
 import type { GenericResource } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
@@ -13,6 +13,7 @@ import { ConfirmButton } from '../../ui/confirm.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Ago, daysUntil } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
+import { useRestore } from './restore.ts';
 
 export const trashColumns: readonly Column<GenericResource>[] = [
   {
@@ -61,15 +62,7 @@ function TrashActions({ item }: { item: GenericResource }) {
   const may = useMay();
   const refresh = useRefresh();
   const collection = `${item.type}s`;
-  async function restore() {
-    try {
-      await post(`/v1/resources/${item.id}/restore`);
-      note(`“${item.name}” restored`);
-    } catch {
-      note(`Can’t restore “${item.name}”: its name is already in use.`, { bad: true });
-    }
-    await refresh('resources', collection);
-  }
+  const restore = useRestore(collection);
   async function purge() {
     await remove(`/v1/resources/${item.id}?purge=true`);
     await refresh('resources', collection);
@@ -78,7 +71,7 @@ function TrashActions({ item }: { item: GenericResource }) {
   if (!may(`${collection}:write`)) return null;
   return (
     <span className="flex flex-wrap justify-end gap-1">
-      <Button size="small" onClick={restore} aria-label={`Restore ${item.name}`}>
+      <Button size="small" onClick={() => restore(item)} aria-label={`Restore ${item.name}`}>
         <RotateCcw className="size-4" aria-hidden /> Restore
       </Button>
       <ConfirmButton

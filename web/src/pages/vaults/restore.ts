@@ -1,0 +1,19 @@
+/** Takes something out of the trash again, and says why where that is refused. */
+import { post, sentence } from '../../api/client.ts';
+import { useRefresh } from '../../api/use.ts';
+import { note } from '../../ui/toast.tsx';
+
+export function useRestore(
+  collection: string,
+): (item: { readonly id: string; readonly name: string }) => Promise<void> {
+  const refresh = useRefresh();
+  return async ({ id, name }) => {
+    try {
+      await post(`/v1/resources/${id}/restore`);
+      note(`“${name}” restored`);
+    } catch (error) {
+      note(`Can’t restore “${name}”. ${sentence(error)}`, { bad: true });
+    }
+    await refresh(collection, 'resources');
+  };
+}
