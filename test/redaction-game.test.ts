@@ -103,4 +103,33 @@ onEngines('an agent that guesses', engine => {
     world.service.clock.pass(7 * 24 * 60 * 60 * 1000);
     assert.equal((await world.use({ url: at('raw') })).body.body, 'it is: [redacted] .', 'it ends by itself');
   });
+
+  it('makes no call at all while it is suspended, whatever its rule shows of the answer', async t => {
+    const world = await startUsesWorld(engine);
+    t.after(() => world.stop());
+    const { upstream, service, vaultId } = world;
+    await world.rule();
+    const minted = await service.call('POST', '/v1/secrets', {
+      vault_id: vaultId,
+      name: 'MINTED',
+      value: 'old',
+    });
+    for (const response of ['status-only', 'store'])
+      await world.rule({
+        response,
+        paths: [`/${response}`],
+        ...(response === 'store' && { store: { secret_id: minted.body.id, pointer: '/token' } }),
+      });
+    const quietly = (path: string) => world.use({ method: 'POST', url: `${upstream.url}/${path}` });
+    upstream.answer = (_request, _body, response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end('{"token":"minted by the upstream"}');
+    for (const path of ['status-only', 'store']) assert.equal((await quietly(path)).status, 200, path);
+    for (let time = 0; time < 3; time++)
+      await world.use({ url: `${upstream.url}/echo?as=${encodeURIComponent('first half')}` });
+    const requests = upstream.requests.length;
+    for (const path of ['status-only', 'store']) assert.equal((await quietly(path)).status, 403, path);
+    assert.equal(upstream.requests.length, requests, 'nothing leaves');
+  });
 });

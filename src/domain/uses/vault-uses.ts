@@ -76,10 +76,7 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     const { reader, vault, row, rule, call } = chosen;
     const value = visibility.present.value(row, vault);
     const order = orderOf(chosen, value);
-    if (rule.response === 'full') {
-      checkScrubbed(order.values);
-      await refuseGuess(chosen, order);
-    }
+    await refuseGuessing(chosen, order);
     const approved = approvedCall(chosen);
     const what = `secret=use ${call.method} ${call.origin}${patternFor(rule, call)} call=${fingerprintOf(reader, approved)}`;
     deed.requested = `${what} ${row.name}`;
@@ -93,13 +90,19 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     const found = isPart ? 'part-of-value' : `redacted=${redacted}`;
     deed.requested = `${what.replace('=use', '=used')} ${outcome}=${status ?? ''} ${bytes}B ${found} ${row.name}`;
     // Of calls at once, none tells more than the first few of them did.
-    if (!isPart && (await suspensions.isSuspended(chosen))) throw refusedUse('use_suspended');
+    if (rule.response === 'full' && !isPart && (await suspensions.isSuspended(chosen)))
+      throw refusedUse('use_suspended');
     return answerOf(rule, result, stored);
   }
 
-  /** What the answer would be without a part of the value tells whether it is one; so nothing is sent. */
-  async function refuseGuess(chosen: Chosen, { values, lane }: BrokeredCall): Promise<void> {
+  /**
+   * Nothing of a suspended access key is sent, and no call that contains a part of the value: what the answer would be without
+   * it tells whether it is one.
+   */
+  async function refuseGuessing(chosen: Chosen, { response, values, lane }: BrokeredCall): Promise<void> {
+    if (response === 'full') checkScrubbed(values);
     if (await suspensions.isSuspended(chosen)) throw refusedUse('use_suspended');
+    if (response !== 'full') return;
     if (!(await broker.isIn(values, textOf(chosen.call), lane))) return;
     await suspensions.count(chosen);
     throw refusedUse('value_in_request');
