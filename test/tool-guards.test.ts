@@ -59,6 +59,18 @@ describe('requests', () => {
     }
   });
 
+  it('show a warning of the service without what would move a cursor', async t => {
+    const url = await serve(t, (_, response) =>
+      response.writeHead(200, { 'strongroom-warning': 'a\u009b31mb' }).end('{}'),
+    );
+    const written = t.mock.method(process.stderr, 'write', () => true);
+    await ask(url, { path: '/', key });
+    assert.deepEqual(
+      written.mock.calls.map(call => call.arguments[0]),
+      ['strongroom: a\\u{9b}31mb\n'],
+    );
+  });
+
   it('show what a service says without what would move a cursor, and never its page', async t => {
     const texts = [
       [JSON.stringify({ message: 'a\u001b[31mb\u202e' }), 'a\\u{1b}[31mb\\u{202e}'],

@@ -3,14 +3,13 @@
  * are not followed, because a credential is sent along. Uses `node:http`, which starts faster
  * than `fetch`.
  */
-
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../package.json' with { type: 'json' };
 import { warningHeader } from '../contract/look-alikes.ts';
 import { socketIn } from '../options.ts';
 import { Refusal } from '../report.ts';
-import { printable } from './terminal.ts';
+import { note, printable } from './terminal.ts';
 
 export interface Asked {
   readonly method?: string;
@@ -51,7 +50,7 @@ export async function ask(url: string, asked: Asked): Promise<Answer> {
   for (let tries = 1; ; tries += 1) {
     const answer = await once(url, asked);
     const warning = answer.headers[warningHeader];
-    if (warning !== undefined) process.stderr.write(`strongroom: ${warning}\n`);
+    if (warning !== undefined) note(printable(String(warning)));
     const wait = Number(answer.headers['retry-after']);
     // A limit refuses before anything is done, so that any method may be repeated.
     if (answer.status !== 429 || tries === mostTries || !(wait <= longestWait)) return answer;
