@@ -3,18 +3,20 @@ import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { onWarning } from './api/client.ts';
 import { makeQueryClient } from './api/use.ts';
 import { App } from './app.tsx';
 import { keepAuthorizationRequest } from './session/authorization-request.ts';
 import { beginAgainWithHashToken, takeHashToken } from './session/hash-token.ts';
 import { startTheme } from './shell/theme.tsx';
 import './styles.css';
-import { ToastProvider } from './ui/toast.tsx';
+import { note, ToastProvider } from './ui/toast.tsx';
 
 takeHashToken();
 keepAuthorizationRequest();
 beginAgainWithHashToken();
 startTheme();
+onWarning(text => note(`Note: ${text}`));
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

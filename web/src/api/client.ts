@@ -3,7 +3,6 @@
  * When a session has ended, or a fresh proof is needed, the request waits for the person and is then sent again,
  * so that no form loses its input.
  */
-import { note } from '../ui/toast.tsx';
 
 export interface ErrorBody {
   readonly error?: {
@@ -47,6 +46,7 @@ export function sentence(error: unknown): string {
 export type Ask = () => Promise<boolean>;
 let renew: Ask | null = null;
 let prove: Ask | null = null;
+let warn: ((text: string) => void) | null = null;
 
 /** Paths where a 401 means that the proof is wrong, not that the session has ended. */
 const signIns = new Set([
@@ -65,6 +65,11 @@ export function onSessionEnd(ask: Ask | null): void {
 /** Registers what asks for a proof where a session alone is not enough. */
 export function onProofRequired(ask: Ask | null): void {
   prove = ask;
+}
+
+/** Registers what shows a warning that came with an answer. */
+export function onWarning(show: (text: string) => void): void {
+  warn = show;
 }
 
 export async function send<T>(
@@ -120,7 +125,7 @@ function once(method: string, path: string, body: unknown, signal?: AbortSignal)
 async function read<T>(answer: Response): Promise<T> {
   const text = await answer.text();
   const warning = answer.headers.get('strongroom-warning');
-  if (warning !== null) note(`Note: ${warning}`);
+  if (warning !== null) warn?.(warning);
   const isJson = answer.headers.get('content-type')?.includes('json') ?? false;
   const body: unknown = isJson && text !== '' ? JSON.parse(text) : {};
   if (!answer.ok) throw new ApiError(answer.status, body as ErrorBody);
