@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Data } from './data.ts';
 import { Exchanges, type Tally } from './exchanges.ts';
-import { pressures, type Scene } from './pressures.ts';
+import { pressures } from './pressures.ts';
+import type { Scene } from './scene.ts';
 import { SteadyLoad } from './steady-load.ts';
 
 export interface Order {

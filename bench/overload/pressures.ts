@@ -2,19 +2,10 @@
 import type { Socket } from 'node:net';
 import { narrow } from '../../src/client/narrow.ts';
 import { readRequest } from '../bench.ts';
-import type { Data } from './data.ts';
-import { type Asked, type Exchanges, textOf } from './exchanges.ts';
+import { type Asked, textOf } from './exchanges.ts';
+import type { Scene } from './scene.ts';
 import { clock, SteadyLoad } from './steady-load.ts';
 import { longAnswers, signatures } from './uses.ts';
-
-export interface Scene {
-  readonly data: Data;
-  /** The reading load beside it, in requests per second. */
-  readonly rate: number;
-  readonly exchanges: Exchanges;
-  /** Printed beside the kind. */
-  note(text: string): void;
-}
 
 export interface Pressure {
   readonly title: string;

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Asked } from './exchanges.ts';
-import type { Scene } from './pressures.ts';
+import type { Scene } from './scene.ts';
 import { clock } from './steady-load.ts';
 
 const value = 'ghp_7Qx2mZr9Lk4Tn8VbcW1sYd6Hf3Jg0Ae5';

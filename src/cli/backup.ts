@@ -147,7 +147,7 @@ export function sourceOf(file: string): AsyncIterable<Uint8Array> {
   return file === '-' ? process.stdin : bytesIn(file);
 }
 
-export function keyringOpener(place: Place): OpenKeyring {
+function keyringOpener(place: Place): OpenKeyring {
   const wrapper = new KeyringWrapper(rootKeySource(place));
   return stored => wrapper.unwrap(stored);
 }

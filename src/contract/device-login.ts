@@ -110,7 +110,7 @@ const createdThing = z.object({
   id,
   name: z.string(),
 });
-export const loginKey = z
+const loginKey = z
   .object({
     ...apiKey.shape,
     created: z.array(createdThing).meta({ description: 'At most 100; the newest first.' }),

@@ -4,8 +4,8 @@
  */
 import type { EventEmitter } from 'node:events';
 import pg from 'pg';
+import type { PostgresHost } from './postgres-address.ts';
 import { needsNoPin, PinnedQuery, settingPath } from './postgres-search-path.ts';
-import type { PostgresServers, Server } from './postgres-servers.ts';
 
 export interface SessionSettings {
   /** How many milliseconds we wait for an answer. */
@@ -20,15 +20,38 @@ export interface Greeting {
   readonly readOnly: boolean;
 }
 
+export interface Server extends PostgresHost {
+  readonly encryptions: readonly boolean[];
+  /** Which of them is tried. */
+  encryption: number;
+  failure: Error | null;
+}
+
+/** Those that a connection can be made to, as far as it needs to know them. */
+export interface Servers {
+  /** The one to try next. */
+  readonly server: Server;
+  readonly isPooled: boolean;
+  /** Where names are looked up; null before that was found. */
+  readonly path: string | null;
+  readonly connectTimeout: number;
+  losses: number;
+  configFor(server: Server, settings: SessionSettings): pg.ClientConfig;
+  awaiting(client: ServerClient): () => void;
+  greeted(server: Server, greeting: Greeting, processId: number): void;
+  failed(server: Server, encryption: number, error: Error): void;
+  findPath(client: pg.Client): Promise<string>;
+}
+
 type Connected = ((error: Error) => void) & ((error: null, client: pg.Client) => void);
 
 export class ServerClient extends pg.Client {
   readonly server: Server;
-  readonly #servers: PostgresServers;
+  readonly #servers: Servers;
   readonly #settings: SessionSettings;
   readonly #encryption: number;
 
-  constructor(servers: PostgresServers, settings: SessionSettings, server = servers.server) {
+  constructor(servers: Servers, settings: SessionSettings, server = servers.server) {
     super(servers.configFor(server, settings));
     this.server = server;
     this.#servers = servers;

@@ -12,11 +12,17 @@ import {
   encryptionsOf,
   type PostgresAddress,
   type PostgresEnvironment,
-  type PostgresHost,
   passwordFor,
   tlsOf,
 } from './postgres-address.ts';
-import { cut, type Greeting, ServerClient, type SessionSettings } from './postgres-client.ts';
+import {
+  cut,
+  type Greeting,
+  type Server,
+  ServerClient,
+  type Servers,
+  type SessionSettings,
+} from './postgres-client.ts';
 import { pathTo, schemaFor } from './postgres-search-path.ts';
 import { firstReached, stagger } from './staggered.ts';
 
@@ -33,14 +39,7 @@ const connectTimeout = 2_000;
 /** Just-in-time compilation costs more than our short queries, and far more without statistics. */
 export const noJit = { jit: 'off' };
 
-export interface Server extends PostgresHost {
-  readonly encryptions: readonly boolean[];
-  /** Which of them is tried. */
-  encryption: number;
-  failure: Error | null;
-}
-
-export class PostgresServers {
+export class PostgresServers implements Servers {
   readonly #address: PostgresAddress;
   readonly #passwordFile: string | null;
   readonly #servers: readonly Server[];
@@ -51,6 +50,7 @@ export class PostgresServers {
   #isLost: boolean;
   #search: Promise<void> | null = null;
   #isPooled = false;
+  /** The one that contains our tables, once a connection has found it. */
   #schema: string | null = null;
   /** How many connections were lost that nobody ended. */
   losses = 0;
@@ -72,12 +72,6 @@ export class PostgresServers {
     return this.#isPooled;
   }
 
-  /** The schema that contains our tables, once a connection has found it. */
-  get schema(): string | null {
-    return this.#schema;
-  }
-
-  /** Where names are looked up. */
   get path(): string | null {
     return this.#schema === null ? null : pathTo(this.#schema);
   }

@@ -11,8 +11,6 @@ export interface Stretch extends Packed {
   readonly isLast: boolean;
 }
 
-export type Stretches = ReturnType<typeof stretchesWith>;
-
 const mostRows = 250;
 const fewestRows = 8;
 /** Of the packed rows, in characters. */
