@@ -1,10 +1,11 @@
 /** What an agent gets to see tells it nothing of the value, however it chooses what is asked next. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { scrubberOf } from '../src/egress/scrubbing.ts';
 import { onEngines } from './at-once.ts';
 import { callService } from './harness.ts';
 import { play, randomFrom, shapes, valueLike } from './redaction-game.ts';
-import { startUsesWorld, value } from './uses-world.ts';
+import { encodings, startUsesWorld, value } from './uses-world.ts';
 
 describe('answers with the true value and with another of the same shape', () => {
   it('can’t be told apart, over 10,000 rounds', async () => {
@@ -23,6 +24,21 @@ describe('answers with the true value and with another of the same shape', () =>
     }
   });
 
+  it('take as long for texts full of what fewer than twelve characters of it make, in whatever form', async () => {
+    const random = randomFrom(3);
+    const [one, other] = [valueLike(shapes[1]!, random), valueLike(shapes[1]!, random)];
+    const [withIt, without] = [scrubberOf([one]), scrubberOf([other])];
+    const told: string[] = [];
+    for (const [name, write] of Object.entries(encodings)) {
+      for (const length of [2, 6, 11]) {
+        const text = fullOf(write(one.slice(9, 9 + length)));
+        const [time, otherwise] = [await timeOf(withIt.isIn, text), await timeOf(without.isIn, text)];
+        if (time > 2 * otherwise + 1) told.push(`${length} as ${name}: ${time} and ${otherwise} ms`);
+      }
+    }
+    assert.deepEqual(told, []);
+  });
+
   it('show at most three more characters to one who has eleven, by whatever way its text comes back', async () => {
     for (const unseen of [undefined, true as const]) {
       const shape = shapes[1]!;
@@ -34,6 +50,23 @@ describe('answers with the true value and with another of the same shape', () =>
     }
   });
 });
+
+/** A body of a call. */
+function fullOf(text: string | Buffer): Buffer {
+  return Buffer.alloc(32 * 1024, text as string);
+}
+
+/** Of the processor, in milliseconds, at best. */
+async function timeOf(isIn: (text: Buffer) => Promise<boolean>, text: Buffer): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < 3; time++) {
+    const before = process.cpuUsage();
+    assert.equal(await isIn(text), false);
+    const { user, system } = process.cpuUsage(before);
+    best = Math.min(best, (user + system) / 1000);
+  }
+  return best;
+}
 
 onEngines('an agent that guesses', engine => {
   it('is shown its own text, is refused a part of the value, and is suspended after three', async t => {

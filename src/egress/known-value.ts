@@ -1,14 +1,6 @@
 /** A value that is looked for in texts, in all of its forms: where it is, and whether that is all of it or a part. */
-import {
-  type Folding,
-  type Form,
-  foldInto,
-  foldingFor,
-  formsOf,
-  secretPartOf,
-  window,
-} from './value-forms.ts';
-import { WindowSet } from './window-set.ts';
+import { type Folding, type Form, foldInto, foldingFor, formsOf, secretPartOf } from './value-forms.ts';
+import { randomFactor, WindowSet } from './window-set.ts';
 
 /** Resolves once the others had their turn. */
 export type Turn = () => Promise<void>;
@@ -31,15 +23,20 @@ const mostShared = 3;
 
 type Span = [from: number, to: number];
 
+interface Windows {
+  readonly set: WindowSet;
+  /** They consist of digits and of what stands beside digits: most texts have no such stretch that is long enough. */
+  readonly isCoded: boolean;
+}
+
 export class KnownValue {
   readonly #folding: Folding;
   readonly #forms = new Map<string, Form>();
-  /** Whatever contains a window contains the beginning of it: most texts are looked through once, and are clean. */
-  readonly #beginnings: WindowSet;
-  readonly #windows: readonly WindowSet[];
-  readonly #shortest: number;
-  /** All forms by how they begin, the longest first. */
-  readonly #startingWith = new Map<string, Buffer[]>();
+  readonly #factor = randomFactor();
+  readonly #windows: readonly Windows[];
+  readonly #longest: number;
+  /** Of the windows that only certain stretches of a text can contain. */
+  readonly #shortestCoded: number;
   /** What may stand right before it and behind it, and belongs to it. */
   readonly #before: readonly Buffer[];
   readonly #behind: readonly Buffer[];
@@ -52,32 +49,26 @@ export class KnownValue {
       const key = form.text.toString('latin1');
       if (form.size < (this.#forms.get(key)?.size ?? Infinity)) this.#forms.set(key, form);
     }
-    const bySize = Map.groupBy(this.#forms.values(), ({ size }) => size);
-    this.#windows = [...bySize].map(
-      ([size, forms]) =>
-        new WindowSet(
-          size,
-          forms.map(({ text }) => text),
-        ),
-    );
-    this.#shortest = Math.min(window, ...bySize.keys());
-    for (const { text } of [...this.#forms.values()].sort(
-      (one, other) => other.text.length - one.text.length,
-    )) {
-      const start = text.toString('latin1', 0, this.#shortest);
-      this.#startingWith.set(start, [...(this.#startingWith.get(start) ?? []), text]);
-    }
-    this.#beginnings = new WindowSet(
-      this.#shortest,
-      [...this.#forms.values()].map(({ text }) => text),
-    );
+    const alike = Map.groupBy(this.#forms.values(), ({ text, size }) => `${size} ${text.every(isCode)}`);
+    this.#windows = [...alike.values()].map(forms => {
+      const [{ size, text }] = forms as [Form];
+      const set = new WindowSet(
+        size,
+        this.#factor,
+        forms.map(form => form.text),
+      );
+      return { set, isCoded: text.every(isCode) };
+    });
+    this.#longest = Math.max(0, ...[...this.#forms.values()].map(({ size }) => size));
+    const coded = [...this.#forms.values()].filter(({ text }) => text.every(isCode));
+    this.#shortestCoded = Math.min(...coded.map(({ size }) => size));
     this.#before = parts.map(({ known, text }) => Buffer.from(known + /^[^a-z0-9]*/i.exec(text)![0]));
     this.#behind = secrets.map(text => Buffer.from(/[^a-z0-9]*$/i.exec(text)![0]));
   }
 
   get size(): number {
     const texts = [...this.#forms.keys()].reduce((sum, { length }) => sum + length, 0);
-    return [this.#beginnings, ...this.#windows].reduce((sum, { bytes }) => sum + bytes, texts);
+    return this.#windows.reduce((sum, { set }) => sum + set.bytes, texts);
   }
 
   async runsIn(bytes: Buffer, turn: Turn): Promise<Run[]> {
@@ -98,45 +89,26 @@ export class KnownValue {
     return runs;
   }
 
-  /** Adds those that begin between two places; windows that overlap are one. */
+  /**
+   * Adds those that begin between two places; windows that overlap are one. Every window is looked for everywhere: if the
+   * beginning of one led to a closer look, the time would tell an agent of a beginning, which stands for very little.
+   */
   #spansIn(text: Buffer, from: number, to: number, spans: Span[]): void {
-    const all = this.#beginnings.startsIn(text, from, to);
-    if (all.length === 0) return;
+    const coded = codedIn(text, from, to, this.#shortestCoded, to + this.#longest);
+    const sums = sumsOf(text, from, Math.min(to + this.#longest, text.length), this.#factor);
     const longestAt = new Uint32Array(to - from);
-    const begun = this.#besideWholes(text, all, from, longestAt, spans);
-    for (const [first, last] of stretchesOf(begun))
-      for (const windows of this.#windows) windows.markIn(text, first, last + 1, longestAt, from);
-    for (const at of all) {
+    for (const { set, isCoded } of this.#windows) {
+      if (!isCoded) set.markIn(text, sums, from, to, longestAt, from);
+      else
+        for (const [first, end] of coded) set.markIn(text.subarray(0, end), sums, first, to, longestAt, from);
+    }
+    for (let at = from; at < to; at++) {
       const length = longestAt[at - from]!;
       if (length === 0) continue;
       const last = spans.at(-1);
       if (last !== undefined && at <= last[1]) last[1] = Math.max(last[1], at + length);
       else spans.push([at, at + length]);
     }
-  }
-
-  /** Most values that come back are whole: those are noted, and what begins within one needs no closer look. */
-  #besideWholes(
-    text: Buffer,
-    begun: readonly number[],
-    from: number,
-    longestAt: Uint32Array,
-    spans: Span[],
-  ): number[] {
-    let next = spans.at(-1)?.[1] ?? 0;
-    const left: number[] = [];
-    for (const at of begun) {
-      if (at < next) continue;
-      const forms = this.#startingWith.get(text.toString('latin1', at, at + this.#shortest)) ?? [];
-      const whole = forms.find(form => text.subarray(at, at + form.length).equals(form));
-      if (whole === undefined) {
-        left.push(at);
-        continue;
-      }
-      longestAt[at - from] = whole.length;
-      next = at + whole.length;
-    }
-    return left;
   }
 
   /** Forms may overlap, as those of UTF-16 do; whatever none of them covers is a part. */
@@ -169,15 +141,31 @@ export class KnownValue {
   }
 }
 
-/** Places that are no further apart than a step, as stretches: the sets roll along each of them once. */
-function stretchesOf(places: readonly number[]): Span[] {
-  const stretches: Span[] = [];
-  for (const at of places) {
-    const last = stretches.at(-1);
-    if (last !== undefined && at - last[1] <= window) last[1] = at;
-    else stretches.push([at, at]);
+function isCode(byte: number | undefined): boolean {
+  return byte !== undefined && codes[byte] === 1;
+}
+
+const codes = new Uint8Array(256);
+for (const byte of Buffer.from('0123456789abcdefxu')) codes[byte] = 1;
+
+/** The stretches of digits that begin between two places and are long enough. */
+function codedIn(text: Buffer, from: number, to: number, shortest: number, limit: number): Span[] {
+  const found: Span[] = [];
+  for (let at = from, end = from; at < to; at = ++end) {
+    while (end < limit && isCode(text[end])) end++;
+    if (end - at >= shortest) found.push([at, end]);
   }
-  return stretches;
+  return found;
+}
+
+function sumsOf(text: Buffer, from: number, to: number, factor: number): Int32Array {
+  const sums = new Int32Array(to - from + 1);
+  let sum = 0;
+  for (let at = from; at < to; at++) {
+    sum = (Math.imul(sum, factor) + text[at]!) | 0;
+    sums[at - from + 1] = sum;
+  }
+  return sums;
 }
 
 function isEncoded(byte: number | undefined): boolean {

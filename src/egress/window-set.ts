@@ -1,83 +1,89 @@
 /**
  * Windows of a text, all of one length, that are looked for in another. They are known by two rolling hashes, of 32 bits
- * each, so that finding them takes as long whatever the other text is, and none of the text is kept.
+ * each, so that finding them takes as long whatever the other text is, and none of the text is kept. How they are hashed is
+ * chosen anew for each set: otherwise one could look for texts with the hash of a window, and see by the time it takes
+ * whether there is such a window.
  */
+import { randomInt } from 'node:crypto';
 
-const first = 0x01000193;
-const second = 0x9e3779b1;
-
-const bitsForEach = 16;
+const bitsForEach = 32;
 
 export class WindowSet {
   readonly #length: number;
+  readonly #first: number;
+  readonly #second = randomFactor();
   /** Pairs of hashes; two zeros are an empty place. At most half of the places are taken. */
   readonly #table: Int32Array;
   readonly #shift: number;
   /** A bit for each first hash, as far as there is room: most windows of other texts go no further. */
   readonly #bits: Uint8Array;
+  readonly #bitShift: number;
 
-  constructor(length: number, texts: readonly Buffer[]) {
+  constructor(length: number, factor: number, texts: readonly Buffer[]) {
     this.#length = length;
+    this.#first = factor;
     const most = texts.reduce((sum, text) => sum + Math.max(text.length - length + 1, 0), 0);
     const bits = Math.max(4, 33 - Math.clz32(most));
     this.#shift = 32 - bits;
     this.#table = new Int32Array(2 << bits);
     this.#bits = new Uint8Array((bitsForEach << bits) / 8);
-    for (const text of texts) this.#roll(text, 0, text.length, null);
+    this.#bitShift = Math.clz32(this.#bits.length * 8 - 1);
+    for (const text of texts) this.#add(text);
   }
 
   get bytes(): number {
     return this.#table.byteLength + this.#bits.byteLength;
   }
 
-  /** Notes the length at each place between two where one of the windows begins, unless a longer one does. */
-  markIn(text: Buffer, from: number, to: number, longestAt: Uint32Array, origin: number): void {
-    const length = this.#length;
-    this.#roll(text, from, to, at => {
-      if (longestAt[at - origin]! < length) longestAt[at - origin] = length;
-    });
-  }
-
-  /** The places between two where one of the windows begins. */
-  startsIn(text: Buffer, from: number, to: number): number[] {
-    const found: number[] = [];
-    this.#roll(text, from, to, at => found.push(at));
-    return found;
-  }
-
-  /** Says where those windows begin that are known; or, where nobody asks, adds all of them. */
-  #roll(text: Buffer, from: number, to: number, found: ((at: number) => void) | null): void {
-    const length = this.#length;
-    const table = this.#table;
-    const shift = this.#shift;
-    const bits = this.#bits;
-    const bitShift = Math.clz32(bits.length * 8 - 1);
-    const firstGone = power(first, length);
-    const secondGone = power(second, length);
-    const end = Math.min(to + length - 1, text.length);
-    let one = 0;
-    let other = 0;
-    for (let at = from; at < end; at++) {
-      const byte = text[at]!;
-      one = (Math.imul(one, first) + byte) | 0;
-      other = (Math.imul(other, second) + byte) | 0;
-      const start = at - length + 1;
-      if (start < from) continue;
-      if (start > from) {
-        const gone = text[start - 1]!;
-        one = (one - Math.imul(gone, firstGone)) | 0;
-        other = (other - Math.imul(gone, secondGone)) | 0;
-      }
-      const bit = Math.imul(one, 0x9e3779b1) >>> bitShift;
-      if (found !== null && (bits[bit >> 3]! & (1 << (bit & 7))) === 0) continue;
-      const place = placeOf(table, shift, one, other);
-      if (found === null) {
-        bits[bit >> 3]! |= 1 << (bit & 7);
-        table[place] = one;
-        table[place + 1] = other;
-      } else if (table[place] === one && table[place + 1] === other) found(start);
+  #add(text: Buffer): void {
+    for (let at = 0; at + this.#length <= text.length; at++) {
+      const [one, other] = [this.#hashAt(text, at, this.#first), this.#hashAt(text, at, this.#second)];
+      const bit = Math.imul(one, 0x9e3779b1) >>> this.#bitShift;
+      this.#bits[bit >> 3]! |= 1 << (bit & 7);
+      const place = placeOf(this.#table, this.#shift, one, other);
+      this.#table[place] = one;
+      this.#table[place + 1] = other;
     }
   }
+
+  #hashAt(text: Buffer, from: number, factor: number): number {
+    let sum = 0;
+    for (let at = from; at < from + this.#length; at++) sum = (Math.imul(sum, factor) + text[at]!) | 0;
+    return sum;
+  }
+
+  /** Notes the length at each place between two where one of the windows begins, unless a longer one does. */
+  markIn(
+    text: Buffer,
+    sums: Int32Array,
+    from: number,
+    to: number,
+    longestAt: Uint32Array,
+    origin: number,
+  ): void {
+    const length = this.#length;
+    const bits = this.#bits;
+    const bitShift = this.#bitShift;
+    const gone = power(this.#first, length);
+    const last = Math.min(to, text.length - length + 1) - origin;
+    for (let at = from - origin; at < last; at++) {
+      const one = (sums[at + length]! - Math.imul(sums[at]!, gone)) | 0;
+      const bit = Math.imul(one, 0x9e3779b1) >>> bitShift;
+      if ((bits[bit >> 3]! & (1 << (bit & 7))) === 0) continue;
+      if (longestAt[at]! < length && this.#has(text, origin + at, one)) longestAt[at] = length;
+    }
+  }
+
+  #has(text: Buffer, at: number, one: number): boolean {
+    const other = this.#hashAt(text, at, this.#second);
+    const place = placeOf(this.#table, this.#shift, one, other);
+    return this.#table[place] === one && this.#table[place + 1] === other;
+  }
+}
+
+/** Odd, so that every byte of a window counts. */
+export function randomFactor(): number {
+  return (randomInt(2 ** 31) * 2 + 1) | 0;
 }
 
 /** Where this pair stands, or would. */
