@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Document, type Json, type Operation } from './document.ts';
-import { type Answer, engines, type Service, startService } from './harness.ts';
 import { type Browser, type EmptyService, setUp, startEmpty } from './people.ts';
 
 const id = '01890000-0000-7000-8000-000000000000';
@@ -128,48 +127,3 @@ describe('names that people read', () => {
     assert.ok(taken.status < 300, taken.text);
   });
 });
-
-for (const engine of engines) {
-  describe(`names that look like another one in the same vault, on ${engine}`, () => {
-    let service: Service;
-    before(async () => {
-      service = await startService({ engine });
-    });
-    after(() => service.stop());
-
-    const alike: readonly (readonly [string, string])[] = [
-      ['PAYROLL', 'P\u0410YROLL'],
-      ['STRIPE_KEY', 'stripe_key'],
-      ['TOKEN_1', 'TOKEN_l'],
-      ['Résumé', 'Resume'],
-      ['FULL', '\uff26\uff35\uff2c\uff2c'],
-      ['file', '\ufb01le'],
-    ];
-
-    it('are taken, with a warning that says so; others without one', async () => {
-      const { body: vault } = await service.call('POST', '/v1/vaults', { name: 'alike' });
-      const { body: elsewhere } = await service.call('POST', '/v1/vaults', { name: 'elsewhere' });
-      const make = (vault_id: string, name: string) =>
-        service.call('POST', '/v1/secrets', { vault_id, name, value: 'x' });
-      const warned = ({ headers }: Answer) => headers.get('strongroom-warning') !== null;
-      for (const [first, second] of alike) {
-        assert.equal(warned(await make(vault.id, first)), false, first);
-        assert.equal(warned(await make(elsewhere.id, second)), false, 'in another vault');
-        const taken = await make(vault.id, second);
-        assert.deepEqual([taken.status, warned(taken)], [200, true], second);
-        assert.ok(!taken.headers.get('strongroom-warning')!.includes(first), 'it repeats no name');
-        const again = await service.call('PUT', `/v1/secrets/${taken.body.id}`, { value: 'y' });
-        assert.equal(warned(again), false, 'only where a name is given');
-        assert.equal(
-          warned(await service.call('PUT', `/v1/secrets/${taken.body.id}`, { name: second })),
-          true,
-        );
-        const renamed = await service.call('PUT', `/v1/secrets/${taken.body.id}`, {
-          name: `${second} other`,
-        });
-        assert.equal(warned(renamed), false, 'a name of its own');
-        assert.equal((await service.call('DELETE', `/v1/secrets/${taken.body.id}`)).status, 200);
-      }
-    });
-  });
-}

@@ -95,9 +95,14 @@ describe('OAuth that is required', () => {
     const { owner, service } = world;
     const shown = async (client_id: string) =>
       (await owner.post('/auth/oauth/request', { request: asking(service.url, { client_id }).query })).body;
-    assert.deepEqual((await shown('agent')).client, { id: 'agent', name: 'Agent', known: true });
+    assert.deepEqual((await shown('agent')).client, {
+      id: 'agent',
+      name: 'Agent',
+      known: true,
+      imitates: false,
+    });
     const site = `http://127.0.0.1:${(documents.address() as AddressInfo).port}`;
-    const fetched = { id: `${site}/client`, name: 'Fetched', known: false };
+    const fetched = { id: `${site}/client`, name: 'Fetched', known: false, imitates: false };
     assert.deepEqual((await shown(`${site}/client`)).client, fetched);
     for (const id of [
       `${site}/another`,

@@ -94,7 +94,7 @@ for (const engine of engines) {
       const asked = asking(url, { scope: 'secrets:read offline_access openid' });
       const shown = await owner.post('/auth/oauth/request', { request: asked.query });
       assert.deepEqual(shown.body, {
-        client: { id: known, name: 'Claude Code', known: true },
+        client: { id: known, name: 'Claude Code', known: true, imitates: false },
         redirect_host: '127.0.0.1:41234',
         scopes: ['secrets:read'],
         redirect_to: null,
@@ -157,7 +157,7 @@ for (const engine of engines) {
       ] as const) {
         const { query } = asking(url, { client_id, redirect_uri });
         const { body } = await owner.post('/auth/oauth/request', { request: query });
-        assert.deepEqual(body.client, { id: client_id, name, known: true });
+        assert.deepEqual(body.client, { id: client_id, name, known: true, imitates: false });
       }
     });
 
@@ -407,7 +407,18 @@ for (const engine of engines) {
       );
       const asked = { client_id: body.client_id, redirect_uri: 'http://localhost:9/cb' };
       const shown = await owner.post('/auth/oauth/request', { request: asking(url, asked).query });
-      assert.deepEqual(shown.body.client, { id: body.client_id, name: 'Tool <b>', known: false });
+      assert.deepEqual(shown.body.client, {
+        id: body.client_id,
+        name: 'Tool <b>',
+        known: false,
+        imitates: false,
+      });
+      for (const client_name of ['Claude Code', 'CIaude  Code', 'Cl\u0430ude Code', '\u03f9laude Code ']) {
+        const { body: twin } = await register({ client_name, redirect_uris });
+        const query = asking(url, { ...asked, client_id: twin.client_id }).query;
+        const { body: told } = await owner.post('/auth/oauth/request', { request: query });
+        assert.deepEqual([told.client.known, told.client.imitates], [false, true], client_name);
+      }
       const [, text] = body.client_id.split('.');
       const forged = { ...asked, client_id: `registered.${text}x.${body.client_id.split('.')[2]}` };
       assert.equal(

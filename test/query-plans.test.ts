@@ -10,6 +10,7 @@ import pg from 'pg';
 import { credentials } from '../src/store/credentials.ts';
 import { deliveries } from '../src/store/deliveries.ts';
 import type { Engine } from '../src/store/engine.ts';
+import { givenNames, namedCollections } from '../src/store/given-names.ts';
 import { identities } from '../src/store/identities.ts';
 import { logs } from '../src/store/logs.ts';
 import { organizations } from '../src/store/organizations.ts';
@@ -29,6 +30,7 @@ type Explained = Pick<CompiledQuery, 'sql' | 'parameters'>;
 type Store = ReturnType<typeof nouns>;
 const nouns = (engine: Engine) => ({
   webhooks: webhooks(engine),
+  givenNames: givenNames(engine),
   identities: identities(engine),
   deliveries: deliveries(engine),
   resources: resources(engine),
@@ -87,6 +89,11 @@ const lists: [name: string, run: (store: Store) => Promise<unknown>, sorted: boo
   ['the request log', store => store.requestLogs.page({ organizationId: id }, page), true],
   ['a vault’s requests', store => store.requestLogs.page({ organizationId: id, vaultId: id }, page), true],
   ['the audit log', store => store.logs.auditPage({ organizationId: id }, page), true],
+  ...namedCollections.map((name): (typeof lists)[number] => [
+    `the names of ${name}`,
+    store => store.givenNames.in(id, name, id, 9),
+    false,
+  ]),
 ];
 
 for (const engineName of engines) {

@@ -73,6 +73,9 @@ export const authorizationShown = z
       id: z.string(),
       name: z.string(),
       known: z.boolean().meta({ description: 'Named by this service or its operator.' }),
+      imitates: z.boolean().meta({
+        description: 'Not known, although its name looks like that of a client that is.',
+      }),
     }),
     redirect_host: z.string(),
     scopes: z.array(z.enum(oauthScopes)).meta({ description: 'What the client asks for.' }),
@@ -83,7 +86,7 @@ export const authorizationShown = z
   .meta({
     id: 'AuthorizationShown',
     example: {
-      client: { id: 'https://client.example/client.json', name: 'Client', known: false },
+      client: { id: 'https://client.example/client.json', name: 'Client', known: false, imitates: false },
       redirect_host: '127.0.0.1',
       scopes: ['secrets:names'],
       redirect_to: null,

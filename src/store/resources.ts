@@ -63,18 +63,6 @@ export function resources(engine: Engine) {
         .where('deleted_at', 'is', null)
         .executeTakeFirst(),
 
-    /** Of what lives, newest first. */
-    namesIn: async (vaultId: string, type: string, limit: number): Promise<{ id: string; name: string }[]> =>
-      lists
-        .selectFrom('resources')
-        .select(['id', 'name'])
-        .where('vault_id', '=', vaultId)
-        .where('type', '=', type)
-        .where('deleted_at', 'is', null)
-        .orderBy('id', 'desc')
-        .limit(limit)
-        .execute(),
-
     /** The one that was deleted last. */
     deletedByName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
       audited()

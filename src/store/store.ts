@@ -16,6 +16,7 @@ import { deliveries } from './deliveries.ts';
 import { deviceLogins } from './device-logins.ts';
 import { diagnostics } from './diagnostics.ts';
 import { type Engine, type Peeked, statement, touchedBy, type Unit } from './engine.ts';
+import { givenNames } from './given-names.ts';
 import { identities } from './identities.ts';
 import { keptAnswers } from './kept-answers.ts';
 import { keyring } from './keyring.ts';
@@ -186,6 +187,7 @@ function nounsOf(engine: Engine) {
     resources: resources(engine),
     credentials: credentials(engine),
     identities: identities(engine),
+    givenNames: givenNames(engine),
     memberGroups: memberGroups(engine),
     useRules: rulesForUse(engine),
     approvals: approvals(engine),

@@ -4,6 +4,8 @@
  * registered is in the client's id, under a keyed mark: nothing is stored, so nobody fills anything up. None has a
  * secret. Names are what clients say of themselves.
  */
+
+import { skeletonOf } from '../../contract/look-alikes.ts';
 import { type ClientDocument, clientDocument, clientRegistration, OAuthError } from '../../contract/oauth.ts';
 import { isSafeText } from '../../contract/text.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
@@ -14,6 +16,8 @@ export interface OAuthClient {
   readonly name: string;
   /** Named by this service or its operator, so that its name is its own. */
   readonly known: boolean;
+  /** Whether its name looks like that of a client that is known, which it is not. */
+  readonly imitates: boolean;
   readonly redirectUris: readonly string[];
 }
 
@@ -88,6 +92,8 @@ export function oauthClientsWith(parts: OAuthClientParts): OAuthClients {
   const known = new Map(
     [...builtIn, ...documents].map(document => [document.client_id, clientOf(document, true)]),
   );
+  const knownNames = new Set([...known.values()].map(({ name }) => skeletonOf(name)));
+  const imitates = (name: string) => knownNames.has(skeletonOf(name));
   const kept = new Map<string, Kept>();
   const fetching = new Map<string, Promise<OAuthClient | null>>();
   const markOf = (text: string) => keyring.blindIndex('oauth-client', text);
@@ -96,7 +102,8 @@ export function oauthClientsWith(parts: OAuthClientParts): OAuthClients {
     try {
       const document = clientDocument.parse(await fetchDocument(id));
       const isIts = document.client_id === id && document.redirect_uris.every(isRedirect);
-      return isIts ? clientOf(document, false) : null;
+      const client = clientOf(document, false);
+      return isIts ? { ...client, imitates: imitates(client.name) } : null;
     } catch {
       return null;
     }
@@ -118,7 +125,7 @@ export function oauthClientsWith(parts: OAuthClientParts): OAuthClients {
     const [, text, mark] = registered.exec(id) ?? [];
     if (text === undefined || markOf(text) !== mark) return null;
     const { n: name, r: redirectUris } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    return { id, name, redirectUris, known: false };
+    return { id, name, redirectUris, known: false, imitates: imitates(name) };
   }
 
   return {
@@ -157,5 +164,6 @@ function isDocumentAddress(id: string): boolean {
 
 function clientOf(document: ClientDocument, known: boolean): OAuthClient {
   const { client_id: id, client_name, redirect_uris: redirectUris } = document;
-  return { id, name: client_name ?? (URL.parse(id)?.host || 'Unnamed client'), known, redirectUris };
+  const name = client_name ?? (URL.parse(id)?.host || 'Unnamed client');
+  return { id, name, known, imitates: false, redirectUris };
 }

@@ -1,23 +1,56 @@
-/** Says whether a name that was just given looks like another one in the same vault. */
-import { skeletonOf } from '../../contract/look-alikes.ts';
+/**
+ * Says whether names that were just given look like others in the same space: of what is in a vault, in that vault; of a
+ * secret id, at its identity; of anything else, in the organization. Only callers who could list those names are told,
+ * because it says something about them.
+ */
+import type { Caller } from '../../access/caller.ts';
+import { type Action, allows } from '../../access/policy.ts';
+import { lookAlikeWarning, skeletonOf } from '../../contract/look-alikes.ts';
+import { type NamedCollection, spaceOf } from '../../store/given-names.ts';
 import type { Parts } from '../kernel/parts.ts';
+
+export { isNamed } from '../../store/given-names.ts';
 
 /** So many names are compared, the newest ones: a write must not take longer the more there is. */
 const mostCompared = 2_000;
 
-interface Named {
+/** Members are told apart by their addresses. */
+export interface Named {
   readonly id: string;
-  readonly type: string;
-  readonly name: string;
-  readonly vault_id: string;
+  readonly name?: string;
+  readonly email?: string;
+  readonly vault_id?: string | null;
+  readonly identity_id?: string;
 }
 
-export type LooksAlike = (given: Named) => Promise<boolean>;
+/** The warning, or null where there is nothing to warn of. */
+export type LooksAlike = (
+  caller: Caller,
+  collection: NamedCollection,
+  given: readonly Named[],
+) => Promise<string | null>;
+
+const words = { vault_id: 'vault', organization_id: 'organization', identity_id: 'identity' } as const;
+
+function readingOf(collection: NamedCollection): Action {
+  if (collection === 'groups') return 'members:read';
+  return collection === 'secret-ids' ? 'identities:read' : `${collection}:read`;
+}
 
 export function looksAlikeWith({ store }: Pick<Parts, 'store'>): LooksAlike {
-  return async ({ id, type, name, vault_id }) => {
-    const skeleton = skeletonOf(name);
-    const others = await store.resources.namesIn(vault_id, type, mostCompared);
-    return others.some(other => other.id !== id && skeletonOf(other.name) === skeleton);
+  return async (caller, collection, given) => {
+    const space = spaceOf(collection);
+    const idOf = (item: Named) => (space === 'organization_id' ? caller.organizationId : item[space]) ?? '';
+    const isSeen = (item: Named) =>
+      allows(caller, readingOf(collection), space === 'vault_id' ? idOf(item) : undefined);
+    const bySpace = Map.groupBy(given.filter(isSeen), idOf);
+    for (const [id, items] of bySpace) {
+      const names = await store.givenNames.in(caller.organizationId, collection, id, mostCompared);
+      const known = Map.groupBy(names, ({ name }) => skeletonOf(name));
+      const isAlike = (item: Named) =>
+        known.get(skeletonOf(item.email ?? item.name ?? ''))?.some(other => other.id !== item.id) ?? false;
+      if (items.some(isAlike)) return lookAlikeWarning(words[space]);
+    }
+    return null;
   };
 }

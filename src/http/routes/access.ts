@@ -16,6 +16,7 @@ export function accessRoutes({
   groups,
   organizations,
   accounts,
+  looksAlike,
 }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes({
@@ -30,6 +31,7 @@ export function accessRoutes({
       },
       gives: { all: ['access-keys:write', 'vaults:read'] },
       service: accessKeys,
+      looksAlike,
     }),
     ...collectionRoutes({
       name: 'public-tokens',
@@ -43,6 +45,7 @@ export function accessRoutes({
       },
       gives: { all: ['public-tokens:write', 'keys:read'] },
       service: publicTokens,
+      looksAlike,
     }),
     ...collectionRoutes({
       name: 'api-keys',
@@ -55,6 +58,7 @@ export function accessRoutes({
         update: access.apiKeyUpdate,
       },
       service: apiKeys,
+      looksAlike,
     }),
     ...collectionRoutes({
       name: 'members',
@@ -67,6 +71,7 @@ export function accessRoutes({
         update: people.memberUpdate,
       },
       service: members,
+      looksAlike,
     }),
     ...collectionRoutes({
       name: 'groups',
@@ -81,6 +86,7 @@ export function accessRoutes({
       reads: { all: ['members:read'] },
       writes: { all: ['members:write'] },
       service: groups,
+      looksAlike,
     }),
     route({
       method: 'POST',

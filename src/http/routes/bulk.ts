@@ -38,6 +38,13 @@ export function answerOf(outcomes: readonly PromiseSettledResult<Secret>[]): Bul
   return { results };
 }
 
+/** What was stored under a name that its item gave. */
+export function givenNames(items: readonly unknown[], { results }: BulkAnswer): Secret[] {
+  return results.flatMap(({ index, secret }) =>
+    secret !== undefined && typeof items[index] === 'object' && 'name' in items[index]! ? [secret] : [],
+  );
+}
+
 function writeOf(item: unknown): SecretWrite {
   if (typeof item !== 'object' || item === null || Array.isArray(item))
     throw invalid('', 'must be an object');

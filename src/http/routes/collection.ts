@@ -2,6 +2,7 @@
 
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import {
   deleteQuery,
@@ -13,6 +14,7 @@ import {
 } from '../../contract/common.ts';
 import { warningHeader } from '../../contract/look-alikes.ts';
 import type { Collection } from '../../domain/kernel/collection.ts';
+import { isNamed, type LooksAlike, type Named } from '../../domain/resources/look-alikes.ts';
 import { readOnlyMembers, type Shape } from '../read-only.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
@@ -50,15 +52,19 @@ export interface CollectionDeclaration<Item, Query extends PageQuery, Create, Up
   /** What a list or a creation takes, where that depends on what it asks for. */
   readonly listNeeds?: (query: NoInfer<Query>) => Permissions;
   readonly createNeeds?: (body: NoInfer<Create>) => Permissions;
-  /** What the person should know about the name that was given; null where there is nothing. */
-  readonly remark?: (item: NoInfer<Item> | NoInfer<Created>) => Promise<string | null>;
+  /** Warns of a name that people would take for another one. */
+  readonly looksAlike: LooksAlike;
   /** Whether a delete goes to the trash, and `purge` is possible. */
   readonly trash?: boolean;
 }
 
-export function collectionRoutes<Item extends Identified, Query extends PageQuery, Create, Update, Created>(
-  declaration: CollectionDeclaration<Item, Query, Create, Update, Created>,
-): Route<Permissions>[] {
+export function collectionRoutes<
+  Item extends Identified,
+  Query extends PageQuery,
+  Create,
+  Update,
+  Created extends Identified,
+>(declaration: CollectionDeclaration<Item, Query, Create, Update, Created>): Route<Permissions>[] {
   const { name, one, schemas, service, listNeeds, createNeeds } = declaration;
   const reads = declaration.reads ?? { all: [`${name}:read` as Action] };
   const writes = declaration.writes ?? { all: [`${name}:write` as Action] };
@@ -67,6 +73,7 @@ export function collectionRoutes<Item extends Identified, Query extends PageQuer
   const single = `${all}/{id}`;
   const plural = pascal(name);
   const noun = singular(plural);
+  const warn = warnerWith(name, declaration.looksAlike);
   return [
     route({
       method: 'GET',
@@ -106,7 +113,7 @@ export function collectionRoutes<Item extends Identified, Query extends PageQuer
       answer: schemas.created,
       handle: async ({ caller, body, reply }) => {
         const created = await service.create(caller, body);
-        warn(reply, await declaration.remark?.(created));
+        await warn(reply, caller, body, created);
         return created;
       },
     }),
@@ -125,8 +132,7 @@ export function collectionRoutes<Item extends Identified, Query extends PageQuer
       answer: schemas.item,
       handle: async ({ caller, id, body, reply }) => {
         const updated = await service.update(caller, id, body);
-        const isNamed = typeof body === 'object' && body !== null && 'name' in body;
-        if (isNamed) warn(reply, await declaration.remark?.(updated));
+        await warn(reply, caller, body, updated);
         return updated;
       },
     }),
@@ -134,8 +140,17 @@ export function collectionRoutes<Item extends Identified, Query extends PageQuer
   ];
 }
 
-function warn(reply: FastifyReply, remark: string | null | undefined): void {
-  if (remark) reply.header(warningHeader, remark);
+/** Where a name was given: one that the service made up, or that was there before, is nobody's choice. */
+function warnerWith(name: string, looksAlike: LooksAlike) {
+  return async (reply: FastifyReply, caller: Caller, body: unknown, item: Named & { type?: unknown }) => {
+    const isGiven = typeof body === 'object' && body !== null && ('name' in body || 'email' in body);
+    const collection = name === 'resources' ? `${item.type}s` : name;
+    if (isGiven && isNamed(collection)) warn(reply, await looksAlike(caller, collection, [item]));
+  };
+}
+
+export function warn(reply: FastifyReply, remark: string | null): void {
+  if (remark !== null) reply.header(warningHeader, remark);
 }
 
 type Deleting = Pick<Route<Permissions>, 'path' | 'operationId' | 'needs'> & Record<'name' | 'one', string>;

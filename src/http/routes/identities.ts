@@ -6,7 +6,7 @@ import type { LoginProof } from '../../domain/identities/proofs.ts';
 import { collectionRoutes } from './collection.ts';
 import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
 
-export function identityRoutes({ identities: service, secretIds }: Domain): Route<Permissions>[] {
+export function identityRoutes({ identities: service, secretIds, looksAlike }: Domain): Route<Permissions>[] {
   const gives = { all: ['identities:write', 'vaults:read'] } as const;
   return [
     ...collectionRoutes({
@@ -21,6 +21,7 @@ export function identityRoutes({ identities: service, secretIds }: Domain): Rout
       },
       gives,
       service,
+      looksAlike,
     }),
     ...collectionRoutes({
       name: 'secret-ids',
@@ -36,6 +37,7 @@ export function identityRoutes({ identities: service, secretIds }: Domain): Rout
       writes: { all: ['identities:write'] },
       gives,
       service: secretIds,
+      looksAlike,
     }),
   ];
 }

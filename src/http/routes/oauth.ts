@@ -41,9 +41,9 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
       answer: oauth.authorizationShown,
       handle: async ({ body, site }) => {
         const asked = await judge(body.request, issuerAt(site));
-        const { id, name, known } = asked.client;
+        const { id, name, known, imitates } = asked.client;
         return {
-          client: { id, name, known },
+          client: { id, name, known, imitates },
           redirect_host: new URL(asked.redirectUri).host,
           scopes: [...asked.scopes],
           redirect_to: 'refusal' in asked ? asked.refusal : null,

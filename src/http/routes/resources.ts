@@ -1,14 +1,12 @@
 /** Vaults, secrets, keys and certificates, one by one and all together. */
 import { check } from '../../contract/check.ts';
 import { listOf } from '../../contract/common.ts';
-import { lookAlikeWarning } from '../../contract/look-alikes.ts';
 import * as resource from '../../contract/resources.ts';
 import type { Domain } from '../../domain/domain.ts';
 import type { Keys } from '../../domain/resources/keys.ts';
-import type { LooksAlike } from '../../domain/resources/look-alikes.ts';
 import type { Secrets } from '../../domain/resources/secrets.ts';
-import { bulkSecrets } from './bulk.ts';
-import { collectionRoutes } from './collection.ts';
+import { bulkSecrets, givenNames } from './bulk.ts';
+import { collectionRoutes, warn } from './collection.ts';
 import { manySecretRoutes } from './many-secrets.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
@@ -36,6 +34,7 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
         update: resource.vaultUpdate,
       },
       service: domain.vaults,
+      looksAlike: domain.looksAlike,
       trash: true,
     }),
     route({
@@ -56,7 +55,7 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
   ];
 }
 
-function mixedRoutes({ resources }: Domain): Route<Permissions>[] {
+function mixedRoutes({ resources, looksAlike }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes({
       name: 'resources',
@@ -78,6 +77,7 @@ function mixedRoutes({ resources }: Domain): Route<Permissions>[] {
         create: (caller, { type = 'vault', ...body }) => resources.create(caller, { type, body }),
         update: (caller, id, body) => resources.update(caller, id, type => check(updateOf[type], body)),
       },
+      looksAlike,
       trash: true,
     }),
     route({
@@ -93,11 +93,6 @@ function mixedRoutes({ resources }: Domain): Route<Permissions>[] {
   ];
 }
 
-/** A name that people would take for another one is no fault, but worth a warning. */
-function remarkOf(looksAlike: LooksAlike) {
-  return async (item: Parameters<LooksAlike>[0]) => ((await looksAlike(item)) ? lookAlikeWarning : null);
-}
-
 function secretRoutes({ secrets, looksAlike }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes({
@@ -111,7 +106,7 @@ function secretRoutes({ secrets, looksAlike }: Domain): Route<Permissions>[] {
         update: resource.secretUpdate,
       },
       service: secrets,
-      remark: remarkOf(looksAlike),
+      looksAlike,
       trash: true,
     }),
     route({
@@ -124,7 +119,11 @@ function secretRoutes({ secrets, looksAlike }: Domain): Route<Permissions>[] {
       body: resource.bulkRequest,
       bodyDocumented: resource.bulkDocumented,
       answer: resource.bulkAnswer,
-      handle: ({ caller, body, askedAt }) => bulkSecrets(secrets, caller, body.items, askedAt),
+      handle: async ({ caller, body, askedAt, reply }) => {
+        const answer = await bulkSecrets(secrets, caller, body.items, askedAt);
+        warn(reply, await looksAlike(caller, 'secrets', givenNames(body.items, answer)));
+        return answer;
+      },
     }),
     route({
       method: 'POST',
@@ -166,7 +165,7 @@ function keyRoutes({ keys, certificates, looksAlike }: Domain): Route<Permission
         update: resource.keyUpdate,
       },
       service: keys,
-      remark: remarkOf(looksAlike),
+      looksAlike,
       trash: true,
     }),
     route({
@@ -219,7 +218,7 @@ function certificateRoutes({ certificates, looksAlike }: Domain): Route<Permissi
       update: resource.certificateUpdate,
     },
     service: certificates,
-    remark: remarkOf(looksAlike),
+    looksAlike,
     trash: true,
   });
 }

@@ -10,7 +10,7 @@ import { heldPath } from '../../metrics/requests.ts';
 import { collectionRoutes } from './collection.ts';
 import { type AuthNeed, type Permissions, type Route, route } from './route.ts';
 
-export function ruleRoutes({ useRules, approvals }: Domain): Route<Permissions>[] {
+export function ruleRoutes({ useRules, approvals, looksAlike }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes({
       name: 'use-rules',
@@ -25,6 +25,7 @@ export function ruleRoutes({ useRules, approvals }: Domain): Route<Permissions>[
       // Whoever says where a value goes could have it sent to themselves.
       gives: { all: ['use-rules:write', 'secrets:reveal'] },
       service: useRules,
+      looksAlike,
     }),
     route({
       method: 'POST',

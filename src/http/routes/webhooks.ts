@@ -5,7 +5,7 @@ import type { Domain } from '../../domain/domain.ts';
 import { collectionRoutes } from './collection.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
-export function webhookRoutes({ webhooks, webhookDeliveries }: Domain): Route<Permissions>[] {
+export function webhookRoutes({ webhooks, webhookDeliveries, looksAlike }: Domain): Route<Permissions>[] {
   return [
     ...collectionRoutes({
       name: 'webhooks',
@@ -18,6 +18,7 @@ export function webhookRoutes({ webhooks, webhookDeliveries }: Domain): Route<Pe
         update: webhook.webhookUpdate,
       },
       service: webhooks,
+      looksAlike,
     }),
     route({
       method: 'POST',

@@ -156,6 +156,12 @@ function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShow
           ['For', <Exact key="member" text={member.email} />],
         ]}
       />
+      {client.imitates && (
+        <p role="alert" className="mt-3 text-xs text-warn">
+          This is not the client of that name that the service knows. It may be another version of it, or a
+          program that poses as it.
+        </p>
+      )}
       <p className="mt-3 text-xs text-muted">
         {client.known
           ? 'This client is known to the service.'
