@@ -1,9 +1,11 @@
 /** What a person approves is what is sent, byte for byte, but for the value; and the place of the value is left free. */
 import assert from 'node:assert/strict';
+import { verify } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { parsedCall } from '../src/domain/uses/judging.ts';
 import { placed, shownPlaced } from '../src/domain/uses/placing.ts';
 import { onEngines } from './at-once.ts';
+import { callService } from './harness.ts';
 import { Browser, password } from './people.ts';
 import { startUsesWorld, type UsesWorld, value } from './uses-world.ts';
 
@@ -138,6 +140,60 @@ onEngines('an approved call', engine => {
       }
     });
   }
+
+  it('of a key is made on the very bytes that were shown', async () => {
+    const { service, vaultId } = world;
+    const generate = { key_type: 'EC', curve: 'P-256' };
+    const { body: key } = await service.call('POST', '/v1/keys', { vault_id: vaultId, name: 'k', generate });
+    const operations = ['sign', 'verify'];
+    const rule = { key_id: key.id, name: 'k', operations, algorithms: ['ES256'], approval: 'always' };
+    assert.equal((await service.call('POST', '/v1/use-rules', rule)).status, 200);
+    const use = (operation: string, call: object) =>
+      callService(
+        service.url,
+        'POST',
+        `/api/v1/vaults/${vaultId}/keys/${operation}`,
+        { key: 'k', alg: 'ES256', ...call },
+        world.agent,
+      );
+    const shownOf = async (operation: string, call: object) => {
+      const asked = await use(operation, call);
+      assert.equal(asked.status, 403, asked.text);
+      const { approval } = asked.body;
+      const { request } = (await person.get(`/v1/approvals/${approval.id}`)).body;
+      assert.equal((await person.post(`/auth/approvals/${approval.id}/approve`)).status, 200);
+      return request;
+    };
+    const isSigned = (bytes: string | Buffer, signature: string) =>
+      verify(
+        'sha256',
+        Buffer.from(bytes as string),
+        { key: key.public_pem, dsaEncoding: 'ieee-p1363' },
+        Buffer.from(signature, 'base64url'),
+      );
+
+    for (const body of jsonBodies.filter(one => !one.includes('__proto__'))) {
+      const claims = JSON.parse(body);
+      const request = await shownOf('sign', { claims });
+      const { token } = (await use('sign', { claims })).body;
+      const [header, payload, signature] = token.split('.');
+      const decoded = [header, payload].map(part => Buffer.from(part, 'base64url').toString());
+      assert.deepEqual([request.body, request.body_base64], [decoded.join('.'), null]);
+      assert.ok(isSigned(`${header}.${payload}`, signature));
+    }
+    // The last is written in a form of base64url that leaves bits over.
+    for (const message of ['', 'aGVsbG8', '_w', '4oCu', 'Z4', 'aGVsbG9']) {
+      const request = await shownOf('sign', { message });
+      const bytes =
+        request.body === null ? Buffer.from(request.body_base64, 'base64') : Buffer.from(request.body);
+      const { signature } = (await use('sign', { message })).body;
+      assert.ok(isSigned(bytes, signature), JSON.stringify(request));
+    }
+    const proof = { message: 'aGVsbG8', signature: 'AAAA' };
+    assert.deepEqual((await shownOf('verify', proof)).headers, { signature: 'AAAA' });
+    assert.equal((await use('verify', { ...proof, signature: 'BBBB' })).status, 403, 'that is another call');
+    assert.equal((await use('verify', proof)).body.valid, false);
+  });
 
   it('shows where the value goes, in headers and in the URL', async () => {
     const shownAt = async (place: object) => {

@@ -134,7 +134,7 @@ for (const engine of engines) {
       const { isError, structuredContent } = waiting.body.result;
       assert.equal(isError, true);
       const { body: shown } = await service.call('GET', `/v1/approvals/${structuredContent.approval.id}`);
-      assert.deepEqual([shown.request.tool, shown.request.body_base64], ['keys.sign', message]);
+      assert.deepEqual([shown.request.tool, shown.request.body], ['keys.sign', 'what is signed']);
       const open = { operations: ['sign'], algorithms: ['ES256'] };
       const { public_pem } = await make('open', { key_type: 'EC', curve: 'P-256' }, open);
       const answer = await modernCall(

@@ -3,9 +3,10 @@
  * of the key. A rule may demand a JSON Web Token of a given shape, so that no other bytes are ever signed. The log
  * has each use before it is made, and its outcome before the result is handed out.
  */
+import { isUtf8 } from 'node:buffer';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { KeyOperation, UseAlgorithm } from '../../contract/use-names.ts';
-import type { DecryptCall, SignCall, VerifyCall } from '../../contract/uses.ts';
+import type { DecryptCall, ShownRequest, SignCall, VerifyCall } from '../../contract/uses.ts';
 import type { RequestFacts } from '../reads/vault-request.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
 import { keyAttributes } from '../resources/keys.ts';
@@ -131,21 +132,31 @@ function approvedCall(
   input: string,
 ): ApprovedCall {
   const tool = `keys.${operation}`;
-  const claims = operation === 'sign' ? call.claims : undefined;
+  const proof = operation === 'verify' ? { signature: call.signature } : {};
   return {
     tool,
     rule,
     resource: row,
-    asked: [operation, call.alg satisfies UseAlgorithm, input],
+    asked: [operation, call.alg satisfies UseAlgorithm, input, ...Object.values(proof)],
     shown: {
       tool,
       secret: row.name,
       method: operation,
       url: `${call.alg} ${row.name}`,
-      headers: {},
-      body: claims === undefined ? null : JSON.stringify(claims, null, 2),
-      body_base64: claims === undefined ? input : null,
+      headers: proof,
+      ...shownBytes(input, operation === 'sign' && call.claims !== undefined),
       place: 'nowhere: the key stays in the vault',
     },
   };
+}
+
+/** The very bytes that the key is used on. Of a token, header and claims are read as what they are signed in the base64url of. */
+function shownBytes(input: string, isToken: boolean): Pick<ShownRequest, 'body' | 'body_base64'> {
+  const bytes = Buffer.from(input, 'base64url');
+  if (!isUtf8(bytes)) return { body: null, body_base64: bytes.toString('base64') };
+  const text = bytes.toString('utf8');
+  const parts = isToken
+    ? text.split('.').map(part => Buffer.from(part, 'base64url').toString('utf8'))
+    : [text];
+  return { body: parts.join('.'), body_base64: null };
 }
