@@ -53,14 +53,19 @@ for (const engine of engines) {
     const audits = async () => (await service.call('GET', '/v1/audit-logs')).body;
 
     /** As the service does it once a minute, until nothing is left to do. */
-    async function archive(days: number, meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+    async function archive(
+      days: number,
+      meanwhile: () => Promise<void> = async () => {},
+      beforehand: () => Promise<void> = async () => {},
+    ): Promise<void> {
       const config = readConfig(serveOptions, service.place, {});
       const strongroom = await openStrongroom(config, false, service.clock.now, { elapsed: timePassing() });
       try {
         const { logs } = strongroom.store;
-        const { provingAudits } = logs;
-        logs.provingAudits = async (...ends) => {
-          const found = await provingAudits(...ends);
+        const { living } = logs;
+        logs.living = async ids => {
+          await beforehand();
+          const found = await living(ids);
           await meanwhile();
           return found;
         };
@@ -210,6 +215,44 @@ for (const engine of engines) {
       const report = await verify();
       assert.deepEqual(report.findings, []);
       assert.equal(report.archived?.number, 3);
+    });
+
+    it('which revision is carried on is what the entries said that were checked, whatever the database says then', async () => {
+      const { body: key } = await service.call('POST', '/v1/access-keys', { vault_id: vault.id, name: 'r' });
+      const keyRead = () => service.call('GET', `/api/v1/vaults/${vault.id}`, undefined, key.token);
+      assert.equal((await keyRead()).status, 200);
+      const earlier = `CREATE TABLE earlier AS SELECT * FROM credentials WHERE id = '${key.id}'`;
+      await write(service, earlier);
+      assert.equal((await service.call('DELETE', `/v1/access-keys/${key.id}`)).status, 200);
+      await write(service, earlier.replace('earlier', 'newest'));
+      await service.call('POST', '/v1/vaults', { name: 'behind it' });
+      service.clock.pass(400 * day);
+      const others = crypto.randomUUID();
+      const hidden = `entry = replace(entry, '"id":"${key.id}"', '"id":"${others}"')`;
+      // Between what is checked and what is carried on, the entry of the revocation is about something else.
+      await archive(365, undefined, () =>
+        write(
+          service,
+          `UPDATE audit_logs SET ${hidden} WHERE subject_id = '${key.id}' AND subject_revision = 2`,
+        ),
+      );
+      const putBack = (from: string) =>
+        write(
+          service,
+          `UPDATE credentials SET revision = t.revision, revoked_at = t.revoked_at, updated_at = t.updated_at,
+            stamp = t.stamp FROM ${from} t WHERE credentials.id = t.id`,
+        );
+      await service.restartAfter(async () => {
+        await putBack('earlier');
+        await write(service, "DELETE FROM meta WHERE key = 'audited_revisions'");
+      });
+      assert.equal((await keyRead()).status, 500);
+      assert.ok((await verify(undefined)).findings.some(({ what }) => what === 'rolled-back'));
+      await putBack('newest');
+      await write(service, 'DROP TABLE earlier');
+      await write(service, 'DROP TABLE newest');
+      await service.restart();
+      assert.deepEqual((await verify()).findings, []);
     });
 
     it('a missing, changed or reordered archive is found', async () => {

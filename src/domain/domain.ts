@@ -65,7 +65,7 @@ export type Domain = ReturnType<typeof domainWith>;
 export function domainWith(given: DomainParts) {
   const { wrapper, facts, privateWebhooks = [], privateIssuers = [] } = given;
   const { parts, records, people, visibility: _, ...reading } = foundationWith(given);
-  const { ledger, attempts, authenticate } = reading;
+  const { ledger, attempts, authenticate, revisions } = reading;
   const { guard, stamps, now } = parts;
   const vaults = vaultsWith(parts, records);
   const secrets = secretsWith(parts, records);
@@ -139,7 +139,7 @@ export function domainWith(given: DomainParts) {
     readers: readersWith({ ...parts, ledger }, records),
     verifyLogs: verifyLogsWith({ ...parts, ledger }),
     /** For the service itself; no surface is handed this. */
-    retention: retentionWith({ ...parts, ledger }),
+    retention: retentionWith({ ...parts, ledger, revisions }),
     housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
     /** At the start alone. */
     accept: acceptanceWith(parts),

@@ -65,6 +65,10 @@ export class RevisionIndex implements Revisions {
   /** How many changes came before those in the journal. */
   #forgotten = 0;
   #losses = 0;
+  /** Counts changes by others that were heard of: a row that is looked up after one is judged by a log that has it. */
+  #heard = 0;
+  /** How many of them the last reading began after. */
+  #read = 0;
   /** Entries that were read since it was last kept. */
   #unkept = 0;
   #running: Promise<void> | null = null;
@@ -73,11 +77,14 @@ export class RevisionIndex implements Revisions {
 
   constructor(parts: RevisionIndexParts) {
     this.#parts = parts;
-    parts.store.onChange(() => this.#followSoon());
+    parts.store.onChange((_, isOwn) => {
+      if (!isOwn) this.#heard++;
+      this.#followSoon();
+    });
   }
 
-  get isReady(): boolean {
-    return this.#walk !== null && this.#broken === null;
+  get isCurrent(): boolean {
+    return this.#walk !== null && this.#broken === null && this.#read === this.#heard;
   }
 
   get learned(): number {
@@ -139,6 +146,7 @@ export class RevisionIndex implements Revisions {
 
   async #readOn(): Promise<void> {
     this.#retry();
+    const heard = this.#heard;
     const { store } = this.#parts;
     // Another server may have taken the place of the one that was lost, with less in its log.
     if (this.#losses !== lossesOf(store) && this.#walk !== null && !(await this.#isThere(this.#walk)))
@@ -146,6 +154,7 @@ export class RevisionIndex implements Revisions {
     this.#losses = lossesOf(store);
     if (this.#walk === null) await this.#load();
     else await this.#advance(this.#walk, true);
+    this.#read = heard;
   }
 
   /** What was broken may have been put right; looking costs a walk over the log. */

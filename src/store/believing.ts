@@ -1,14 +1,14 @@
 /**
  * Which rows are the newest is not for the database to say. Every row that has revisions is compared, as it comes out of
- * the store, with what this process knows from the audit log; those that were changed by another process make it
- * read on in the log first. What a query found before a change was known may be one revision behind it.
+ * the store, with what this process knows from the audit log. After a change by another process was heard of, and where a row is newer
+ * than what is known, it reads on in the log first. What a query found before a change was known may be one revision behind it.
  */
 import type { Audited } from './audited.ts';
 
 /** What the audit log says, as far as this process has read it. */
 export interface Revisions {
-  /** Whether it was read at all yet. */
-  readonly isReady: boolean;
+  /** Whether it was read, and since the last change that was heard of. */
+  readonly isCurrent: boolean;
   /** Counts what was learned. */
   readonly learned: number;
   /** 0 where the log knows of no such row. */
@@ -44,20 +44,30 @@ export function believing<N extends object>(nouns: N, revisions: () => Revisions
 function asking(ask: Ask, revisions: () => Revisions | null): Ask {
   return (...given) => {
     const known = revisions();
-    const since = known?.learned ?? 0;
     const answer = ask(...given);
     if (known === null || !(answer instanceof Promise)) return answer;
-    return answer.then(found => (rowsIn(found).length === 0 ? found : judged(found, since)));
+    return answer.then(found => (rowsIn(found).length === 0 ? found : judged(found)));
 
-    async function judged(found: unknown, learned: number): Promise<unknown> {
-      if (!known!.isReady) {
+    async function judged(found: unknown): Promise<unknown> {
+      if (!known!.isCurrent || !isNewest(found)) {
         await known!.follow();
-        return judged(await ask(...given), known!.learned);
+        // It may be an older one that was put back since the change: the database is asked once more, now that this is known.
+        if (!isNewest(found)) return again();
       }
-      const isNewer = (row: Found) => row.revision > known!.newest(row.id);
-      if (rowsIn(found).some(isNewer)) await known!.follow();
+      judge(rowsIn(found), known!, known!.learned);
+      return found;
+    }
+
+    async function again(): Promise<unknown> {
+      const { learned } = known!;
+      const found = await ask(...given);
+      if (!isNewest(found)) await known!.follow();
       judge(rowsIn(found), known!, learned);
       return found;
+    }
+
+    function isNewest(found: unknown): boolean {
+      return rowsIn(found).every(row => row.revision === known!.newest(row.id));
     }
   };
 }

@@ -69,8 +69,8 @@ export class UnitsRefused extends Error {
   }
 }
 
-/** `all`: anything may have changed. */
-export type ChangeListener = (touched: readonly string[] | 'all') => void;
+/** `all`: anything may have changed. `isOwn`: it was stored from here, by this thread. */
+export type ChangeListener = (touched: readonly string[] | 'all', isOwn?: boolean) => void;
 
 export interface CommitOptions {
   /**
@@ -202,9 +202,9 @@ export class Announcer {
     this.#listeners.push(listener);
   };
 
-  announce(touched: readonly string[] | 'all'): void {
+  announce(touched: readonly string[] | 'all', isOwn = false): void {
     if (touched.length === 0) return;
-    for (const listener of this.#listeners) listener(touched);
+    for (const listener of this.#listeners) listener(touched, isOwn);
   }
 }
 

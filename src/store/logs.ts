@@ -67,14 +67,14 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
     return found;
   }
 
-  const proving = (first: number, last: number) => {
-    const rows = revisedTables.map(table => sql`SELECT 1 FROM ${sql.table(table)} WHERE id = a.subject_id`);
-    return sql<PlacedAuditRow>`SELECT a.* FROM audit_logs a
-      WHERE a.position BETWEEN ${first} AND ${last} AND a.subject_revision IS NOT NULL
-      AND EXISTS (${sql.join(rows, sql` UNION ALL `)})
-      AND NOT EXISTS (SELECT 1 FROM audit_logs b WHERE b.subject_id = a.subject_id
-        AND b.subject_revision IS NOT NULL AND b.subject_revision >= a.subject_revision
-        AND (b.subject_revision > a.subject_revision OR b.position > a.position))`;
+  /** Of these subjects, those whose row is still there. */
+  const living = (ids: readonly string[]) => {
+    const asked = ids.map(id => (name === 'postgres' ? sql`(${id}::uuid)` : sql`(${id})`));
+    const rows = revisedTables.map(table => sql`SELECT 1 FROM ${sql.table(table)} WHERE id = asked.id`);
+    return sql<{
+      id: string;
+    }>`SELECT id FROM (WITH given (id) AS (VALUES ${sql.join(asked)}) SELECT id FROM given) AS asked
+      WHERE EXISTS (${sql.join(rows, sql` UNION ALL `)})`;
   };
 
   return {
@@ -152,15 +152,16 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
         .limit(limit)
         .execute(),
 
-    /** Of these entries, those that say which revision of a row is the newest, where the row is still there. */
-    provingAudits: async (first: number, last: number): Promise<PlacedAuditRow[]> =>
-      (await proving(first, last).execute(db)).rows,
+    /** Of these subjects, those whose row is still there. */
+    living: async (ids: readonly string[]): Promise<string[]> =>
+      ids.length === 0 ? [] : (await living(ids).execute(db)).rows.map(({ id }) => id),
 
-    /** There are still so many of them: no row was removed meanwhile. */
-    stillProving: (first: number, last: number, count: number): Statement => {
-      const counted = sql`SELECT 1 AS found WHERE (SELECT count(*) FROM (${proving(first, last)}) AS p) = ${count}`;
+    /** None of these rows was removed meanwhile. */
+    stillLiving: (ids: readonly string[]): Statement[] => {
+      if (ids.length === 0) return [];
+      const counted = sql`SELECT 1 AS found WHERE (SELECT count(*) FROM (${living(ids)}) AS l) = ${ids.length}`;
       const { sql: text, parameters } = counted.compile(db);
-      return { sql: text, parameters, unless: 'stale' };
+      return [{ sql: text, parameters, unless: 'stale' }];
     },
 
     removeAudits: (positions: readonly [first: number, last: number], expect: number): Statement =>

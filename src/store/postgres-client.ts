@@ -79,10 +79,10 @@ export class ServerClient extends pg.Client {
       await super.connect();
       const { path } = this.#servers;
       const { rows } = await super.query({
-        text: greeting(this.#processId, this.#settings.limits ?? {}, path),
+        text: greeting(this.processId, this.#settings.limits ?? {}, path),
         query_timeout: this.#servers.connectTimeout,
       } as pg.QueryConfig);
-      this.#servers.greeted(this.server, rows[0] as Greeting, this.#processId);
+      this.#servers.greeted(this.server, rows[0] as Greeting, this.processId);
       if (path === null) await this.#pin(await this.#servers.findPath(this));
       return this;
     } catch (error) {
@@ -122,7 +122,7 @@ export class ServerClient extends pg.Client {
   }
 
   /** As the other side said it when we connected. */
-  get #processId(): number {
+  get processId(): number {
     return (this as unknown as { processID: number | null }).processID ?? 0;
   }
 }

@@ -27,6 +27,8 @@ export interface PostgresListenerParts {
   readonly servers: PostgresServers;
   readonly channel: string;
   readonly announce: ChangeListener;
+  /** Whether this process of the server is one of our connections. */
+  readonly isOurs: (processId: number) => boolean;
   /** Sends a notification by the way that commits go. */
   readonly notify: (payload: string) => Promise<unknown>;
   /** Something is wrong: a new connection got no answer (true), or a sign did not come back (false). */
@@ -96,15 +98,16 @@ export class PostgresListener {
     client.on('error', () => {
       if (this.#client === client) this.#forget();
     });
-    client.on('notification', ({ payload = 'all' }) => this.#onNotification(payload));
+    client.on('notification', ({ payload = 'all', processId }) => this.#onNotification(payload, processId));
   }
 
-  #onNotification(payload: string): void {
+  #onNotification(payload: string, processId: number): void {
     if (payload === this.#sign) {
       this.#provenAt = this.#sentAt;
       this.#onSign();
     }
-    if (!payload.startsWith(signMark)) this.#parts.announce(payload === 'all' ? 'all' : payload.split(','));
+    if (payload.startsWith(signMark)) return;
+    this.#parts.announce(payload === 'all' ? 'all' : payload.split(','), this.#parts.isOurs(processId));
   }
 
   /** What comes back proves that all which was committed before it was sent has been heard. */

@@ -84,6 +84,11 @@ export class PostgresPool extends pg.Pool {
     return unavailable(cause);
   };
 
+  /** Whether one of the connections is to this process of the server. */
+  has(processId: number): boolean {
+    return [...this.#clients].some(client => client.processId === processId);
+  }
+
   /** Whoever waits for a server that fell silent is told now. */
   cutAll(): void {
     for (const client of this.#clients) cut(client);

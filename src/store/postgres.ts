@@ -73,7 +73,7 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
     commit: async units => {
       schema.refuseIfAltered();
       const rows = await (isOneStatement(units) ? commitAtOnce(pool, units[0]!) : commit(pool, units));
-      announcer.announce(touchedBy(units));
+      announcer.announce(touchedBy(units), true);
       return rows;
     },
     insertingInto,
@@ -102,6 +102,8 @@ function hearingOf(
     servers: listenUrl === null ? servers : new PostgresServers({ ...place, url: listenUrl }),
     channel,
     announce,
+    // A pooler numbers its connections as it likes.
+    isOurs: processId => !servers.isPooled && pool.has(processId),
     notify: payload => pool.query(notify, [channel, payload]).catch(pool.fail),
     // Where it listens in another place, what it hears says nothing about the way of the pool.
     suspect: isSilent => {

@@ -78,7 +78,7 @@ function engineOver(
     commit: async (units, options) => {
       const noted = serves ? units : [...units, { statements: [noteOutsideChange] }];
       const rows = await writer.commit(noted, options?.patience);
-      announcer.announce(touchedBy(units));
+      announcer.announce(touchedBy(units), true);
       return rows;
     },
     insertingInto,

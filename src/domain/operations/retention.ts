@@ -13,7 +13,6 @@ import { iso } from '../../contract/text.ts';
 import { dropArchive, writeArchive } from '../../logs/archive.ts';
 import { type BlockPart, countsOf, partsIn } from '../../logs/blocks.ts';
 import { chainStart, isMarked, type Link, linkHash } from '../../logs/chain.ts';
-import type { AuditEntry } from '../../logs/entries.ts';
 import type { Ledger } from '../../logs/ledger.ts';
 import {
   type Archived,
@@ -23,6 +22,8 @@ import {
   prunedAction,
   removalIn,
 } from '../../logs/logged-link.ts';
+import { type Told, toldIn } from '../../logs/told-subjects.ts';
+import type { Revisions } from '../../store/believing.ts';
 import type { PlacedAuditRow } from '../../store/logs.ts';
 import type { RequestBlockRow } from '../../store/request-logs.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -55,8 +56,13 @@ interface Standing {
   readonly request: Map<string, Link>;
 }
 
-export function retentionWith(parts: Parts & { readonly ledger: Ledger }): Retention {
-  const { store, ledger, guard, keyring, now } = parts;
+interface RetentionParts extends Parts {
+  readonly ledger: Ledger;
+  readonly revisions: Revisions;
+}
+
+export function retentionWith(parts: RetentionParts): Retention {
+  const { store, ledger, revisions, guard, keyring, now } = parts;
 
   /** What the newest archive says; it is believed where it was written with the keyring. */
   async function standing(): Promise<Standing> {
@@ -109,14 +115,29 @@ export function retentionWith(parts: Parts & { readonly ledger: Ledger }): Reten
     return writeArchive(folder, archive, bytes => keyring.signCheckpoint(bytes));
   }
 
+  /**
+   * What these entries, whose links were checked, tell of rows that are still there and of which no newer revision is known. The
+   * database is asked only for what is there: what it calls the newest could be what somebody wants to be carried on.
+   */
+  async function proving(rows: readonly PlacedAuditRow[]): Promise<Told[]> {
+    await revisions.follow();
+    const newest = new Map<string, Told>();
+    for (const { entry } of rows) {
+      const told = toldIn(entry);
+      if (told !== null && told.revision === revisions.newest(told.subject.id))
+        newest.set(told.subject.id, told);
+    }
+    return (await store.logs.living([...newest.keys()])).map(id => newest.get(id)!);
+  }
+
   /** Out of the database, which says from then on where they are. */
   async function taken(rows: readonly PlacedAuditRow[], stood: Standing, name: ArchiveName) {
     const ends = [rows[0]!.position, rows.at(-1)!.position] as const;
     const counts = countsOf('audit', rows.map(asOne)).map(row => ({ ...row, total: -row.total }));
-    const carried = (await store.logs.provingAudits(...ends)).map(carriedOf);
+    const carried = (await proving(rows)).map(carriedOf);
     // A row that is gone by then must not be vouched for: its last entry may be archived before what is carried.
     const statements = [
-      store.logs.stillProving(...ends, carried.length),
+      ...store.logs.stillLiving(carried.map(({ id }) => id)),
       store.logs.removeAudits(ends, rows.length),
     ];
     if (counts.length > 0) statements.push(store.logs.count(counts));
@@ -179,14 +200,13 @@ function asOne({ organization_id }: PlacedAuditRow) {
   return { organization_id, entries: 1, requests: null };
 }
 
-/** What was checked with its link is believed. What the subject belongs to is said again too. */
-function carriedOf({ entry }: PlacedAuditRow): SubjectChange {
-  const { subject, revision, vault_id, details } = JSON.parse(entry) as AuditEntry;
-  const { resource_id, member, identity_id } = details;
+/** What the subject belongs to is said again too. */
+function carriedOf({ subject, revision, vault_id, details }: Told): SubjectChange {
+  const { resource_id, member, identity_id } = details ?? {};
   return {
     ...(subject as Subject),
-    revision: revision!,
-    vaultId: vault_id ?? undefined,
+    revision,
+    vaultId: (vault_id as string | null) ?? undefined,
     details: { resource_id, member, identity_id },
   };
 }
