@@ -15,7 +15,7 @@ import { allows, readsValue } from '../../access/policy.ts';
 import type { ResourceRow } from '../../store/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { stateAt } from '../resources/lifecycle.ts';
-import type { CheckExposure } from '../resources/records.ts';
+import type { CheckExposure } from '../resources/subject.ts';
 import { credentialKinds, credentialOf, isUsable, type Narrowing } from './credential.ts';
 
 type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly' | 'mayUse'>;

@@ -5,7 +5,7 @@
  * that the types share.
  */
 
-import type { Caller, ResourceKind } from '../../access/caller.ts';
+import type { ResourceKind } from '../../access/caller.ts';
 import { type AuditAction, hasEffect } from '../../contract/audit-actions.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { ResourceRow } from '../../store/resources.ts';
@@ -15,7 +15,7 @@ import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { type Labelled, lookupWith } from './lookup.ts';
 import { type Labels, type OpenVault, sealingWith } from './sealing.ts';
-import { type MayWrite, subjectOf } from './subject.ts';
+import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 import { trashWith } from './trash.ts';
 import { type NewResource, newRow, type ResourceChanges, type Write, writesWith } from './writes.ts';
 
@@ -27,14 +27,6 @@ type PermittedResource = {
 type Drafts = readonly [PermittedResource, ...PermittedResource[]];
 
 export type Records = ReturnType<typeof recordsWith>;
-
-/** Refuses a change that would show others more than the caller may read. A value is the writer's own, or an earlier one. */
-export type CheckExposure = (
-  caller: Caller,
-  before: ResourceRow,
-  after: ResourceRow,
-  value: 'same' | 'new' | 'earlier',
-) => Promise<void>;
 
 /** How one is to be changed, given how it is. */
 export type Revise = (row: ResourceRow, vault: OpenVault) => ResourceChanges | Promise<ResourceChanges>;

@@ -1,4 +1,5 @@
-/** How a resource is named where something is done to it, and which permission that takes. */
+/** How a resource is named where something is done to it, which permission that takes, and what it must not show. */
+import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { ResourceType } from '../../contract/resources.ts';
@@ -31,3 +32,11 @@ export function notFoundAs(failure: Failure): (error: unknown) => never {
     throw error instanceof Failure && error.code === 'NOT_FOUND' ? failure : error;
   };
 }
+
+/** Refuses a change that would show others more than the caller may read. A value is the writer's own, or an earlier one. */
+export type CheckExposure = (
+  caller: Caller,
+  before: ResourceRow,
+  after: ResourceRow,
+  value: 'same' | 'new' | 'earlier',
+) => Promise<void>;

@@ -9,8 +9,7 @@ import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Labelled, lookupWith } from './lookup.ts';
-import type { CheckExposure } from './records.ts';
-import { type MayWrite, subjectOf } from './subject.ts';
+import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 
 /** For how long a delete can be undone. */
 export const trashKept = 30 * 24 * 60 * 60 * 1000;
