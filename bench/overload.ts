@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util';
 import { readRequest, startServer, type Target, table } from './bench.ts';
 import { checkOut, commandIn, here } from './checkout.ts';
 import { type Data, fillData } from './overload/data.ts';
-import { type Pressed, press } from './overload/pressing.ts';
+import { type Pressed, prepare } from './overload/pressing.ts';
 import { type Pressure, pressures } from './overload/pressures.ts';
 import { clock, type Delays, goodBetween, type Progress, type Watch, watch } from './overload/steady-load.ts';
 import { overloadTitle, writeSection } from './performance-page.ts';
@@ -61,6 +61,7 @@ async function reachedAlone(port: number, data: Data): Promise<number> {
 
 async function measure(kind: string, server: Target, data: Data): Promise<Measured> {
   const { port } = server;
+  const press = await prepare({ kind, port, data });
   const alone = await reachedAlone(port, data);
   const rate = Math.round(alone / 2);
   const readers = watch({ port, connections, request: readRequest(data.read), rate, patience: 250 });
@@ -72,7 +73,7 @@ async function measure(kind: string, server: Target, data: Data): Promise<Measur
   server.forgetPeak();
   let from = 0;
   const until = { ...span, atMost: endsByItself.has(kind) ? longest : span.atMost };
-  const pressed = await press({ kind, port, rate, data }, until, () => {
+  const pressed = await press(rate, until, () => {
     from = clock();
   });
   const to = clock();

@@ -118,13 +118,14 @@ export async function play(value: string, agent: Agent, rounds: number): Promise
 
   async function answerTo({ pieces, write, upstream }: Move): Promise<string> {
     if (counted >= most) return 'refused';
-    if (await scrubber.isIn(Buffer.from(pieces.join('\n'), 'latin1'))) {
-      counted++;
+    const parts = await scrubber.partsIn(Buffer.from(pieces.join('\n'), 'latin1'));
+    if (parts > 0) {
+      counted += parts;
       return 'refused';
     }
     const sent = Buffer.from(write(upstream(pieces, stored, value)), 'latin1');
-    const { bytes, kept } = await scrubber.scrub(sent);
-    if (kept === 'part') counted++;
+    const { bytes, kept, parts: shown } = await scrubber.scrub(sent);
+    counted += shown;
     return kept === null ? bytes.toString('latin1') : 'withheld';
   }
 

@@ -94,6 +94,7 @@ describe('a value in a text', () => {
         bytes: Buffer.from(eleven),
         redacted: 0,
         kept: null,
+        parts: 0,
       });
     }
     const lines = Array.from({ length: 5_000 }, (_, at) => `${at}: ${(at * 7919).toString(36)}`).join('\n');

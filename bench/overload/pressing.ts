@@ -1,5 +1,5 @@
 /** A kind of pressure in a process of its own: prepared first, let loose when the calm was measured, stopped when told. */
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,6 @@ import { SteadyLoad } from './steady-load.ts';
 export interface Order {
   readonly kind: string;
   readonly port: number;
-  readonly rate: number;
   readonly data: Data;
 }
 
@@ -28,12 +27,27 @@ export interface Span {
   readonly atMost: number;
 }
 
-/** Resolves once the pressure is over, with when it began and ended. */
-export async function press(order: Order, { atLeast, atMost }: Span, onBegin: () => void): Promise<Pressed> {
+/** Resolves once the pressure is over, with what became of it. */
+export type Pressing = (rate: number, span: Span, onBegin: () => void) => Promise<Pressed>;
+
+export async function prepare(order: Order): Promise<Pressing> {
   const child = fork(fileURLToPath(import.meta.url));
   child.send(order);
-  await once(child, 'message');
-  child.send('go');
+  const failed = once(child, 'exit').then(() =>
+    Promise.reject(new Error(`${order.kind} could not be prepared`)),
+  );
+  await Promise.race([once(child, 'message'), failed]);
+  failed.catch(() => {});
+  return (rate, span, onBegin) => press(child, rate, span, onBegin);
+}
+
+async function press(
+  child: ChildProcess,
+  rate: number,
+  { atLeast, atMost }: Span,
+  onBegin: () => void,
+): Promise<Pressed> {
+  child.send(rate);
   onBegin();
   const done = once(child, 'message');
   await Promise.all([sleep(atLeast), Promise.race([done, sleep(atMost)])]);
@@ -48,14 +62,17 @@ export async function press(order: Order, { atLeast, atMost }: Span, onBegin: ()
   return pressed;
 }
 
-async function obey({ kind, port, rate, data }: Order): Promise<void> {
+async function obey({ kind, port, data }: Order): Promise<void> {
   let note = '';
   const exchanges = new Exchanges(port);
-  const scene: Scene = { data, rate, exchanges, note: text => (note = text) };
+  const scene = { data, rate: 0, exchanges, note: (text: string) => (note = text) } satisfies Scene;
+  const { press, prepare } = pressures[kind]!;
+  const prepared = await prepare?.(scene);
+  Object.assign(exchanges.tally, { answered: 0, refused: 0, cut: 0 });
   process.send!('ready');
-  await once(process, 'message');
+  [scene.rate] = (await once(process, 'message')) as [number];
   const stopped = once(process, 'message');
-  const pressing = pressures[kind]!.press(scene);
+  const pressing = (prepared ?? press)!(scene);
   if (pressing instanceof Promise) void pressing.then(() => process.send!('done'));
   await stopped;
   exchanges.stop();

@@ -16,9 +16,13 @@ export interface Pressure {
    * that.
    */
   readonly countsAllReads?: true;
-  /** Resolves once all is answered; most never end by themselves. May give a reading load of its own. */
-  press(scene: Scene): Promise<void> | SteadyLoad | undefined;
+  /** What it takes, made before anything is measured; gives what `press` is otherwise. */
+  readonly prepare?: (scene: Scene) => Promise<Press>;
+  readonly press?: Press;
 }
+
+/** Resolves once all is answered; most never end by themselves. May give a reading load of its own. */
+export type Press = (scene: Scene) => Promise<void> | SteadyLoad | undefined;
 
 const mebibyte = 1024 * 1024;
 const longestValue = 64 * 1024;
@@ -249,8 +253,8 @@ export const pressures: Readonly<Record<string, Pressure>> = {
   },
   'slow-senders': { title: '400 slow senders', keeps: 0.9, press: sendSlowly },
   'slow-readers': { title: '400 slow readers', keeps: 0.9, press: readSlowly },
-  'long-answers': { title: '64 calls at once with answers of 1 MiB', keeps: 0.8, press: longAnswers },
-  signatures: { title: '64 signatures at once with RSA-4096', keeps: 0.8, press: signatures },
+  'long-answers': { title: '64 calls at once with answers of 1 MiB', keeps: 0.8, prepare: longAnswers },
+  signatures: { title: '64 signatures at once with RSA-4096', keeps: 0.8, prepare: signatures },
   restricting: {
     title: '64 readers of a vault of 2,000 secrets, each time with a newly restricted key',
     keeps: 0.8,

@@ -1,8 +1,10 @@
 /** Agents that have secrets and keys used as much as they can, and how another one fares beside them. */
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPair } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Asked } from './exchanges.ts';
+import { promisify } from 'node:util';
+import type { Asked, Exchanges, Tally } from './exchanges.ts';
+import type { Press } from './pressures.ts';
 import type { Scene } from './scene.ts';
 import { clock } from './steady-load.ts';
 
@@ -10,7 +12,7 @@ const value = 'ghp_7Qx2mZr9Lk4Tn8VbcW1sYd6Hf3Jg0Ae5';
 const longest = 1_048_576;
 
 /** Answers of 1 MiB in which the value is everywhere: what takes longest to look through. */
-export async function longAnswers(scene: Scene): Promise<void> {
+export async function longAnswers(scene: Scene): Promise<Press> {
   const body = `${value}, `.repeat(longest / (value.length + 2)).slice(0, -2);
   const server = createServer((request, response) => {
     request.resume();
@@ -36,42 +38,82 @@ export async function longAnswers(scene: Scene): Promise<void> {
   });
   const asked = (path: string) => (token: string) =>
     requestOf(`/api/v1/vaults/self/use`, token, { secret: made.name, url: url + path });
-  await beside(scene, asked('/long'), asked('/short'));
+  return beside(scene, asked('/long'), asked('/short'));
 }
 
-export async function signatures(scene: Scene): Promise<void> {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 4096 });
+export async function signatures(scene: Scene): Promise<Press> {
+  const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 4096 });
   const made = await make(scene, 'keys', { pem: privateKey.export({ type: 'pkcs8', format: 'pem' }) });
   const rule = { key_id: made.id, operations: ['sign'], algorithms: ['RS256'] };
   await post(scene, 'use-rules', { ...rule, name: 'many', approval: 'never', rate_limit: null });
   const asked = (token: string) =>
     requestOf('/api/v1/vaults/self/keys/sign', token, { key: made.name, alg: 'RS256', message: 'aGVsbG8' });
-  await beside(scene, asked, asked);
+  return beside(scene, asked, asked);
 }
 
-/** One agent asks 64 times at once, another now and then. */
+/** One agent asks 64 times at once, another one after the other, as it did alone. */
 async function beside(
   scene: Scene,
   greedy: (token: string) => Asked,
   modest: (token: string) => Asked,
-): Promise<void> {
-  const { exchanges, note } = scene;
+): Promise<Press> {
+  const { exchanges } = scene;
   const [first, second] = [await agent(scene), await agent(scene)];
-  const counts = { answered: 0, refused: 0, cut: 0 };
-  let slowest = 0;
-  const modestly = async () => {
-    while (!exchanges.isOver) {
-      const began = clock();
-      const outcome = await exchanges.ask(modest(second));
-      if (exchanges.isOver) return;
-      counts[outcome]++;
-      slowest = Math.max(slowest, clock() - began);
-      note(
-        `of another agent ${counts.answered} answered, ${counts.refused} refused, ${Math.round(slowest)} ms at most`,
-      );
-    }
+  for (const asked of [greedy(first), modest(second)]) await proven(scene, asked);
+  const alone = await asking(exchanges, modest(second), clock() + aloneFor);
+  return async () => {
+    const greedily = exchanges.keepAsking(64, () => greedy(first));
+    await asking(exchanges, modest(second), Infinity, seen =>
+      scene.note(
+        `another agent: ${seen.counts.answered} answered, ${seen.counts.refused} refused, ${seen.perSecond.toFixed(1)}/s beside it and ${alone.perSecond.toFixed(1)}/s alone, ${Math.round(seen.slowest)} ms at most`,
+      ),
+    );
+    await greedily;
   };
-  await Promise.all([exchanges.keepAsking(64, () => greedy(first)), modestly()]);
+}
+
+/** In milliseconds. */
+const aloneFor = 2_000;
+
+interface Seen {
+  readonly counts: Tally;
+  readonly slowest: number;
+  readonly perSecond: number;
+}
+
+/** One after the other. */
+async function asking(
+  exchanges: Exchanges,
+  asked: Asked,
+  until: number,
+  tell: (seen: Seen) => void = () => {},
+): Promise<Seen> {
+  const counts: Tally = { answered: 0, refused: 0, cut: 0 };
+  const start = clock();
+  let seen: Seen = { counts, slowest: 0, perSecond: 0 };
+  while (!exchanges.isOver && clock() < until) {
+    const began = clock();
+    const outcome = await exchanges.ask(asked);
+    if (exchanges.isOver) break;
+    counts[outcome]++;
+    const perSecond = (counts.answered * 1000) / (clock() - start);
+    seen = { counts, slowest: Math.max(seen.slowest, clock() - began), perSecond };
+    tell(seen);
+  }
+  return seen;
+}
+
+/** What is refused for another reason than its number would measure nothing. */
+async function proven({ exchanges }: Scene, { path, token, body }: Asked): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const answer = await fetch(`http://127.0.0.1:${exchanges.port}${path}`, {
+    method: 'POST',
+    headers,
+    body: body!,
+  });
+  const { outcome = 'answered' } = (await answer.json()) as { outcome?: string };
+  if (answer.status !== 200 || outcome !== 'answered')
+    throw new Error(`${path}: ${answer.status} ${outcome}`);
 }
 
 function requestOf(path: string, token: string, body: object): Asked {

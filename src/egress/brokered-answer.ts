@@ -46,8 +46,8 @@ export interface BrokeredResult {
   readonly bodyBase64: string | null;
   /** How many places of the answer were redacted: for the log, and for nobody who chose what was asked. */
   readonly redacted: number;
-  /** Whether it was withheld because it contained a part of the value. */
-  readonly isPart: boolean;
+  /** How many parts of the value seem to be in it, where it was withheld because of one. */
+  readonly parts: number;
   /** Of the answer as it came. */
   readonly bytes: number;
   /** What is to be stored, and shown to nobody. */
@@ -58,8 +58,8 @@ export interface BrokeredResult {
 export class Withheld extends Error {
   readonly status: number;
   readonly bytes: number;
-  /** The answer contained a part of the value. */
-  isPart = false;
+  /** Of the value, that seem to be in the answer. */
+  parts = 0;
 
   constructor(reason: string, { statusCode }: IncomingMessage, bytes = 0) {
     super(reason);
@@ -76,7 +76,7 @@ export const nothing = {
   body: null,
   bodyBase64: null,
   redacted: 0,
-  isPart: false,
+  parts: 0,
   bytes: 0,
   minted: null,
 };
@@ -120,7 +120,7 @@ function shown(scrubbed: Scrubbed, response: IncomingMessage, received: number):
     response,
     received,
   );
-  withheld.isPart = scrubbed.kept === 'part';
+  withheld.parts = scrubbed.parts;
   throw withheld;
 }
 

@@ -20,8 +20,8 @@ import { Scrubbers } from './scrubbers.ts';
 
 export interface Broker {
   call(call: BrokeredCall): Promise<BrokeredResult>;
-  /** Whether a text contains a part of one of the values. */
-  isIn(values: readonly string[], text: Buffer, lane: Lane): Promise<boolean>;
+  /** How many parts of the values seem to be in a text; 0 unless there is one. */
+  partsIn(values: readonly string[], text: Buffer, lane: Lane): Promise<number>;
   close(): Promise<void> | void;
 }
 
@@ -65,7 +65,7 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
 
   return {
     call,
-    isIn: (values, text, lane) => scrubbers.of(values).isIn(text, () => turns.take(lane)),
+    partsIn: (values, text, lane) => scrubbers.of(values).partsIn(text, () => turns.take(lane)),
     close: () => {
       for (const deadline of underWay) deadline.end('the service stopped');
       pools.close();
@@ -158,8 +158,8 @@ function open(agents: Agents, url: URL, order: BrokeredCall): ClientRequest {
 /** A code where there is one: messages quote addresses and certificates. */
 function failed(error: Error, { over }: Deadline): BrokeredResult {
   if (error instanceof Withheld) {
-    const { message: reason, status, bytes, isPart } = error;
-    return { ...nothing, outcome: 'withheld', reason, status, bytes, isPart };
+    const { message: reason, status, bytes, parts } = error;
+    return { ...nothing, outcome: 'withheld', reason, status, bytes, parts };
   }
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const code = (first as NodeJS.ErrnoException).code;

@@ -41,11 +41,11 @@ export class KnownValue {
   readonly #before: readonly Buffer[];
   readonly #behind: readonly Buffer[];
 
-  constructor(values: readonly string[]) {
+  constructor(values: readonly string[], least?: number) {
     const parts = values.map(secretPartOf);
     const secrets = parts.map(({ text }) => text);
     this.#folding = foldingFor(secrets);
-    for (const form of secrets.flatMap(text => formsOf(text, this.#folding))) {
+    for (const form of secrets.flatMap(text => formsOf(text, this.#folding, least))) {
       const key = form.text.toString('latin1');
       if (form.size < (this.#forms.get(key)?.size ?? Infinity)) this.#forms.set(key, form);
     }

@@ -14,18 +14,26 @@ export { isRecognisable } from './value-forms.ts';
 /** Of a value, in bytes: its forms take memory, and time to be worked out. */
 const longest = 16 * 1024;
 const mark = Buffer.from('[redacted]');
+/**
+ * In characters. One who knows some of a value can write thousands of guesses at the next ones into one text. Where one of
+ * them is right, all places that contain so much of the value count as guesses; until then they count for nothing, and
+ * nothing depends on them.
+ */
+const near = 5;
 export interface Scrubbed {
   readonly bytes: Buffer;
   /** How many places were redacted. */
   readonly redacted: number;
   /** Where it can't be redacted: it contains a part of the value, or all of it behind escapes. None of it may be shown. */
   readonly kept: 'part' | 'escaped' | null;
+  /** How many places look like parts of the value, where one is. */
+  readonly parts: number;
 }
 
 export interface Scrubber {
   scrub(bytes: Buffer, turn?: Turn): Promise<Scrubbed>;
-  /** Whether there is a part of the value in it, or all of it. */
-  isIn(bytes: Buffer, turn?: Turn): Promise<boolean>;
+  /** How many parts of the value seem to be in it; 0 unless there is one, or all of it. */
+  partsIn(bytes: Buffer, turn?: Turn): Promise<number>;
   /** What it takes of memory, in bytes. */
   readonly size: number;
 }
@@ -39,12 +47,18 @@ const noTurn: Turn = async () => {};
 
 export function scrubberOf(values: readonly string[]): Scrubber {
   if (values.length === 0) {
-    return { scrub: async bytes => ({ bytes, redacted: 0, kept: null }), isIn: async () => false, size: 0 };
+    const scrub = async (bytes: Buffer) => ({ bytes, redacted: 0, kept: null, parts: 0 });
+    return { scrub, partsIn: async () => 0, size: 0 };
   }
   const known = new KnownValue(values);
   return {
-    scrub: (bytes, turn = noTurn) => scrub(bytes, known, turn),
-    isIn: (bytes, turn = noTurn) => isIn(bytes, known, turn),
+    scrub: async (bytes, turn = noTurn) => {
+      const scrubbed = await scrub(bytes, known, turn);
+      const parts = scrubbed.kept === 'part' ? await guessesIn(bytes, values, turn) : 0;
+      return { ...scrubbed, parts };
+    },
+    partsIn: async (bytes, turn = noTurn) =>
+      (await isIn(bytes, known, turn)) ? guessesIn(bytes, values, turn) : 0,
     size: known.size,
   };
 }
@@ -56,7 +70,15 @@ async function isIn(bytes: Buffer, known: KnownValue, turn: Turn): Promise<boole
   return false;
 }
 
-async function scrub(bytes: Buffer, known: KnownValue, turn: Turn): Promise<Scrubbed> {
+async function guessesIn(bytes: Buffer, values: readonly string[], turn: Turn): Promise<number> {
+  const known = new KnownValue(values, near);
+  let most = (await known.runsIn(bytes, turn)).length;
+  for await (const view of unescapedViews(bytes, turn))
+    most = Math.max(most, (await known.runsIn(view, turn)).length);
+  return Math.max(1, most);
+}
+
+async function scrub(bytes: Buffer, known: KnownValue, turn: Turn): Promise<Omit<Scrubbed, 'parts'>> {
   const runs = await known.runsIn(bytes, turn);
   const isPart = runs.some(({ isWhole }) => !isWhole);
   const clean = isPart ? bytes : await redactedIn(bytes, runs, known, turn);

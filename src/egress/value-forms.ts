@@ -98,15 +98,18 @@ const longestInFull = 1024;
 const pieceLength = 512;
 
 /** The forms, folded. UTF-16, hex dumps, lists of characters and base64 for URLs come to the same once folded. */
-export function formsOf(value: string, folding: Folding): Form[] {
-  const usual = usualForms(value).map(one => formOf(one, folding));
+/** `least`: how many characters of the value its windows stand for. */
+export function formsOf(value: string, folding: Folding, least = window): Form[] {
+  const usual = usualForms(value, least).map(one => formOf(one, folding, least));
   const isLong = value.length > longestInFull;
   const pieces = isLong ? [value.slice(0, pieceLength), value.slice(-pieceLength)] : [value];
-  const unusual = pieces.flatMap(unusualForms).map(one => ({ ...formOf(one, folding), isPiece: isLong }));
+  const unusual = pieces
+    .flatMap(piece => unusualForms(piece, least))
+    .map(one => ({ ...formOf(one, folding, least), isPiece: isLong }));
   return [...usual, ...unusual].filter(({ text }) => text.length >= shortest);
 }
 
-function usualForms(value: string): Written[] {
+function usualForms(value: string, least: number): Written[] {
   const chars = [...value];
   const plain = Buffer.from(value, 'utf8');
   const each = (write: (char: string) => string): Written => [chars.map(write)];
@@ -121,12 +124,12 @@ function usualForms(value: string): Written[] {
     each(char => encodeURIComponent(percent(char))),
     each(char => new URLSearchParams({ v: char }).toString().slice(2)),
     [[...plain].map(byte => hexOf(byte, 2))],
-    ...base64Of(plain, 1),
-    ...base64Of(plain, 1, encodeURIComponent),
+    ...base64Of(plain, least),
+    ...base64Of(plain, least, encodeURIComponent),
   ];
 }
 
-function unusualForms(value: string): Written[] {
+function unusualForms(value: string, least: number): Written[] {
   const chars = [...value];
   const plain = Buffer.from(value, 'utf8');
   const each = (write: (char: string) => string): Written => [chars.map(write)];
@@ -142,15 +145,13 @@ function unusualForms(value: string): Written[] {
     eachByte(byte => byte.toString(8).padStart(3, '0')),
     eachByte(byte => byte.toString(2).padStart(8, '0')),
     ...wide.map((text): Written => [pairsOf(text).map(pair => pair.toString('hex'))]),
-    ...base64Of(plain, 1).map(([pieces, ...rest]): Written => [[...pieces].reverse(), ...rest]),
-    ...base64Of(plain, 1, char => hexOf(char.charCodeAt(0), 2)),
-    ...leads.flatMap(lead => base64Of(Buffer.from(base64At(plain, lead)), 4 / 3)),
-    ...base64Of(Buffer.from(digits), 2),
-    ...base64Of(Buffer.from(digits.toUpperCase()), 2),
-    ...wide.flatMap(text => base64Of(text, 2)),
-    ...[0, 1, 2, 3, 4].map(
-      (lead): Written => [[...base32At(plain, lead)], Math.ceil((window * 8) / 5), true],
-    ),
+    ...base64Of(plain, least).map(([pieces, ...rest]): Written => [[...pieces].reverse(), ...rest]),
+    ...base64Of(plain, least, char => hexOf(char.charCodeAt(0), 2)),
+    ...leads.flatMap(lead => base64Of(Buffer.from(base64At(plain, lead)), (least * 4) / 3)),
+    ...base64Of(Buffer.from(digits), least * 2),
+    ...base64Of(Buffer.from(digits.toUpperCase()), least * 2),
+    ...wide.flatMap(text => base64Of(text, least * 2)),
+    ...[0, 1, 2, 3, 4].map((lead): Written => [[...base32At(plain, lead)], Math.ceil((least * 8) / 5), true]),
   ];
 }
 
@@ -158,14 +159,15 @@ function unusualForms(value: string): Written[] {
 const shortest = 8;
 
 /** As long as the longest text that this many pieces in a row make, so that no window has fewer. */
-function formOf([pieces, count = window, isRagged = false]: Written, folding: Folding): Form {
-  const written = Buffer.concat(pieces.map(piece => Buffer.from(piece as string, 'utf8')));
-  const text = fold(written, folding);
+function formOf(written: Written, folding: Folding, least: number): Form {
+  const [pieces, count = least, isRagged = false] = written;
+  const bytes = Buffer.concat(pieces.map(piece => Buffer.from(piece as string, 'utf8')));
+  const text = fold(bytes, folding);
   const lengths = new Uint32Array(pieces.length);
-  let [size, sum, at] = [window, 0, 0];
+  let [size, sum, at] = [least, 0, 0];
   for (const [number, piece] of pieces.entries()) {
     for (const end = at + Buffer.byteLength(piece); at < end; at++)
-      if (folding[written[at]!] !== 0) lengths[number]!++;
+      if (folding[bytes[at]!] !== 0) lengths[number]!++;
     sum += lengths[number]! - (lengths[number - count] ?? 0);
     size = Math.max(size, sum);
   }
@@ -188,9 +190,9 @@ function beyondAscii(chars: readonly string[]): Written[] {
 
 const leads = [0, 1, 2] as const;
 
-/** At every place of a longer text; `width` is how many of these bytes one of the value takes. */
-function base64Of(bytes: Uint8Array, width: number, rewrite = (char: string) => char): Written[] {
-  const count = Math.ceil((window * width * 4) / 3);
+/** At every place of a longer text, in windows of so many of these bytes. */
+function base64Of(bytes: Uint8Array, least: number, rewrite = (char: string) => char): Written[] {
+  const count = Math.ceil((least * 4) / 3);
   return leads.map(lead => [[...base64At(bytes, lead)].map(rewrite), count, true]);
 }
 

@@ -46,10 +46,10 @@ export function suspensionsWith({ store, now }: { readonly store: Store; readonl
       return (known.get(key) ?? remember(key, await store.limits.taken(subject, window))) >= most;
     },
 
-    /** A call or an answer contained a part of the value. */
-    count: async (suspect: Suspect): Promise<void> => {
+    /** A call or an answer contained parts of the value, or what looks like many guesses at one. */
+    count: async (suspect: Suspect, parts: number): Promise<void> => {
       const { subject, window, key } = placeOf(suspect);
-      remember(key, await store.limits.take(subject, window, 1));
+      remember(key, await store.limits.take(subject, window, Math.min(parts, most)));
     },
   };
 }

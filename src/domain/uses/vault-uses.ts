@@ -84,13 +84,13 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     await using.countUnder(rule, reader, order.isOnce ? approve : null);
     await deed.begin();
     const result = await broker.call(order);
-    if (result.isPart) await suspensions.count(chosen);
+    if (result.parts > 0) await suspensions.count(chosen, result.parts);
     const stored = result.minted === null ? null : await minting.store(deed, rule, vault, result.minted);
-    const { outcome, status, bytes, redacted, isPart } = result;
-    const found = isPart ? 'part-of-value' : `redacted=${redacted}`;
+    const { outcome, status, bytes, redacted, parts } = result;
+    const found = parts > 0 ? 'part-of-value' : `redacted=${redacted}`;
     deed.requested = `${what.replace('=use', '=used')} ${outcome}=${status ?? ''} ${bytes}B ${found} ${row.name}`;
     // Of calls at once, none tells more than the first few of them did.
-    if (rule.response === 'full' && !isPart && (await suspensions.isSuspended(chosen)))
+    if (rule.response === 'full' && parts === 0 && (await suspensions.isSuspended(chosen)))
       throw refusedUse('use_suspended');
     return answerOf(rule, result, stored);
   }
@@ -103,8 +103,9 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     if (response === 'full') checkScrubbed(values);
     if (await suspensions.isSuspended(chosen)) throw refusedUse('use_suspended');
     if (response !== 'full') return;
-    if (!(await broker.isIn(values, textOf(chosen.call), lane))) return;
-    await suspensions.count(chosen);
+    const parts = await broker.partsIn(values, textOf(chosen.call), lane);
+    if (parts === 0) return;
+    await suspensions.count(chosen, parts);
     throw refusedUse('value_in_request');
   }
 
