@@ -258,6 +258,20 @@ for (const engine of engines) {
       assert.equal((await service.call('GET', `/v1/secrets/${id}`)).status, 200);
     });
 
+    it('who puts an earlier row back in a list that was shown before is found as well', async () => {
+      const { id } = await secretIn(otherVault);
+      const list = () => service.call('GET', `/v1/secrets?vault_id=${otherVault}`);
+      assert.equal((await list()).status, 200);
+      const earlier = await rowOf('resources', id);
+      await service.call('PUT', `/v1/secrets/${id}`, { enabled: false });
+      const newest = await rowOf('resources', id);
+      assert.equal((await list()).status, 200);
+      await putBack('resources', earlier);
+      failsClosed(await list());
+      await putBack('resources', newest);
+      assert.equal((await list()).status, 200);
+    });
+
     it('who removes the audit entry of the newest change is found too', async () => {
       const { id } = await secretIn(otherVault);
       await service.call('PUT', `/v1/secrets/${id}`, { value: `${canary}-2` });

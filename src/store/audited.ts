@@ -28,5 +28,13 @@ export const revisedTables = [
 ] as const satisfies readonly (keyof Schema)[];
 export type RevisedTable = (typeof revisedTables)[number];
 
+/**
+ * What the audit log says of rows, as text. What is kept by the text of stored rows is kept by this too: a row that was put back
+ * has the text of an earlier one.
+ */
+export function auditedText(rows: readonly Audited[]): string {
+  return rows.map(row => row.audited_revision).join(' ');
+}
+
 /** Filled in by `believing.ts`: the database is asked for its place alone. */
 export const auditedRevision = () => sql<number | null>`NULL`.as('audited_revision');

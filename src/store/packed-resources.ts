@@ -8,13 +8,13 @@ import { inLivingVault } from './resource-filter.ts';
 import type { ResourceTable, VersionTable } from './schema.ts';
 import { columns } from './stamp-columns.ts';
 
-type WithValue = Selectable<ResourceTable> & Audited & Pick<Selectable<VersionTable>, 'value'>;
+type WithValue = Selectable<ResourceTable> & Pick<Selectable<VersionTable>, 'value'>;
 
 /** A stretch of what lies in a vault, oldest first. */
 export interface Stretch {
   /** The same for the same rows, and for no others. */
   readonly text: string;
-  readonly rows: readonly WithValue[];
+  readonly rows: readonly (WithValue & Audited)[];
 }
 
 const bytes = new Set(['labels', 'vault_key', 'stamp']);
@@ -59,7 +59,6 @@ export function stretches({ db, name }: Pick<Engine, 'db' | 'name'>) {
   return async (given: Given): Promise<Stretch> => {
     const { rows } = await db.executeQuery(query(null, given));
     const { rows: text } = rows[0]!;
-    const unpacked = unpack(text).map(row => ({ ...row, audited_revision: null }));
-    return { text, rows: unpacked.sort((a, b) => (a.id < b.id ? -1 : 1)) };
+    return { text, rows: unpack(text).sort((a, b) => (a.id < b.id ? -1 : 1)) };
   };
 }

@@ -4,6 +4,7 @@
  * its type; bytes are in hexadecimal.
  */
 import { type Expression, type RawBuilder, sql } from 'kysely';
+import type { Audited } from './audited.ts';
 import type { Engine } from './engine.ts';
 
 export interface PackedColumn {
@@ -24,15 +25,16 @@ function hexOf(engine: Engine['name'], value: Expression<unknown>): RawBuilder<u
   return engine === 'sqlite' ? sql`iif(${value} IS NULL, NULL, hex(${value}))` : sql`encode(${value}, 'hex')`;
 }
 
-export function unpacker<Row>(columns: readonly PackedColumn[]): (text: string) => Row[] {
-  const rowOf = (values: readonly unknown[]): Row => {
-    const row: Record<string, unknown> = {};
+/** What the audit log says of each row is not stored with it, and is filled in later. */
+export function unpacker<Row>(columns: readonly PackedColumn[]): (text: string) => (Row & Audited)[] {
+  const rowOf = (values: readonly unknown[]): Row & Audited => {
+    const row: Record<string, unknown> & Audited = { audited_revision: null };
     for (let at = 0; at < columns.length; at++) {
       const { name, isBytes } = columns[at]!;
       const value = values[at];
       row[name] = isBytes && typeof value === 'string' ? Buffer.from(value, 'hex') : value;
     }
-    return row as Row;
+    return row as Row & Audited;
   };
   return text => (JSON.parse(text) as unknown[][]).map(rowOf);
 }

@@ -65,9 +65,7 @@ export function resourceLists(
       const total =
         totalOf(found, given.bound) ??
         (await db.executeQuery<Found>(countQuery(form, given))).rows[0]!.counted!;
-      const rows = unpack(found.rows)
-        .map(row => ({ ...row, audited_revision: null }))
-        .sort(compare(form.order, given.now));
+      const rows = unpack(found.rows).sort(compare(form.order, given.now));
       // The same rows in another order are another page.
       return { text: `${form.order ?? ''}\n${found.rows}`, rows, total };
     },

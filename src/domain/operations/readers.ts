@@ -92,13 +92,13 @@ export function readersWith(
       const permit = await guard.admit(caller, 'secrets:read', 'logs:read');
       const row = await records.find(permit, 'secret', id);
       const version = wanted ?? row.version;
-      const stored = await store.resources.version(id, version);
-      if (stored === undefined) throw invalid('version', 'is not a version of this secret');
-      const next = await store.resources.version(id, version + 1);
+      const stored = await records.version(row, version);
+      if (stored === null) throw invalid('version', 'is not a version of this secret');
+      const next = await records.version(row, version + 1);
       await ledger.settle().catch(() => {});
       const { organizationId } = caller;
       const fromId = firstIdAt(stored.created_at);
-      const beforeId = next === undefined ? undefined : firstIdAt(next.created_at);
+      const beforeId = next === null ? undefined : firstIdAt(next.created_at);
       const reads = { organizationId, vaultId: row.vault_id, status: 200, fromId, beforeId };
       const keys = await byAccessKeys(reads, row.name);
       // The audit log is the organization’s: nobody who is given single vaults sees it.

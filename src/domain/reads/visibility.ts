@@ -10,6 +10,7 @@ import { isId } from '../../contract/id.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { ReadCertificate, ReadKey, ReadSecret } from '../../contract/vault-read.ts';
+import { auditedText } from '../../store/audited.ts';
 import type { ResourceRow, ResourceWithValue } from '../../store/resources.ts';
 import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -206,8 +207,7 @@ export function namesAlone(): Failure {
 /** The vault was believed, and its stamp stands for all of it; of the others every byte counts. */
 function digestOf(vault: ResourceRow, found: Look['found']): string {
   const parts = [Buffer.from(vault.stamp).toString('hex')];
-  for (const [kind, { text, rows }] of found)
-    parts.push(kind, text, rows.map(row => row.audited_revision).join(' '));
+  for (const [kind, { text, rows }] of found) parts.push(kind, text, auditedText(rows));
   return hash('sha256', parts.join('\n'), 'base64url');
 }
 

@@ -6,10 +6,12 @@
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { MixedQuery, ResourceType } from '../../contract/resources.ts';
-import type { ResourceFilter, ResourcePage, ResourceRow } from '../../store/resources.ts';
+import { auditedText } from '../../store/audited.ts';
+import type { ResourceFilter, ResourcePage, ResourceRow, VersionRow } from '../../store/resources.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
+import { tampered } from '../kernel/stamps.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { OpenedLabels } from './opened-labels.ts';
 import { type Labels, noLabels, type OpenVault, type Sealing } from './sealing.ts';
@@ -78,6 +80,16 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return stamps.resource.believe(await guard.found(permit, row, row?.vault_id));
   }
 
+  /** Null where there is none of this number. One that there was is there as long as its resource is. */
+  async function version(row: ResourceRow, number: number): Promise<VersionRow | null> {
+    const found = await store.resources.version(row.id, number);
+    if (found !== undefined) return stamps.believeVersion(found);
+    const isDue = number >= 1 && number <= row.version;
+    if (isDue && (await store.resources.byId(row.organization_id, row.id)) !== undefined)
+      throw tampered('a version is missing');
+    return null;
+  }
+
   async function labelled(row: ResourceRow): Promise<Labelled> {
     if (row.labels === null) return { row, labels: noLabels };
     return { row, labels: openLabels(row, (await vaultOf(row)).sealer) };
@@ -95,8 +107,9 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
       limit: query.limit,
       asOf: query.as_of,
     });
-    const labels = opened.find(page.text);
-    if (labels === undefined) return { items: await openPage(page), total: page.total };
+    const text = `${page.text}\n${auditedText(page.rows)}`;
+    const labels = opened.find(text);
+    if (labels === undefined) return { items: await openPage(page.rows, text), total: page.total };
     return {
       items: page.rows.map((row, at) => ({ row, labels: labels?.[at] ?? noLabels })),
       total: page.total,
@@ -104,7 +117,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
   }
 
   /** Believes every row, and opens what lies sealed beside it. */
-  async function openPage({ text, rows }: ResourcePage): Promise<Labelled[]> {
+  async function openPage(rows: ResourcePage['rows'], text: string): Promise<Labelled[]> {
     const vaults = new Map<string, Promise<OpenVault>>();
     const items = await Promise.all(rows.map(row => openAmong(stamps.resource.check(row), vaults)));
     // A row of an earlier form is not believed as it stands, so the same text does not stand for it.
@@ -139,5 +152,5 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     };
   }
 
-  return { find, openVault, reopenVault, vaultOf, labelled, list };
+  return { find, version, openVault, reopenVault, vaultOf, labelled, list };
 }

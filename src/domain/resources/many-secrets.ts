@@ -24,12 +24,12 @@ interface Opened {
   readonly value: () => string;
 }
 
-export function manySecretsWith({ store, stamps, guard }: Parts, records: Records, secrets: Secrets) {
+export function manySecretsWith({ store, guard }: Parts, records: Records, secrets: Secrets) {
   async function find(permit: Revealing, id: string): Promise<Opened> {
     const row = await records.find(permit, 'secret', id);
-    const found = await store.resources.version(row.id, row.version);
-    if (found === undefined) throw new Failure('NOT_FOUND');
-    const { value: sealed } = stamps.believeVersion(found);
+    const found = await records.version(row, row.version);
+    if (found === null) throw new Failure('NOT_FOUND');
+    const { value: sealed } = found;
     const { sealer } = await records.vaultOf(row);
     const secret = presentSecret({ row, labels: records.openLabels(row, sealer) });
     return { row, secret, value: () => records.openValue(row, sealer, sealed) };

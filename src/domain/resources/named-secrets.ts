@@ -9,7 +9,7 @@ import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { RevealedSecret } from '../../contract/resources.ts';
 import { iso, type Tags } from '../../contract/text.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow, VersionRow } from '../../store/resources.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';
@@ -85,10 +85,10 @@ export function namedSecretsWith(
     return row;
   }
 
-  async function versionCreatedAt(id: string, version: number): Promise<string> {
-    const found = await store.resources.version(id, version);
-    if (found === undefined) throw new Failure('NOT_FOUND');
-    return iso(stamps.believeVersion(found).created_at);
+  async function versionOf(row: ResourceRow, version: number): Promise<VersionRow> {
+    const found = await records.version(row, version);
+    if (found === null) throw new Failure('NOT_FOUND');
+    return found;
   }
 
   async function create(
@@ -110,11 +110,10 @@ export function namedSecretsWith(
   ): Promise<WrittenVersion> {
     const { row } = await records.revise(permit, 'secret', id, async (before, { sealer }) => {
       checkVersion(expected, before.version);
-      const stored = await store.resources.version(before.id, before.version);
-      if (stored === undefined) throw new Failure('NOT_FOUND');
+      const stored = await versionOf(before, before.version);
       const { content_type, value } = next({
         content_type: before.content_type ?? 'text/plain',
-        value: () => records.openValue(before, sealer, stamps.believeVersion(stored).value),
+        value: () => records.openValue(before, sealer, stored.value),
       });
       return { contentType: content_type, value };
     });
@@ -153,7 +152,7 @@ export function namedSecretsWith(
     async reveal(caller: Caller, place: Place, wanted: number | null): Promise<RevealedVersion> {
       const row = await active(await guard.admit(caller, 'secrets:reveal'), place);
       const version = wanted ?? row.version;
-      const created = await versionCreatedAt(row.id, version);
+      const created = iso((await versionOf(row, version)).created_at);
       return { ...(await secrets.reveal(caller, row.id, version)), version_created_at: created };
     },
 
@@ -183,7 +182,7 @@ export function namedSecretsWith(
       if (row === null) return null;
       return {
         version: row.version,
-        version_created_at: await versionCreatedAt(row.id, row.version),
+        version_created_at: iso((await versionOf(row, row.version)).created_at),
         deleted_at: iso(row.deleted_at!),
       };
     },

@@ -41,9 +41,9 @@ const defaultContentType = 'text/plain';
 
 export function secretsWith({ store, stamps, guard }: Parts, records: Records): Secrets {
   async function versionOf(row: ResourceRow, version: number): Promise<VersionRow> {
-    const found = await store.resources.version(row.id, version);
-    if (found === undefined) throw invalid('version', 'is not a version of this secret');
-    return stamps.believeVersion(found);
+    const found = await records.version(row, version);
+    if (found === null) throw invalid('version', 'is not a version of this secret');
+    return found;
   }
 
   function writeOf(permit: MayWrite<'secret'>, item: SecretWrite): Promise<Write<'secrets:write'>> {
