@@ -10,7 +10,8 @@ import type { Keyring, Sealer } from '../src/keyring/keyring.ts';
 import type { RevisedTable } from '../src/store/audited.ts';
 import type { VersionRow } from '../src/store/resources.ts';
 import type { Schema } from '../src/store/schema.ts';
-import { columns, type TableColumns } from '../src/store/stamp-columns.ts';
+import { columns } from '../src/store/stamp-columns.ts';
+import type { TableColumns } from '../src/store/stamp-treatments.ts';
 import type { StampedTable } from '../src/store/stamped-rows.ts';
 import type { Store } from '../src/store/store.ts';
 

@@ -4,57 +4,40 @@
  * A `stamp` is a keyed mark over the row's other columns that decide anything; a `revision` counts the
  * row's changes. Nothing in here is plaintext of a value, a private key, a tag or a credential.
  */
-import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
 import type { Digest, PublicBytes, Sealed, Stamp } from '../bytes.ts';
+import type { Flag, Stamped } from './schema-common.ts';
+import type {
+  AuditLogTable,
+  CheckpointTable,
+  LastPositionTable,
+  LogCountTable,
+  LogHeadTable,
+  LogHourTable,
+  RequestBlockTable,
+  RequestIndexTable,
+  UnfiledTable,
+} from './schema-logs.ts';
+import type {
+  AccountTable,
+  DeviceLoginTable,
+  LockOutTable,
+  MemberGroupTable,
+  MemberTable,
+  OAuthGrantTable,
+  OrganizationTable,
+  PasskeyTable,
+  SessionTable,
+  UsedChallengeTable,
+} from './schema-people.ts';
 
-export type Flag = 0 | 1;
-
-interface Stamped {
-  created_at: number;
-  updated_at: number;
-  revision: number;
-  stamp: Stamp;
-}
+export type * from './schema-logs.ts';
+export type * from './schema-people.ts';
 
 export interface MetaTable {
   key: string;
-  /** The keyring, sealed by the root key; of the other rows, a mark that something was done. */
+  /** The keyring, sealed by the root key; the newest revisions, under a stamp of their own; of the other rows, a mark that something was done. */
   value: Sealed | PublicBytes;
-}
-
-export interface OrganizationTable extends Stamped {
-  id: string;
-  name: string;
-  plan: string;
-  enterprise_limit: number;
-}
-
-export interface MemberTable extends Stamped {
-  id: string;
-  organization_id: string;
-  email: string;
-  /** The address as it is compared: one spelling for all the ways to write it. */
-  email_key: string;
-  role: string;
-  state: 'invited' | 'active';
-  /** Roles in single vaults, as a list of `vault_id` and `role`. */
-  grants: string;
-}
-
-/** Members who have the same roles in the same vaults. */
-export interface MemberGroupTable extends Stamped {
-  id: string;
-  organization_id: string;
-  name: string;
-  name_search: string;
-  /** As a member's. */
-  grants: string;
-  /** Those whom somebody put here. */
-  member_ids: string;
-  /** Whether the issuer of single sign-on says who else is in it, by the group's name. */
-  single_sign_on: Flag;
-  /** Those of whom it said so when they last signed in. */
-  signed_on_ids: string;
 }
 
 export interface ResourceTable extends Stamped {
@@ -202,85 +185,6 @@ export interface ApprovalTable extends Stamped {
   expires_at: number;
 }
 
-interface Chained {
-  id: string;
-  writer: string;
-  seq: number;
-  /** Base64url, like the mark. */
-  hash: string;
-  mark: string;
-}
-
-/** The vault requests that shared one sync to disk. */
-export interface RequestBlockTable extends Chained {
-  /** The entries, in the very bytes that were hashed. */
-  text: string;
-}
-
-/**
- * Where to look for an organization's requests: one row for those entries of a block that agree in all of this.
- * Requests of strangers belong to no organization, and are in nobody's list.
- */
-export interface RequestIndexTable {
-  organization_id: string;
-  block_id: string;
-  /** Counts the rows of one block. */
-  part: number;
-  vault_id: string | null;
-  access_key_id: string | null;
-  status: number;
-  ip_address: string;
-  /** How many entries these are. */
-  entries: number;
-  /** How many requests they stand for, where that is more. */
-  requests: number | null;
-}
-
-/** Writers whose newest blocks are not in the index yet, and their first such block. */
-export interface UnfiledTable {
-  writer: string;
-  from_id: string;
-}
-
-export interface AuditLogTable extends Chained {
-  /** The order in which entries became visible in this database; ids may be a little out of it between writers. */
-  position: Generated<number>;
-  /** The entry itself, in the very bytes that were hashed. What it is found by the database takes from it. */
-  entry: string;
-  organization_id: GeneratedAlways<string | null>;
-  action: GeneratedAlways<string>;
-  subject_id: GeneratedAlways<string | null>;
-  /** The revision that the subject's row has since this entry; null where nothing changed. */
-  subject_revision: GeneratedAlways<number | null>;
-}
-
-/** The newest link of a chain; its mark proves that whoever moved it here holds the keyring. */
-export interface LogHeadTable {
-  writer: string;
-  stream: string;
-  seq: number;
-  hash: string;
-  mark: string;
-}
-
-export interface LogCountTable {
-  organization_id: string;
-  stream: string;
-  total: number;
-}
-
-export interface CheckpointTable {
-  number: number;
-  body: string;
-  signature: PublicBytes;
-}
-
-/** The last position that was given to a row of the table of this name. */
-export interface LastPositionTable {
-  name: string;
-  position: number;
-}
-
 export interface EventTable {
   /** The order in which events became visible. */
   position: Generated<number>;
@@ -377,122 +281,6 @@ export interface McpSessionTable {
   created_at: number;
   used_at: ColumnType<number, number, number>;
   stamp: Stamp;
-}
-
-/** A command line that waits to be signed in by a person at a browser. */
-export interface DeviceLoginTable {
-  /** Also the id of the API key that it is given. */
-  id: string;
-  /** Blind: a keyed hash of the code that the person enters. */
-  user_code: string;
-  digest: Digest;
-  /** What it said of itself, and the address that it asked from. */
-  request: string;
-  state: 'pending' | 'approved' | 'denied';
-  /** Who allowed it, and what. */
-  approval: string | null;
-  created_at: number;
-  expires_at: number;
-  stamp: Stamp;
-}
-
-/** What a person allowed a client of the tool endpoint. */
-export interface OAuthGrantTable extends OfMember {
-  /** Of the member's account when they allowed it: in any other, the grant is over. */
-  epoch: number;
-  /** The access key that it gives: one row, whose token changes with each refresh. */
-  access_key_id: string;
-  vault_id: string;
-  /** As the protocol writes it: with spaces between. */
-  scope: string;
-  /** The client's id and name, and how it was known. */
-  client: string;
-  redirect_uri: string;
-  /** The address of the tool endpoint that it is for. */
-  resource: string;
-  /** What the code's verifier hashes to. */
-  challenge: string;
-  code: Digest;
-  code_expires_at: number;
-  /** Of the newest refresh token; null until the code was exchanged. */
-  refresh: Digest | null;
-  /** How many refresh tokens came before that one. */
-  rotations: number;
-  expires_at: number;
-}
-
-interface OfMember extends Stamped {
-  id: string;
-  organization_id: string;
-  member_id: string;
-}
-
-/** How a member proves who they are. One row per member, so that removing a second factor takes the first with it. */
-export interface AccountTable extends OfMember {
-  /** A keyed mark over what argon2id made of the password. */
-  password: Digest | null;
-  /** The seed of one-time codes, sealed; `totp_pending` until a first code was right. */
-  totp: Sealed | null;
-  totp_pending: Sealed | null;
-  /** The newest step whose code was used; none up to it is taken again. */
-  totp_step: number;
-  /** Digests of the recovery codes that are left. */
-  recovery: string;
-  invitation: Digest | null;
-  invitation_expires: number | null;
-  /** Who the person is to the issuer, once they came by it: both or neither. */
-  oidc_issuer: string | null;
-  oidc_subject: string | null;
-  /** Sessions of an earlier epoch are dead. */
-  epoch: number;
-}
-
-export interface PasskeyTable extends OfMember {
-  name: string;
-  credential_id: string;
-  public_key: PublicBytes;
-  transports: string;
-  counter: number;
-  /** For people to look at; decides nothing. */
-  used_at: number | null;
-}
-
-export interface SessionTable extends OfMember {
-  digest: Digest;
-  epoch: number;
-  method: string;
-  ip_address: string;
-  user_agent: string;
-  /** When the person last proved themselves again in it. */
-  proven_at: number | null;
-  /** Changes without a revision, under a stamp of its own time: one put back can only end the session early. */
-  used_at: number;
-}
-
-/** Failed attempts at one factor of one account. */
-export interface LockOutTable {
-  /** A keyed hash of the account and the factor, or of an address that nobody has. */
-  subject: string;
-  failures: number;
-  last_at: number;
-  stamp: Stamp;
-}
-
-export interface UsedChallengeTable {
-  challenge: string;
-  expires_at: number;
-}
-
-/** Vault requests counted by the hour, so that the overview is no scan of the log. */
-export interface LogHourTable {
-  organization_id: string;
-  /** The hour's start, in milliseconds since 1970. */
-  hour: number;
-  /** `all`, `vault`, `access-key` or `address`, which counts failures alone. */
-  kind: string;
-  subject: string;
-  successes: number;
-  failures: number;
 }
 
 /** What was changed lately, for replicas that ask for it (PostgreSQL behind a pooler). */

@@ -3,89 +3,13 @@
  * is the order in which they are stamped, and never changes; what comes later is marked so. What is exempt
  * says why, in words that must stand in an audit; a generated test edits, nulls, swaps and puts back all of them.
  */
-import type { Selectable } from 'kysely';
 import type { Schema } from './schema.ts';
+import { because, shown, type TableColumns } from './stamp-treatments.ts';
+import { unstampedColumns } from './unstamped-columns.ts';
 
-/** Stamped since a later migration. A row that was stamped before it is believed with this value in the column. */
-export interface Later<Row> {
-  /** The migration's number. */
-  readonly since: number;
-  readonly before: (row: Row) => unknown;
-}
-
-/**
- * Sealed, and under the stamp too for a while: rows that were stamped then are believed. No new stamp covers it, because an earlier
- * release that runs beside this one knows no such column, and would take every row that has one for edited.
- */
-export interface OnceStamped {
-  /** The migration's number. */
-  readonly sealedStamped: number;
-}
-
-/**
- * The schema of the oldest release that may run beside this one. A row that has nothing in the columns that came later is stamped
- * as that release stamps it, so that it goes on serving what it served.
- */
-export const oldestBeside = 9;
-
-export interface Exempt {
-  readonly exempt: string;
-}
-
-export type Treatment<Row> =
-  /** Under the row's stamp. */
-  | 'stamped'
-  | Later<Row>
-  | OnceStamped
-  /** The stamp itself. */
-  | 'stamp'
-  /** Bound to its place by its encryption: elsewhere, or edited, it does not open. */
-  | 'sealed'
-  /** Under the log's chain and checkpoints, or compared with what is. */
-  | 'logged'
-  /** Says the same as a stamped row of another table, or as another column of its own, and is compared with it. */
-  | 'compared'
-  | Exempt;
-
-type ColumnsOf<Row> = { readonly [C in keyof Row]: Treatment<Row> };
-/** Every column of every table, and no other. */
-export type TableColumns<Tables = Schema> = {
-  readonly [T in keyof Tables]: ColumnsOf<Selectable<Tables[T]>>;
-};
-
-const because = (exempt: string): Exempt => ({ exempt });
-const shown = because('shown to people beside what is believed; nothing is decided by it');
-const total = because(
-  'a total beside a list, so that it is no scan; what the list shows is believed row by row',
-);
 const queue = because(
   'the state of a delivery: whoever sets it makes one come late, again or never. What is sent, and to whom, is stamped',
 );
-const counter = because(
-  'which position comes next: one that was given is refused by the table that it is for, and a jump leaves a gap, on which nothing depends',
-);
-const window = because(
-  'requests of one minute: reset, it lets more of them through for that minute, each with a credential of its own',
-);
-const challenge = because(
-  'of a proof that is good once: to use it again takes the signature or the token that was sent over TLS, before it expires, and a passkey that counts refuses even that',
-);
-const head = because(
-  'what is signed next: only what was written with the keyring is, and anything else is told to the operator; entries that are never signed are found',
-);
-const filing = because(
-  'where filing goes on after a crash; what is filed is compared with the log, whoever filed it',
-);
-const search = because(
-  'a blind index to search by; the tags themselves are sealed with the row that is found',
-);
-const kept = because(
-  'an answer that was made before: its encryption binds it to its vault and to all rows that it was made of, so that in any other place or of any other rows it is not used, and the answer is made anew',
-);
-const change = because(
-  'tells replicas behind a pooler what is stale: made up, it costs them a look; removed, one of them may not hear of a change for the minute after which it takes everything for stale anyway',
-);
-const notice = because('whether an expiry was told: removed, it is told again; made up, it is not told');
 
 const revised = {
   created_at: 'stamped',
@@ -93,7 +17,6 @@ const revised = {
   revision: 'stamped',
   stamp: 'stamp',
 } as const;
-const linked = { id: 'logged', writer: 'logged', seq: 'logged', hash: 'logged', mark: 'logged' } as const;
 
 export const columns = {
   organizations: { id: 'stamped', name: 'stamped', plan: 'stamped', enterprise_limit: 'stamped', ...revised },
@@ -347,48 +270,7 @@ export const columns = {
     expires_at: 'stamped',
     ...revised,
   },
-  audit_logs: {
-    ...linked,
-    position: 'logged',
-    entry: 'logged',
-    organization_id: 'logged',
-    action: 'logged',
-    subject_id: 'logged',
-    subject_revision: 'logged',
-  },
-  request_blocks: { ...linked, text: 'logged' },
-  request_index: {
-    organization_id: 'logged',
-    block_id: 'logged',
-    part: 'logged',
-    vault_id: 'logged',
-    access_key_id: 'logged',
-    status: 'logged',
-    ip_address: 'logged',
-    entries: 'logged',
-    requests: 'logged',
-  },
-  checkpoints: { number: 'logged', body: 'logged', signature: 'logged' },
-  log_heads: { writer: head, stream: head, seq: head, hash: head, mark: head },
-  unfiled: { writer: filing, from_id: filing },
-  log_counts: { organization_id: total, stream: total, total },
-  log_hours: {
-    organization_id: shown,
-    hour: shown,
-    kind: shown,
-    subject: shown,
-    successes: shown,
-    failures: shown,
-  },
-  counts: { organization_id: total, type: total, vault_id: total, living: total },
-  tags: { organization_id: search, tag_index: search, resource_id: search },
-  kept_answers: { vault_id: kept, answer: kept, sealed: 'sealed', read_at: kept },
-  expiry_notices: { resource_id: notice, version: notice, expiration_date: notice, days: notice },
-  rate_windows: { subject_id: window, window_start: window, count: window },
-  used_challenges: { challenge, expires_at: challenge },
-  last_positions: { name: counter, position: counter },
-  changes: { id: change, xid: change, at: change, touched: change },
-  meta: { key: 'sealed', value: 'sealed' }, // The keyring, under the root key; the other rows are marks that something was done.
+  ...unstampedColumns,
 } as const satisfies TableColumns;
 
 /**

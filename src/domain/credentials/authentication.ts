@@ -1,43 +1,27 @@
 /**
  * From a token to who is asking, or to nobody. Missing, malformed, unknown, revoked, expired and misplaced
- * credentials all end in the same answer and cost the same work. Believed records are kept in memory, and
- * dropped the moment that a change to them is heard of; while changes can't be heard, nothing is kept.
+ * credentials all end in the same answer and cost the same work.
  */
 import type { Caller, Origin, Reader, Sender } from '../../access/caller.ts';
-import {
-  hasChain,
-  isNarrowed,
-  narrowingIn,
-  narrowingKeyOf,
-  parseNarrowed,
-} from '../../access/narrowed-token.ts';
-import { mintToken, parseToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
-import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
-import { memoryDigest } from '../../keyring/memory.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import type { Store } from '../../store/store.ts';
-import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
-import type { Stamps } from '../kernel/stamps.ts';
 import { callerOf, goodMakers, type KeyLookup, makerOf, mayLend } from './api-key-callers.ts';
 import {
   type Credential,
   childReader,
   credentialKinds,
-  credentialOf,
   faultOf,
   isUsable,
   type Narrowing,
-  restricted,
   restrictedReader,
   type StoredKind,
 } from './credential.ts';
 import type { Holder } from './member-rights.ts';
-import type { NarrowingKeys } from './narrowing-keys.ts';
+import { mostKept, type RecognitionParts, recognitionWith } from './recognition.ts';
 
 /** Whose credential was shown, whether or not it is good for anything. */
 export interface Owner {
@@ -84,48 +68,20 @@ export interface Authenticator {
   noteUses(): Promise<void>;
 }
 
-export interface AuthenticatorParts {
-  readonly store: Store;
-  readonly keyring: Keyring;
-  readonly stamps: Stamps;
-  readonly attempts: FailedAttempts;
+export interface AuthenticatorParts extends RecognitionParts {
   readonly people: { byMember(memberId: string): Promise<Holder | undefined> };
-  readonly narrowingKeys: NarrowingKeys;
   readonly now: () => number;
 }
 
-const mostKept = 20_000;
-/** Anyone who has an access key can make as many as they like: they crowd out each other, and nobody else. */
-const mostNarrowed = 2_000;
-
-export function authenticatorWith({
-  store,
-  keyring,
-  stamps,
-  attempts,
-  people,
-  narrowingKeys,
-  now,
-}: AuthenticatorParts): Authenticator {
-  const kept = new RowCache<Credential>(store, mostKept);
+export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
+  const { store, stamps, attempts, people, now } = parts;
+  const tokens = recognitionWith(parts);
+  const { find, recognise, isCurrent } = tokens;
   const identities = new RowCache<IdentityRow>(store, mostKept);
   const used = new Map<string, number>();
-  // Tokens that were proven before are known again by a mark of theirs; it stands as long as the record is kept.
-  const markOf = memoryDigest();
-  const proven = new Map<string, Credential>();
-  const provenNarrowed = new Map<string, Credential>();
-  // Of access keys that were created before there were any.
-  const unkeyed = new Map<string, { readonly row: CredentialRow; readonly narrowingKey: Uint8Array }>();
   // Whose an API key is never changes.
   const makers = new WeakMap<Credential, string | null>();
   const memories = new WeakMap<object, { readonly token: string; readonly credential: Credential }>();
-  // What an unknown id is compared with, so that it takes as long as a known one.
-  const nobody = keyring.tokenDigest(mintToken('api', '00000000-0000-7000-8000-000000000000'));
-
-  async function load(id: string): Promise<Credential | undefined> {
-    const row = await store.credentials.byId(id);
-    return row && credentialOf(stamps.credential.believe(row));
-  }
 
   async function loadIdentity(id: string): Promise<IdentityRow | undefined> {
     const row = await store.identities.anywhere(id);
@@ -138,51 +94,6 @@ export function authenticatorWith({
     if (id === null) return true;
     const look = () => identities.load(id, () => loadIdentity(id));
     return isGiven(row, identities.get(id) ?? (await attempts.lookUp(address, look)));
-  }
-
-  async function find(id: string, sender: Sender): Promise<Credential | undefined> {
-    const known = kept.get(id);
-    if (known !== undefined) return known;
-    return attempts.lookUp(sender.address, () => kept.load(id, () => load(id)));
-  }
-
-  /** The credential whose token this is, or undefined. */
-  async function recognise(token: string, sender: Sender): Promise<Credential | undefined> {
-    const mark = markOf(token);
-    const before = proven.get(mark) ?? provenNarrowed.get(mark);
-    if (before !== undefined && isCurrent(before)) return before;
-    if (isNarrowed(token))
-      return keepProof(provenNarrowed, mostNarrowed, mark, await recogniseNarrowed(token, sender));
-    return keepProof(proven, mostKept, mark, await recogniseWhole(token, sender));
-  }
-
-  async function recogniseWhole(token: string, sender: Sender): Promise<Credential | undefined> {
-    const parsed = parseToken(token);
-    const credential = parsed === null ? undefined : await find(parsed.id, sender);
-    const isIts = equalBytes(keyring.tokenDigest(token), credential?.row.digest ?? nobody);
-    if (credential === undefined || !isIts) return undefined;
-    const { row } = credential;
-    const isUnkeyed = row.kind === credentialKinds.vault && row.narrowing_key === null;
-    if (isUnkeyed) unkeyed.set(row.id, { row, narrowingKey: narrowingKeyOf(token) });
-    return credential;
-  }
-
-  /** What a token says of itself is looked at once its chain holds: only then did a holder of the access key write it. */
-  async function recogniseNarrowed(token: string, sender: Sender): Promise<Credential | undefined> {
-    const parsed = parseNarrowed(token);
-    const credential = parsed === null ? undefined : await find(parsed.id, sender);
-    const opening = () => narrowingKeys.open(credential!.row);
-    const key = credential === undefined ? null : await attempts.lookUp(sender.address, opening);
-    const isIts =
-      parsed === null ? equalBytes(keyring.tokenDigest(token), nobody) : hasChain(key ?? nobody, parsed);
-    if (credential === undefined || key === null || !isIts) return undefined;
-    const narrowing = narrowingIn(parsed!);
-    return narrowing === null ? undefined : restricted(credential, narrowing);
-  }
-
-  /** A credential stands as long as the record is kept that it was proven by. */
-  function isCurrent(credential: Credential): boolean {
-    return kept.get(credential.row.id) === (credential.restrictedFrom ?? credential);
   }
 
   /** The credential that the token proves, of the kind that belongs here and able to be used now. */
@@ -275,7 +186,7 @@ export function authenticatorWith({
     },
 
     remember: (connection, token, reader) => {
-      const credential = reader.narrowing === null ? kept.get(reader.id) : provenNarrowed.get(markOf(token!));
+      const credential = tokens.provenBefore(token!, reader);
       if (credential?.reader !== reader) return;
       const byOAuth = credential.narrowing.grant !== undefined;
       const isBound = byOAuth || credential.narrowing.made_with !== undefined;
@@ -310,10 +221,7 @@ export function authenticatorWith({
     },
 
     noteUses: async () => {
-      for (const { row, narrowingKey } of takeAll(unkeyed)) {
-        const narrowing_key = await narrowingKeys.seal(row, narrowingKey);
-        await store.credentials.noteNarrowingKey(stamps.credential.stamp({ ...row, narrowing_key }));
-      }
+      await tokens.noteNarrowingKeys();
       if (used.size === 0) return;
       const batch = new Map(used);
       used.clear();
@@ -330,22 +238,4 @@ function isGiven({ identity_revision }: CredentialRow, identity: IdentityRow | u
 function ownerIn({ row, reader }: Credential): Owner {
   const narrowing = reader?.narrowing ?? null;
   return { id: row.id, organizationId: row.organization_id, vaultId: row.vault_id, narrowing };
-}
-
-function keepProof(
-  proofs: Map<string, Credential>,
-  most: number,
-  mark: string,
-  proven: Credential | undefined,
-): Credential | undefined {
-  if (proven === undefined) return undefined;
-  if (proofs.size >= most) proofs.clear();
-  proofs.set(mark, proven);
-  return proven;
-}
-
-function takeAll<T>(from: Map<string, T>): T[] {
-  const all = [...from.values()];
-  from.clear();
-  return all;
 }

@@ -17,13 +17,8 @@ import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import type { MemberRow, OrganizationRow } from '../../store/organizations.ts';
 import type { EventRow } from '../../store/outbox.ts';
 import type { ResourceRow, VersionRow } from '../../store/resources.ts';
-import {
-  columns,
-  type Later,
-  type OnceStamped,
-  oldestBeside,
-  type Treatment,
-} from '../../store/stamp-columns.ts';
+import { columns } from '../../store/stamp-columns.ts';
+import { type Later, type OnceStamped, oldestBeside, type Treatment } from '../../store/stamp-treatments.ts';
 import type { ToolSessionRow } from '../../store/tool-sessions.ts';
 import type { UseRuleRow } from '../../store/use-rules.ts';
 import type { WebhookRow } from '../../store/webhooks.ts';
