@@ -1,16 +1,13 @@
 /** Members and groups of members, and the roles that they are given, as they are sent and answered. */
 import { z } from 'zod';
 import { role } from './access.ts';
+import { email } from './auth.ts';
 import { recordTimes, searchQuery } from './common.ts';
 import { roleNames } from './names.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
-import { exampleId, flag, id, name, oneOf, shownLine } from './text.ts';
+import { exampleId, flag, id, name, oneOf } from './text.ts';
 
 const memberRole = oneOf(roleNames).meta({ id: 'Role' });
-
-const email = shownLine(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
-  error: 'must be an email address',
-});
 
 export const mostGrants = 500;
 export const mostInGroup = 1_000;
