@@ -1,7 +1,10 @@
 /** Names that people would take for each other are accepted with a warning, in every collection of names. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { trustedCaller } from '../src/access/caller.ts';
+import { Failure } from '../src/contract/errors.ts';
 import { skeletonOf } from '../src/contract/look-alikes.ts';
+import { looksAlikeWith } from '../src/domain/resources/look-alikes.ts';
 import { Document, type Json } from './document.ts';
 import { type Answer, engines, type Service, startService } from './harness.ts';
 
@@ -196,3 +199,14 @@ for (const engine of engines) {
     });
   });
 }
+
+describe('a warning', () => {
+  it('is left out if the names can’t be read just then: the answer may contain a key that is shown once', async () => {
+    const caller = trustedCaller('operator', 'one', 'operator', 'organization', 'request');
+    const failing = (error: Error) =>
+      looksAlikeWith({ store: { givenNames: { in: () => Promise.reject(error) } } as never });
+    const given = [{ id: 'one', name: 'deployment' }];
+    assert.equal(await failing(new Failure('UNAVAILABLE'))(caller, 'api-keys', given), null);
+    await assert.rejects(failing(new Error('a mistake of ours'))(caller, 'api-keys', given), /mistake/);
+  });
+});

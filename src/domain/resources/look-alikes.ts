@@ -1,10 +1,11 @@
 /**
  * Says whether names that were just given look like others in the same space: of what is in a vault, in that vault; of a
  * secret id, at its identity; of anything else, in the organization. Only callers who could list those names are told,
- * because it says something about them.
+ * because it says something about them. What the warning is about is stored by then: where the names can't be read, there is none.
  */
 import type { Caller } from '../../access/caller.ts';
 import { type Action, allows } from '../../access/policy.ts';
+import { Failure } from '../../contract/errors.ts';
 import { lookAlikeWarning, skeletonOf } from '../../contract/look-alikes.ts';
 import { type NamedCollection, spaceOf } from '../../store/given-names.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -45,7 +46,9 @@ export function looksAlikeWith({ store }: Pick<Parts, 'store'>): LooksAlike {
       allows(caller, readingOf(collection), space === 'vault_id' ? idOf(item) : undefined);
     const bySpace = Map.groupBy(given.filter(isSeen), idOf);
     for (const [id, items] of bySpace) {
-      const names = await store.givenNames.in(caller.organizationId, collection, id, mostCompared);
+      const names = await store.givenNames
+        .in(caller.organizationId, collection, id, mostCompared)
+        .catch(noneIfUnavailable);
       const known = Map.groupBy(names, ({ name }) => skeletonOf(name));
       const isAlike = (item: Named) =>
         known.get(skeletonOf(item.email ?? item.name ?? ''))?.some(other => other.id !== item.id) ?? false;
@@ -53,4 +56,10 @@ export function looksAlikeWith({ store }: Pick<Parts, 'store'>): LooksAlike {
     }
     return null;
   };
+}
+
+/** The answer may contain what is shown once, such as a new key: it is not lost because a list is too busy. */
+function noneIfUnavailable(error: unknown): [] {
+  if (error instanceof Failure && error.code === 'UNAVAILABLE') return [];
+  throw error;
 }
