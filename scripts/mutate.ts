@@ -1,7 +1,7 @@
 /**
  * Breaks guards, one at a time, on a copy of the checkout, and runs the tests that should notice. Those of the list:
  * `npm run mutate [-- --only ID,… --file PATH --list --unbroken]`; or a random sample of all that the sources contain:
- * `npm run mutate -- --random N [--room R --seed S --record]`. Ends with 1 where a guard's absence went unnoticed,
+ * `npm run mutate -- --random N [--room R --seed S --record --tests T,…]`. Ends with 1 where a guard's absence went unnoticed,
  * where a run took too long to tell, or where an entry does not apply. A test that is red anyway notices nothing:
  * `--unbroken` runs the same tests with every guard in place. The checkout itself is never changed.
  */
@@ -11,7 +11,14 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type Cluster, dropDatabases, startCluster, variable } from '../test/postgres.ts';
+import {
+  type Cluster,
+  dropDatabases,
+  makeTemplate,
+  startCluster,
+  templateVariable,
+  variable,
+} from '../test/postgres.ts';
 import { makeQueue } from '../test/queue.ts';
 import { allTests, coverageFile, loadCoverage, recordCoverage } from './coverage.ts';
 import {
@@ -50,6 +57,8 @@ const { values } = parseArgs({
     /** First find out anew which tests run which lines. */
     record: { type: 'boolean', default: false },
     coverage: { type: 'string', default: coverageFile },
+    /** Only these, whatever runs the line. */
+    tests: { type: 'string' },
   },
 });
 
@@ -140,12 +149,15 @@ async function work(
   const copy = copyCheckout(folder);
   const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...inherited } = process.env;
   const own = { TMPDIR: join(folder, 'tmp'), STRONGROOM_TEST_DATABASES: `${name}_${process.pid}` };
+  const { [templateVariable]: ___, ...withoutTemplate } = inherited;
   const url = process.env[variable]!;
   for (let mutation = take(); mutation !== undefined && !isOver; mutation = take()) {
     const texts = values.unbroken ? [] : applied(mutation, copy);
     for (const [file, { after }] of texts) writeFileSync(join(copy, file), after);
     const programs = programsOf(mutation, copy, own.TMPDIR);
-    const verdict = await runTests(copy, programs, mutation, { ...inherited, ...own });
+    const makesTables = changesOf(mutation).some(({ file }) => file.startsWith('src/store/'));
+    const env = { ...(makesTables ? withoutTemplate : inherited), ...own };
+    const verdict = await runTests(copy, programs, mutation, env);
     for (const [file, { before }] of texts) writeFileSync(join(copy, file), before);
     if (isOver) return;
     tell(mutation, verdict);
@@ -171,6 +183,7 @@ async function ensureCluster(): Promise<void> {
   if (process.env[variable] !== undefined) return;
   cluster = await startCluster();
   process.env[variable] = cluster.url;
+  await makeTemplate();
 }
 
 async function breakAll(mutations: readonly Mutation[]): Promise<Mutation[]> {
@@ -199,10 +212,12 @@ function distinctTests(mutations: readonly Mutation[]): Mutation[] {
 /** A sample of all that could be broken, and how much of it the tests notice. */
 async function breakRandomly(count: number): Promise<number> {
   const { record, coverage: path, room, file, seed = String(Date.now()) } = values;
+  const tests = values.tests?.split(',');
   if (record) await ensureCluster();
-  const coverage = record ? await recordCoverage(path, allTests(), workers) : loadCoverage(path);
+  const recorded = record ? await recordCoverage(path, tests ?? allTests(), workers) : loadCoverage(path);
+  const coverage = tests === undefined || record ? recorded : { tests: {}, files: {} };
   if (coverage === null) throw new Error('which tests run which lines is not known yet: add --record');
-  const { chosen, uncovered, total } = sample({ count, room, file, seed, coverage });
+  const { chosen, uncovered, total } = sample({ count, room, file, seed, coverage, tests });
   console.log(`${chosen.length + uncovered.length} of ${total} mutants, seed ${seed}`);
   for (const mutation of uncovered) console.log(`no test  ${describe(mutation)}`);
   const missed = [...uncovered, ...(await breakAll(chosen))];

@@ -22,16 +22,18 @@ export interface SampleOptions {
   readonly file: string | undefined;
   readonly seed: string;
   readonly coverage: Coverage;
+  /** Those to run for every mutant, in place of those that run its line. */
+  readonly tests?: readonly string[] | undefined;
 }
 
 /** In seconds, as they took by themselves: what the likeliest tests don't notice in this time counts as unnoticed. */
 const longestTests = 150;
 
-export function sample({ count, room, file, seed, coverage }: SampleOptions): Sample {
+export function sample({ count, room, file, seed, coverage, tests }: SampleOptions): Sample {
   const files = filesOf(room).filter(one => one === (file ?? one));
   const all = files.flatMap(withoutEquivalents);
   const drawn = shuffled(all, seed).slice(0, count);
-  const near = nearTests(coverage);
+  const near = tests === undefined ? nearTests(coverage) : () => [...tests];
   const mutations = drawn.map(mutant => asMutation(mutant, near(mutant)));
   return {
     chosen: mutations.filter(({ tests }) => tests.length > 0),

