@@ -118,7 +118,7 @@ export function refusalBy(rule: CallRule, call: ParsedCall): Refusal | null {
   if (patternFor(rule, call) === undefined) return { field: 'url', reason: 'matches no path of the rule' };
   const stray = call.headers.some(([name]) => isReservedHeader(name) || !rule.request_headers.includes(name));
   if (stray) return { field: 'headers', reason: 'contain one that the rule does not allow' };
-  if ((call.body?.length ?? 0) > rule.max_request) {
+  if (call.body !== null && call.body.length > rule.max_request) {
     return { field: 'body', reason: `must be at most ${rule.max_request} bytes` };
   }
   return null;
@@ -134,11 +134,10 @@ export function patternFor({ paths }: CallRule, { url }: ParsedCall): string | u
  * path make it take longer.
  */
 export function matchesPath(pattern: string, path: string): boolean {
-  const [head = '', ...rest] = pattern.split(/(\*\*?)/);
+  const [head, ...rest] = pattern.split(/(\*\*?)/) as [string, ...string[]];
   if (!path.startsWith(head)) return false;
   let reached: readonly number[] = [head.length];
-  for (let at = 0; at < rest.length && reached.length > 0; at += 2)
-    reached = afterStar(rest[at]!, rest[at + 1]!, path, reached);
+  for (let at = 0; at < rest.length; at += 2) reached = afterStar(rest[at]!, rest[at + 1]!, path, reached);
   return reached.at(-1) === path.length;
 }
 
