@@ -10,12 +10,14 @@ import { isId } from '../../contract/id.ts';
 import type { RevealedSecret } from '../../contract/resources.ts';
 import { iso, type Tags } from '../../contract/text.ts';
 import type { ResourceRow, VersionRow } from '../../store/resources.ts';
+import { TimedTurns } from '../kernel/fair-turns.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';
 import { stateAt } from './lifecycle.ts';
 import type { Records } from './records.ts';
 import type { Secrets } from './secrets.ts';
+import { stretchesWith } from './stretches.ts';
 import type { MayWrite } from './subject.ts';
 
 export interface Place {
@@ -57,7 +59,6 @@ export interface DeletedVersion extends WrittenVersion {
 
 export type NamedSecrets = ReturnType<typeof namedSecretsWith>;
 
-const stretch = 250;
 /** Of one secret, the newest. */
 const mostVersions = 1_000;
 /** How often somebody else may create or delete the same name meanwhile. */
@@ -68,6 +69,9 @@ export function namedSecretsWith(
   records: Records,
   secrets: Pick<Secrets, 'create' | 'reveal' | 'versions' | 'update' | 'remove'>,
 ) {
+  const stretches = stretchesWith({ store });
+  const fairTurns = new TimedTurns();
+
   async function lookUp<A extends Action>(
     permit: Permit<A>,
     { vaultId, name }: Place,
@@ -122,14 +126,16 @@ export function namedSecretsWith(
 
   async function activeNames(permit: Permit<'secrets:read'>, vaultId: string): Promise<string[]> {
     await records.openVault(permit, vaultId);
-    const names: string[] = [];
-    for (let afterId: string | undefined; ; ) {
-      const found = await store.resources.stretchWithValues(vaultId, 'secret', afterId, stretch);
-      const rows = found.rows.map(stamps.resource.check);
-      for (const row of rows) if (stateAt(row, now()) === 'active') names.push(row.name);
-      if (rows.length < stretch) return names;
-      afterId = rows.at(-1)!.id;
-    }
+    const { id: key, organizationId: organization } = permit.caller;
+    return fairTurns.do({ organization, key }, async turns => {
+      const names: string[] = [];
+      const first = await stretches.read(vaultId, 'secret');
+      for await (const stored of stretches.rowsFrom(first, vaultId, 'secret', turns)) {
+        const row = stamps.resource.check(stored);
+        if (stateAt(row, now()) === 'active') names.push(row.name);
+      }
+      return names;
+    });
   }
 
   return {
