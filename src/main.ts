@@ -2,6 +2,7 @@
 import packageJson from '../package.json' with { type: 'json' };
 import type { Command } from './cli/command.ts';
 import { commands, groups } from './cli/commands.ts';
+import { note } from './cli/terminal.ts';
 import { messageOf, Refusal, UsageError } from './report.ts';
 
 /** As a shell tells of SIGPIPE, which other programs end by. */
@@ -43,7 +44,7 @@ async function runCommand(command: Command, args: readonly string[]): Promise<vo
   }
   if (own.some(arg => arg.startsWith('--database-'))) {
     const { warningsOf } = await import('./cli/warnings.ts');
-    for (const line of warningsOf(own)) process.stderr.write(`strongroom: ${line}\n`);
+    for (const line of warningsOf(own)) note(line);
   }
   await command.run(args);
 }
@@ -108,6 +109,6 @@ if (process.argv[2] !== 'run') {
 }
 main(process.argv.slice(2)).catch(async error => {
   if (isUnread) process.exit(endedByPipe);
-  process.stderr.write(`strongroom: ${await messageOf(error)}\n`);
+  note(await messageOf(error));
   process.exit(error instanceof Refusal ? error.exitCode : error instanceof UsageError ? 2 : 1);
 });

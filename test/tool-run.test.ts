@@ -406,7 +406,7 @@ describe('--offline', () => {
     await other.stop();
   });
 
-  it('a refusal is no reason to use it, and a revoked key forgets it', async () => {
+  it('a refusal is no reason to use it, and has it forgotten, also while a program runs', async () => {
     const other = await startTool({ TOKEN: 'kept for later' });
     const folder = join(other.home, '.cache', 'strongroom', 'offline');
     await other.run(sh('true'));
@@ -415,8 +415,15 @@ describe('--offline', () => {
     const path = `/v1/access-keys/${body.data[0].id}`;
     assert.equal((await other.service.call('PUT', path, { names_only: true })).status, 200);
     fails(await other.run(sh('true', '--offline')), 1, /may read names only/);
+    assert.deepEqual(readdirSync(folder), [], 'what the key may no longer read');
+    assert.equal((await other.service.call('PUT', path, { names_only: false })).status, 200);
+    await eventually(async () => (await other.run(sh('true'))).code === 0);
     assert.equal(readdirSync(folder).length, 1);
+    const watching = other.start(sh('sleep 60', '--watch', '--watch-interval', '1'));
     await other.service.call('DELETE', path);
+    await eventually(async () => readdirSync(folder).length === 0);
+    watching.child.kill('SIGTERM');
+    await watching.done;
     await eventually(async () => (await other.run(sh('true', '--offline'))).code === 1);
     assert.deepEqual(readdirSync(folder), []);
     await other.stop();

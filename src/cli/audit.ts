@@ -11,6 +11,7 @@ import { withStrongroom } from '../open.ts';
 import { archiveFolder, openLogs } from '../open-data.ts';
 import { counted, messageOf } from '../report.ts';
 import type { Command } from './command.ts';
+import { note } from './terminal.ts';
 
 const file = (value: string, help: string): Option<string | null> => ({
   value,
@@ -98,7 +99,7 @@ function outcomeOf({ ok, open, kept }: VerifyReport): keyof typeof exitCodes {
 
 /** Neither proven intact nor found damaged, and not to be mistaken for either. */
 async function unverified(error: unknown): Promise<number> {
-  process.stderr.write(`strongroom: the logs could not be verified: ${await messageOf(error)}\n`);
+  note(`the logs could not be verified: ${await messageOf(error)}`);
   return exitCodes.unverified;
 }
 

@@ -10,6 +10,9 @@ import type { Settings } from './settings.ts';
 import { note } from './terminal.ts';
 import { type Snapshot, vaultOf, wholeVault } from './vaults.ts';
 
+/** Revoked or expired, restricted, or of a vault that is gone. */
+const refusals = new Set([401, 403, 404]);
+
 export interface Source {
   first(): Promise<Given>;
   /** Null while nothing has changed. */
@@ -36,8 +39,13 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
   const vault = skipsVault ? null : vaultOf(settings);
   const given = (snapshot: Snapshot | null) => environmentFor(settings, values, snapshot, environment);
 
+  /** What this key may no longer read is not read from the file either, however it was taken away. */
+  async function forgetIfRefused(error: unknown): Promise<void> {
+    if (cached && error instanceof Refused && refusals.has(error.status)) (await offline()).forget();
+  }
+
   async function kept(error: unknown): Promise<Snapshot> {
-    if (cached && error instanceof Refused && error.status === 401) (await offline()).forget();
+    await forgetIfRefused(error);
     if (!(error instanceof Away && values.offline)) throw error;
     const { at, snapshot } = (await offline()).read(values['offline-max-age']);
     note(`${error.message}; using what was read at ${new Date(at).toISOString()}`);
@@ -52,8 +60,11 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
       return given(latest);
     },
     next: async () => {
-      const changed = (await vault?.read(latest?.tag)) ?? null;
-      if (changed === null) return null;
+      const changed = await vault?.read(latest?.tag).catch(async error => {
+        await forgetIfRefused(error);
+        throw error;
+      });
+      if (changed == null) return null;
       latest = changed;
       fresh = true;
       return given(changed);

@@ -9,8 +9,9 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
+/** One line. Whatever is in it, a path or what a service said, doesn't steer the terminal. */
 export function note(line: string): void {
-  process.stderr.write(`strongroom: ${line}\n`);
+  process.stderr.write(`strongroom: ${printable(line)}\n`);
 }
 
 type Colour = 'green' | 'red' | 'yellow' | 'bold';

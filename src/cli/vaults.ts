@@ -73,7 +73,7 @@ function withAccessKey(url: string, key: string, named: string | null): Vault {
       if (found === null) return null;
       const { id, name, secrets } = found.body;
       if (secrets.some(({ value }) => value === undefined))
-        throw new Refusal('the access key may read names only');
+        throw new Refused('the access key may read names only', 403);
       return { vault: mine({ id, name }), secrets, tag: found.tag };
     },
     one: async name => {
