@@ -201,5 +201,26 @@ for (const engine of engines) {
       assert.ok(first!.includes(`"'=HYPERLINK(""http://x"",""y"")"`), first!);
       assert.deepEqual(await ok('GET', `/v1/request-logs/${entries[0].id}`), entries[0]);
     });
+
+    it('no name begins a formula in an exported log, however it is written', async () => {
+      const signs = [
+        '=',
+        '+',
+        '-',
+        '@',
+        '|',
+        '\uff1d',
+        '\uff0b',
+        '\uff0d',
+        '\uff20',
+        '\u2212',
+        ' =',
+        '\u00a0@',
+      ];
+      for (const sign of signs) await ok('POST', '/v1/vaults', { name: `${sign}1+1` });
+      const { text } = await service.call('GET', '/v1/audit-logs/export?format=csv&action=vault.created');
+      const cells = [...text.matchAll(/"((?:[^"]|"")*)"/g)].map(([, cell]) => cell!);
+      for (const sign of signs) assert.ok(cells.includes(`'${sign}1+1`), JSON.stringify(sign));
+    });
   });
 }

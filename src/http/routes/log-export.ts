@@ -126,9 +126,12 @@ function flat({ actor, subject, details, ...entry }: AuditLog) {
   };
 }
 
-/** Quoted always; and a leading =, +, - or @ is kept from being run by a spreadsheet. */
+/** What a spreadsheet takes for the beginning of a formula, in the wide forms of East Asian keyboards too, also after blanks. */
+const formula = /^(?:\s*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c\u2212]|[\t\r\n])/;
+
+/** Quoted always, and kept from being run by a spreadsheet. */
 function cell(value: unknown): string {
   const text = value === null ? '' : String(value);
-  const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const harmless = formula.test(text) ? `'${text}` : text;
   return `"${harmless.replaceAll('"', '""')}"`;
 }
