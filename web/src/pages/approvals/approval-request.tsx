@@ -2,8 +2,8 @@
 import { useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
-import type { Approval } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
+import type { Approval, Vault } from '../../api/types.ts';
+import { useRecord, useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { useDecision } from '../../ui/decision.ts';
@@ -59,7 +59,7 @@ export function ApprovalRequest({ of: approval, isMeant, isGone }: Shown) {
   );
 }
 
-function factsOf({ access_key, own_name, restriction, rule, request }: Approval) {
+function factsOf({ vault_id, access_key, own_name, restriction, rule, request }: Approval) {
   return [
     ['Access key', <Exact key="key" text={access_key} />],
     ...(own_name === null ? [] : [['Calls itself', <Exact key="own" text={own_name} />] as const]),
@@ -68,8 +68,14 @@ function factsOf({ access_key, own_name, restriction, rule, request }: Approval)
       : [['Restricted', <Exact key="restriction" text={restriction} />] as const]),
     ['Rule', <Exact key="rule" text={rule} />],
     ['Sends', <Exact key="secret" text={request.secret} />],
+    ['Of the vault', <VaultExact key="vault" id={vault_id} />],
     ['Where', <Exact key="place" text={request.place} />],
   ] as const;
+}
+
+/** Secrets of several vaults may have one name. */
+function VaultExact({ id }: { id: string }) {
+  return <Exact text={useRecord<Vault>('vaults', id).data?.name ?? id} />;
 }
 
 /** In a box of their own, because their names are the agent's too: none of them can pass for one of our rows. */
@@ -115,7 +121,7 @@ function Decision({ of: { id }, onDone }: { of: Approval; onDone: (done: string)
       {!mayDecide && <p className="text-muted">You don’t have permission to decide.</p>}
       <Problem text={form.problem} />
       {mayDecide && (
-        <div className="flex flex-wrap gap-2">
+        <div className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap">
           <Button
             look="primary"
             busy={form.busy}
@@ -125,19 +131,20 @@ function Decision({ of: { id }, onDone }: { of: Approval; onDone: (done: string)
             Approve once
           </Button>
           <Button
-            disabled={form.busy}
-            aria-disabled={!isReady}
-            onClick={decide('approve', { scope: 'rule' }, 'Approved for an hour')}
-          >
-            Approve this rule for an hour
-          </Button>
-          <Button
             look="danger"
             disabled={form.busy}
             aria-disabled={!isReady}
             onClick={decide('refuse', undefined, 'Refused')}
           >
             Refuse
+          </Button>
+          <Button
+            className="col-span-2"
+            disabled={form.busy}
+            aria-disabled={!isReady}
+            onClick={decide('approve', { scope: 'rule' }, 'Approved for an hour')}
+          >
+            Approve this rule for an hour
           </Button>
         </div>
       )}

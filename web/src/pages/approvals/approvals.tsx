@@ -22,7 +22,7 @@ export default function Approvals() {
   return (
     <Page
       title="Approvals"
-      intro="Calls that agents ask to make with a secret. An approval is good for exactly the call that you see, once."
+      intro="Calls that agents ask to make with a secret. Approved once, exactly the call that you see is made."
       actions={<Notify />}
     >
       {isElsewhere && <Decided id={approval} />}
