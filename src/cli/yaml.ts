@@ -24,12 +24,17 @@ export function parseYaml(source: string): Mapping {
 }
 
 const blank = ({ text }: Line) => text === '' || text.startsWith('#');
+/** The name is quoted, or goes as far as the first colon with a blank after it; each character is looked at once. */
 const key =
-  /^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'#&*!|>%@`[\]{},?-][^#]*?|-[^\s#][^#]*?)\s*:(?:\s+(.*))?$/;
+  /^(?:("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*|((?:[^\s"'#&*!|>%@`[\]{},?-]|-[^\s#])(?:[^#:]|:(?=\S))*)):(?:\s+(.*))?$/;
+
+/** Lists of secrets have a level or two. */
+const deepest = 100;
 
 class Reader {
   readonly #lines: readonly Line[];
   #at = 0;
+  #depth = 0;
 
   constructor(lines: readonly Line[]) {
     this.#lines = lines;
@@ -51,7 +56,8 @@ class Reader {
     for (this.#skip(); this.#at < this.#lines.length; this.#skip()) {
       const line = this.#lines[this.#at]!;
       if (line.indent < indent || line.text === '...') break;
-      const [, name, rest = ''] = key.exec(line.text) ?? [];
+      const [, quoted, plain, rest = ''] = key.exec(line.text) ?? [];
+      const name = quoted ?? plain?.trimEnd();
       if (line.indent > indent || line.raw.startsWith('\t') || name === undefined) return refuse(line);
       const text = scalarOf(name, line);
       if (pairs.has(text)) refuse(line);
@@ -66,7 +72,12 @@ class Reader {
     if (rest !== '' && !rest.startsWith('#')) return scalarOf(rest, line);
     this.#skip();
     const next = this.#lines[this.#at];
-    return next !== undefined && next.indent > line.indent ? this.#mapping(next.indent) : '';
+    if (next === undefined || next.indent <= line.indent) return '';
+    if (this.#depth === deepest) refuse(next);
+    this.#depth += 1;
+    const inner = this.#mapping(next.indent);
+    this.#depth -= 1;
+    return inner;
   }
 
   /** `|` keeps line breaks, `>` folds them; `-` and `+` say what becomes of the last ones. */
@@ -139,7 +150,8 @@ function scalarOf(text: string, line: Line): string {
   const [, single] = /^'((?:[^']|'')*)'(?:\s+#.*)?$/.exec(text) ?? [];
   if (single !== undefined) return single.replaceAll("''", "'");
   if (/^["'&*!%@`[\]{},]|^[?-](\s|$)/.test(text)) return refuse(line);
-  return text.replace(/\s+#.*$/, '').trimEnd();
+  const comment = text.search(/\s#/);
+  return (comment < 0 ? text : text.slice(0, comment)).trimEnd();
 }
 
 function unescaped(text: string, line: Line): string {

@@ -22,7 +22,7 @@ export default function Approvals() {
   return (
     <Page
       title="Approvals"
-      intro="Calls that agents ask to make with a secret. Approved once, exactly the call that you see is made."
+      intro="Calls that agents ask to make with a secret. “Approve once” allows exactly the call that you see."
       actions={<Notify />}
     >
       {isElsewhere && <Decided id={approval} />}

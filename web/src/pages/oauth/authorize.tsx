@@ -153,7 +153,7 @@ function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShow
           ['Client', <Exact key="client" text={client.name} />],
           ['Sends you to', <Exact key="host" text={redirect_host} />],
           ['In', <Exact key="organization" text={organization.name} />],
-          ['For', <Exact key="member" text={member.email} />],
+          ['Acts for', <Exact key="member" text={member.email} />],
         ]}
       />
       {client.imitates && (
