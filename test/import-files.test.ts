@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readItems, type Source } from '../src/cli/import-formats.ts';
 import { parseYaml } from '../src/cli/yaml.ts';
+import { parseText } from '../web/src/import/parse.ts';
 
 const length = 200_000;
 const blanks = ' '.repeat(length);
@@ -27,6 +28,28 @@ const hostile: readonly (readonly [about: string, source: Source, text: string])
   ],
   ['lists in lists', 'json', '['.repeat(length) + ']'.repeat(length)],
 ];
+
+/** The dashboard's importer, in the person's browser. */
+const pasted: readonly (readonly [about: string, text: string])[] = [
+  ['empty lines', `${'\n'.repeat(length)}x`],
+  ['blanks in a value', `A=b${blanks}c${blanks}d`],
+  ['a name without a value', `${'a'.repeat(length)}`],
+  ['blanks after a name', `A${blanks}b`],
+  ['comments', `A=b${' #'.repeat(length)}`],
+  ['beginnings without an end', '-----BEGIN KEY-----\n'.repeat(length)],
+  ['quotes', `${'A="x\n'.repeat(length / 10)}`],
+  ['quotes of several kinds', `${`A="x'\nB='x"\n`.repeat(length / 10)}`],
+];
+
+describe('a hostile text in the dashboard', () => {
+  for (const [about, text] of pasted)
+    it(`takes no longer than its length: ${about}`, () => {
+      const begun = performance.now();
+      parseText(text);
+      const taken = performance.now() - begun;
+      assert.ok(taken < 5_000, `${taken} ms`);
+    });
+});
 
 describe('a hostile file', () => {
   for (const [about, source, text] of hostile)

@@ -117,6 +117,29 @@ onEngines('a workload identity', engine => {
     assert.equal((await read(key.token)).status, 401);
   });
 
+  it('names its access key by what it proved, unless people would not see all of that', async () => {
+    const { id, name } = await identity();
+    const nameFor = async (sub: string) => {
+      const answer = await tokenLogin(id, { jwt: await issuer.sign(claims({ sub })) });
+      assert.equal(answer.status, 200, answer.text);
+      const { body } = await service.call('GET', `/v1/access-keys/${answer.body.id}`);
+      return body.name;
+    };
+    assert.equal(await nameFor('repo:acme/shop:main'), `${name}: repo:acme/shop:main`);
+    for (const hidden of [
+      '\u200b',
+      '\u00ad',
+      '\u202e',
+      '\ufe0f',
+      '\u{e0041}',
+      '\u3164',
+      '\ue000',
+      '\n',
+      '\u001b',
+    ])
+      assert.equal(await nameFor(`repo:acme/shop:ma${hidden}in`), name, escape(hidden));
+  });
+
   it('logs in by Vault’s dialect too, in its words, and is refused in the same for every reason', async () => {
     const login = (mount: string, body: object) =>
       service.call('PUT', `/vault/v1/auth/${mount}/login`, body, null);

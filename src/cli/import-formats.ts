@@ -3,6 +3,7 @@
  * exports of other vaults as their own commands print them. Input that can’t be read is reported without repeating it.
  */
 import { parseEnv } from 'node:util';
+import { pemBlocksIn } from '../contract/pem-blocks.ts';
 import { Refusal } from '../report.ts';
 import { textOf } from './input.ts';
 import { type Mapping, parseYaml } from './yaml.ts';
@@ -169,30 +170,9 @@ function fromKubernetes({ data, stringData }: Fields): Item[] {
   return secrets({ ...Object.fromEntries(decoded), ...((stringData ?? {}) as Mapping) });
 }
 
-const mostUnended = 100;
-
-/** Each label that has no end is looked for once: a file of nothing but beginnings would take for ever. */
-function blocksIn(text: string): { readonly pem: string; readonly label: string }[] {
-  const begin = /-----BEGIN ([A-Z0-9 ]+)-----/g;
-  const unended = new Set<string>();
-  const blocks: { pem: string; label: string }[] = [];
-  for (let found = begin.exec(text); found !== null; found = begin.exec(text)) {
-    const label = found[1]!;
-    const end = `-----END ${label}-----`;
-    const at = unended.has(label) ? -1 : text.indexOf(end, begin.lastIndex);
-    if (at < 0) unended.add(label);
-    if (unended.size > mostUnended)
-      throw new Refusal('the file has too many BEGIN lines without an END line');
-    if (at < 0) continue;
-    begin.lastIndex = at + end.length;
-    blocks.push({ pem: text.slice(found.index, begin.lastIndex), label });
-  }
-  return blocks;
-}
-
 /** Certificates in one file form one chain; each key is stored by itself. */
 function fromPem(text: string, stem: string): Item[] {
-  const blocks = blocksIn(text);
+  const blocks = pemBlocksIn(text);
   const chain = blocks.filter(({ label }) => label.endsWith('CERTIFICATE')).map(({ pem }) => pem);
   const keys = blocks.filter(({ label }) => label.endsWith('KEY')).map(({ pem }) => pem);
   if (chain.length + keys.length === 0) throw new Refusal('the file contains no key and no certificate');

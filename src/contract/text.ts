@@ -18,6 +18,11 @@ export function isSafeText(text: string): boolean {
   return !unsafe.test(text);
 }
 
+/** Whether people see all of it, so that it may be a name. */
+export function isShownText(text: string): boolean {
+  return isSafeText(text) && !unseen.test(text);
+}
+
 function characters(text: string): number {
   return [...text].length;
 }

@@ -9,7 +9,7 @@ import type { Origin } from '../../access/caller.ts';
 import { mintToken } from '../../access/token.ts';
 import type { CreatedAccessKey } from '../../contract/access.ts';
 import { Failure } from '../../contract/errors.ts';
-import { isSafeText } from '../../contract/text.ts';
+import { isShownText } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { IdentityRow } from '../../store/identities.ts';
 import type { Authenticator } from '../credentials/authentication.ts';
@@ -184,8 +184,8 @@ function claimedOf({ organization_id, id, name }: IdentityRow) {
   return { organizationId: organization_id, subject: { type: 'identity', id, name } };
 }
 
-/** So that a list of access keys says which machine has which. */
+/** So that a list of access keys says which machine has which; an issuer may put into it what no person may. */
 function nameOf({ name }: IdentityRow, subject: string): string {
   const whole = `${name}: ${subject}`;
-  return isSafeText(subject) && [...whole].length <= longestName ? whole : name;
+  return isShownText(subject) && [...whole].length <= longestName ? whole : name;
 }

@@ -2,6 +2,7 @@
  * Turns what was pasted or dropped into items: `.env` lines, a JSON object, PEM blocks, a PKCS#12 file. Input that
  * can't be read is reported in a sentence that never repeats it.
  */
+import { pemBlocksIn } from '../../../src/contract/pem-blocks.ts';
 import { base64Of, type Dropped, isPkcs12, stemOf, textOf } from './files.ts';
 
 export type Item =
@@ -68,7 +69,9 @@ function pairOf(entry: unknown): [string, unknown] | null {
   return typeof found === 'string' && value !== undefined ? [found, value] : null;
 }
 
-const assignment = /^\s*(?:export\s+)?([\w.-]+)\s*=[ \t]*("(?:\\[\s\S]|[^"\\])*"|'[^']*'|`[^`]*`|[^\r\n]*)/gm;
+/** Blanks are those of one line: otherwise each empty line would be looked at again for each one before it. */
+const assignment =
+  /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*("(?:\\[\s\S]|[^"\\])*"|'[^']*'|`[^`]*`|[^\r\n]*)/gm;
 
 /** The lines of a `.env` file: quotes may span lines, `#` begins a comment, `export` is allowed. */
 function parseEnvironment(text: string): Parsed {
@@ -98,14 +101,13 @@ function unquote(raw: string): string {
   if (/^"[\s\S]*"$/.test(text))
     return text.slice(1, -1).replace(/\\([nrt"\\$])/g, (_, letter: string) => escapes[letter]!);
   if (/^(['`])[\s\S]*\1$/.test(text)) return text.slice(1, -1);
-  return text.replace(/\s+#.*$/, '').trim();
+  const comment = text.search(/\s#/);
+  return (comment < 0 ? text : text.slice(0, comment)).trim();
 }
-
-const block = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----/g;
 
 /** Certificates in one text form one chain; each key is an item of its own. */
 function parsePem(text: string, name: string): Parsed {
-  const blocks = [...text.matchAll(block)].map(([pem, label = '']) => ({ pem, label }));
+  const blocks = pemBlocksIn(text);
   const chain = blocks.filter(({ label }) => label.endsWith('CERTIFICATE')).map(({ pem }) => pem);
   const keys = blocks.filter(({ label }) => label.endsWith('KEY')).map(({ pem }) => pem);
   const numbered = (index: number) => (keys.length > 1 ? `${name}-${index + 1}` : name);
