@@ -209,6 +209,30 @@ for (const engine of engines) {
       },
     );
 
+    it('is not taken for intact by the verifier because of a step that nobody knows', async () => {
+      const [step, lie] = ["'999-made-up'", 'CREATE INDEX lying ON credentials (name)'];
+      await alter([`INSERT INTO kysely_migration (name, timestamp) VALUES (${step}, 'now')`, lie]);
+      const { code, stdout } = await verified();
+      await alter([`DELETE FROM kysely_migration WHERE name = ${step}`, 'DROP INDEX lying']);
+      assert.equal(code, 1, stdout);
+      assert.match(stdout, /altered-schema: a newer version changed it \(999-made-up\)/);
+    });
+
+    it('stops within moments also where a lock keeps it from looking', onlyOnServers, async () => {
+      const intruder = await intrude(service);
+      // One table that nothing asks for is locked, so that another can be altered unseen.
+      await intruder.sql('BEGIN');
+      await intruder.sql('LOCK TABLE device_logins IN ACCESS EXCLUSIVE MODE');
+      await alter(['CREATE INDEX lying ON credentials (name)']);
+      const lied = Date.now();
+      await eventually(async () => (await read()).status === 503);
+      assert.ok(Date.now() - lied < 60_000);
+      await alter(['DROP INDEX lying']);
+      await intruder.sql('ROLLBACK');
+      await intruder.close();
+      await eventually(async () => (await read()).status === 200);
+    });
+
     it('is not ready, starts nowhere else, and the verifier and the doctor fail, until it is put right', async () => {
       const { begin, end } = swallowings(engine)[0]!;
       await alter(begin);

@@ -50,7 +50,7 @@ export function diagnostics({ db, lists, name }: Engine) {
     },
 
     /** What is not as the migrations that were run made it; null where all is. */
-    schemaFault: (): Promise<string | null> => schemaFault(db, name),
+    schemaFault: (isServed = false): Promise<string | null> => schemaFault(db, name, isServed),
 
     /**
      * Whether every index of an embedded database has an entry for each row, and no other: null, or what is wrong. All of

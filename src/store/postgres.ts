@@ -71,6 +71,7 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
     db,
     lists: db, // A server searches in a process of its own.
     commit: async units => {
+      if (schema.isOverdue) await schema.seen();
       schema.refuseIfAltered();
       const rows = await (isOneStatement(units) ? commitAtOnce(pool, units[0]!) : commit(pool, units));
       announcer.announce(touchedBy(units), true);

@@ -11,7 +11,7 @@ const counter = because(
   'which position comes next: one that was given is refused by the table that it is for, and a jump leaves a gap, on which nothing depends',
 );
 const window = because(
-  'requests of one minute: reset, it lets more of them through for that minute, each with a credential of its own',
+  'what a credential did within a minute, or a week: reset, it lets more through, such as requests, comparisons, or calls of a suspended access key, each with a credential of its own',
 );
 const challenge = because(
   'of a proof that is good once: to use it again takes the signature or the token that was sent over TLS, before it expires, and a passkey that counts refuses even that',

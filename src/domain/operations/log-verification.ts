@@ -44,7 +44,7 @@ export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): Veri
 
   /** By the thread that reads lists: an embedded database would stop this one meanwhile. */
   const schema = async () =>
-    (await store.diagnostics.schemaFault()) ?? store.diagnostics.damage(largestChecked);
+    (await store.diagnostics.schemaFault(true)) ?? store.diagnostics.damage(largestChecked);
 
   /** All of it as it was at one moment, whatever is written or removed meanwhile. */
   async function run(): Promise<void> {
