@@ -197,4 +197,23 @@ onEngines('an agent that guesses', engine => {
       assert.equal((await send('nothing')).status, 403);
     });
   }
+
+  it('is not forgiven by a call that stores the value that is there already', async t => {
+    const world = await startUsesWorld(engine);
+    t.after(() => world.stop());
+    const { upstream, secretId } = world;
+    await world.rule();
+    const store = { secret_id: secretId, pointer: '/token' };
+    const refreshing = await world.rule({ methods: ['POST'], response: 'store', store });
+    upstream.answer = (_request, _body, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ token: value }));
+    };
+    const call = { method: 'POST', url: `${upstream.url}/own/x` };
+    const part = value.replace(/[^a-z0-9]/gi, '').slice(4, 18);
+    for (let time = 0; time < 2; time++) assert.equal((await world.use({ ...call, body: part })).status, 403);
+    const { stored } = (await world.use({ ...call, rule: refreshing })).body;
+    assert.deepEqual(stored, { secret_id: secretId, version: 1 });
+    assert.equal((await world.use({ ...call, body: part })).status, 403);
+    assert.equal((await world.use({ ...call, rule: refreshing })).status, 403, 'that was the third');
+  });
 });

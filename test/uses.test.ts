@@ -229,6 +229,14 @@ for (const engine of engines) {
         ['withheld', null],
         'it is no value of a secret',
       );
+      upstream.answer = ({ headers }, _body, response) =>
+        response.writeHead(200).end(JSON.stringify({ data: { token: headers.authorization } }));
+      const returned = await world.use({ rule: own, method: 'POST', url: `${upstream.url}/own/mint` });
+      assert.deepEqual(
+        [returned.body.outcome, returned.body.stored],
+        ['withheld', null],
+        'it is what was sent',
+      );
     });
 
     it('the status alone comes back where the rule says so', async () => {

@@ -8,6 +8,12 @@ import type { CallRule } from './rule-records.ts';
 import type { Deed, UseParts } from './using.ts';
 
 export function mintingWith({ store, stamps, guard, records }: UseParts) {
+  async function isHeld(before: { readonly id: string }, { row, sealer }: OpenVault, value: string) {
+    const found = await store.resources.withValue(row.id, before.id);
+    const held = found && stamps.resource.believe(found);
+    return held !== undefined && records.openValue(held, sealer, held.value) === value;
+  }
+
   return {
     store: (
       { reader, origin }: Deed,
@@ -20,6 +26,8 @@ export function mintingWith({ store, stamps, guard, records }: UseParts) {
         const before = found && stamps.resource.believe(found);
         const isThere = before?.type === 'secret' && before.deleted_at === null;
         if (!isThere || before.vault_id !== reader.vaultId) throw new Failure('NOT_FOUND');
+        // A version like the one before would lift what the older one is suspended for.
+        if (await isHeld(before, vault, value)) return { secret_id: before.id, version: before.version };
         const write = records.revisionOf<never>(reader, before, vault, { value });
         await guard.used({ ...reader, origin }, 'secret.updated', {
           subjects: [write.subject],

@@ -83,7 +83,7 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     const approve = () => approvals.take(reader, deed.origin, vault, approved);
     await using.countUnder(rule, reader, order.isOnce ? approve : null);
     await deed.begin();
-    const result = await broker.call(order);
+    const result = await unlessReturned(chosen, order, await broker.call(order));
     if (result.parts > 0) await suspensions.count(chosen, result.parts);
     const stored = result.minted === null ? null : await minting.store(deed, rule, vault, result.minted);
     const { outcome, status, bytes, redacted, parts } = result;
@@ -107,6 +107,17 @@ export function vaultUsesWith(parts: VaultUseParts): VaultUses {
     if (parts === 0) return;
     await suspensions.count(chosen, parts);
     throw refusedUse('value_in_request');
+  }
+
+  /** What was sent is not what was minted: as the value of another secret, those could read it who may read that one. */
+  async function unlessReturned(
+    { rule, row }: Chosen,
+    { values, lane }: BrokeredCall,
+    result: BrokeredResult,
+  ): Promise<BrokeredResult> {
+    if (result.minted === null || rule.store?.secret_id === row.id) return result;
+    if ((await broker.partsIn(values, Buffer.from(result.minted), lane)) === 0) return result;
+    return { ...result, outcome: 'withheld', reason: 'the field to store contains the value', minted: null };
   }
 
   return { use: request => using.run(request, deed => perform(deed, request)) };
