@@ -283,14 +283,20 @@ describe('what the schedule keeps', () => {
     for (let at = 0; at < 2; at++) await pass(day);
     const record = JSON.parse(readFileSync(join(folder, statusFile), 'utf8'));
     const [newest, before] = record.proven;
-    const later = { ...newest, created_at: '2026-11-30T00:00:00.000Z' };
+    const otherwise = {
+      file: before.file,
+      created_at: '2026-11-30T00:00:00.000Z',
+      proven_at: 'now',
+      sha256: 'another',
+    };
     const change = async (proven: unknown[]) => {
       writeFileSync(join(folder, statusFile), JSON.stringify({ ...record, proven }));
       await schedule.begin();
       return schedule.status.proven.map(({ file }) => file.slice(17, 19));
     };
-    assert.deepEqual(await change([later, before]), ['02']);
-    assert.deepEqual(await change([newest, before]), ['03', '02']);
+    for (const [field, other] of Object.entries(otherwise))
+      assert.deepEqual(await change([{ ...newest, [field]: other }, before]), ['02'], field);
+    assert.deepEqual(await change([before, newest]), ['03', '02'], 'in whatever order');
     writeFileSync(join(folder, newest.file), 'cut');
     assert.deepEqual(await change([newest, before]), ['02']);
     await pass(1_000);
