@@ -9,6 +9,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { placeOptions } from '../src/command-options.ts';
+import { readConfig } from '../src/config.ts';
+import { databaseSource } from '../src/logs/source.ts';
+import { verifyLogs } from '../src/logs/verify.ts';
+import { openLogs } from '../src/open-data.ts';
 import { steps } from '../src/store/migrations/migrations.ts';
 import { schemaFault } from '../src/store/schema-check.ts';
 import { expectedAfter, tablesIn } from '../src/store/schema-difference.ts';
@@ -16,13 +21,18 @@ import { faultInFile } from '../src/store/sqlite-schema.ts';
 import { openStore } from '../src/store/store.ts';
 import { run } from './command.ts';
 import { describedSchemas } from './described-schemas.ts';
-import { engines, eventually, type Service, startService } from './harness.ts';
+import { type Answer, type EngineName, engines, eventually, type Service, startService } from './harness.ts';
 import { databaseWithTables, dataFolder, freshDatabase } from './postgres.ts';
 import { type Lie, liesAbout, liesOfAll, type Shape, swallowings } from './schema-lies.ts';
 import { write } from './storage.ts';
 import { intrude } from './stored-world.ts';
 
 const done = Object.keys(steps);
+/** But for those that an embedded database makes for a search by itself, and lets nobody alter. */
+const tablesOn = (engine: EngineName) =>
+  tablesIn(expectedAfter(engine, done)).filter(
+    name => engine === 'postgres' || !/^resource_name(s|_parts)/.test(name),
+  );
 
 it('what databases are compared with is what the migrations make (npm run described-schemas)', async () => {
   const file = new URL('../src/store/described-schemas.json', import.meta.url);
@@ -37,14 +47,15 @@ interface Liar {
 }
 
 async function liarOnPostgres(): Promise<Liar> {
-  const pool = new pg.Pool({ connectionString: await databaseWithTables(), max: 1 });
+  // Without JIT, as the service's own connections are: compiling took longer than the question itself.
+  const pool = new pg.Pool({ connectionString: await databaseWithTables(), max: 1, options: '-c jit=off' });
   const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) });
   const names = async (sql: string, table: string) =>
     (await pool.query(sql, [table])).rows.map(({ name }) => name as string);
   return {
     shapes: () =>
       Promise.all(
-        tablesIn(expectedAfter('postgres', done)).map(async table => ({
+        tablesOn('postgres').map(async table => ({
           table,
           columns: await names(
             "SELECT attname AS name FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attnum",
@@ -83,12 +94,9 @@ async function liarOnSqlite(): Promise<Liar> {
       .prepare(sql)
       .all(table)
       .map(({ name }) => String(name));
-  const tables = tablesIn(expectedAfter('sqlite', done)).filter(
-    name => !/^resource_name(s|_parts)/.test(name),
-  );
   return {
     shapes: async () =>
-      tables.map(table => ({
+      tablesOn('sqlite').map(table => ({
         table,
         columns: names('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0', table),
         indexes: names(
@@ -149,24 +157,38 @@ for (const engine of engines) {
 
     before(async () => {
       service = await startService({ engine });
-      const make = async (kind: string, body: object) =>
-        (await service.call('POST', `/v1/${kind}`, body)).body;
       vault = (await make('vaults', { name: 'v' })).id;
       secret = (await make('secrets', { vault_id: vault, name: 'S', value: 'canary' })).id;
       token = (await make('access-keys', { vault_id: vault, name: 'k' })).token;
     });
     after(() => service.stop());
 
+    /** The last look at the schema may have met a lie that is over: 503 asks its caller to come back. */
+    async function recovered(call: () => Promise<Answer>): Promise<Answer> {
+      let answer = await call();
+      await eventually(async () => {
+        if (answer.status === 503) answer = await call();
+        return answer.status !== 503;
+      });
+      assert.equal(answer.status, 200, answer.text);
+      return answer;
+    }
+    const make = async (kind: string, body: object) =>
+      (await recovered(() => service.call('POST', `/v1/${kind}`, body))).body;
     const alter = async (statements: readonly string[]) => {
       for (const statement of statements) await write(service, statement);
     };
     const read = () => service.call('GET', `/api/v1/vaults/${vault}`, undefined, token);
     const reveal = () => service.call('POST', `/v1/secrets/${secret}/reveal`, {});
-    const verified = () => run(['audit', 'verify', ...service.place]);
+    const verified = async () => {
+      const { code, stdout, stderr } = await run(['audit', 'verify', ...service.place]);
+      assert.equal(code, 1, stdout + stderr);
+      return stdout;
+    };
 
     for (const { table, kind, begin, end } of swallowings(engine))
       it(`answers nothing that ${table} does not keep, where it ${kind}`, async () => {
-        assert.equal((await read()).status, 200);
+        await recovered(read);
         await alter(begin);
         const answers = [await (table === 'audit_logs' ? reveal() : read())];
         // A change takes another way to the database than a read does.
@@ -177,7 +199,8 @@ for (const engine of engines) {
           assert.ok(!text.includes('canary'));
         }
         await alter(end);
-        await eventually(async () => (await read()).status === 200 && (await reveal()).status === 200);
+        await recovered(read);
+        await recovered(reveal);
       });
 
     it(
@@ -185,13 +208,10 @@ for (const engine of engines) {
       onlyOnServers,
       async () => {
         const intruder = await intrude(service);
-        const { body: key } = await service.call('POST', '/v1/access-keys', {
-          vault_id: vault,
-          name: 'revoked',
-        });
+        const key = await make('access-keys', { vault_id: vault, name: 'revoked' });
         const row = () => intruder.sql('SELECT * FROM credentials WHERE id = ?', [key.id]);
         const living = await row();
-        await service.call('DELETE', `/v1/access-keys/${key.id}`);
+        await recovered(() => service.call('DELETE', `/v1/access-keys/${key.id}`));
         const revoked = await row();
         await intruder.replace('credentials', revoked, living);
         await alter([
@@ -201,11 +221,11 @@ for (const engine of engines) {
         ]);
         const answer = await service.call('GET', `/api/v1/vaults/${vault}`, undefined, key.token);
         assert.notEqual(answer.status, 200, answer.text);
-        assert.equal((await verified()).code, 1);
+        await verified();
         await alter(['DROP VIEW audit_logs', 'ALTER TABLE hidden RENAME TO audit_logs']);
         await intruder.replace('credentials', living, revoked);
         await intruder.close();
-        await eventually(async () => (await read()).status === 200);
+        await recovered(read);
       },
     );
 
@@ -237,9 +257,7 @@ for (const engine of engines) {
       const { begin, end } = swallowings(engine)[0]!;
       await alter(begin);
       await eventually(async () => (await service.call('GET', '/readyz')).status === 503);
-      const { code, stdout } = await verified();
-      assert.equal(code, 1, stdout);
-      assert.match(stdout, /altered-schema: trigger .*swallow is not known here/);
+      assert.match(await verified(), /altered-schema: trigger .*swallow is not known here/);
       const doctor = await run(['doctor', ...service.place]);
       assert.equal(doctor.code, 2);
       assert.match(doctor.stdout, /failed +schema +the schema is not what the migrations made: trigger/);
@@ -247,7 +265,22 @@ for (const engine of engines) {
       assert.match(command.stderr, /the tables of this database are not those of this version: trigger/);
       await alter(end);
       await eventually(async () => (await service.call('GET', '/readyz')).status === 200);
-      assert.equal((await read()).status, 200);
+      await recovered(read);
+    });
+
+    it('is said to be altered, whichever table can’t be read for it', async () => {
+      const publicKey = readFileSync(join(service.data, 'log-public-key.pem'), 'utf8');
+      const found = async () => {
+        const logs = await openLogs(readConfig(placeOptions, service.place, {}));
+        const report = await verifyLogs(databaseSource(logs), { publicKey }).finally(() => logs.close());
+        return report.findings.map(({ what }) => what);
+      };
+      assert.deepEqual(await found(), []);
+      for (const table of tablesOn(engine).filter(name => name !== 'kysely_migration')) {
+        await alter([`ALTER TABLE ${table} RENAME TO hidden`]);
+        assert.ok((await found()).includes('altered-schema'), table);
+        await alter([`ALTER TABLE hidden RENAME TO ${table}`]);
+      }
     });
   });
 }

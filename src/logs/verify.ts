@@ -69,7 +69,16 @@ const streams: readonly Stream[] = ['audit', 'request']; // Audit first: it says
 
 export async function verifyLogs(source: LogSource, options: VerifyOptions): Promise<VerifyReport> {
   const run = new Verification(options);
-  run.schema((await source.schema?.()) ?? null);
+  const fault = (await source.schema?.()) ?? null;
+  run.schema(fault);
+  await readAll(source, options, run).catch(error => {
+    // What an altered schema keeps us from reading doesn't hide that it is altered.
+    if (fault === null) throw error;
+  });
+  return run.report();
+}
+
+async function readAll(source: LogSource, options: VerifyOptions, run: Verification): Promise<void> {
   for await (const checkpoint of source.checkpoints()) run.checkpoint(checkpoint);
   run.checkpointsEnd();
   for (const stream of streams) {
@@ -77,7 +86,6 @@ export async function verifyLogs(source: LogSource, options: VerifyOptions): Pro
     if (stream === 'audit') await run.auditsEnd(options.archives);
   }
   if (source.rows !== undefined) await run.rows(rowFindings(source.rows(), run.told, options.isSound));
-  return run.report();
 }
 
 /** The hashes that were signed, by their place in the chain. */

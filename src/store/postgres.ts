@@ -30,7 +30,7 @@ import { combined, insertingInto, single, storedOtherwise } from './postgres-sta
 import { guardedPool, migratePostgres } from './postgres-transaction.ts';
 import type { Schema } from './schema.ts';
 import { checkSchema } from './schema-check.ts';
-import { lookEvery, SchemaWatch } from './schema-watch.ts';
+import { lookAgainEvery, SchemaWatch } from './schema-watch.ts';
 import { StoreError } from './store-error.ts';
 
 export const channel = 'strongroom_changes';
@@ -64,7 +64,7 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
   const schema = new SchemaWatch(db, 'postgres');
   const chores = new Chores(() => {})
     .every(forgetEvery, () => pool.query(forgetChanges))
-    .every(lookEvery, schema.look);
+    .every(lookAgainEvery, schema.lookIfDue);
   return {
     name: 'postgres',
     isSole: false,

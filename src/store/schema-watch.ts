@@ -12,7 +12,9 @@ import { schemaFault } from './schema-check.ts';
 import { alteredBy } from './schema-difference.ts';
 import { StoreError } from './store-error.ts';
 
-export const lookEvery = 10_000;
+/** While it is right; while it is not, service resumes as soon as those that were refused were told to come back. */
+const lookEvery = 10_000;
+export const lookAgainEvery = 1_000;
 const longestUnseen = 2 * lookEvery;
 /** How long a change waits for a look that is overdue. */
 const patience = 2_000;
@@ -35,6 +37,10 @@ export class SchemaWatch {
       this.#looking = null;
     });
     return this.#looking;
+  };
+
+  readonly lookIfDue = async (): Promise<void> => {
+    if (this.#fault !== null || performance.now() - this.#seenAt >= lookEvery) await this.look();
   };
 
   async #look(): Promise<void> {
