@@ -151,6 +151,7 @@ for (const engine of engines) {
         ['vault.created'],
       );
       assert.equal(left.pagination.total, 1);
+      assert.equal(left.data[0].verified, true, 'although the entry before it is archived');
     });
 
     it('what they proved still holds: rows are read, changed, and found if they are put back', async () => {

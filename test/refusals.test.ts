@@ -134,7 +134,7 @@ for (const engine of engines) {
         .map(line => JSON.parse(line) as Entry);
       assert.deepEqual(exported, seen);
       const csv = await service.call('GET', '/v1/request-logs/export?format=csv');
-      assert.match(csv.text.split('\n')[0]!, /,count,reason$/);
+      assert.match(csv.text.split('\n')[0]!, /,count,reason,verified$/);
     });
 
     it('the overview counts them all', async () => {

@@ -16,6 +16,11 @@ const count = z.int().meta({
   description: 'How many refusals, identical except for the time, the entry stands for; otherwise 1.',
 });
 
+const verified = z.boolean().meta({
+  description:
+    'Whether the entry was verified against its chain for this answer: an edited one is an error. False where the entry before it in its chain is too far away for a list; the entry alone is verified in any case.',
+});
+
 const exampleEntry = {
   id: exampleId,
   created_at: exampleTimes.created_at,
@@ -25,6 +30,7 @@ const exampleEntry = {
   request_id: '0199a3c4-3333-7abc-8def-0123456789ab',
   count: 1,
   receipt: `${exampleId}.9f86d081884c7d65`,
+  verified: true,
 };
 
 export const requestLogQuery = pageQuery.omit({ as_of: true }).extend({
@@ -61,6 +67,7 @@ export const requestLog = z
     request_id: z.string(),
     count,
     receipt: z.string(),
+    verified,
     reason: z.enum(refusalReasons).nullable().meta({
       description:
         'Why it was refused, which the caller is not told. Null for answers, and for refusals before this was recorded.',
@@ -113,6 +120,7 @@ export const auditLog = z
     details: z.record(z.string(), z.unknown()),
     count,
     receipt: z.string(),
+    verified,
     effect: z
       .enum(auditEffects)
       .nullable()

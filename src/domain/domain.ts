@@ -1,6 +1,7 @@
 /** The whole domain, put together: what the surfaces and the commands are handed. */
 
 import { egressInto } from '../access/egress.ts';
+import { shownLinksWith } from '../logs/shown-links.ts';
 import { passwordPool } from '../material/password-pool.ts';
 import { accountsWith } from './accounts/accounts.ts';
 import { groupsWith } from './accounts/groups.ts';
@@ -67,6 +68,7 @@ export function domainWith(given: DomainParts) {
   const { parts, records, people, visibility: _, ...reading } = foundationWith(given);
   const { ledger, attempts, authenticate, revisions } = reading;
   const { guard, stamps, now } = parts;
+  const shown = shownLinksWith({ ...parts, revisions: reading.revisions });
   const vaults = vaultsWith(parts, records);
   const secrets = secretsWith(parts, records);
   const keys = keysWith(parts, records);
@@ -135,8 +137,8 @@ export function domainWith(given: DomainParts) {
     /** For the delivery of events alone; no surface is handed this. */
     webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
     stamps,
-    logs: logsWith({ ...parts, ledger }),
-    readers: readersWith({ ...parts, ledger }, records),
+    logs: logsWith({ ...parts, ledger, shown }),
+    readers: readersWith({ ...parts, ledger, shown }, records),
     verifyLogs: verifyLogsWith({ ...parts, ledger }),
     /** For the service itself; no surface is handed this. */
     retention: retentionWith({ ...parts, ledger, revisions }),

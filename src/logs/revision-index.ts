@@ -8,7 +8,7 @@
  */
 import { Failure } from '../contract/errors.ts';
 import type { Revisions } from '../store/believing.ts';
-import type { PlacedAuditRow } from '../store/logs.ts';
+import type { PlacedAuditRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
 import { chainStart, type Head, headDigest, isMarked, type Link, linkHash } from './chain.ts';
 import { signedHeads } from './checkpoints.ts';
@@ -52,6 +52,8 @@ class Walk {
   /** Chains that begin behind what was archived, until an entry says what that was. */
   readonly starts = new Map<string, PlacedAuditRow>();
   readonly archived = new Map<string, Link>();
+  /** The same of the request log, for lists of it. */
+  readonly pruned = new Map<string, Link>();
   /** A standby took over: what it had not received is gone from the ends of chains. */
   isContinued = false;
 }
@@ -101,6 +103,11 @@ export class RevisionIndex implements Revisions {
     return this.newest(id);
   }
 
+  /** The last link of a chain that retention removed, as far as the audit log was read. */
+  removed(stream: Stream, writer: string): Link | undefined {
+    return (stream === 'audit' ? this.#walk?.archived : this.#walk?.pruned)?.get(writer);
+  }
+
   /** What is in the log now is known when this resolves. Throws where the log is not what was written. */
   follow(): Promise<void> {
     if (this.#running === null) {
@@ -131,8 +138,9 @@ export class RevisionIndex implements Revisions {
     await this.follow();
     if (this.#losses !== lossesOf(store)) return;
     this.#unkept = 0;
-    const { table, chains, position, hash, archived, isContinued } = this.#walk;
-    const head = { chains: [...chains], archived: [...archived], position, hash, isContinued };
+    const { table, chains, position, hash, archived, pruned, isContinued } = this.#walk;
+    const removed = { archived: [...archived], pruned: [...pruned] };
+    const head = { chains: [...chains], ...removed, position, hash, isContinued };
     const bytes = Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), table.packed()]);
     await store.logs.keepRevisions(Buffer.concat([keyring.stamp(kind, [bytes]), bytes]));
   }
@@ -196,11 +204,12 @@ export class RevisionIndex implements Revisions {
     if (!this.#parts.keyring.stampHolds(kind, [content], bytes.subarray(0, 32))) return null;
     const end = content.indexOf('\n');
     const head = readable(() => JSON.parse(content.toString('utf8', 0, end)));
-    if (head === null) return null;
+    if (head?.pruned === undefined) return null; // Of an earlier version, which kept less of it.
     const walk = new Walk();
     walk.table = SubjectTable.unpacked(content.subarray(end + 1));
     for (const [writer, link] of head.chains) walk.chains.set(writer, link);
     for (const [writer, link] of head.archived) walk.archived.set(writer, link);
+    for (const [writer, link] of head.pruned) walk.pruned.set(writer, link);
     return Object.assign(walk, { position: head.position, hash: head.hash, isContinued: head.isContinued });
   }
 
@@ -229,8 +238,9 @@ export class RevisionIndex implements Revisions {
     walk.hash = row.hash;
     this.#unkept++;
     this.#learn(walk, row.entry, isNoted);
-    for (const { writer, ...link } of removalIn({ text: row.entry })?.audit ?? [])
-      walk.archived.set(writer, link);
+    const removal = removalIn({ text: row.entry });
+    for (const { writer, ...link } of removal?.audit ?? []) walk.archived.set(writer, link);
+    for (const { writer, ...link } of removal?.request ?? []) advance(walk.pruned, writer, link);
     if (continuedIn({ ...row, text: row.entry }) !== null) walk.isContinued = true;
   }
 
@@ -260,6 +270,11 @@ export class RevisionIndex implements Revisions {
     this.#brokenAt = performance.now();
     return this.#broken;
   }
+}
+
+/** An archive repeats what was said before it. */
+function advance(chains: Map<string, Link>, writer: string, link: Link): void {
+  if (link.seq > (chains.get(writer)?.seq ?? 0)) chains.set(writer, link);
 }
 
 function lossesOf({ server }: Store): number {

@@ -4,10 +4,10 @@ import { publicBytes } from '../bytes.ts';
 import { actorIn } from './audit-actor.ts';
 import { revisedTables } from './audited.ts';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
+import { hashesBefore } from './links-before.ts';
 import { countOf, offsetOf, type Page, type PageOf } from './page.ts';
 import type { AuditLogTable, CheckpointTable, LogCountTable, LogHeadTable } from './schema.ts';
 
-export type AuditLogRow = Omit<Selectable<AuditLogTable>, 'position'>;
 /** What is written of an entry. */
 export type NewAuditRow = Omit<Insertable<AuditLogTable>, 'position'>;
 export type PlacedAuditRow = Selectable<AuditLogTable>;
@@ -96,7 +96,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
     count: (changes: readonly LogCountRow[]): Statement =>
       addToCounts(changes.toSorted((a, b) => (a.organization_id < b.organization_id ? -1 : 1))),
 
-    async auditPage(filter: AuditFilter, page: Page): Promise<PageOf<AuditLogRow>> {
+    async auditPage(filter: AuditFilter, page: Page): Promise<PageOf<PlacedAuditRow>> {
       const found = audits(filter);
       const rows = await found
         .selectAll()
@@ -109,16 +109,19 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
     },
 
     /** The newest that a filter finds. */
-    newestAudits: (filter: AuditFilter, limit: number): Promise<AuditLogRow[]> =>
+    newestAudits: (filter: AuditFilter, limit: number): Promise<PlacedAuditRow[]> =>
       audits(filter).selectAll().orderBy('id', 'desc').limit(limit).execute(),
 
-    audit: (organizationId: string, id: string): Promise<AuditLogRow | undefined> =>
+    audit: (organizationId: string, id: string): Promise<PlacedAuditRow | undefined> =>
       db
         .selectFrom('audit_logs')
         .selectAll()
         .where('id', '=', id)
         .where('organization_id', '=', organizationId)
         .executeTakeFirst(),
+
+    /** Of these entries, by their positions, what the links before them hash to. */
+    hashesBefore: hashesBefore<number>(lists, 'audit_logs', 'position'),
 
     /** A stretch of the whole audit log in the order in which it came, for export and verification. */
     auditStretch: (after: number, limit: number): Promise<PlacedAuditRow[]> =>

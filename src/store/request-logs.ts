@@ -4,6 +4,7 @@
  */
 import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
+import { hashesBefore } from './links-before.ts';
 import { isNarrowed, totalOf } from './logs.ts';
 import { offsetOf, type Page } from './page.ts';
 import type { RequestBlockTable, RequestIndexTable, UnfiledTable } from './schema.ts';
@@ -148,6 +149,9 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
 
     block: (id: string): Promise<RequestBlockRow | undefined> =>
       db.selectFrom('request_blocks').selectAll().where('id', '=', id).executeTakeFirst(),
+
+    /** Of these blocks, what the links before them hash to. */
+    hashesBefore: hashesBefore<string>(lists, 'request_blocks', 'id'),
 
     /** A stretch of the whole log, oldest first, for export and verification. */
     stretch: (afterId: string | null, limit: number): Promise<RequestBlockRow[]> =>

@@ -10,7 +10,8 @@ import { blockIdOf, entriesOf } from '../../logs/blocks.ts';
 import { receiptOf } from '../../logs/chain.ts';
 import type { RequestEntry } from '../../logs/entries.ts';
 import type { Ledger } from '../../logs/ledger.ts';
-import type { AuditFilter, AuditLogRow } from '../../store/logs.ts';
+import type { Shown, ShownLinks } from '../../logs/shown-links.ts';
+import type { AuditFilter, PlacedAuditRow } from '../../store/logs.ts';
 import type { RequestBlockRow, RequestFilter } from '../../store/request-logs.ts';
 import { listOf } from '../kernel/collection.ts';
 import type { Permit, Watched } from '../kernel/guard.ts';
@@ -29,6 +30,11 @@ export interface Logs {
   exportAudits(caller: Caller, query: AuditQuery): Promise<Watched<AuditLog>>;
 }
 
+export interface LogParts {
+  readonly ledger: Ledger;
+  readonly shown: ShownLinks;
+}
+
 type Reading = Permit<'logs:read'>;
 
 /** In blocks. */
@@ -36,7 +42,7 @@ const stretch = 50;
 /** In entries. */
 const auditStretch = 500;
 
-export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Ledger }): Logs {
+export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Logs {
   /** What can't be filed now, because nothing can be written, is found later; the rest is shown all the same. */
   const settled = () => ledger.settle().catch(() => {});
 
@@ -56,7 +62,7 @@ export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Le
     let beforeId = filter.beforeId;
     for (;;) {
       const blocks = await store.requestLogs.newest({ ...filter, beforeId }, stretch);
-      for (const block of blocks) yield* matching(block, filter);
+      for (const block of await shown.blocks(blocks)) yield* matching(block, filter);
       if (blocks.length < stretch) return;
       beforeId = blocks.at(-1)!.id;
     }
@@ -67,7 +73,7 @@ export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Le
     let beforeId = filter?.beforeId;
     while (filter !== null) {
       const rows = await store.logs.newestAudits({ ...filter, beforeId }, auditStretch);
-      yield* rows.map(presentAudit);
+      yield* (await shown.audits(rows)).map(presentAudit);
       if (rows.length < auditStretch) return;
       beforeId = rows.at(-1)!.id;
     }
@@ -79,14 +85,14 @@ export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Le
       await settled();
       const filter = filterOf(permit, query);
       const { blocks, skip } = await store.requestLogs.page(filter, query);
-      const entries = blocks.flatMap(block => matching(block, filter)).slice(skip, skip + query.limit);
-      return listOf(entries, await store.requestLogs.total(filter), query);
+      const entries = (await shown.blocks(blocks)).flatMap(block => matching(block, filter));
+      return listOf(entries.slice(skip, skip + query.limit), await store.requestLogs.total(filter), query);
     },
 
     async request(caller, id) {
       const permit = await guard.admit(caller, 'logs:read');
       const block = await store.requestLogs.block(blockIdOf(id));
-      const entries = block === undefined ? [] : matching(block, filterOf(permit, {}));
+      const entries = block === undefined ? [] : matching(await shown.block(block), filterOf(permit, {}));
       const found = entries.find(entry => entry.id === id);
       if (found === undefined) throw new Failure('NOT_FOUND');
       return found;
@@ -102,12 +108,13 @@ export function logsWith({ store, guard, ledger }: Parts & { readonly ledger: Le
       const permit = await guard.admit(caller, 'logs:read');
       if (permit.vaults !== null) return listOf<AuditLog>([], 0, query);
       const { rows, total } = await store.logs.auditPage(auditFilterOf(permit, query), query);
-      return listOf(rows.map(presentAudit), total, query);
+      return listOf((await shown.audits(rows)).map(presentAudit), total, query);
     },
 
     async audit(caller, id) {
       const permit = await guard.admit(caller, 'logs:read');
-      return presentAudit(await guard.found(permit, await store.logs.audit(caller.organizationId, id)));
+      const row = await guard.found(permit, await store.logs.audit(caller.organizationId, id));
+      return presentAudit(await shown.audit(row));
     },
 
     async exportAudits(caller, query) {
@@ -137,13 +144,17 @@ function period({ from, to }: { from?: number | undefined; to?: number | undefin
 }
 
 /** What a filter finds in a block, newest first. The time is the whole block's. */
-export function matching({ id, text, hash }: RequestBlockRow, filter: RequestFilter): RequestLog[] {
+export function matching(
+  { id, text, hash, verified }: Shown<RequestBlockRow>,
+  filter: RequestFilter,
+): RequestLog[] {
   return entriesOf(id, text)
     .filter(entry => matches(entry, filter))
     .map(({ organization_id, narrowing = null, reason, ...entry }) => ({
       ...entry,
       narrowing,
       receipt: receiptOf(entry.id, hash),
+      verified,
       reason: reason === undefined ? null : reasonFor(filter, reason),
     }))
     .reverse();
@@ -166,7 +177,7 @@ function matches(entry: RequestEntry, filter: RequestFilter): boolean {
   );
 }
 
-export function presentAudit(row: AuditLogRow): AuditLog {
-  const { organization_id, ...entry } = JSON.parse(row.entry);
-  return { count: 1, ...entry, receipt: receiptOf(row.id, row.hash), effect: effectOf(entry) };
+export function presentAudit({ id, entry: text, hash, verified }: Shown<PlacedAuditRow>): AuditLog {
+  const { organization_id, ...entry } = JSON.parse(text);
+  return { count: 1, ...entry, receipt: receiptOf(id, hash), verified, effect: effectOf(entry) };
 }

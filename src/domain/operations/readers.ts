@@ -9,11 +9,10 @@ import { invalid } from '../../contract/errors.ts';
 import { firstIdAt } from '../../contract/id.ts';
 import type { AuditLog, RequestLog, SecretReaders } from '../../contract/logs.ts';
 import { iso } from '../../contract/text.ts';
-import type { Ledger } from '../../logs/ledger.ts';
 import type { RequestFilter } from '../../store/request-logs.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
-import { matching, presentAudit } from './logs.ts';
+import { type LogParts, matching, presentAudit } from './logs.ts';
 
 export type Readers = ReturnType<typeof readersWith>;
 
@@ -24,16 +23,13 @@ const stretch = 50;
 const mostRead = 10_000;
 const mostRevealed = 500;
 
-export function readersWith(
-  { store, stamps, guard, ledger }: Parts & { readonly ledger: Ledger },
-  records: Records,
-) {
+export function readersWith({ store, stamps, guard, ledger, shown }: Parts & LogParts, records: Records) {
   /** The newest entries that the filter finds, so many at most. */
   async function* newest(filter: RequestFilter): AsyncIterable<RequestLog> {
     let beforeId = filter.beforeId;
     for (let seen = 0; seen < mostRead; ) {
       const blocks = await store.requestLogs.newest({ ...filter, beforeId }, stretch);
-      for (const block of blocks) {
+      for (const block of await shown.blocks(blocks)) {
         const entries = matching(block, filter);
         seen += entries.length;
         yield* entries;
@@ -73,7 +69,8 @@ export function readersWith(
     const filter = { organizationId, subjectId: id, fromId };
     const rows = await store.logs.newestAudits(filter, mostRevealed);
     const found = new Map<string, Reader>();
-    for (const { actor, created_at } of rows.map(presentAudit).filter(entry => isReveal(entry, version))) {
+    const entries = (await shown.audits(rows)).map(presentAudit);
+    for (const { actor, created_at } of entries.filter(entry => isReveal(entry, version))) {
       const before = found.get(actor.id);
       const { kind, name } = actor;
       found.set(actor.id, {

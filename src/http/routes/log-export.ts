@@ -28,6 +28,7 @@ const requestColumns = [
   'receipt',
   'count',
   'reason',
+  'verified',
 ] as const satisfies readonly (keyof RequestLog)[];
 
 const auditColumns = [
@@ -50,6 +51,7 @@ const auditColumns = [
   'receipt',
   'count',
   'effect',
+  'verified',
 ] as const;
 
 type Format = 'jsonl' | 'csv';

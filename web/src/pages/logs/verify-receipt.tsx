@@ -9,6 +9,7 @@ import { ago } from '../../ui/time.tsx';
 interface Receipted {
   readonly id: string;
   readonly receipt: string;
+  readonly verified: boolean;
 }
 
 interface VerifyReceiptProps {
@@ -27,6 +28,7 @@ export function VerifyReceipt({ log, entry }: VerifyReceiptProps) {
   return (
     <span className="flex flex-col items-start gap-2">
       <Mono>{entry.receipt}</Mono>
+      {!entry.verified && <span className="text-bad">Not verified yet.</span>}
       <Button size="small" busy={busy} onClick={verify}>
         Verify
       </Button>
