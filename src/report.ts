@@ -38,7 +38,7 @@ export function folding(report: Report, now: () => number = Date.now): Report {
   };
 }
 
-const longestMessage = 200;
+const longestMessage = 300;
 const quoted = /"[^"]*"?|(?<!\w)'[^']*'?|`[^`]*`?/g;
 
 export function describe(error: unknown): string {

@@ -68,7 +68,7 @@ export function domainWith(given: DomainParts) {
   const { parts, records, people, visibility: _, ...reading } = foundationWith(given);
   const { ledger, attempts, authenticate, revisions } = reading;
   const { guard, stamps, now } = parts;
-  const shown = shownLinksWith({ ...parts, revisions: reading.revisions });
+  const shown = shownLinksWith({ ...parts, revisions });
   const vaults = vaultsWith(parts, records);
   const secrets = secretsWith(parts, records);
   const keys = keysWith(parts, records);

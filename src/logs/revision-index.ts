@@ -86,7 +86,9 @@ export class RevisionIndex implements Revisions {
   }
 
   get isCurrent(): boolean {
-    return this.#walk !== null && this.#broken === null && this.#read === this.#heard;
+    // Who cuts off what tells of changes must not gain by it.
+    const isHeard = this.#read === this.#heard && this.#parts.store.hearsChanges();
+    return this.#walk !== null && this.#broken === null && isHeard;
   }
 
   get learned(): number {
@@ -247,7 +249,7 @@ export class RevisionIndex implements Revisions {
   #checkLink(row: PlacedAuditRow, before: Link): void {
     const isNext = row.seq === before.seq + 1;
     if (!isNext || linkHash('audit', row.writer, before, row.id, row.entry) !== row.hash)
-      throw this.#break(`${placeOf(row)} does not follow the one before it`);
+      throw this.#break(`${placeOf(row)} was edited, or does not follow the one before it`);
   }
 
   #learn({ table }: Walk, text: string, isNoted: boolean): void {
@@ -265,7 +267,8 @@ export class RevisionIndex implements Revisions {
   }
 
   #break(what: string): Failure {
-    const cause = new Error(`stored data is not as it was written: ${what}; run strongroom audit verify`);
+    const remedy = 'run strongroom audit verify, then restore a backup or the entry (docs/operations.md)';
+    const cause = new Error(`stored data is not as it was written: ${what}; ${remedy}`);
     this.#broken = new Failure('INTERNAL_ERROR', { cause });
     this.#brokenAt = performance.now();
     return this.#broken;

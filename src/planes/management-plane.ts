@@ -17,7 +17,7 @@ import { writeCheckpointFile } from '../logs/checkpoint-file.ts';
 import { Checkpointer } from '../logs/checkpoints.ts';
 import { type Strongroom, strongroomOver } from '../open.ts';
 import { archiveFolder, checkpointFile } from '../open-data.ts';
-import { describe, UsageError } from '../report.ts';
+import { describe, messageOf, UsageError } from '../report.ts';
 import { backupFacts, backupScheduleOf } from '../scheduled-backups.ts';
 import { oauthSettingsOf, signOnOf, siteReaderOf } from '../sign-on.ts';
 import { giveBackSpareMemory } from '../spare-memory.ts';
@@ -107,15 +107,19 @@ export class ManagementPlane {
   }
 
   async #begin(handed: Handed): Promise<void> {
+    let strongroom: Strongroom | null = null;
     try {
-      const strongroom = await this.#strongroomOf(handed);
+      strongroom = await this.#strongroomOf(handed);
       const routes: string[] = [];
       this.#plane = await this.#planeOver(handed, strongroom, routes);
       if (handed.sparing) void giveBackSpareMemory();
       const setupToken = await strongroom.domain.accounts.joining.setupToken();
       this.#post({ kind: 'ready', routes, setupToken });
     } catch (error) {
-      this.#post({ kind: 'refused', line: (error as Error).message, isUsage: error instanceof UsageError });
+      const line = await messageOf(error);
+      const close = this.#plane?.stop ?? strongroom?.close;
+      await close?.().catch(() => {});
+      this.#post({ kind: 'refused', line, isUsage: error instanceof UsageError });
       this.#port.close();
     }
   }
@@ -139,7 +143,12 @@ export class ManagementPlane {
     const backups = backupScheduleOf(handed.config, opened, report);
     this.#backups = backups;
     const facts = () => backupFacts(backups);
-    return strongroomOver(handed.config, opened, false, handed.passwordCosts, other, facts);
+    return strongroomOver(handed.config, opened, false, handed.passwordCosts, other, facts).catch(
+      async error => {
+        await data.store.close();
+        throw error;
+      },
+    );
   }
 
   async #planeOver(handed: Handed, strongroom: Strongroom, routes: string[]): Promise<Plane> {
