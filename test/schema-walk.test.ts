@@ -232,10 +232,10 @@ for (const engine of engines) {
     it('is not taken for intact by the verifier because of a step that nobody knows', async () => {
       const [step, lie] = ["'999-made-up'", 'CREATE INDEX lying ON credentials (name)'];
       await alter([`INSERT INTO kysely_migration (name, timestamp) VALUES (${step}, 'now')`, lie]);
-      const { code, stdout } = await verified();
-      await alter([`DELETE FROM kysely_migration WHERE name = ${step}`, 'DROP INDEX lying']);
-      assert.equal(code, 1, stdout);
-      assert.match(stdout, /altered-schema: a newer version changed it \(999-made-up\)/);
+      const found = await verified().finally(() =>
+        alter([`DELETE FROM kysely_migration WHERE name = ${step}`, 'DROP INDEX lying']),
+      );
+      assert.match(found, /altered-schema: a newer version changed it \(999-made-up\)/);
     });
 
     it('stops within moments also where a lock keeps it from looking', onlyOnServers, async () => {
