@@ -92,7 +92,7 @@ export function isEquivalent(
   );
 }
 
-interface Node {
+export interface Node {
   readonly type: string;
   readonly start: number;
   readonly end: number;
@@ -205,7 +205,7 @@ function nameOf(callee: Node): string {
 }
 
 /** Numbers, and what is computed from numbers alone. */
-function isNumber(node: Node): boolean {
+export function isNumber(node: Node): boolean {
   if (node.type === 'Literal') return typeof node.value === 'number';
   return node.type === 'BinaryExpression' && isNumber(node.left) && isNumber(node.right);
 }
@@ -213,7 +213,7 @@ function isNumber(node: Node): boolean {
 /** Types, and what is gone with them. */
 const isType = (node: Node) => node.type.startsWith('TS') && node.expression === undefined;
 
-function visit(node: Node, parent: Node | null, see: (node: Node, parent: Node | null) => void): void {
+export function visit(node: Node, parent: Node | null, see: (node: Node, parent: Node | null) => void): void {
   if (isType(node)) return;
   see(node, parent);
   for (const member of Object.values(node)) {
@@ -223,7 +223,7 @@ function visit(node: Node, parent: Node | null, see: (node: Node, parent: Node |
   }
 }
 
-function lineFinder(text: string): (at: number) => number {
+export function lineFinder(text: string): (at: number) => number {
   const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
   return at => starts.findLastIndex(start => start <= at) + 1;
 }

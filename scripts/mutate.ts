@@ -1,7 +1,8 @@
 /**
  * Breaks guards, one at a time, on a copy of the checkout, and runs the tests that should notice. Those of the list:
  * `npm run mutate [-- --only ID,… --file PATH --list --unbroken]`; or a random sample of all that the sources contain:
- * `npm run mutate -- --random N [--room R --seed S --record --tests T,…]`. Ends with 1 where a guard's absence went unnoticed,
+ * `npm run mutate -- --random N [--room R --seed S --record --tests T,…]`; or every bound of test/bounds.json, loosened:
+ * `--bounds`, which takes `--only` and `--file` as well. Ends with 1 where a guard's absence went unnoticed,
  * where a run took too long to tell, or where an entry does not apply. A test that is red anyway notices nothing:
  * `--unbroken` runs the same tests with every guard in place. The checkout itself is never changed.
  */
@@ -20,6 +21,7 @@ import {
   variable,
 } from '../test/postgres.ts';
 import { makeQueue } from '../test/queue.ts';
+import { allBounds, loadTable, loosened } from './bounds.ts';
 import { allTests, coverageFile, loadCoverage, recordCoverage } from './coverage.ts';
 import {
   applied,
@@ -49,6 +51,8 @@ const { values } = parseArgs({
     unbroken: { type: 'boolean', default: false },
     /** Another folder of lists. */
     from: { type: 'string', default: listFolder },
+    /** Loosens every bound that is mapped to a test. */
+    bounds: { type: 'boolean', default: false },
     /** So many of all mutants of the sources, or of one room. */
     random: { type: 'string' },
     room: { type: 'string' },
@@ -228,7 +232,7 @@ async function breakRandomly(count: number): Promise<number> {
 
 async function main(): Promise<number> {
   if (values.random !== undefined) return breakRandomly(Number(values.random));
-  const mutations = chosen(loadMutations(values.from));
+  const mutations = chosen(values.bounds ? loosened(loadTable(), allBounds()) : loadMutations(values.from));
   if (values.list) {
     for (const mutation of mutations) console.log(describe(mutation));
     return 0;

@@ -229,5 +229,7 @@ describe('the kept keys of issuers', () => {
     assert.equal(fetched.length, 1_001);
     await named(10, 0);
     assert.equal(fetched.length, 1_001, 'the small one’s stays');
+    await named(0, 0);
+    assert.equal(fetched.length, 1_002, 'the oldest of a large one is gone');
   });
 });

@@ -221,12 +221,17 @@ for (const engine of engines) {
       });
       const ledger = ledgerOver(over);
       const settled = Array.from({ length: 20_500 }, (_, index) => ledger.record(request(`q ${index}`)));
-      const refusals = settled.slice(-10).map(promise => promise.catch((error: Failure) => error));
+      let isLastRefused = false;
+      settled[19_999]!.catch(() => {
+        isLastRefused = true;
+      });
+      const refusals = settled.slice(20_000).map(promise => promise.catch((error: Failure) => error));
       for (const refusal of await Promise.all(refusals)) {
         assert.ok(refusal instanceof Failure);
         assert.equal(refusal.code, 'UNAVAILABLE');
         assert.equal(refusal.retryAfter, 1);
       }
+      assert.equal(isLastRefused, false);
       state.fail = 1_000; // What was queued need not be written for the rest of this test.
       const rest = Promise.allSettled(settled);
       release();

@@ -112,6 +112,9 @@ describe('history, rollback and rm', () => {
     fails(await tool.admin(['rm', 'TURNED', 'NOTHING']), 1, /no active secret "NOTHING"/);
     assert.equal(await value('TURNED'), 'first value', 'nothing goes unless all are there');
     fails(await tool.admin(['rm', 'TURNED', '--purge']), 2, /add --yes/);
+    const many = (count: number) => Array.from({ length: count }, (_, at) => `N${at}`);
+    fails(await tool.admin(['rm', ...many(1_000)]), 1, /no active secret/);
+    fails(await tool.admin(['rm', ...many(1_001)]), 2, /at most 1000 arguments/);
     assert.equal((await tool.admin(['rm', 'TURNED'])).code, 0);
     fails(await tool.run(['get', 'TURNED']), 1, /no active secret/);
     await tool.admin(['set', 'TURNED'], { input: 'again' });

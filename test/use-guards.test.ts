@@ -165,6 +165,8 @@ onEngines('guards of uses', engine => {
     const often = { 'content-encoding': 'gzip, gzip, gzip, gzip' };
     assert.equal(await sent(10, bytes => gzipSync(packed(bytes)), often), 'withheld');
     assert.equal(await sent(10, plain, { 'content-range': 'bytes 0-9/20' }), 'withheld');
+    assert.equal(await sent(10, plain, { 'x-long': 'y'.repeat(15_000) }), 'answered');
+    assert.notEqual(await sent(10, plain, { 'x-long': 'y'.repeat(17_000) }), 'answered');
   });
 
   it('an answer that is not text comes back in base64 where the rule says so, and without the value', async t => {
@@ -242,9 +244,9 @@ onEngines('guards of uses', engine => {
     assert.equal((await mint()).body.stored.version, 2);
     answer = [302, { token: 'minted' }];
     assert.deepEqual([(await mint()).body.outcome, (await mint()).body.stored], ['answered', null]);
-    for (const body of [{}, { token: 1 }, { token: '' }, [], null]) {
+    for (const body of [{}, { token: 1 }, { token: '' }, { token: 'x'.repeat(65_537) }, [], null]) {
       answer = [200, body];
-      assert.equal((await mint()).body.outcome, 'withheld', JSON.stringify(body));
+      assert.equal((await mint()).body.outcome, 'withheld', JSON.stringify(body).slice(0, 40));
     }
     answer = [200, { token: 'x'.repeat(65_536) }];
     assert.equal((await mint()).body.stored.version, 3);

@@ -56,6 +56,17 @@ describe('costly work', () => {
 });
 
 describe('the worker pool', () => {
+  it('has 32 wait where nobody says otherwise, and refuses the next', async () => {
+    const workers = workerPoolWith({ atOnce: 1 });
+    const make = () => workers.generateKey({ key_type: 'EC', curve: 'P-256' });
+    const made = await Promise.allSettled(Array.from({ length: 34 }, make));
+    assert.deepEqual(
+      made.map(({ status }) => status),
+      [...Array(33).fill('fulfilled'), 'rejected'],
+    );
+    await workers.close();
+  });
+
   it('does so many at once, has so many wait, and refuses one more', async () => {
     const workers = workerPoolWith({ atOnce: 1, waiting: 2 });
     const make = () => workers.generateKey({ key_type: 'RSA', key_size: 2048 });

@@ -110,15 +110,17 @@ const jwt = z
 
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
 
+const tooMany = { error: 'must contain at most 50 entries' };
+
 const decided = {
   hosts: orNull(hosts),
   methods: orNull(methods),
   paths: orNull(paths),
   place: orNull(place),
-  request_headers: orNull(z.array(openHeader, { error: 'must be an array' }).max(50)).meta({
+  request_headers: orNull(z.array(openHeader, { error: 'must be an array' }).max(50, tooMany)).meta({
     description: 'Which headers the agent may set. `accept` and `content-type` by default.',
   }),
-  response_headers: orNull(z.array(responseHeader, { error: 'must be an array' }).max(50)).meta({
+  response_headers: orNull(z.array(responseHeader, { error: 'must be an array' }).max(50, tooMany)).meta({
     description: 'Which headers come back. `content-type` by default; a name may end with `*`.',
   }),
   max_request: orNull(count(0, 65_536)).meta({ description: 'Bytes of the body. 65,536 by default.' }),
