@@ -89,9 +89,8 @@ function named({ id, name, revision }: UseRuleRow) {
 
 /** What a body leaves out stays; of a new rule, it is the default. */
 export function changedFields(before: Fields | null, body: UseRuleUpdate, type: 'secret' | 'key'): Fields {
-  const defaults = type === 'secret' ? { ...none, ...callDefaults } : none;
   const sent = names.filter(name => body[name] !== undefined).map(name => [name, body[name]]);
-  const fields = { ...(before ?? defaults), ...Object.fromEntries(sent) } as Fields;
+  const fields = { ...(before ?? none), ...Object.fromEntries(sent) } as Fields;
   if (type === 'key') return fields;
   const missing = Object.entries(callDefaults).filter(([name]) => fields[name as keyof Fields] === null);
   return { ...fields, ...Object.fromEntries(missing) };
