@@ -8,25 +8,24 @@ export function plainAddress(address: string): string {
 }
 
 export function isCidr(text: string): boolean {
-  const [address = '', bits, more] = text.split('/');
-  if (more !== undefined || bits === undefined || !/^\d{1,3}$/.test(bits)) return false;
+  const cidr = /^([^/]+)\/(\d{1,3})$/.exec(text);
+  if (cidr === null) return false;
+  const [, address, bits] = cidr as unknown as [string, string, string];
   const family = isIP(address);
   return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
-/** A test for membership in any of the ranges. */
+/** A test for membership in any of the ranges. What is no address is in none. */
 export function addressSet(cidrs: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const cidr of cidrs) {
-    const [address = '', bits] = cidr.split('/');
-    const plain = plainAddress(address);
-    // Of an IPv4 range written as IPv6 the first 96 bits only say that it is one.
-    const asIPv4 = plain !== address && Number(bits) >= 96;
-    if (asIPv4) list.addSubnet(plain, Number(bits) - 96, 'ipv4');
-    else list.addSubnet(address, Number(bits), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+    const [address, bits] = cidr.split('/') as [string, string];
+    list.addSubnet(address, Number(bits), familyOf(address));
   }
-  return address => {
-    const plain = plainAddress(address);
-    return isIP(plain) !== 0 && list.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6');
-  };
+  return address => list.check(address, familyOf(address));
+}
+
+/** The list knows IPv4 addresses and ranges that are written as IPv6 for what they are. */
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }

@@ -139,7 +139,7 @@ export function readerSeesName(reader: Pick<Reader, 'names'>, name: string): boo
 
 /** `*` matches any number of characters. Takes linear time in the length of the name for each star, so no pattern can make it explode. */
 export function matchesPattern(pattern: string, name: string): boolean {
-  const [head = '', ...rest] = pattern.split('*');
+  const [head, ...rest] = pattern.split('*') as [string, ...string[]];
   if (rest.length === 0) return name === pattern;
   const tail = rest.pop()!;
   if (!name.startsWith(head)) return false;

@@ -34,7 +34,7 @@ handedOut.addSubnet('2000::', 3, 'ipv6');
 export function isPublicAddress(address: string): boolean {
   const plain = plainAddress(address);
   if (isIP(plain) === 4) return !inner(plain);
-  return isIP(plain) === 6 && handedOut.check(plain, 'ipv6') && !inner(plain);
+  return handedOut.check(plain, 'ipv6') && !inner(plain);
 }
 
 /** Ports of other protocols: what is written to one in HTTP could be read there as something else (WHATWG Fetch, “bad ports”). */

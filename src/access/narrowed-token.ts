@@ -19,7 +19,8 @@ const prefix = 'sr_narrow_';
 const version = 1;
 const label = `strongroom narrow ${version}`;
 const mostRestrictions = 8;
-const shape = /^[0-9A-Za-z]+$/;
+const least = idLength + secretLength + checksumLength + 1;
+const shape = new RegExp(`^${prefix}[0-9A-Za-z]{${least},}$`);
 /** Bytes are written in stretches of this many, so that the time that it takes grows with their number alone. */
 const stretch = 32;
 
@@ -39,10 +40,8 @@ export function isNarrowed(token: string): boolean {
 
 /** What the text claims to be, or null if it is none of ours. It proves nothing yet. */
 export function parseNarrowed(text: string): NarrowedToken | null {
+  if (text.length > longestCredential || !shape.test(text) || !endsInItsChecksum(text)) return null;
   const body = text.slice(prefix.length);
-  const least = idLength + secretLength + checksumLength;
-  if (!isNarrowed(text) || text.length > longestCredential || body.length <= least) return null;
-  if (!shape.test(body) || !endsInItsChecksum(text)) return null;
   const end = body.length - checksumLength - secretLength;
   const id = uuidFrom(body.slice(0, idLength));
   const links = linksIn(decoded(body.slice(idLength, end)));

@@ -61,7 +61,7 @@ function roleAllowsInVault(role: Role, action: Action): boolean {
 export function allows(grant: Grant, action: Action, vaultId?: string): boolean {
   const { role, vaultRoles, scopes, vaultIds, within } = grant;
   if (scopes !== null && !scopes.includes(action)) return false;
-  if (vaultIds !== null && (vaultId === undefined || !vaultIds.includes(vaultId))) return false;
+  if (vaultIds !== null && !vaultIds.some(id => id === vaultId)) return false;
   const inVault = vaultId === undefined ? undefined : vaultRoles.get(vaultId);
   if (!roleAllows(role, action) && !inVault?.some(one => roleAllowsInVault(one, action))) return false;
   return within === null || allows(within, action, vaultId);
@@ -165,7 +165,7 @@ type Vaults = readonly string[] | null;
 
 function includes(outer: Vaults, inner: Vaults): boolean {
   if (outer === null) return true;
-  return inner?.every(item => outer.includes(item)) ?? false;
+  return inner?.every(item => outer.includes(item)) === true;
 }
 
 function common(one: Vaults, another: Vaults): Vaults {
