@@ -21,13 +21,12 @@ export { statusOf };
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  const { code = '', statusCode } = error as Partial<FastifyError>;
-  const refusal = frameworkRefusals[code];
+  const { code, statusCode } = error as Partial<FastifyError>;
+  const refusal = frameworkRefusals[String(code)];
   if (refusal !== undefined) return refusal;
-  if (statusCode === 503) return new Failure('UNAVAILABLE', { retryAfter: 1 });
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new Failure('INVALID_REQUEST', { cause: error });
-  }
+  const status = Number(statusCode);
+  if (status === 503) return new Failure('UNAVAILABLE', { retryAfter: 1 });
+  if (status >= 400 && status < 500) return new Failure('INVALID_REQUEST', { cause: error });
   return new Failure('INTERNAL_ERROR', { cause: error });
 }
 

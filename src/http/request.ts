@@ -22,7 +22,8 @@ const single = new Map(
     'cookie',
   ].map((name, index) => [name, 1 << index]),
 );
-const suspiciousPath = /\/\.{1,2}(?:\/|$)|%2e|%2f|%5c|%00|\\|\/\//i;
+/** Before the query. */
+const suspiciousPath = /^[^?]*?(?:\/\.{1,2}(?:[/?]|$)|%2e|%2f|%5c|%00|\\|\/\/)/i;
 
 /** Null if the request is well-formed. */
 export function faultOf(request: IncomingMessage): Failure | null {
@@ -30,8 +31,7 @@ export function faultOf(request: IncomingMessage): Failure | null {
   // Without a version it is read as 0.9, which has no headers, so no credential either.
   if (httpVersionMinor > 1) return invalid('', 'the request must name HTTP/1.0 or HTTP/1.1');
   if (!url.startsWith('/')) return invalid('', 'the request target must be a path');
-  const query = url.indexOf('?');
-  if (suspiciousPath.test(query < 0 ? url : url.slice(0, query))) {
+  if (suspiciousPath.test(url)) {
     return invalid('', 'the path must not contain dot segments, empty segments or encoded separators');
   }
   return headerFault(rawHeaders) ?? (isForeignText(request) ? notUtf8 : null);
@@ -54,10 +54,9 @@ function headerFault(rawHeaders: readonly string[]): Failure | null {
 
 /** Bodies are read as UTF-8: in another charset the same bytes are another text. */
 function isForeignText(request: IncomingMessage): boolean {
-  const type = request.headers['content-type'];
-  if (type === undefined || !hasUnreadBody(request)) return false;
-  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type)?.[1];
-  return charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset);
+  const charset = request.headers['content-type']?.match(/;\s*charset\s*=\s*"?([^\s";]*)/i)?.[1];
+  if (charset === undefined || /^(?:utf-?8|us-ascii)$/i.test(charset)) return false;
+  return hasUnreadBody(request);
 }
 
 /** A HEAD asks for what a GET would be answered with, without the body. */
