@@ -47,7 +47,7 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
     if (origins === undefined) {
       const scheme = encrypted ? 'https' : 'http';
       const names = [...loopback, bracketed(host), bracketed(plainAddress(localAddress))];
-      origins = new Set(names.map(name => originOf(`${scheme}://${name}${port}`)).filter(isText));
+      origins = new Set(names.map(name => originOf(`${scheme}://${name}${port}`)).filter(one => one !== ''));
       if (byListener.size >= mostKnown) byListener.clear();
       byListener.set(key, origins);
     }
@@ -59,7 +59,7 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
     const origin = originOf(
       `${(request.socket as Partial<TLSSocket>).encrypted ? 'https' : 'http'}://${header}`,
     );
-    return namedHosts.has(header.toLowerCase()) || (origin !== null && boundOrigins(request).has(origin));
+    return namedHosts.has(header.toLowerCase()) || boundOrigins(request).has(origin);
   }
 
   function isOwnOrigin(origin: string, request: IncomingMessage): boolean {
@@ -68,7 +68,7 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
 
   function isOrigin(header: string, request: IncomingMessage): boolean {
     const origin = originOf(header);
-    return origin !== null && origin === header.toLowerCase() && isOwnOrigin(origin, request);
+    return origin === header.toLowerCase() && isOwnOrigin(origin, request);
   }
 
   return {
@@ -93,22 +93,18 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
 
     isOurs(url, request) {
       const origin = originOf(url);
-      return origin !== null && (allowed.has(origin) || isOwnOrigin(origin, request));
+      return allowed.has(origin) || isOwnOrigin(origin, request);
     },
   };
 }
 
-/** The origin that a URL names, if it is a plain one: no user, http or https. */
-function originOf(url: string): string | null {
+/** The origin that a URL names, if it is a plain one: no user, http or https. Else nothing, which is nobody's. */
+function originOf(url: string): string {
   const parsed = URL.parse(url);
-  if (parsed === null || parsed.username !== '' || parsed.password !== '') return null;
-  return parsed.protocol === 'http:' || parsed.protocol === 'https:' ? parsed.origin : null;
+  if (parsed === null || parsed.username !== '' || parsed.password !== '') return '';
+  return parsed.protocol === 'http:' || parsed.protocol === 'https:' ? parsed.origin : '';
 }
 
 function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-}
-
-function isText(value: string | null): value is string {
-  return value !== null;
 }

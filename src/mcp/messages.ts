@@ -64,8 +64,8 @@ function silent(message: Message): ClassifiedMessage {
 function claimsEnvelope({ params }: Message, headers: IncomingHttpHeaders): boolean {
   const meta = params?._meta;
   if (isRecord(meta) && versionKey in meta) return true;
-  const header = headers['mcp-protocol-version'];
-  return typeof header === 'string' && header >= modernRevision && /^\d{4}-\d{2}-\d{2}$/.test(header);
+  const header = String(headers['mcp-protocol-version']);
+  return header >= modernRevision && /^\d{4}-\d{2}-\d{2}$/.test(header);
 }
 
 /**

@@ -7,7 +7,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Reader } from '../access/caller.ts';
 import { firstScope, missingScope, useScope } from '../access/oauth-scopes.ts';
-import type { Failure } from '../contract/errors.ts';
 import type { OAuthScope } from '../contract/names.ts';
 import type { Selection, VaultRequest } from '../domain/reads/vault-request.ts';
 import { isRecord, RpcError } from './messages.ts';
@@ -52,7 +51,7 @@ export function missingFor(
   if (reader === null || request.by !== 'access-key' || request.token !== header) return null;
   const { selection } = request;
   if (forUse) return reader.byOAuth && !reader.mayUse ? useScope : null;
-  if (isFailure(selection) || (selection.of !== 'kind' && selection.of !== 'item')) return null;
+  if (!('kind' in selection)) return null;
   return missingScope(reader, selection.kind, isOnlyNames(selection));
 }
 
@@ -61,10 +60,6 @@ function isOnlyNames(selection: Selection & { of: 'kind' | 'item' }): boolean {
   const { of, kind, fields } = selection;
   if (of === 'item') return kind === 'secret' && fields === 'metadata';
   return fields === 'names' || (kind !== 'secret' && fields !== 'value');
-}
-
-function isFailure(selection: Selection | Failure): selection is Failure {
-  return selection instanceof Error;
 }
 
 /** Whether a call brings a key, or a public token, among its arguments. */
