@@ -95,7 +95,7 @@ class Masker {
 /** The value, as JSON writes it, and its lines. */
 function formsOf({ name, value }: Masked): [pattern: string, shown: string][] {
   const trimmed = value.trim();
-  const lines = trimmed.includes('\n') ? trimmed.split(/\r?\n/).map(line => line.trim()) : [];
+  const lines = trimmed.split(/\r?\n/).map(line => line.trim());
   const long = lines.filter(line => line.length >= shortestLine && !armour.test(line));
   const forms = [value, trimmed, JSON.stringify(value).slice(1, -1), ...long];
   const shown = bytesOf(`[secret ${name}]`);

@@ -176,7 +176,7 @@ function areAlike(a: Alike, b: Alike): boolean {
     a.route === b.route &&
     a.method === b.method &&
     a.tool === b.tool &&
-    (a.success || a.reason === b.reason)
+    a.reason === b.reason
   );
 }
 

@@ -134,7 +134,7 @@ export class ToldSubjects {
   /** Rows that must be there, and were not found. */
   *missing(): Iterable<{ readonly table: string; readonly id: string }> {
     for (let at = 0; at < this.#table.size; at++) {
-      const flags = this.#flags[at] ?? 0;
+      const flags = this.#flags[at]!;
       if ((flags & isThere) === 0 || (flags & isSeen) !== 0 || !this.#mustStay(at)) continue;
       yield { table: tables[flags >> tableShift]!, id: this.#table.idAt(at) };
     }
@@ -144,8 +144,7 @@ export class ToldSubjects {
   #mustStay(at: number, depth = 0): boolean {
     const within = this.#within[at]!;
     if (within === alone || within - 1 === at) return true;
-    if (within === unknown || depth > 10) return false;
-    const owner = within - 1;
-    return (this.#flags[owner]! & isThere) !== 0 && this.#mustStay(owner, depth + 1);
+    const owner = within - 1; // Of what is unknown, a place without flags: nothing is there.
+    return depth <= 10 && (this.#flags[owner]! & isThere) !== 0 && this.#mustStay(owner, depth + 1);
   }
 }
