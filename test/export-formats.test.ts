@@ -35,7 +35,7 @@ const values = [
     '#no',
     'a=b',
     '$HOME',
-    '${HOME}',
+    '\x24{HOME}',
     '`id`',
     '$(id)',
     '\\',
@@ -121,7 +121,7 @@ describe('a value in a format', () => {
     ["it's", "'it\\'s'"],
     ['a\\b', "'a\\\\b'"],
     ['$HOME', "'$HOME'"],
-    ['a${HOME}', null],
+    ['a\x24{HOME}', null],
     ['a\r', null],
     ['two\nlines', "'two\nlines'"],
   ];
@@ -280,8 +280,21 @@ describe('a mask', () => {
   });
 
   it('shows the same wherever what it reads is cut', async () => {
-    const secrets = ['abab', 'ababc', 'babcd', 'cccc', 'defg', 'defgdefx'].map((value, at) => ({ name: `${at}`, value }));
-    const texts = ['xababcdy', 'abababcd', 'ccccccc', 'ababab', 'ababcababcd', 'babcababx', 'ccababcc', 'defgdef', 'defgdefxdef'];
+    const secrets = ['abab', 'ababc', 'babcd', 'cccc', 'defg', 'defgdefx'].map((value, at) => ({
+      name: `${at}`,
+      value,
+    }));
+    const texts = [
+      'xababcdy',
+      'abababcd',
+      'ccccccc',
+      'ababab',
+      'ababcababcd',
+      'babcababx',
+      'ccababcc',
+      'defgdef',
+      'defgdefxdef',
+    ];
     for (const text of texts) {
       const whole = leftmostLongest(secrets, text);
       assert.equal(await masked(secrets, text), whole);

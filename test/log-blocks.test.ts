@@ -12,6 +12,7 @@ import {
   indexRowsOf,
   newBlockId,
   partsIn,
+  type WrittenEntry,
 } from '../src/logs/blocks.ts';
 import {
   type AuditEntry,
@@ -99,7 +100,7 @@ function checkBlock(given: readonly RequestEntry[]): void {
   const sum = (entries: readonly { count?: number }[]) =>
     entries.reduce((total, { count = 1 }) => total + count, 0);
   for (const part of parts) {
-    const own = entries.filter(one =>
+    const own: readonly WrittenEntry[] = entries.filter(one =>
       (['organization_id', 'vault_id', 'access_key_id', 'status', 'ip_address'] as const).every(
         field => one[field] === part[field],
       ),
@@ -354,6 +355,11 @@ describe('a link as it is found', () => {
     ],
     ['an entry of another kind', { action: 'vault.created', details: { chains: [chain] } }, null],
     ['what can’t be read', '"request_logs.pruned', null],
+    [
+      'what is not written as entries are',
+      '{"action":"request_logs\\u002epruned","details":{"chains":[]}}',
+      null,
+    ],
     ['nothing', 'null', null],
   ];
   for (const [what, text, expected] of removals)
@@ -384,6 +390,7 @@ describe('a link as it is found', () => {
     ['another action that names it', { ...continued, action: 'vault.created', name: continued.action }, null],
     ['another action', { ...continued, action: 'vault.created' }, null],
     ['what can’t be read', '{"log.timeline_continued', null],
+    ['what is not written as entries are', JSON.stringify(continued).replace('log.', 'log\\u002e'), null],
     ['nothing', 'null', null],
   ];
   for (const [what, text, expected] of timelines)
@@ -438,11 +445,17 @@ describe('refusals over a limit', () => {
     assert.equal(requests.length, 0);
     mock.timers.tick(1);
     assert.deepEqual(await Promise.all(all), ['request 1', 'request 2']);
+    for (const status of [400, 401, 404]) {
+      void refusals.request({ ...refusal, status });
+      mock.timers.tick(10);
+    }
+    mock.timers.tick(220);
+    assert.equal(requests.length, 5);
     void refusals.request(refusal);
-    mock.timers.tick(250);
-    assert.equal(requests.length, 3);
+    mock.timers.tick(249);
+    assert.equal(requests.length, 5, 'each waits for its own moment');
     mock.timers.tick(1_000);
-    assert.equal(requests.length, 3);
+    assert.equal(requests.length, 6);
   });
 
   it('are written at once where there are a thousand kinds of them', () => {
@@ -483,7 +496,9 @@ describe('refusals over a limit', () => {
     await alone;
     assert.deepEqual(audit[22], [denied]);
     clock.now = 120_000;
-    assert.equal(await refusals.denial(denied), 'audit 24');
+    void refusals.denial(denied);
+    assert.equal(audit.length, 24, 'a new minute');
+    assert.equal(await refusals.denial(denied), 'audit 25');
   });
 
   it('of an action are counted anew once ten thousand kinds are', async () => {

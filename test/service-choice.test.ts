@@ -72,6 +72,17 @@ describe('the service of a command', () => {
     refusedWith(() => chosen(), /^STRONGROOM_URL is required/);
   });
 
+  it('is looked for from the current folder, and needs no profile where its address is given', () => {
+    const url = 'https://third.example.com';
+    for (const find of [settingsFor, placeFor])
+      assert.deepEqual(find({ ...bare, url } as never, { HOME: home }).url, url);
+  });
+
+  it('is not that of a profile which nobody signed in to last, whatever its name', () => {
+    stored({ profiles: { null: work } });
+    refusedWith(() => chosen(), /^STRONGROOM_URL is required/);
+  });
+
   it('is the one of the last sign-in, or of the profile that was stored for an address', () => {
     stored();
     assert.deepEqual(chosen(), ofWork);
