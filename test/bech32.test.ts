@@ -23,7 +23,7 @@ function textOf(prefix: string, digits: readonly number[], checksum = 6): string
   const rest = Array.from({ length: checksum }, (_, at) =>
     Number((sum >> BigInt(5 * (checksum - 1 - at))) & 31n),
   );
-  return `${prefix}1${[...digits, ...rest].map(digit => alphabet[digit]).join('')}`;
+  return `${prefix}1${[...digits, ...rest].map(digit => alphabet[digit] ?? 'b').join('')}`;
 }
 
 describe('bech32', () => {
@@ -45,6 +45,8 @@ describe('bech32', () => {
   const invalid: [why: string, prefix: string, text: string][] = [
     ['both cases', 'a', 'A12uEL5L'],
     ['another prefix', 'b', 'a12uel5l'],
+    ['another prefix, and the checksum of ours', 'a', 'b12uel5l'],
+    ['a letter that is none of the alphabet, and a checksum to go with it', 'a', textOf('a', [-1, 28])],
     ['a prefix without its end', 'a', 'a2uel5l'],
     ['a letter that is none of the alphabet', 'x', 'x1b4n0q5v'],
     ['a checksum that is too short', 'li', 'li1dgmt3'],

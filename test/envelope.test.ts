@@ -4,11 +4,13 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
+  isDirect,
   lengthPrefixed,
   openDirect,
   openOneUse,
   type ParentKey,
   parentIdOf,
+  parentMark,
   sealDirect,
   sealOneUse,
   Unsealable,
@@ -149,5 +151,52 @@ describe('length-prefixed contexts', () => {
         assert.deepEqual(read, asBytes(list));
       }),
     );
+  });
+});
+
+it('length-prefixed contexts count the bytes of a text in UTF-8, however many they are', () => {
+  for (const field of [
+    'Zo\u00eb',
+    '\u0101',
+    '😀',
+    '\x7f',
+    '\x80',
+    'a'.repeat(255),
+    'a'.repeat(256),
+    'ö'.repeat(40_000),
+  ]) {
+    const text = Buffer.from(field, 'utf8');
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(text.length);
+    assert.equal(hex(lengthPrefixed([field, field])), hex(Buffer.concat([length, text, length, text])));
+    assert.equal(hex(lengthPrefixed([text])), hex(lengthPrefixed([field])));
+  }
+});
+
+describe('sealed bytes, by their first ones alone', () => {
+  const empty = sealDirect(here, Buffer.from('place'), Buffer.alloc(0), randomBytes);
+  const laid: [what: string, id: number, sealed: Uint8Array, expected: boolean][] = [
+    ['of nothing', 7, empty, true],
+    ['of something', 7, sealDirect(here, Buffer.from('place'), Buffer.from('x'), randomBytes), true],
+    ['one byte too short', 7, empty.subarray(0, -1), false],
+    ['under another parent', 8, empty, false],
+    ['of the other form', 7, sealOneUse(here, Buffer.from('place'), Buffer.alloc(0), randomBytes), false],
+    ['that are none', 7, Buffer.alloc(100), false],
+  ];
+  for (const [what, id, sealed, expected] of laid)
+    it(`${expected ? 'are' : 'are not'} sealed directly: ${what}`, () =>
+      assert.equal(isDirect(id, sealed), expected));
+
+  it('name their parent, where there is a whole header of a known format', () => {
+    assert.equal(parentIdOf(empty.subarray(0, 6)), 7);
+    assert.equal(parentIdOf(Buffer.from([1, 9, 0xff, 0xff, 0xff, 0xfe])), 0xfffffffe);
+    for (const bad of [
+      Buffer.alloc(0),
+      empty.subarray(0, 5),
+      Buffer.from([2, 1, 0, 0, 0, 7]),
+      Buffer.alloc(6),
+    ])
+      assert.throws(() => parentIdOf(bad), Unsealable);
+    assert.equal(hex(parentMark(7)), hex(empty.subarray(2, 6)));
   });
 });

@@ -1,6 +1,16 @@
 /** Which service, vault and credential a command takes: by flag, environment, project file and profile. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -311,6 +321,32 @@ describe('a project file that is found', () => {
     store(join(root, 'target.json'), { vault: 'main' });
     assert.equal(read(t as never)?.vault, 'main');
   });
+
+  const owners: [owner: number, user: number | null, isRead: boolean][] = [
+    [1_000, 1_000, true],
+    [0, 1_000, true],
+    [1_001, 1_000, false],
+    [0, 0, true],
+    [1_000, 0, false],
+    [1_000, null, true], // A system without owners.
+  ];
+  const skip = process.getuid?.() === 0 ? false : 'only root can give files away';
+  for (const [owner, user, isRead] of owners)
+    it(`is ${isRead ? 'read' : 'ignored'} by the user ${user} where ${owner} owns it`, { skip }, t => {
+      const { getuid } = process;
+      t.after(() => Object.assign(process, { getuid }));
+      Object.assign(process, { getuid: user === null ? undefined : () => user });
+      project({});
+      chownSync(join(folder, '.strongroom.json'), owner, owner);
+      assert.equal(read(t as never) !== null, isRead);
+      assert.deepEqual(noted, isRead ? [] : ignoredFor('another user owns it'));
+      // A link of theirs counts as little as a file of theirs.
+      rmSync(join(folder, '.strongroom.json'));
+      store(join(root, 'target.json'), {});
+      symlinkSync(join(root, 'target.json'), join(folder, '.strongroom.json'));
+      lchownSync(join(folder, '.strongroom.json'), owner, owner);
+      assert.equal(read(t as never) !== null, isRead);
+    });
 
   const whole = { url: 'https://work.example.com/', vault: 'main', names: ['A'], map: { A: 'B' } };
   const contents: [content: unknown, refusal: RegExp | null][] = [

@@ -288,6 +288,7 @@ describe('a table of subjects', () => {
       assert.equal(one.size, model.size);
       assert.equal(one.add(ids[5]!), 5);
       assert.equal(one.revisionOf(newId()), 0);
+      assert.equal(one.find('00000000-0000-0000-0000-000000000000'), -1);
       // It goes on from there.
       for (let number = 0; number < 2_000; number++) assert.equal(one.raise(newId(), 9), model.size + number);
       assert.equal(one.revisionOf(ids.at(-1)!), model.get(ids.at(-1)!));

@@ -54,8 +54,8 @@ function isLast(folder: string, { HOME }: Environment): boolean {
 
 /** By its number: a home may be reached by a link. */
 function isSame(folder: string, other: string): boolean {
-  const [one, two] = [folder, other].map(path => statSync(path, { throwIfNoEntry: false }));
-  return one !== undefined && one.ino === two?.ino && one.dev === two.dev;
+  const [one, two] = [statSync(folder), statSync(other, { throwIfNoEntry: false })];
+  return one.ino === two?.ino && one.dev === two.dev;
 }
 
 /** Null where there is no file that counts. Opened first, so that what is checked is what is read; a pipe is not waited for. */

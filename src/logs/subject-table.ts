@@ -30,7 +30,7 @@ export class SubjectTable {
   /** Revisions only rise. Returns the subject's place, or -1 where it can't have one. */
   raise(id: string, revision: number): number {
     const at = this.add(id);
-    if (at !== none && revision > this.#revisions[at]!) this.#revisions[at] = revision;
+    if (revision > this.#revisions[at]!) this.#revisions[at] = revision; // What has no place is in no array.
     return at;
   }
 
