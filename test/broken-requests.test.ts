@@ -97,6 +97,7 @@ describe('what never became a request', () => {
     [`${before}BREW ${url} HTTP/1.1`, before.length + 4, ['BREW', vault, null]],
     [`BREW /v1 HTTP/1.1\r\n\r\nGET ${url} HTTP/1.1\r\n\r\n`, 3, null],
     [`BREW ${url}\r\n\r\nGET /v1 HTTP/1.1`, 0, ['BREW', vault, null]],
+    [`BREW ${url}\r\n\r\nGET /v1 HTTP/1.1`, undefined, ['BREW', vault, null]],
   ];
   for (const [text, bytesParsed, recorded] of lines)
     it(`is ${recorded === null ? 'not recorded' : `recorded as ${recorded}`}: ${JSON.stringify(text.slice(0, 60))} at ${bytesParsed}`, async () => {

@@ -96,9 +96,10 @@ describe('an answer in the dialect', () => {
     assert.deepEqual(told[3], { created_time: 'at 3', deletion_time: '', destroyed: false });
   });
 
-  const names = ['b', 'a/x', 'a/y/z', 'a/', 'ab', 'a'];
+  const names = ['b', 'a/x', 'a/y/z', 'a/', 'ab', 'a', '/x'];
   const lists: [folder: string, keys: string[] | null][] = [
-    ['', ['a', 'a/', 'ab', 'b']],
+    ['', ['/', 'a', 'a/', 'ab', 'b']],
+    ['/', ['x']],
     ['a', ['x', 'y/']],
     ['a/', ['x', 'y/']],
     ['a/y', ['z']],

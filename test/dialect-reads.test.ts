@@ -75,6 +75,7 @@ describe('a read in the dialect', () => {
     ['auth/jwt/login', 'NOT_FOUND'],
     ['sys/health', 'NOT_FOUND'],
     ['secret/a', 'NOT_FOUND'],
+    ['secret/data/%ff', 'INVALID_REQUEST  the path must be text in UTF-8, percent-encoded'],
   ];
   for (const [path, refusal] of refused)
     it(`of ${path} is refused: ${refusal}`, () => {

@@ -79,6 +79,8 @@ describe('a target of the dialect', () => {
     ]),
     ['secret/metadata?x&list=true', 'metadata secret  list', '{mount}/metadata/{path}'],
     ['secret/data/a?list=true', 'data secret a', '{mount}/data/{path}'],
+    ['secret/metadata/a&list=true', 'metadata secret a&list=true', '{mount}/metadata/{path}'],
+    ['secret/metadata/a?b=?&list=true', 'metadata secret a list', '{mount}/metadata/{path}'],
     ['secret/metadata/list=true', 'metadata secret list=true', '{mount}/metadata/{path}'],
   ];
   for (const [url, asked, route] of rows)
@@ -131,6 +133,8 @@ describe('a target of the dialect', () => {
     ['?version=1.5', 'version must be a whole number'],
     ['?version=a', 'version must be a whole number'],
     ['?list=1', null],
+    ['&version=7', null],
+    ['?a=?&version=7', 7],
   ];
   for (const [query, version] of versions)
     it(`${query || 'without a query'} asks for version ${version}`, () => {

@@ -81,6 +81,10 @@ describe('a stranger’s body, as it is counted', () => {
     end(unsaid, larger);
   });
 
+  it('is refused where it is larger than the share of one address, even if that holds nothing', () => {
+    assert.equal(admit('192.0.2.1', new Sent(4 * mebibyte + 1)), full);
+  });
+
   it('counts a network of IPv6 as one address', () => {
     const first = new Sent(4 * mebibyte);
     assert.equal(admit('2001:db8::1', first), 'admitted');
@@ -146,10 +150,12 @@ describe('a stranger’s body, as it is counted', () => {
     now += 20_000;
     for (let time = 0; time < 60; time++) assert.equal(garble(), 'admitted');
     assert.equal(garble(), 'RATE_LIMITED 40');
+    now += 39_999;
+    assert.equal(garble(), 'RATE_LIMITED 1');
     const [other, stranger] = [new Sent(1), new Sent(1)];
     assert.equal(admit('192.0.2.2', other), 'admitted');
     bodies.garbled(requestOf(stranger));
-    now += 40_000;
+    now += 1;
     assert.equal(garble(), 'admitted');
     end(other);
   });

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { mintToken, parseToken, tokenKinds } from '../src/access/token.ts';
 import { callsTo } from './effort.ts';
 import { fixedRandom } from './fixed-random.ts';
+import { withChecksum } from './narrowed.ts';
 
 const kind = fc.constantFrom(...tokenKinds);
 const id = fc.uuid();
@@ -65,6 +66,15 @@ describe('tokens', () => {
     assert.deepEqual(await callsTo(zlib, 'crc32', () => assert.equal(parseToken(long), null)), []);
     const checked = await callsTo(zlib, 'crc32', () => parseToken(mintToken('api', randomUUID())));
     assert.equal(checked.length, 2, 'a checksum would have been noticed');
+  });
+
+  it('an id is at most the largest that there is', () => {
+    const secret = '0'.repeat(43);
+    const idOf = (text: string) => parseToken(withChecksum(`sr_api_${text}${secret}`))?.id ?? null;
+    // 2 ** 128 - 1 and 2 ** 128, in base 62.
+    assert.equal(idOf('7n42DGM5Tflk9n8mt7Fhc7'), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+    assert.equal(idOf('7n42DGM5Tflk9n8mt7Fhc8'), null);
+    assert.equal(idOf('z'.repeat(22)), null);
   });
 
   it('carry 256 random bits: two of one id have nothing in common but the id', () => {

@@ -56,7 +56,7 @@ export function clientErrorAnswers({
       socket.destroy();
       return;
     }
-    const fault = faults[error.code ?? ''] ?? broken;
+    const fault = faults[String(error.code)] ?? broken;
     const [method, target] = requestLine(error);
     const endpoint = endpointOf(target);
     if (endpoint === null) end(socket, fault, general);
@@ -96,9 +96,8 @@ function requestLine({ rawPacket, bytesParsed = 0 }: ConnectionError): [method: 
   if (rawPacket === undefined) return ['', ''];
   const text = rawPacket.toString('latin1');
   const before = text.lastIndexOf('\r\n\r\n', Math.max(0, bytesParsed - 1));
-  const [, method = '', target = ''] =
-    /^\s*([!-~]{1,32}) ([!-~]+)/.exec(text.slice(before < 0 ? 0 : before)) ?? [];
-  return [method, target];
+  const line = /^\s*([!-~]{1,32}) ([!-~]+)/.exec(text.slice(Math.max(0, before)));
+  return line === null ? ['', ''] : [line[1]!, line[2]!];
 }
 
 function end(

@@ -76,15 +76,14 @@ const unsupported = new Failure('NOT_FOUND', { message: 'unsupported path' });
 const malformed = invalid('', 'the path must be text in UTF-8, percent-encoded');
 
 export function askedOf(url: string): Asked {
-  const at = url.indexOf('?');
-  const path = at < 0 ? url : url.slice(0, at);
+  const path = url.split('?', 1)[0]!;
   if (!path.startsWith(prefix)) return { of: 'nothing', failure: new Failure('NOT_FOUND') };
   const segments = decoded(path.slice(prefix.length));
   if (segments === null) return { of: 'nothing', failure: malformed };
   const [first] = segments;
   if (first === 'sys') return systemCall(segments);
   if (first === 'auth') return authCall(segments);
-  return storeCall(segments, at < 0 ? '' : url.slice(at + 1));
+  return storeCall(segments, queryOf(url));
 }
 
 function decoded(path: string): string[] | null {
@@ -113,9 +112,9 @@ function authCall([, ...rest]: readonly string[]): Asked {
 }
 
 /** The name of a vault may contain a slash: the first segment that is a verb ends it. */
-function storeCall(segments: readonly string[], query: string): Asked {
+function storeCall(segments: readonly string[], query: URLSearchParams): Asked {
   const at = segments.findIndex((segment, index) => index > 0 && isVerb(segment));
-  if (at < 0) return { of: 'nothing', failure: unversioned };
+  if (at === -1) return { of: 'nothing', failure: unversioned };
   const [mount, verb] = [segments.slice(0, at).join('/'), segments[at] as StoreVerb];
   const path = segments.slice(at + 1).join('/');
   if (verb === 'config' && path !== '') return { of: 'nothing', failure: unsupported };
@@ -127,8 +126,12 @@ function isVerb(segment: string): segment is StoreVerb {
 }
 
 /** As Go reads a truth value. */
-function asksForList(query: string): boolean {
-  return /^(?:1|t|true)$/i.test(new URLSearchParams(query).get('list') ?? '');
+function asksForList(query: URLSearchParams): boolean {
+  return /^(?:1|t|true)$/i.test(String(query.get('list')));
+}
+
+function queryOf(url: string): URLSearchParams {
+  return new URLSearchParams(url.split('?').slice(1).join('?'));
 }
 
 function withoutEnd(segments: readonly string[]): string {
@@ -137,9 +140,8 @@ function withoutEnd(segments: readonly string[]): string {
 
 /** The version that a read asks for; null for the current one. */
 export function versionIn(url: string): number | null {
-  const at = url.indexOf('?');
-  const given = at < 0 ? null : new URLSearchParams(url.slice(at)).get('version');
-  if (given === null || given === '') return null;
+  const given = queryOf(url).get('version') ?? '';
+  if (given === '') return null;
   if (!/^\d{1,9}$/.test(given)) throw invalid('version', 'must be a whole number');
   return Number(given) || null;
 }
