@@ -122,6 +122,7 @@ describe('a database and the checkpoint that was kept', () => {
     ],
     ['have another', logsWith(numbered(1, 3, 'another'), [head(10)]), not],
     ['lack it', logsWith([...numbered(1, 2), ...numbered(4, 5)], [head(10)]), not],
+    ['have it under another number', logsWith([...numbered(1, 2), [4, given.body]], [head(10)]), not],
     ['begin with it', logsWith(numbered(3, 4), [head(10)]), null],
     ['begin with another of its number', logsWith(numbered(3, 4, 'another'), [head(10)]), not],
     ['dropped it as too old', logsWith(numbered(4, 5), [head(10)]), null],
