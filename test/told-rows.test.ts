@@ -373,6 +373,21 @@ describe('rows', () => {
     ],
     ['without revisions need no entry', [], [row('events', { id: other })], []],
     [
+      'of other tables are nobody’s versions',
+      [],
+      [
+        row('events', { id: other, type: 'secret', version: 2, resource_id: secret }),
+        row('events', { id: rule, resource_id: secret, version: 1 }),
+      ],
+      [],
+    ],
+    [
+      'of other tables are nobody’s account',
+      [{ type: 'member', id: member }],
+      [row('members', { id: member, revision: 1 }), row('events', { id: other, member_id: member })],
+      [`missing row of accounts of the member ${member}`],
+    ],
+    [
       'have all versions',
       [{}, inVault],
       [resource(vault), secretRow({ version: 2 }), version(1), version(2)],
