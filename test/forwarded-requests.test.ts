@@ -114,6 +114,16 @@ describe('a request that was handed over', () => {
     assert.ok(posted.every(message => message.kind === 'read' && message.bytes > 0 && message.id === 7));
   });
 
+  it('says nothing of what it reads before anything came', async () => {
+    const { requests, request, posted } = begun();
+    request.resume();
+    await turn();
+    assert.equal(posted.length, 0);
+    requests.take({ kind: 'body', id: 7, piece: Buffer.from('ab') });
+    await turn();
+    assert.deepEqual(posted, [{ kind: 'read', id: 7, bytes: 2 }]);
+  });
+
   it('whose client is gone fails where its body is not whole, and ends either way', async () => {
     for (const hasBody of [true, false]) {
       const { requests, request, response, posted } = begun({ hasBody });
@@ -207,8 +217,12 @@ describe('an answer that goes back', () => {
     it(`${why} has ${hasBody ? 'a' : 'no'} body`, () => {
       const { response, posted } = begun(head);
       response.writeHead(status);
-      response.end('x');
-      assert.equal(answers(posted)[0]!.piece, hasBody ? 'x' : null);
+      response.write('x');
+      response.end('y');
+      assert.deepEqual(
+        answers(posted).map(({ piece }) => piece),
+        hasBody ? ['x', 'y'] : [null, null],
+      );
     });
 
   const pieces: [
@@ -275,7 +289,7 @@ describe('an answer that goes back', () => {
 
   it('that was given whole is not cut, and its connection ends with it', async () => {
     const { requests, request, response, posted } = begun({ hasBody: false });
-    response.end('done');
+    response.end(Buffer.alloc(flight));
     await turn();
     await turn();
     assert.equal(request.socket.destroyed, true);

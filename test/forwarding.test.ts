@@ -1,6 +1,6 @@
 /** The reading plane's side of a request that it hands over: how many, what crosses, and how much of it at a time. */
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
@@ -133,6 +133,18 @@ describe('the head of a request that is handed over', () => {
       assert.equal(headIn(posted).hasBody, hasBody);
       assert.equal(request.listenerCount('data'), hasBody ? 1 : 0);
     });
+
+  it('promises no body where that was read already', async () => {
+    const { forwarding, posted } = world();
+    const request = new IncomingMessage(new Socket());
+    Object.assign(request, { method: 'POST', url: '/', headers: { 'content-length': '1' } });
+    request.push('x');
+    request.push(null);
+    request.resume();
+    await once(request, 'end');
+    forwarding.forward(request, new ServerResponse(request));
+    assert.equal(headIn(posted).hasBody, false);
+  });
 
   it('says what came, and over which connection', () => {
     const { send, posted } = world();
