@@ -33,7 +33,7 @@ export function answerError(
   reply: FastifyReply,
 ): void {
   const rpcError =
-    error instanceof RpcError ? error : (frameworkErrors[(error as { code?: string }).code ?? ''] ?? null);
+    error instanceof RpcError ? error : (frameworkErrors[String((error as { code?: unknown }).code)] ?? null);
   if (rpcError === null) answerFailure(parts, parts.failureOf(error), request, reply);
   else {
     if (rpcError instanceof SignInRequired) challenge(parts, rpcError.challenge, request, reply);
