@@ -55,6 +55,13 @@ describe('the values that a client holds', () => {
     assert.deepEqual([held.areComplete, held.confirmedAt, held.raws()], [false, null, null]);
     const found = await held.examine(new Map([['PORT', 'eighty']]));
     assert.deepEqual([[...found.good], found.missing, found.invalid], [[], ['NAME'], ['PORT']]);
+    const { good: sound, invalid } = await held.examine(
+      new Map([
+        ['NAME', 'a'],
+        ['PORT', 'eighty'],
+      ]),
+    );
+    assert.deepEqual([[...sound.keys()], invalid], [['NAME'], ['PORT']]);
     assert.deepEqual(held.take(await held.examine(good), 5), ['NAME', 'PORT']);
     assert.deepEqual([held.areComplete, held.confirmedAt, held.raws()], [true, 5, { NAME: 'a', PORT: '80' }]);
     assert.deepEqual([held.read('NAME', 5), held.read('PORT', 5)], ['a', 80]);

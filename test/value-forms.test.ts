@@ -337,6 +337,17 @@ describe('a set of windows', () => {
     );
   });
 
+  it('is not mixed up with another text of the same first hash', () => {
+    // With the factor 1, the first hash is the sum of the bytes: every order of the same letters has the same.
+    const [known, text] = [Buffer.from('abcdef'), Buffer.from('fedcbabadcfe')];
+    const longestAt = new Uint32Array(text.length);
+    new WindowSet(6, 1, [known]).markIn(text, sumsOf(text, 1), 0, text.length, longestAt, 0);
+    assert.deepEqual(longestAt, new Uint32Array(text.length));
+    const both = Buffer.from('abcdeffedcba');
+    new WindowSet(6, 1, [known, Buffer.from('fedcba')]).markIn(both, sumsOf(both, 1), 0, 12, longestAt, 0);
+    assert.deepEqual([...longestAt], [6, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0]);
+  });
+
   it('takes memory by how many there are', () => {
     const bytes = (length: number) => new WindowSet(12, 1, [Buffer.alloc(length)]).bytes;
     assert.deepEqual([bytes(11), bytes(12), bytes(18), bytes(19)], [192, 192, 192, 384]);
