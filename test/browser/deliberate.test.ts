@@ -132,6 +132,29 @@ test('a window that comes to the front takes no click for a while', async () => 
   await ask(page, 'POST', `/auth/approvals/${id}/refuse`);
 });
 
+// A double: the browser under test holds every page for the one in front, so the page is told otherwise by itself.
+for (const [what, told] of [
+  [
+    'a window that is hidden',
+    `Object.defineProperty(document, 'visibilityState', { get: () => 'hidden', configurable: true })`,
+  ],
+  ['a window behind another', `document.hasFocus = () => false`],
+] as const)
+  test(`${what} takes no click, however long its cards have stood still`, async () => {
+    const { page } = walk;
+    await page.goto('/approvals');
+    const { button, state, id } = await waiting(page);
+    await isReady(button);
+    const place = await middleOf(button);
+    await page.evaluate(told);
+    await page.waitForTimeout(1_000);
+    await page.mouse.click(...place);
+    await page.getByText('That click was not counted').waitFor();
+    assert.equal(await state(), 'pending');
+    await page.goto('/approvals');
+    await ask(page, 'POST', `/auth/approvals/${id}/refuse`);
+  });
+
 test('the device page takes no first click and gives no key without a proof; the least role is chosen', async () => {
   const { page } = await open(browser, service.dashboardUrl, { viewport: { width: 390, height: 1000 } });
   await page.goto('/sign-in');
