@@ -34,6 +34,7 @@ import {
   testPath,
 } from './mutations.ts';
 import { sample, scoreOf } from './random-mutants.ts';
+import { needsNothing } from './test-imports.ts';
 
 type Verdict = 'noticed' | 'survived' | 'no answer';
 
@@ -97,24 +98,42 @@ function end(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
+interface Checkout {
+  readonly copy: string;
+  /** For what its tests leave. */
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Those that need nothing around them come first, because they take a second; then the others. */
+async function judge(mutation: Mutation, checkout: Checkout): Promise<Verdict> {
+  const { pattern, tests } = mutation;
+  const narrowed = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
+  const quick = tests.filter(needsNothing);
+  const others = tests.filter(test => !needsNothing(test));
+  if (quick.length > 0) {
+    const verdict = await runTests(checkout, [...narrowed, '--test-isolation=none', ...quick.map(testPath)]);
+    if (verdict !== 'survived' || others.length === 0) return verdict;
+  }
+  const setup = '--test-global-setup=test/postgres.ts';
+  return runTests(checkout, [...narrowed, setup, ...programsOf(others, mutation, checkout)]);
+}
+
 /** The test files; several of them as one program, which takes them in their order. */
-function programsOf({ tests, pattern }: Mutation, copy: string, folder: string): readonly string[] {
+function programsOf(
+  tests: readonly string[],
+  { pattern }: Mutation,
+  { copy, folder }: Checkout,
+): readonly string[] {
   if (pattern !== undefined || tests.length === 1) return tests.map(testPath);
   const files = tests.map(name => join(copy, testPath(name)));
   return makeQueue(folder, files, 1, pathToFileURL(join(copy, 'test/queue.ts')).href);
 }
 
 /** Whether a test fails; the first one that does is enough. */
-function runTests(
-  copy: string,
-  programs: readonly string[],
-  { pattern }: Mutation,
-  env: NodeJS.ProcessEnv,
-): Promise<Verdict> {
-  const narrowed = pattern === undefined ? [] : [`--test-name-pattern=${pattern}`];
+function runTests({ copy, env }: Checkout, args: readonly string[]): Promise<Verdict> {
   const fixed = ['--test-reporter=tap', '--test-concurrency=1', `--test-timeout=${longest}`];
-  const setup = '--test-global-setup=test/postgres.ts';
-  const child = spawn(process.execPath, ['--test', ...fixed, ...narrowed, setup, ...programs], {
+  const child = spawn(process.execPath, ['--test', ...fixed, ...args], {
     cwd: copy,
     env,
     detached: true,
@@ -158,10 +177,9 @@ async function work(
   for (let mutation = take(); mutation !== undefined && !isOver; mutation = take()) {
     const texts = values.unbroken ? [] : applied(mutation, copy);
     for (const [file, { after }] of texts) writeFileSync(join(copy, file), after);
-    const programs = programsOf(mutation, copy, own.TMPDIR);
     const makesTables = changesOf(mutation).some(({ file }) => file.startsWith('src/store/'));
     const env = { ...(makesTables ? withoutTemplate : inherited), ...own };
-    const verdict = await runTests(copy, programs, mutation, env);
+    const verdict = await judge(mutation, { copy, folder: own.TMPDIR, env });
     for (const [file, { before }] of texts) writeFileSync(join(copy, file), before);
     if (isOver) return;
     tell(mutation, verdict);
@@ -182,6 +200,12 @@ function describe({ id, file, guards }: Mutation): string {
   return `${id}  ${guards}  (${file})`;
 }
 
+/** Of a guard of the list more is asked: a test says what is wrong. An endless run would let no change pass either. */
+function isMissed(verdict: Verdict): boolean {
+  if (values.unbroken) return verdict !== 'survived';
+  return values.random === undefined ? verdict !== 'noticed' : verdict === 'survived';
+}
+
 /** One database server for every run. */
 async function ensureCluster(): Promise<void> {
   if (process.env[variable] !== undefined) return;
@@ -198,7 +222,7 @@ async function breakAll(mutations: readonly Mutation[]): Promise<Mutation[]> {
   const missed: Mutation[] = [];
   let done = 0;
   const tell = (mutation: Mutation, verdict: Verdict) => {
-    if (verdict !== (values.unbroken ? 'survived' : 'noticed')) missed.push(mutation);
+    if (isMissed(verdict)) missed.push(mutation);
     const word = values.unbroken ? unbrokenWords[verdict] : verdict;
     console.log(`[${++done}/${mutations.length}] ${word.padEnd(9)} ${describe(mutation)}`);
   };
