@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { Failure } from '../src/contract/errors.ts';
 import { type Stamps, stampsWith } from '../src/domain/kernel/stamps.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import { keyFile } from '../src/keyring/root-key/key-file.ts';
@@ -41,6 +42,8 @@ const isCovered = (how: unknown) =>
   how === 'stamp' ||
   (typeof how === 'object' && ('since' in how! || 'sealedStamped' in how!));
 
+const isTampered = (error: unknown) => error instanceof Failure && error.code === 'INTERNAL_ERROR';
+
 describe('a stamp', () => {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-test-'));
   let stamps: Stamps;
@@ -75,7 +78,7 @@ describe('a stamp', () => {
       for (const [name, how] of treatments(kind)) {
         const value = how === 'stamp' ? Buffer.alloc(32) : 'edited';
         const edited = () => vouchOf(kind)({ ...row, [name]: value });
-        if (isCovered(how)) assert.throws(edited, `${kind}.${name}`);
+        if (isCovered(how)) assert.throws(edited, isTampered, `${kind}.${name}`);
         else edited();
       }
     }
@@ -91,6 +94,8 @@ describe('a stamp', () => {
     assert.throws(() => vouchOf('session')({ ...row, updated_at: 'edited' }));
     const { oidc_issuer, oidc_subject } = vouchOf('account')(rowOf('account', frozen.account!.first!));
     assert.deepEqual([oidc_issuer, oidc_subject], [null, null]);
+    const key = vouchOf('credential')(rowOf('credential', frozen.credential!.first!));
+    assert.deepEqual([key.identity_id, key.identity_revision], [null, null]);
   });
 
   it('is the one of the oldest release that may run beside this one, where nothing stands in later columns', () => {
@@ -111,5 +116,34 @@ describe('a stamp', () => {
     assert.throws(() => vouchOf('member')({ ...row, grants: null }));
     const given = rowOf('member', frozen.member!['012']!);
     assert.throws(() => vouchOf('member')({ ...given, grants: '[]' }), 'nor is what was given taken away');
+  });
+
+  it('is believed at the newest revision that the audit log knows of, and with its version', () => {
+    const { check, believe } = stamps.resource as unknown as Record<'check' | 'believe', Vouch>;
+    const row = rowOf('resource', frozen.resource!.first!);
+    const audited: Row = { ...row, audited_revision: row.revision };
+    assert.deepEqual(check(audited), audited);
+    assert.deepEqual(believe(audited), row);
+    assert.deepEqual(believe({ ...audited, value: 'sealed' }), { ...row, value: 'sealed' });
+    for (const wrong of [
+      { ...audited, value: null },
+      { ...audited, audited_revision: 'resources.earlier' },
+      { ...audited, audited_revision: null },
+      { ...audited, name: 'edited' },
+    ]) {
+      assert.throws(() => check(wrong), isTampered);
+      assert.throws(() => believe(wrong), isTampered);
+    }
+  });
+
+  it('is renewed with each revision', () => {
+    const { revise, vouched } = stamps.resource;
+    const before = { ...rowOf('resource', frozen.resource!.first!), revision: 7 } as unknown as Parameters<
+      typeof vouched
+    >[0];
+    const after = revise(before, { name: 'renamed' }, 1_000);
+    assert.deepEqual([after.name, after.revision, after.updated_at], ['renamed', 8, 1_000]);
+    assert.equal(vouched(after), after);
+    assert.throws(() => vouched({ ...after, revision: 9 }), isTampered);
   });
 });

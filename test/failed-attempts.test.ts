@@ -1,0 +1,103 @@
+/** What counts as one address, and how many failures of it are served: the decision by itself. That every surface asks is tested in rate-limits. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { FailedAttempts, networkOf } from '../src/domain/kernel/failed-attempts.ts';
+
+const minute = 60_000;
+const address = '192.0.2.1';
+
+describe('what counts as one address', () => {
+  const rows: [string, string][] = [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['not an address', 'not an address'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:DB8:0001:02:3:4:5:6', '2001:db8:1:2'],
+    ['2001:db8:1:2::', '2001:db8:1:2'],
+    ['2001:db8::', '2001:db8:0:0'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['2001:db8::2:3:4:5:6', '2001:db8:0:2'],
+    ['2001::1:2:3:4:5:6', '2001:0:1:2'],
+    ['2001:db8:1:2:3:4:5::', '2001:db8:1:2'],
+    ['::', '0:0:0:0'],
+    ['::1', '0:0:0:0'],
+    ['::1:2:3:4:5:6:7', '0:1:2:3'],
+    ['1::2:3:4:5:6:7', '1:0:2:3'],
+  ];
+  for (const [from, network] of rows)
+    it(`of ${from} is ${network}`, () => assert.equal(networkOf(from), network));
+});
+
+describe('failed attempts', () => {
+  it('block an address from the sixtieth on, and no other', () => {
+    const attempts = new FailedAttempts(() => 0);
+    for (let at = 0; at < 59; at++) attempts.failed(address);
+    assert.equal(attempts.blockedFor(address), 0);
+    attempts.failed(address);
+    assert.equal(attempts.blockedFor(address), 60);
+    assert.equal(attempts.blockedFor('192.0.2.2'), 0);
+  });
+
+  it('block it until the minute of the clock is over, and count anew then', () => {
+    let now = 10 * minute + 1_000;
+    const attempts = new FailedAttempts(() => now, 2);
+    attempts.failed(address);
+    attempts.failed(address);
+    assert.equal(attempts.blockedFor(address), 59);
+    now = 11 * minute - 1;
+    assert.equal(attempts.blockedFor(address), 1);
+    now = 11 * minute;
+    assert.equal(attempts.blockedFor(address), 0);
+    attempts.failed(address);
+    assert.equal(attempts.blockedFor(address), 0);
+  });
+
+  it('of a network count together', () => {
+    const attempts = new FailedAttempts(() => 0, 2);
+    attempts.failed('2001:db8::1');
+    attempts.failed('2001:db8:0:0:ffff::2');
+    assert.equal(attempts.blockedFor('2001:db8::3'), 60);
+    assert.equal(attempts.blockedFor('2001:db8:0:1::3'), 0);
+  });
+
+  it('are told of where they happened here, and counted where they happened elsewhere', () => {
+    const told: string[] = [];
+    const attempts = new FailedAttempts(
+      () => 0,
+      2,
+      one => told.push(one),
+    );
+    attempts.failed(address);
+    attempts.count(address);
+    assert.deepEqual([told, attempts.blockedFor(address)], [[address], 60]);
+  });
+
+  it('of 20,000 addresses are remembered, and for one more the first of them is forgotten', () => {
+    const attempts = new FailedAttempts(() => 0, 1);
+    const one = (at: number) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`;
+    for (let at = 0; at < 20_000; at++) attempts.count(one(at));
+    attempts.count(one(7));
+    assert.equal(attempts.blockedFor(one(0)), 60, 'one that is known takes no other place');
+    attempts.count(one(20_000));
+    assert.deepEqual(
+      [0, 1, 19_999, 20_000].map(at => attempts.blockedFor(one(at))),
+      [0, 60, 60, 60],
+    );
+  });
+
+  it('leave an address over the limit one lookup at a time, and any other as many as it asks for', async () => {
+    const attempts = new FailedAttempts(() => 0, 1);
+    attempts.failed(address);
+    let [underWay, most] = [0, 0];
+    const look = async () => {
+      most = Math.max(most, ++underWay);
+      await new Promise(resolve => setImmediate(resolve));
+      underWay--;
+    };
+    const lookUp = (from: string) => Promise.all([1, 2, 3].map(() => attempts.lookUp(from, look)));
+    await lookUp(address);
+    assert.equal(most, 1);
+    await lookUp('192.0.2.2');
+    assert.equal(most, 3);
+  });
+});
