@@ -65,6 +65,26 @@ describe('a value', () => {
       message(json, 'v', { body: ' {"n" : [ 1, {} ] }' }).body,
       ' {"auth":{"a/b~":"v"},"n" : [ 1, {} ] }',
     );
+    for (const rest of [
+      '"n":[]',
+      '"n":"}\\"{","m":[ "]" , "\\\\" , [ ] ]',
+      '"n":-1.50e+3 , "m":true\n,"o":null\t',
+      '"":{ "auth" : { } }\r\n',
+    ])
+      assert.equal(message(json, 'v', { body: `{${rest}}` }).body, `{"auth":{"a/b~":"v"},${rest}}`);
+    assert.equal(
+      message(json, 'v', { body: '{"x":1,"auth" : {\n"c":1}}' }).body,
+      '{"x":1,"auth" : {"a/b~":"v",\n"c":1}}',
+    );
+    assert.equal(
+      message({ type: 'json', pointer: '/a/b/c' }, 'v', { body: '{"a":{"b":{}}}' }).body,
+      '{"a":{"b":{"c":"v"}}}',
+    );
+    assert.equal(
+      message({ type: 'json', pointer: '/a/b/c' }, 'v', { body: '{"a":{}}' }).body,
+      '{"a":{"b":{"c":"v"}}}',
+    );
+    assert.equal(message({ type: 'json', pointer: '/a' }, 'v', { body: ' { }' }).body, ' {"a":"v" }');
     const own: Sent['headers'] = { 'content-type': 'application/vnd.api+json; charset=UTF-8' };
     assert.deepEqual(message(json, 'v', { headers: own }).headers, own);
   });
@@ -97,7 +117,18 @@ describe('a value', () => {
     ['body', json, 'v', { body: '{' }],
     ['body', json, 'v', { body: '{"auth":1}' }],
     ['body', json, 'v', { body: '{"auth":{"a/b~":1}}' }],
+    ['body', json, 'v', { body: '{"auth":{"a/b~":{}}}' }],
+    ['body', json, 'v', { body: '{"auth":[]}' }],
+    ['body', json, 'v', { body: '{"\\u0061uth":null}' }],
+    ['body', json, 'v', { body: '1' }],
+    ['body', json, 'v', { body: '"{}"' }],
+    ['body', json, 'v', { body: '\ufeff{}' }],
     ['body', json, 'v', { body: '{"n":1,"n":2}' }],
+    ['body', json, 'v', { body: '{"n":1,"\\u006e":2}' }],
+    ['body', json, 'v', { body: '{"n":[{"m":1,"m":2}]}' }],
+    [null, json, 'v', { body: '{"n":[{"m":1},{"m":2}]}' }],
+    ['body', json, 'v', { body: `{"n":${'['.repeat(100)}1${']'.repeat(100)}}` }],
+    [null, json, 'v', { body: `{"n":${'['.repeat(100)}${']'.repeat(100)}}` }],
     ['body', json, 'v', { body: `{"n":${'['.repeat(101)}${']'.repeat(101)}}` }],
     [null, json, 'v', { body: `{"n":${'['.repeat(99)}1${']'.repeat(99)}}` }],
     ['body', json, 'v', { body: `${'{"n":'.repeat(101)}1${'}'.repeat(101)}` }],
