@@ -175,6 +175,38 @@ describe('a kept answer', () => {
     }
   });
 
+  it('takes no room where a change overtook it', async () => {
+    const { cache, answerOf, change, load, kept } = world(8_000);
+    for (let times = 0; times < 20; times++) {
+      await cache.load('v', 'a', async () => {
+        change(['v']);
+        return answerOf(1_000);
+      });
+    }
+    await load('w', 'a', 1_000);
+    await load('x', 'a', 1_000);
+    assert.deepEqual(kept('va', 'wa', 'xa'), ['wa', 'xa']);
+  });
+
+  it('stays where all others made room for it', async () => {
+    const few = world(2 * around);
+    for (const [vault, key, size] of [
+      ['v', 'a', 0],
+      ['w', 'a', 0],
+      ['v', 'b', 1],
+    ] as const)
+      await few.load(vault, key, size);
+    assert.deepEqual(few.kept('va', 'wa', 'vb'), ['vb']);
+    const { cache, load, answerOf, kept } = world(around + 1);
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const loading = cache.load('v', 'a', () => promise);
+    await load('w', 'a', 0);
+    assert.deepEqual(kept('wa'), ['wa']);
+    resolve(answerOf(1));
+    await loading;
+    assert.deepEqual(kept('va', 'wa'), ['va'], 'exactly full');
+  });
+
   it('has 48 MiB where nothing else is said', async () => {
     const full = 12 * 1024 * 1024 - around;
     for (const [last, first] of [
