@@ -186,12 +186,18 @@ describe('a change by somebody who may not read the value', () => {
     assert.equal(await isShown(until(now + 1), disabled, enabled), true);
   });
 
-  it('looks at the keys and identities of its own vault alone', async () => {
-    const { check, asked } = checkIn({});
-    await check(admin, { ...resource, ...disabled }, resource, 'same');
-    assert.deepEqual(asked, [
+  it('looks at the keys and identities of its own vault alone, and at none where nothing can be shown', async () => {
+    const looks = async (before: ResourceRow, caller: Caller) => {
+      const { check, asked } = checkIn({});
+      await check(caller, before, resource, 'same');
+      return asked;
+    };
+    const was = { ...resource, ...disabled };
+    assert.deepEqual(await looks(was, admin), [
       ['org', 'vault'],
       ['org', 'vault'],
     ]);
+    assert.deepEqual(await looks(was, editor), [], 'they may read it');
+    assert.deepEqual(await looks(resource, admin), [], 'nothing changes');
   });
 });
