@@ -283,6 +283,9 @@ describe('a change', () => {
     assert.equal(await outcomeOf(() => own(guard, { subjects }, person)), 'PROOF_REQUIRED');
     assert.equal(reasons().length, 1, 'to be asked for a proof is no refusal');
     assert.equal(committed.length, 0);
+    const given = { subjects: [{ ...secret(), lasts: 'without end' }], statements: [change] } as const;
+    assert.equal(await outcomeOf(() => guard.own(key, 'api-key.created', given)), 'FORBIDDEN');
+    assert.deepEqual(reasons()[1], ['api-key.created', 'outlasts its maker']);
     assert.equal(await own(guard, { subjects }, owner), 'receipt');
     state.isOver = true;
     state.renewed = () => null;
