@@ -160,7 +160,7 @@ describe('a wait for a change', () => {
 
   it('ends where changes may have been missed, and when all are woken', async t => {
     const { changes, waits, begin } = started(t);
-    const one = begin(['a']);
+    const one = begin(['some id']);
     changes.tell('all');
     assert.equal(await one.isOver(), true);
     const other = begin(['b']);
