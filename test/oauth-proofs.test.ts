@@ -113,7 +113,11 @@ describe('an authorization request', () => {
     imitates: false,
     redirectUris: [redirectUri],
   };
-  const clients = { find: async (id: string) => (id === client.id ? client : null) } as OAuthClients;
+  const find = async (id: string) => {
+    assert.equal(typeof id, 'string');
+    return id === client.id ? client : null;
+  };
+  const clients = { find } as OAuthClients;
   const judge = authorizationRequestsWith(clients);
   const challenge = challengeOf('x');
   const sent = {
