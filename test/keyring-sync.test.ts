@@ -13,12 +13,15 @@ import type { Store } from '../src/store/store.ts';
 
 const place = { organization: 'org', vault: 'vault' };
 
+let unwrapped = 0;
+
 /** A root key that hides nothing, and of which two tell each other apart by their first byte. */
 function wrapperOf(mark: number) {
   const root: RootKey = {
     provider: 'test',
     wrap: async (_, plain) => Buffer.concat([Buffer.of(mark), plain]),
     unwrap: async (_, wrapped) => {
+      unwrapped++;
       if (wrapped[0] !== mark) throw new Error('another root key');
       return Buffer.from(wrapped.subarray(1));
     },
@@ -31,11 +34,11 @@ function wrapperOf(mark: number) {
   });
 }
 
-async function started() {
+async function started(asStored = (stored: Sealed) => stored) {
   const first = Keyring.create('deployment');
   const [wrapper, another] = [wrapperOf(1), wrapperOf(2)];
   const state: { stored: Sealed | undefined; reads: number; tell: ChangeListener } = {
-    stored: await wrapper.wrap(first),
+    stored: asStored(await wrapper.wrap(first)),
     reads: 0,
     tell: () => {},
   };
@@ -90,6 +93,16 @@ describe('a keyring beside the stored one', () => {
     assert.equal(state.reads, 1);
     await sync.refresh();
     assert.equal(state.reads, 2);
+  });
+
+  it('is not opened again while it is the same, also where it does not say its term, as at first', async () => {
+    const { sync } = await started(stored => {
+      const { term, ...rest } = JSON.parse(Buffer.from(stored).toString());
+      return Buffer.from(JSON.stringify(rest)) as Uint8Array as Sealed;
+    });
+    const before = unwrapped;
+    await sync.refresh();
+    assert.equal(unwrapped, before);
   });
 
   it('goes on as it is where another root key wraps the same term, and says what is stored now', async () => {
