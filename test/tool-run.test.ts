@@ -230,14 +230,14 @@ describe('the environment', () => {
   });
 
   it('names that would change what is run are refused, and allowed where that is said', async () => {
-    const other = await startTool({ LD_PRELOAD: '/tmp/evil.so' });
+    const other = await startTool({ LD_AUDIT: '/tmp/evil.so' });
     fails(
       await other.run(sh('true')),
       1,
-      /^strongroom: LD_PRELOAD changes what is run, .*--allow-unsafe-names/,
+      /^strongroom: LD_AUDIT changes what is run, .*--allow-unsafe-names/,
     );
-    assert.equal((await other.run(sh('true', '--only', 'LD_PRELOAD', '--prefix', 'X_'))).code, 0);
-    await other.put('LD_PRELOAD', '');
+    assert.equal((await other.run(sh('true', '--only', 'LD_AUDIT', '--prefix', 'X_'))).code, 0);
+    await other.put('LD_AUDIT', '');
     assert.equal((await other.run(sh('true', '--allow-unsafe-names'))).code, 0);
     await other.stop();
     const file = join(tool.home, 'unsafe.env');

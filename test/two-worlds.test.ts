@@ -136,7 +136,10 @@ for (const engine of engines) {
         }
         const scopes = ['organization:read', 'vaults:read', 'secrets:read'];
         const one = { name: 'caller', vault_ids: [vault] };
-        const apiKey = async (body: object) => (await create('api-keys', body)).token;
+        const apiKey = async (body: object) => {
+          service.clock.pass(1_000); // Lists are in the order of these moments.
+          return (await create('api-keys', body)).token;
+        };
         return {
           key,
           organizationId,
@@ -185,7 +188,7 @@ for (const engine of engines) {
           const one = await playedBy(caller, 'one');
           const other = await playedBy(caller, 'other');
           assert.ok(one.length > 150, String(one.length));
-          const differing = one.filter((answer, at) => answer !== other[at]);
+          const differing = one.flatMap((answer, at) => (answer === other[at] ? [] : [[answer, other[at]]]));
           assert.deepEqual(differing.slice(0, 5), [], `${differing.length} of ${one.length}`);
         });
       }

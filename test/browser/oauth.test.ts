@@ -103,7 +103,8 @@ async function allow(page: Page, place: URL | string, scope?: string): Promise<v
   await page.getByLabel('Vault').fill('prod');
   await page.getByRole('option', { name: 'production' }).click();
   if (scope !== undefined) await page.getByLabel(scope).check();
-  await clickAllow(page);
+  // The next page would otherwise be asked for while the browser is still on its way to the client.
+  await Promise.all([page.waitForURL(url => !url.href.startsWith(service.url)), clickAllow(page)]);
 }
 
 /** What a client keeps, in the form that both generations ask for. */

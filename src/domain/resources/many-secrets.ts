@@ -65,7 +65,10 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
     [first, ...others]: readonly Opened[],
     vaultId: string,
   ): Promise<(readonly [Opened, PromiseSettledResult<Secret>])[]> {
-    if (first === undefined) return [];
+    if (first === undefined) {
+      await guard.confirm(permit); // Nothing is stored that would depend on it.
+      return [];
+    }
     const found: [Opened, ...Opened[]] = [first, ...others];
     const copies = await guard.revealAll(permit, 'secret.copied', revealedAll(found), () =>
       Promise.all(found.map(one => copyOf(one, vaultId))),
