@@ -1,5 +1,5 @@
 /** Which tests need nothing around them: no database server, no command, no browser. They run by themselves, at once. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root, testPath } from './mutations.ts';
 
@@ -17,7 +17,8 @@ export function needsNothing(test: string): boolean {
 
 /** The file and those of the folder of tests that it imports, directly or not. */
 function helpersOf(file: string, found: Set<string>): Set<string> {
-  if (found.has(file)) return found;
+  // What only looks like an import, in a text, names no file.
+  if (found.has(file) || !existsSync(join(root, file))) return found;
   found.add(file);
   const text = readFileSync(join(root, file), 'utf8');
   for (const [, path] of text.matchAll(/\bfrom '(\.{1,2}\/[^']+\.ts)'/g)) {

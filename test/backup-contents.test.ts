@@ -158,6 +158,7 @@ describe('what is no whole backup is refused', () => {
     ['an end first of all', [last], foreign],
     ['no backup', ['{}'], foreign],
     ['a newer version', [manifest({ t: 1 }, { strongroom_backup: 2 }), head, row, last], foreign],
+    ['no numbers of rows', [manifest({ t: 1 }, { rows: null }), head, row, last], foreign],
     ['no schema', [manifest({ t: 1 }, { schema: 'x' }), head, row, last], foreign],
     ['no rows', [manifest({ t: 1 }, { rows: 'x' }), head, row, last], foreign],
     ['a row less', [first, head, last], others('t')],

@@ -278,7 +278,7 @@ describe('the record', () => {
     const nothing = { last: null, proven: [], failed: null };
     const world = new World();
     assert.deepEqual(await readStatus(world.folder), nothing);
-    for (const text of ['', '{}', 'null', '{"proven":"x"}']) {
+    for (const text of ['', '{}', 'null', '{"proven":"x"}', '{"proven":[null,1,{}]}']) {
       world.put(statusFile, text);
       assert.deepEqual(await readStatus(world.folder), nothing, text);
     }

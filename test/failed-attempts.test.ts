@@ -23,6 +23,9 @@ describe('what counts as one address', () => {
     ['::1', '0:0:0:0'],
     ['::1:2:3:4:5:6:7', '0:1:2:3'],
     ['1::2:3:4:5:6:7', '1:0:2:3'],
+    ['::1:2:3:4:5:1.2.3.4', '0:1:2:3'],
+    ['1:2:3:4:5:6:1.2.3.4', '1:2:3:4'],
+    ['fe80::1.2.3.4%eth0', 'fe80:0:0:0'],
   ];
   for (const [from, network] of rows)
     it(`of ${from} is ${network}`, () => assert.equal(networkOf(from), network));

@@ -125,6 +125,7 @@ describe('what a backup has not', () => {
       [[saying(restored, 's', 3), saying(trashed, 's', 3)], [`${trashed} s`]],
       [[saying(trashed, 's', 2), saying(restored, 'other', 3)], [`${trashed} s`]],
       [[saying(trashed, 's', 2), saying('secret.updated', 's', 3)], [`${trashed} s`]],
+      [[saying(trashed, null, 2), saying(restored, null, 3)], [`${trashed} null`]],
       [[saying(trashed, 's'), saying(restored, 's', 1)], []],
       [[saying(restored, 's'), saying(trashed, 's', 2), saying(restored, 's', 3)], []],
       [[saying(restored, 's', 5), saying(restored, 's', 3), saying(trashed, 's', 4)], []],

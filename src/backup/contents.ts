@@ -199,7 +199,8 @@ class Reading {
 }
 
 function manifestIn(value: Record<string, unknown>): Manifest {
-  if (value.strongroom_backup === 1 && Array.isArray(value.schema) && typeof value.rows === 'object')
+  const hasRows = typeof value.rows === 'object' && value.rows !== null;
+  if (value.strongroom_backup === 1 && Array.isArray(value.schema) && hasRows)
     return value as unknown as Manifest;
   throw new BackupError('this is no backup of Strongroom, or one of a newer version');
 }

@@ -90,7 +90,8 @@ class Gathered {
     if (effectOf(entry) === null) this.#unknown.set(action, (this.#unknown.get(action) ?? 0) + 1);
     else if (mayWithdraw(action)) this.#withdraw(entry);
     else this.#others++;
-    if (hasEffect(action, 'restores')) keepGreatest(this.#restored, subject?.id ?? '', entry.revision ?? 0);
+    const id = subject?.id ?? null;
+    if (id !== null && hasEffect(action, 'restores')) keepGreatest(this.#restored, id, entry.revision ?? 0);
   }
 
   #withdraw({ action, subject, organization_id, created_at, revision }: StoredEntry): void {
@@ -109,7 +110,7 @@ class Gathered {
 
   changes(): LostChanges {
     const isBack = ({ action, id, revision }: Gathering) =>
-      hasEffect(action, 'trashes') && (this.#restored.get(id ?? '') ?? 0) > revision;
+      hasEffect(action, 'trashes') && id !== null && (this.#restored.get(id) ?? 0) > revision;
     return {
       withdrawn: [...this.#withdrawn.values()]
         .filter(one => !isBack(one))

@@ -172,7 +172,11 @@ export class BackupSchedule {
 export async function readStatus(folder: string): Promise<BackupStatus> {
   try {
     const { last, proven, failed } = JSON.parse(await readFile(join(folder, statusFile), 'utf8'));
-    return { last: last ?? null, proven: Array.isArray(proven) ? proven : [], failed: failed ?? null };
+    return {
+      last: last ?? null,
+      proven: Array.isArray(proven) ? proven.filter(one => typeof one?.file === 'string') : [],
+      failed: failed ?? null,
+    };
   } catch {
     return { last: null, proven: [], failed: null };
   }

@@ -70,7 +70,11 @@ export class FailedAttempts {
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   if (!isIPv6(plain)) return plain;
-  const [head = '', tail] = plain.split('::');
+  // The last two groups can be written as an IPv4 address: the URL parser writes them as groups.
+  const spelled = plain.includes('.')
+    ? (URL.parse(`http://[${plain}]/`)?.hostname.slice(1, -1) ?? plain)
+    : plain;
+  const [head = '', tail] = spelled.split('::');
   const groups = head === '' ? [] : head.split(':');
   if (tail !== undefined) {
     const rest = tail === '' ? [] : tail.split(':');
