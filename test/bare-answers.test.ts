@@ -1,75 +1,12 @@
 /** How the bare server answers what is below the vault endpoint: by itself. */
 import assert from 'node:assert/strict';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../src/contract/errors.ts';
 import type { ReadResult } from '../src/domain/reads/vault-request.ts';
 import { publicKeyHandler } from '../src/http/public-key.ts';
 import { isRepeated, vaultReadHandler } from '../src/http/vault-read.ts';
-import { log, whole, bareWorld as world } from './bare-world.ts';
-
-interface Sent {
-  readonly method?: string;
-  readonly url: string;
-  readonly headers?: Record<string, string>;
-  readonly socket?: object;
-  readonly complete?: boolean;
-}
-function requestOf({
-  method = 'GET',
-  url,
-  headers = {},
-  socket = {},
-  complete = true,
-}: Sent): IncomingMessage {
-  const rawHeaders = Object.entries(headers).flat();
-  return {
-    method,
-    url,
-    headers,
-    rawHeaders,
-    socket,
-    complete,
-    httpVersionMinor: 1,
-  } as unknown as IncomingMessage;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Record<string, unknown>;
-  readonly body: string;
-  readonly keepsAlive: boolean;
-}
-async function answerTo(
-  handle: (request: IncomingMessage, response: ServerResponse) => boolean,
-  request: IncomingMessage,
-): Promise<Answer | null> {
-  const told: { status: number; headers: Record<string, unknown>; body: string } = {
-    status: 0,
-    headers: {},
-    body: '',
-  };
-  const response = {
-    req: request,
-    shouldKeepAlive: true,
-    statusCode: 200,
-    writeHead(status: number, headers: string[] | Record<string, unknown>) {
-      told.status = status;
-      const pairs = Array.isArray(headers)
-        ? headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1]]] : []))
-        : Object.entries(headers);
-      told.headers = Object.fromEntries(pairs.map(([name, value]) => [String(name).toLowerCase(), value]));
-      return response;
-    },
-    end(body?: Buffer | string) {
-      told.body = String(body ?? '');
-    },
-  };
-  if (!handle(request, response as unknown as ServerResponse)) return null;
-  await turn();
-  return { ...told, keepsAlive: response.shouldKeepAlive };
-}
+import { answerTo, log, requestOf, type Sent, whole, bareWorld as world } from './bare-world.ts';
 
 const url = '/api/v1/vaults/self';
 

@@ -71,7 +71,7 @@ const leaderForm = {
 /** A caller may choose by which status it is told. */
 function healthStatus(url: string, sealed: boolean): number {
   const parameters = new URL(url, 'http://localhost').searchParams;
-  const chosen = parameters.get(sealed ? 'sealedcode' : 'activecode') ?? '';
+  const chosen = String(parameters.get(sealed ? 'sealedcode' : 'activecode'));
   if (/^[2-5]\d\d$/.test(chosen)) return Number(chosen);
   return sealed ? 503 : 200;
 }

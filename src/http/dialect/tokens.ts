@@ -56,12 +56,12 @@ export function tokenCallsWith({ domain, now }: AppParts) {
 
   async function create({ token, origin, body }: DialectCall): Promise<DialectAnswer> {
     const { display_name, num_uses, ttl, explicit_max_ttl, period } = check(newToken, objectIn(body));
-    if (Number.isFinite(secondsIn('period', period))) throw invalid('period', 'is not supported');
-    const longest = secondsIn('explicit_max_ttl', explicit_max_ttl);
-    const lifetime = Math.min(secondsIn('ttl', ttl), longest, longestLifetime);
+    if (secondsIn('period', period) !== null) throw invalid('period', 'is not supported');
+    const longest = secondsIn('explicit_max_ttl', explicit_max_ttl) ?? longestLifetime;
+    const lifetime = Math.min(secondsIn('ttl', ttl) ?? defaultLifetime, longest, longestLifetime);
     const { token: created, ...child } = await ownAccessKeys.createChild(token, origin, {
       name: display_name || 'token',
-      lifetime: 1000 * (Number.isFinite(lifetime) ? lifetime : defaultLifetime),
+      lifetime: 1000 * lifetime,
       maxUses: num_uses || null,
     });
     const auth = authForm(created, { ...child, isChild: true }, now());
@@ -94,16 +94,15 @@ export function tokenCallsWith({ domain, now }: AppParts) {
 }
 
 /**
- * As Go and Vault write durations: seconds as a number, or `1h30m`, `20m`, `1200s`, `7d`. Infinity for none, which Vault's own
+ * As Go and Vault write durations: seconds as a number, or `1h30m`, `20m`, `1200s`, `7d`. Null for none, which Vault's own
  * command writes as `0s`.
  */
-function secondsIn(field: string, given: string | number | null | undefined): number {
+function secondsIn(field: string, given: string | number | null | undefined): number | null {
   const text = String(given ?? '');
-  if (text === '') return Number.POSITIVE_INFINITY;
   const parts = [...text.matchAll(/(\d{1,9})([smhd])/g)];
   const seconds = parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * units[unit!]!, 0);
   const isNumber = /^\d{1,9}$/.test(text);
   if (!isNumber && parts.map(([part]) => part).join('') !== text)
     throw invalid(field, 'must be a duration such as 3600, 20m or 1h30m');
-  return (isNumber ? Number(text) : seconds) || Number.POSITIVE_INFINITY;
+  return (isNumber ? Number(text) : seconds) || null;
 }

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { check } from '../../contract/check.ts';
-import { Failure, invalid } from '../../contract/errors.ts';
+import { type Failure, invalid } from '../../contract/errors.ts';
 import { secretCreate } from '../../contract/resources.ts';
 import { tags } from '../../contract/text.ts';
 import type { Domain } from '../../domain/domain.ts';
@@ -121,8 +121,8 @@ function checked({ vaultId, name }: Place, content: SecretContent): SecretConten
   try {
     check(secretCreate, { vault_id: vaultId, name, ...content });
   } catch (error) {
-    const isOfName = error instanceof Failure && error.field === 'name';
-    throw isOfName ? invalid('path', error.reason) : error;
+    const { field, reason } = error as Failure; // Whatever else is thrown has no field.
+    throw field === 'name' ? invalid('path', reason) : error;
   }
   return content;
 }
