@@ -228,6 +228,7 @@ describe('an answer that is a failure', () => {
     [400, { message: 'm', details: { field: 7, reason: '' } }, 'INVALID_REQUEST', 'm'],
     [400, { message: 'm', details: { field: 'f' } }, 'INVALID_REQUEST', 'm: f'],
     [400, { message: ['m'] }, 'INVALID_REQUEST', bare(400)],
+    [400, { details: { field: 'f' } }, 'INVALID_REQUEST', bare(400)],
     [400, { message: `a\u001bb\u202e${'x'.repeat(400)}` }, 'INVALID_REQUEST', `a b ${'x'.repeat(296)}`],
     [400, null, 'INVALID_REQUEST', bare(400)],
     [401, {}, 'UNAUTHORIZED', bare(401)],

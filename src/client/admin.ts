@@ -24,7 +24,7 @@ interface Asked {
 export function admin(options: ConnectionOptions): Admin {
   const connection = connect(options);
   const call = (operation: string) => {
-    const [method = '', path = ''] = operation.split(' ');
+    const [method, path] = operation.split(' ') as [string, string];
     return async ({ id, query, body }: Asked = {}) => {
       const { type, text } = await send(connection, filled(path, id) + searchOf(query), { method, body });
       return type.startsWith('application/json') ? json(text) : text;

@@ -2,7 +2,7 @@
 import { Changes } from './changes.ts';
 import { systemClock } from './clock.ts';
 import { asError } from './errors.ts';
-import { HeldValues, missingError, type Schemas } from './held-values.ts';
+import { type Candidates, HeldValues, missingError, type Schemas } from './held-values.ts';
 import { type StandardSchema, text } from './standard-schema.ts';
 import { type Store, storeOf } from './store.ts';
 
@@ -43,22 +43,18 @@ function statusOf({ confirmedAt }: HeldValues) {
   return { confirmedAt: new Date(confirmedAt!), fromCache: false, lastError: null };
 }
 
-function examined(schemas: Schemas, raws: Readonly<Record<string, string>>) {
-  const missing = Object.keys(schemas).filter(name => !Object.hasOwn(raws, name));
-  const results = Object.entries(schemas).map(([name, schema]) => {
-    const result = schema['~standard'].validate(raws[name]);
+function examined(schemas: Schemas, raws: Readonly<Record<string, string>>): Candidates {
+  const good = new Map<string, { readonly raw: string; readonly value: unknown }>();
+  const [missing, invalid]: [string[], string[]] = [[], []];
+  for (const [name, schema] of Object.entries(schemas)) {
+    const raw = raws[name]!;
+    const result = schema['~standard'].validate(raw);
     if (result instanceof Promise)
       throw asError(new TypeError('A fake takes schemas that answer immediately.'));
-    return [name, result] as const;
-  });
-  const invalid = results.flatMap(([name, { issues }]) => (issues === undefined ? [] : [name]));
-  if (missing.length + invalid.length > 0)
-    throw missingError(
-      missing,
-      invalid.filter(name => !missing.includes(name)),
-    );
-  const good = results.flatMap(([name, result]) =>
-    result.issues === undefined ? [[name, { raw: raws[name]!, value: result.value }] as const] : [],
-  );
-  return { good: new Map(good), missing, invalid };
+    if (!Object.hasOwn(raws, name)) missing.push(name);
+    else if (result.issues !== undefined) invalid.push(name);
+    else good.set(name, { raw, value: result.value });
+  }
+  if (good.size < Object.keys(schemas).length) throw missingError(missing, invalid);
+  return { good, missing, invalid };
 }

@@ -92,17 +92,22 @@ export class VaultSource implements Source {
   }
 
   async #exchange(): Promise<void> {
-    const { connection, vault, values, changes } = this.#parts;
+    const { connection, vault, changes } = this.#parts;
     const at = connection.clock.now(); // Before it is sent: what is confirmed is no younger.
     const answer = await readIfChanged(connection, pathOf(vault), this.#etag).catch(error =>
       this.#failed(error),
     );
-    const changed = answer.values === null ? [] : await this.#take(answer.values, answer.etag, at);
-    if (answer.values === null) values.confirm(at);
+    const changed =
+      answer.values === null ? this.#confirm(at) : await this.#take(answer.values, answer.etag, at);
     this.#fromCache = false;
     this.#lastError = null;
-    await this.#saveToCache(changed.length > 0);
+    await this.#saveToCache(changed.length > 0, at);
     await changes.tell(changed);
+  }
+
+  #confirm(at: number): string[] {
+    this.#parts.values.confirm(at);
+    return [];
   }
 
   async #take(found: ReadonlyMap<string, string>, etag: string | null, at: number): Promise<string[]> {
@@ -155,10 +160,10 @@ export class VaultSource implements Source {
   }
 
   /** When something changed; otherwise now and then, so that it doesn't grow too old while nothing does. */
-  async #saveToCache(hasChanged: boolean): Promise<void> {
+  async #saveToCache(hasChanged: boolean, confirmedAt: number): Promise<void> {
     const { cache, values, maxStale } = this.#parts;
-    const [raws, confirmedAt] = [values.raws(), values.confirmedAt];
-    if (cache === null || raws === null || confirmedAt === null) return;
+    const raws = values.raws();
+    if (cache === null || raws === null) return;
     if (!hasChanged && confirmedAt - this.#cachedAt < maxStale / 10) return;
     await this.#guarded(async () => {
       await cache.save(await sealCache({ confirmedAt, values: raws }, this.#binding()));
