@@ -32,7 +32,7 @@ export interface SiteParts {
  * host sign for its own origin, and send the result here with a Host header to match.
  */
 export function siteReader({ addresses, encrypted, proxies, peerOf }: SiteParts): SiteOf {
-  const isProxy = proxies.length === 0 ? () => false : addressSet(proxies);
+  const isProxy = addressSet(proxies);
   const own = ownAddresses(addresses);
   const direct = encrypted ? 'https' : 'http';
   return request => {

@@ -19,7 +19,7 @@ export async function checkExpiry(
 }
 
 function expiryIn(record: unknown): number | null {
-  if (typeof record !== 'object' || record === null || !(field in record)) return null;
-  const { [field]: date } = record;
+  if (typeof record !== 'object' || record === null) return null;
+  const { [field]: date } = record as { [field]?: unknown };
   return typeof date === 'string' ? Date.parse(date) : null;
 }

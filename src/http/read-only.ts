@@ -33,7 +33,7 @@ export async function changesIn<Who>(
   who: Who,
   id: string,
 ): Promise<unknown> {
-  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return sent;
+  if (typeof sent !== 'object' || sent === null) return sent;
   const entries = Object.entries(sent);
   if (!entries.some(([name]) => members.has(name))) return sent;
   const record = new Map(Object.entries(await shown(who, id)));

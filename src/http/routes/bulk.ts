@@ -41,7 +41,7 @@ export function answerOf(outcomes: readonly PromiseSettledResult<Secret>[]): Bul
 /** What was stored under a name that its item gave. */
 export function givenNames(items: readonly unknown[], { results }: BulkAnswer): Secret[] {
   return results.flatMap(({ index, secret }) =>
-    secret !== undefined && typeof items[index] === 'object' && 'name' in items[index]! ? [secret] : [],
+    secret !== undefined && 'name' in (items[index] as object) ? [secret] : [],
   );
 }
 
