@@ -67,7 +67,7 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
     id: unknown,
     more: string,
     context: CallContext,
-    waiting: Waiting = () => null,
+    waiting: Waiting,
   ): Promise<RpcAnswer> {
     const tool = toolNamed(params.name);
     const sent = params.arguments;

@@ -74,7 +74,7 @@ async function problemIn(response: Response, host: string): Promise<string | nul
 }
 
 function problemOfConnection(error: Error, host: string): string {
-  const { code = '' } = (error.cause ?? {}) as NodeJS.ErrnoException;
+  const code = String((error.cause as NodeJS.ErrnoException | undefined)?.code);
   const certificate = certificateProblems[code];
   if (certificate !== undefined) return `the certificate of ${host} ${certificate}`;
   const late = `it did not answer within ${patience / 1000} seconds`;

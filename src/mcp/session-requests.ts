@@ -39,9 +39,13 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
     const answer = await ask(message, exchange, context);
     if (answer.result === undefined) return answer;
     const { protocolVersion: revision } = answer.result as { protocolVersion: string };
-    const { name } = (message.params?.clientInfo ?? { name: '' }) as { name: string };
-    const elicits = elicitsByUrl(message.params?.capabilities);
-    const agreed = { revision, client: logText(name), ...(elicits ? { elicits } : {}) };
+    // Whoever was answered has said who they are.
+    const { clientInfo, capabilities } = message.params as {
+      clientInfo: { name: string };
+      capabilities: object;
+    };
+    const elicits = elicitsByUrl(capabilities);
+    const agreed = { revision, client: logText(clientInfo.name), ...(elicits ? { elicits } : {}) };
     exchange.reply.header(sessionHeader, await sessions.open(agreed, context.reader, context.origin));
     return answer;
   }

@@ -1,6 +1,6 @@
 /**
  * The revision of 2026-07-28: no session, and an envelope in each request. The SDK judges every request whose
- * envelope or headers leave a doubt; a plain call of a known tool needs no judge.
+ * envelope or headers leave a doubt; a plain call of a tool needs no judge.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { inputRequired } from './asking.ts';
@@ -8,7 +8,6 @@ import { type Exchange, type Exchanges, send, type Waiting } from './exchange.ts
 import { isPlainCall, type Message } from './messages.ts';
 import { headerMismatch, identityOf, serverKey } from './protocol-constants.ts';
 import type { ProtocolAnswer } from './sdk-server.ts';
-import { toolNamed } from './tools.ts';
 
 export function statelessRequestsWith({ contextOf, call, serverFor }: Exchanges, version: string) {
   const identity = { [serverKey]: identityOf(version) };
@@ -17,7 +16,7 @@ export function statelessRequestsWith({ contextOf, call, serverFor }: Exchanges,
   return async (message: Message, exchange: Exchange): Promise<FastifyReply> => {
     const { request, reply } = exchange;
     const context = contextOf(request);
-    if (isPlainCall(message, request.headers) && toolNamed(message.params?.name) !== undefined) {
+    if (isPlainCall(message, request.headers)) {
       const waiting: Waiting = approval => {
         const result = inputRequired(message, approval);
         return result === null ? null : { result: { ...result, _meta: identity } };

@@ -109,7 +109,7 @@ export class StdioTransport implements Transport {
   }
 
   #settle(id?: RequestId): void {
-    const at = id === undefined ? -1 : this.#unanswered.indexOf(id);
+    const at = this.#unanswered.indexOf(id!);
     if (at >= 0) this.#unanswered.splice(at, 1);
     if (this.#ended && this.#unanswered.length === 0) this.#finish();
   }

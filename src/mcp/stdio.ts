@@ -12,8 +12,11 @@ import type { Naming } from './tools.ts';
 const patience = 30_000;
 
 /** Resolves when the client has closed its end and has all its answers. */
-export async function serveOverStdio(remote: RemoteService, naming: Naming): Promise<void> {
-  const transport = new StdioTransport(process.stdin, process.stdout);
+export async function serveOverStdio(
+  remote: RemoteService,
+  naming: Naming,
+  transport = new StdioTransport(process.stdin, process.stdout),
+): Promise<void> {
   const served = { version: remote.version, naming, hasKey: true };
   const build = () => protocolServer(served, ({ name }, sent) => call(remote, name, sent));
   const handle = serveStdio(build, { transport });

@@ -198,7 +198,7 @@ export const tools: readonly Tool[] = [
       'Gets one key by its id, with its PEM, which may be a private key. If the public key is enough, set preferPublic: true.',
     input: contract.getKey,
     output: contract.oneKey,
-    reads: ({ id, preferPublic = false }) => {
+    reads: ({ id, preferPublic }) => {
       if (id === undefined) throw invalid('id', 'is required');
       return { selection: one('key', id, preferPublic ? 'public-half' : 'value') };
     },
@@ -212,7 +212,7 @@ export const tools: readonly Tool[] = [
       'Gets one secret by its exact name: id, content type and tags; its value only with includeValue: true. Prefer secrets.use, which needs no value, and don’t repeat one.',
     input: contract.getSecret,
     output: contract.oneSecret,
-    reads: ({ name, includeValue = false }) => ({
+    reads: ({ name, includeValue }) => ({
       selection: one('secret', name, includeValue ? 'value' : 'metadata'),
     }),
   }),
@@ -220,15 +220,16 @@ export const tools: readonly Tool[] = [
 
 type SecretList = z.output<typeof contract.secretList>;
 
-function matching({ vault, secrets }: SecretList, name: string | undefined, tag: string | undefined) {
-  const part = name?.toLowerCase();
-  const [tagName = '', ...tagValue] = tag?.split('=') ?? [];
-  const found = secrets.filter(secret => {
-    if (part !== undefined && !secret.name.toLowerCase().includes(part)) return false;
-    if (tag === undefined) return true;
-    const value = Object.entries(secret.tags ?? {}).find(([known]) => known === tagName)?.[1];
+function matching({ vault, secrets }: SecretList, name = '', tag?: string) {
+  const part = name.toLowerCase();
+  const [tagName, ...tagValue] = tag?.split('=') ?? [];
+  const isTagged = ({ tags = {} }: SecretList['secrets'][number]) => {
+    const value = Object.entries(tags).find(([known]) => known === tagName)?.[1];
     return value !== undefined && (tagValue.length === 0 || value === tagValue.join('='));
-  });
+  };
+  const found = secrets.filter(
+    secret => secret.name.toLowerCase().includes(part) && (tag === undefined || isTagged(secret)),
+  );
   return { vault, secrets: found };
 }
 
@@ -246,5 +247,5 @@ const byName = new Map(
 export const unknownTool = 'Unknown tool: tools/list names those that there are';
 
 export function toolNamed(name: unknown): Tool | undefined {
-  return typeof name === 'string' ? byName.get(name) : undefined;
+  return byName.get(name as string);
 }
