@@ -70,8 +70,12 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
   const memories = new WeakMap<object, { readonly token: string; readonly row: ToolSessionRow }>();
   const opened = new FailedAttempts(now, mostOpened);
 
+  function lastUse({ id, used_at }: ToolSessionRow): number {
+    return Math.max(used_at, noted.get(id) ?? 0);
+  }
+
   function isIdle(row: ToolSessionRow): boolean {
-    return now() - Math.max(row.used_at, noted.get(row.id) ?? 0) >= sessionIdle;
+    return now() - lastUse(row) >= sessionIdle;
   }
 
   async function stored(id: string): Promise<ToolSessionRow | undefined> {
@@ -100,13 +104,13 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
     if (row !== undefined && equalBytes(keyring.tokenDigest(token), row.digest)) return row;
     const wait = attempts.blockedFor(address);
     attempts.failed(address);
-    throw wait > 0 ? new Failure('RATE_LIMITED', { retryAfter: wait }) : unknown();
+    throw wait === 0 ? unknown() : new Failure('RATE_LIMITED', { retryAfter: wait });
   }
 
   /** The time of use is written once in a while: a session's life is long, and a call should cost no write. */
   function noteUse(row: ToolSessionRow): void | Promise<void> {
     const time = now();
-    if (time - Math.max(row.used_at, noted.get(row.id) ?? 0) < noteEvery) return;
+    if (time - lastUse(row) < noteEvery) return;
     if (noted.size >= mostKept) noted.clear();
     noted.set(row.id, time);
     return store.toolSessions.noteUse(stamps.toolSession.stamp({ ...row, used_at: time }));
@@ -116,7 +120,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
     async open(agreed, reader, { address }) {
       const counted = reader?.countedAs ?? address;
       const wait = opened.blockedFor(counted);
-      if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+      if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
       opened.failed(counted);
       const id = newId();
       const token = mintToken('mcp', id);

@@ -74,9 +74,10 @@ export function tokenRequestsWith(
   async function refuse(row: OAuthGrantRow | undefined, origin: Origin, reason: string): Promise<never> {
     const wait = attempts.blockedFor(origin.address);
     attempts.failed(origin.address);
-    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-    const claimed = row && { organizationId: row.organization_id, subject: grantSubject(row) };
-    await guard.unproven(origin, 'oauth-grant.refused', claimed ?? null, reason);
+    if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    const claimed =
+      row === undefined ? null : { organizationId: row.organization_id, subject: grantSubject(row) };
+    await guard.unproven(origin, 'oauth-grant.refused', claimed, reason);
     throw new OAuthError('invalid_grant', 'the code or refresh token is not valid for this request');
   }
 
@@ -85,8 +86,8 @@ export function tokenRequestsWith(
     return (clientId === null || clientId === clientIn(row).id) && resource === row.resource;
   }
 
-  function keyEnd(row: OAuthGrantRow): number {
-    return Math.min(now() + accessLife, row.expires_at);
+  function keyEnd(row: OAuthGrantRow, at: number): number {
+    return Math.min(at + accessLife, row.expires_at);
   }
 
   async function newKey(row: OAuthGrantRow, person: Person, token: string): Promise<CredentialRow> {
@@ -97,8 +98,9 @@ export function tokenRequestsWith(
     };
     const maker = { id: row.member_id, organizationId: row.organization_id };
     const name = `${clientIn(row).name} for ${person.member.email}`;
-    const wanted = { name, vaultId: row.vault_id, narrowing, expirationDate: keyEnd(row) };
-    const fields = newFields(maker, row.access_key_id, wanted, now());
+    const at = now();
+    const wanted = { name, vaultId: row.vault_id, narrowing, expirationDate: keyEnd(row, at) };
+    const fields = newFields(maker, row.access_key_id, wanted, at);
     const keyed = { ...fields, kind, digest: keyring.tokenDigest(token) };
     return stamps.credential.stamp({ ...keyed, narrowing_key: await narrowingKeys.sealed(keyed, token) });
   }
@@ -165,7 +167,7 @@ export function tokenRequestsWith(
     if (now() >= row.expires_at) return refuse(row, origin, 'the grant has ended');
     if (!isFor(row, request)) return refuse(row, origin, 'the refresh token was given for another request');
     const wait = refreshed.blockedFor(row.id);
-    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    if (wait !== 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
     refreshed.failed(row.id);
     return renew(row, token, origin, isRepeated);
   }
@@ -212,11 +214,12 @@ export function tokenRequestsWith(
   async function renewed(row: OAuthGrantRow, before: CredentialRow, access: string, next: string) {
     const digest = keyring.tokenDigest(access);
     const narrowing_key = await narrowingKeys.sealed({ ...before, digest }, access);
-    const columns = { digest, narrowing_key, expiration_date: keyEnd(row) };
+    const at = now();
+    const columns = { digest, narrowing_key, expiration_date: keyEnd(row, at) };
     const rotated = { refresh: keyring.tokenDigest(next), rotations: row.rotations + 1 };
     return {
-      key: stamps.credential.revise(before, columns, now()),
-      changed: stamps.oauthGrant.revise(row, rotated, now()),
+      key: stamps.credential.revise(before, columns, at),
+      changed: stamps.oauthGrant.revise(row, rotated, at),
     };
   }
 
