@@ -13,7 +13,7 @@ export class NotedStrangers extends UnauthenticatedBodies {
   malformed = 0;
 
   constructor() {
-    super({ now: () => appTime, patience: 5_000, onLate: () => {} });
+    super({ now: () => appTime, patience: 1, onLate: () => {} });
   }
 
   override admit(...[request, address, largest]: Parameters<UnauthenticatedBodies['admit']>): void {

@@ -143,7 +143,8 @@ export function collectionRoutes<
 /** Where a name was given: one that the service made up, or that was there before, is nobody's choice. */
 function warnerWith(name: string, looksAlike: LooksAlike) {
   return async (reply: FastifyReply, caller: Caller, body: unknown, item: Named & { type?: unknown }) => {
-    const isGiven = typeof body === 'object' && body !== null && ('name' in body || 'email' in body);
+    const sent = body as object; // By its schema.
+    const isGiven = 'name' in sent || 'email' in sent;
     const collection = name === 'resources' ? `${item.type}s` : name;
     if (isGiven && isNamed(collection)) warn(reply, await looksAlike(caller, collection, [item]));
   };
@@ -204,8 +205,8 @@ function linkNext(reply: FastifyReply, url: string, list: List<Identified>, quer
   next.searchParams.set('page', String(page + 1));
   next.searchParams.set('limit', String(limit));
   // In another order than the newest first, the first of a page is not the newest.
-  const isSorted = 'sort' in query && query.sort !== undefined;
-  const asOf = query.as_of ?? (page === 1 && !isSorted ? newest : undefined);
+  const { sort } = query as { readonly sort?: unknown };
+  const asOf = query.as_of ?? (page === 1 && sort === undefined ? newest : undefined);
   if (asOf !== undefined) next.searchParams.set('as_of', asOf);
   reply.header('link', `<${next.pathname}${next.search}>; rel="next"`);
 }
