@@ -13,14 +13,16 @@ const kept = 48 * hourLength;
 const mostPending = 5_000;
 const largestStatement = 200;
 
+type Counting = Pick<Store, 'commit' | 'overview'>;
+
 export class HourCounts {
-  readonly #store: Store;
+  readonly #store: Counting;
   readonly #now: () => number;
   #hour = 0;
   #forgotten = 0;
   #pending = new Map<string, LogHourRow>();
 
-  constructor(store: Store, now: () => number) {
+  constructor(store: Counting, now: () => number) {
     this.#store = store;
     this.#now = now;
   }

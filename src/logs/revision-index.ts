@@ -17,7 +17,7 @@ import { SubjectTable } from './subject-table.ts';
 import { toldIn } from './told-subjects.ts';
 
 export interface RevisionIndexParts {
-  readonly store: Store;
+  readonly store: Pick<Store, 'logs' | 'onChange' | 'hearsChanges' | 'server'>;
   readonly keyring: {
     readonly logPublicKey: string;
     chainMark(hash: string): string;
@@ -66,7 +66,8 @@ export class RevisionIndex implements Revisions {
   #journal: Raised[] = [];
   /** How many changes came before those in the journal. */
   #forgotten = 0;
-  #losses = 0;
+  /** How often the server was lost until then. */
+  #losses: number | undefined;
   /** Counts changes by others that were heard of: a row that is looked up after one is judged by a log that has it. */
   #heard = 0;
   /** How many of them the last reading began after. */
@@ -138,7 +139,7 @@ export class RevisionIndex implements Revisions {
     const { store, keyring } = this.#parts;
     if (this.#walk === null || this.#unkept < atLeast) return;
     await this.follow();
-    if (this.#losses !== lossesOf(store)) return;
+    if (this.#losses !== store.server?.losses()) return;
     this.#unkept = 0;
     const { table, chains, position, hash, archived, pruned, isContinued } = this.#walk;
     const removed = { archived: [...archived], pruned: [...pruned] };
@@ -159,9 +160,9 @@ export class RevisionIndex implements Revisions {
     const heard = this.#heard;
     const { store } = this.#parts;
     // Another server may have taken the place of the one that was lost, with less in its log.
-    if (this.#losses !== lossesOf(store) && this.#walk !== null && !(await this.#isThere(this.#walk)))
+    if (this.#losses !== store.server?.losses() && this.#walk !== null && !(await this.#isThere(this.#walk)))
       this.#walk = null;
-    this.#losses = lossesOf(store);
+    this.#losses = store.server?.losses();
     if (this.#walk === null) await this.#load();
     else await this.#advance(this.#walk, true);
     this.#read = heard;
@@ -278,10 +279,6 @@ export class RevisionIndex implements Revisions {
 /** An archive repeats what was said before it. */
 function advance(chains: Map<string, Link>, writer: string, link: Link): void {
   if (link.seq > (chains.get(writer)?.seq ?? 0)) chains.set(writer, link);
-}
-
-function lossesOf({ server }: Store): number {
-  return server?.losses() ?? 0;
 }
 
 function placeOf({ writer, seq }: PlacedAuditRow): string {

@@ -66,19 +66,16 @@ export async function* behind(
 interface Reader {
   readonly stretch: (after: Position) => Promise<readonly Row[]>;
   readonly ofWriter: (writer: string, from: number | string) => Promise<readonly Row[]>;
-  readonly atOnce: number;
 }
 
 function readerOf({ logs, requestLogs }: Source, stream: Stream): Reader {
   if (stream === 'audit')
     return {
-      atOnce: auditsAtOnce,
       stretch: async ({ audit }) => (await logs.auditStretch(audit, auditsAtOnce)).map(auditRow),
       ofWriter: async (writer, from) =>
         (await logs.auditsOfWriter(writer, from as number, auditsAtOnce)).map(auditRow),
     };
   return {
-    atOnce: blocksAtOnce,
     stretch: async ({ request }) => (await requestLogs.stretch(request, blocksAtOnce)).map(blockRow),
     // One more: the one that was taken last is among them.
     ofWriter: async (writer, from) =>
@@ -101,7 +98,7 @@ class Tail {
     return { audit: this.#audit, request: this.#request, chains: Object.fromEntries(this.#chains) };
   }
 
-  async *inOrder({ stretch, atOnce }: Reader, stream: Stream): AsyncIterable<Batch> {
+  async *inOrder({ stretch }: Reader, stream: Stream): AsyncIterable<Batch> {
     for (;;) {
       const rows = await stretch(this.#position);
       const last = rows.at(-1)?.at;
@@ -109,7 +106,6 @@ class Tail {
       if (stream === 'audit') this.#audit = last as number;
       else this.#request = last as string;
       yield this.#take(stream, rows);
-      if (rows.length < atOnce) return;
     }
   }
 
