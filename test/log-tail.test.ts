@@ -78,6 +78,11 @@ describe('reading on in the logs', () => {
     assert.deepEqual(await read(), { ids: [], position: logStart });
     heads = [{ stream: 'request', writer: 'one', seq: 2 }];
     assert.deepEqual(await read(), { ids: [], position: logStart }, 'retention was first');
+    const late = audit(0, 'late', 10);
+    heads.push({ stream: 'audit', writer: 'late', seq: 1 });
+    const { ids, position } = await read({ ...logStart, audit: 50 });
+    assert.deepEqual(ids, idsOf(late));
+    assert.deepEqual(position.chains['request one'], { seq: 2, at: firstIdAt(0) });
   });
 
   it('has every entry of both logs once, and then what came since', async () => {

@@ -23,21 +23,21 @@ export interface ApproverParts {
 
 export function approversWith({ store, holders }: ApproverParts) {
   return {
-    /** Of one that stands, and is not used up. */
+    /** Of one that was approved, and is not used up. */
     isGood: async (row: ApprovalRow): Promise<boolean> =>
-      mayApprove(await holders.byMember(row.decided_by ?? ''), row),
+      mayApprove(await holders.byMember(row.decided_by!), row),
 
     /** What the unit depends on that uses it up: that the approver has what they had. Null where that is too little. */
     conditions: async (row: ApprovalRow): Promise<Statement[] | null> => {
-      const holder = await holders.fresh(row.decided_by ?? '');
-      if (holder === undefined || !mayApprove(holder, row)) return null;
+      const holder = await holders.fresh(row.decided_by!);
+      if (!mayApprove(holder, row)) return null;
       return rightsProvenBy(holder).map(one => store.conditions.unchanged([one], 'stale'));
     },
   };
 }
 
 /** Rights that were taken away and given back are others: the approval rests on those that its approver had then. */
-function mayApprove(holder: Holder | undefined, { vault_id, updated_at }: ApprovalRow): boolean {
+function mayApprove(holder: Holder | undefined, { vault_id, updated_at }: ApprovalRow): holder is Holder {
   if (holder?.member.state !== 'active' || !allows(rightsOf(holder), 'approvals:write', vault_id))
     return false;
   return [holder.member, ...holder.groups].every(row => row.updated_at <= updated_at);
