@@ -103,9 +103,11 @@ export async function answerTo(
     },
     end(body?: Buffer | string) {
       told.body = String(body ?? '');
+      isEnded = true;
     },
   };
+  let isEnded = false;
   if (!handle(request, response as unknown as ServerResponse)) return null;
-  await turn();
+  for (let turns = 0; turns === 0 || (turns < 100 && !isEnded); turns++) await turn();
   return { ...told, keepsAlive: response.shouldKeepAlive };
 }

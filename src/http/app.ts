@@ -1,6 +1,6 @@
 /** What the management plane answers: everything but vault reads, tool calls and probes. */
 import type { FastifyInstance } from 'fastify';
-import { dashboard } from './dashboard.ts';
+import { builtPages, dashboard } from './dashboard.ts';
 import { mountDialect } from './dialect/management-plane.ts';
 import { mountOAuth } from './oauth/mount.ts';
 import { mountDocs } from './openapi/docs.ts';
@@ -17,7 +17,7 @@ export function buildApp(parts: AppParts, onLate: UnauthenticatedBodiesParts['on
   const { stranger } = parts.timeouts ?? defaultTimeouts;
   const strangers = new UnauthenticatedBodies({ now: parts.now, patience: stranger, onLate });
   const app = surfaceWith(parts, strangers);
-  const pages = dashboard();
+  const pages = dashboard(builtPages);
   app.setNotFoundHandler(pages.serve);
   if (parts.oauth !== null) mountOAuth(app, parts, parts.oauth, strangers, pages.index);
   const auth = authRoutes(parts);

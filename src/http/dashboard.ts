@@ -10,10 +10,9 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
-import { isRead } from './request.ts';
 
 /** The same in a checkout and in the package, where both folders lie under `dist`. */
-const folder = fileURLToPath(new URL('../../web/dist', import.meta.url));
+export const builtPages = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -62,20 +61,18 @@ const encoders: Readonly<Record<string, (body: Buffer) => Promise<Buffer>>> = {
 export type ServePage = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 export interface Dashboard {
-  /** For what no route answers. */
+  /** For reads that no route answers. */
   readonly serve: ServePage;
   /** The page itself, at a path that is not only the dashboard's. */
   readonly index: ServePage;
 }
 
-export function dashboard(from = folder): Dashboard {
+export function dashboard(from: string): Dashboard {
   const pages = readPages(from);
   const index = pages.get('/index.html') ?? pageOf('.html', missing);
   const serve: ServePage = async (request, reply) => {
     const path = request.url.split('?')[0]!;
-    if (!isRead(request.method) || programs.test(path)) {
-      throw new Failure('NOT_FOUND');
-    }
+    if (programs.test(path)) throw new Failure('NOT_FOUND');
     const page = pages.get(path);
     if (page === undefined && !isPage(path, request)) throw new Failure('NOT_FOUND');
     reply.header('cache-control', cacheFor(path, page));
@@ -99,7 +96,7 @@ function cacheFor(path: string, page: Page | undefined): string {
 async function send(page: Page, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   reply.code(200).header('content-type', page.type).header('content-security-policy', policy);
   reply.header('cross-origin-opener-policy', 'same-origin').header('vary', 'accept-encoding');
-  const accepted = String(request.headers['accept-encoding'] ?? '');
+  const accepted = String(request.headers['accept-encoding']);
   const encoding = page.compressible
     ? ['br', 'gzip'].find(name => new RegExp(`\\b${name}\\b`).test(accepted))
     : undefined;

@@ -42,7 +42,7 @@ type OwnOptions = Pick<FastifyHttpOptions<Server>, 'serverFactory' | 'clientErro
 export function surfaceWith(
   parts: SurfaceParts,
   strangers: UnauthenticatedBodies,
-  own: OwnOptions = {},
+  own?: OwnOptions,
 ): FastifyInstance {
   const secure = headersFor(parts);
   const app = Fastify({
@@ -74,9 +74,7 @@ export function surfaceWith(
       done(null, body);
     };
     // A stranger's body has room of its own, and must not keep others waiting.
-    const line = strangers.holds(raw)
-      ? null
-      : bodies.enter(raw, reply.raw, routeOptions.bodyLimit ?? largestBody);
+    const line = strangers.holds(raw) ? null : bodies.enter(raw, reply.raw, routeOptions.bodyLimit!);
     if (line === null) go();
     else line.then(go, done);
   });
@@ -109,7 +107,7 @@ export function toRouter(route: RequestListener): RequestListener {
 function refusalOf({ draining }: SurfaceParts, request: FastifyRequest): Failure | null {
   const fault = faultOf(request.raw);
   if (fault !== null) return fault;
-  if (draining() && !probes.has(request.routeOptions.url ?? ''))
+  if (draining() && !probes.has(String(request.routeOptions.url)))
     return new Failure('UNAVAILABLE', { retryAfter: 1 });
   // For an unknown path, no body is read.
   return request.is404 && !isRead(request.method) ? new Failure('NOT_FOUND') : null;
@@ -151,7 +149,7 @@ function headersFor({ encrypted }: SurfaceParts): (request: FastifyRequest, repl
 }
 
 function awaitsContinue({ headers, httpVersionMinor }: IncomingMessage): boolean {
-  return httpVersionMinor > 0 && /^100-continue$/i.test(headers.expect ?? '');
+  return httpVersionMinor > 0 && /^100-continue$/i.test(String(headers.expect));
 }
 
 function answerFailure(

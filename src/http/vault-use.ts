@@ -116,8 +116,8 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
   }
 
   return (request, response) => {
-    const operation = operationIn(request);
-    if (operation === null || !Object.hasOwn(operations, operation)) return false;
+    const operation = String(operationIn(request));
+    if (!Object.hasOwn(operations, operation)) return false;
     const started = performance.now();
     serve(request, operations[operation]!, factsOf(request, operation))
       .then(
@@ -140,7 +140,7 @@ function understood<S extends z.ZodType>(schema: S, sent: unknown): z.output<S> 
 }
 
 async function sentIn(request: IncomingMessage): Promise<unknown> {
-  const [type = ''] = (request.headers['content-type'] ?? '').toLowerCase().split(';');
+  const [type] = String(request.headers['content-type']).toLowerCase().split(';') as [string];
   if (type.trim() !== 'application/json') return invalid('content-type', 'must be application/json');
   try {
     return parseJson(await bodyOf(request, largestBody));

@@ -67,8 +67,7 @@ export function mountTokenEndpoint(
       strangers.admit(request.raw, address, largestBody);
     });
     scope.addHook('onError', async ({ raw }, _reply, error) => {
-      if (!(error instanceof OAuthError) && failureOf(error).code === 'INVALID_REQUEST')
-        strangers.garbled(raw);
+      if (failureOf(error).code === 'INVALID_REQUEST') strangers.garbled(raw);
     });
     const options = { bodyLimit: largestBody };
     scope.post(paths.token, options, async (request, reply) => {
