@@ -120,3 +120,16 @@ function head(major: number, size: number): Buffer {
   if (size < 256) return Buffer.from([(major << 5) | 24, size]);
   return Buffer.from([(major << 5) | 25, size >> 8, size & 0xff]);
 }
+
+/** The seed of one-time codes, as an authenticator reads it. */
+export function fromBase32(text: string): Buffer {
+  const bits = [...text].map(letter =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
+  );
+  return Buffer.from(
+    bits
+      .join('')
+      .match(/.{8}/g)!
+      .map(byte => Number.parseInt(byte, 2)),
+  );
+}

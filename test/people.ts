@@ -12,6 +12,8 @@ import { type Answer, Clock, callService, cheapPasswords, type EngineName } from
 import { oneThread } from './one-thread.ts';
 import { databaseWithTables, dataFolder } from './postgres.ts';
 
+export { fromBase32 } from './authenticator.ts';
+
 export const cookieName = '__Host-strongroom';
 export const password = 'correct horse battery staple';
 
@@ -236,17 +238,4 @@ export async function tamper(
   } finally {
     await client.end();
   }
-}
-
-/** The seed of one-time codes, as an authenticator reads it. */
-export function fromBase32(text: string): Buffer {
-  const bits = [...text].map(letter =>
-    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
-  );
-  return Buffer.from(
-    bits
-      .join('')
-      .match(/.{8}/g)!
-      .map(byte => Number.parseInt(byte, 2)),
-  );
 }

@@ -197,7 +197,7 @@ for (const engine of engines) {
     it('a session that is started while its member is reset is refused', async () => {
       const { id, as } = await person('editor');
       await ok('POST', `/v1/members/${id}/invitation`);
-      const start = () => other.domain.accounts.sessions.start(as.person, 'password', origin);
+      const start = () => other.domain.accounts.sessions.start(as.person, 'password', origin, {});
       await assert.rejects(start, isRefused);
       assert.deepEqual(await other.store.accounts.sessionsOf(id), []);
     });

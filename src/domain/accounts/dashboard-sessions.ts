@@ -44,7 +44,7 @@ export interface RelatedWrites {
 
 export interface DashboardSessions {
   /** The new session's token. */
-  start(person: Person, method: string, origin: Origin, related?: RelatedWrites): Promise<string>;
+  start(person: Person, method: string, origin: Origin, related: RelatedWrites): Promise<string>;
   /** Refuses a caller who isn't signed in. An invalid cookie counts against its network address. */
   require(token: string | null, origin: Origin): Promise<SignedInAs>;
   /** Who is signed in, where a cookie was sent at all. A bad one counts, too. */
@@ -101,9 +101,10 @@ export function dashboardSessionsWith(
   }
 
   async function find(token: string | null, origin: Origin): Promise<SignedInAs | null> {
-    const parsed = token === null ? null : parseToken(token);
+    const sent = token ?? '';
+    const parsed = parseToken(sent);
     const session = parsed?.kind === 'session' ? await live(parsed.id) : undefined;
-    const proven = equalBytes(keyring.tokenDigest(token ?? ''), session?.row.digest ?? nobody);
+    const proven = equalBytes(keyring.tokenDigest(sent), session?.row.digest ?? nobody);
     if (session === undefined || !proven || isOver(session)) return null;
     const person = await people.byMember(session.row.member_id);
     if (person === undefined || !isOf(session.row, person)) return null;
@@ -153,7 +154,7 @@ export function dashboardSessionsWith(
     require: async (token, origin) => (await find(token, origin)) ?? lockOut.refuse(origin),
 
     recognise: async (token, origin) => {
-      const found = token === null ? null : await find(token, origin);
+      const found = await find(token, origin);
       if (found !== null || token === null) return found;
       lockOut.check(origin);
       lockOut.failed(origin);
@@ -163,11 +164,10 @@ export function dashboardSessionsWith(
     again: async (id, origin) => {
       const current = await load(id);
       const person = current && (await people.fresh(current.row.member_id));
-      if (current === undefined || person === undefined || isOver(current) || !isOf(current.row, person)) {
+      if (person === undefined || isOver(current!) || !isOf(current!.row, person))
         throw new Failure('UNAUTHORIZED');
-      }
-      const caller = callerOf(person, origin, proofOf(current.row, person));
-      return { caller, person, session: current.row };
+      const session = current!.row;
+      return { caller: callerOf(person, origin, proofOf(session, person)), person, session };
     },
 
     proven: async ({ caller, person, session }, { subjects = [], statements = [], touches = [] }) => {
@@ -180,7 +180,7 @@ export function dashboardSessionsWith(
       });
     },
 
-    start: async (person, method, origin, { subjects = [], statements = [], touches = [] } = {}) => {
+    start: async (person, method, origin, { subjects = [], statements = [], touches = [] }) => {
       const id = newId();
       const token = mintToken('session', id);
       const row = newRow(person, method, origin, token, id);

@@ -104,7 +104,7 @@ export function deviceLoginsWith(
     const parsed = parseToken(deviceCode);
     const row = parsed?.kind === 'device' ? await store.deviceLogins.byId(parsed.id) : undefined;
     const isIts = equalBytes(keyring.tokenDigest(deviceCode), row?.digest ?? nobody);
-    return row !== undefined && isIts ? stamps.deviceLogin.vouched(row) : lockOut.refuse(origin);
+    return isIts ? stamps.deviceLogin.vouched(row!) : lockOut.refuse(origin);
   }
 
   function isTooSoon({ id }: DeviceLoginRow): boolean {
@@ -202,10 +202,8 @@ export function deviceLoginsWith(
       // A session is what a thief would hold, and one click is what a hostile page can get: an API key takes more.
       await proofs.require(as);
       const { member, account } = as.person;
-      const { provenAt } = as.caller.proof;
-      const login = { member_id: member.id, epoch: account.epoch, ...(provenAt && { proven_at: provenAt }) };
-      const approval = { ...login, role, until };
-      await decide(as, user_code, 'device-login.approved', approval);
+      const login = { member_id: member.id, epoch: account.epoch, proven_at: as.session.proven_at! };
+      await decide(as, user_code, 'device-login.approved', { ...login, role, until });
     },
 
     deny: (as, userCode) => decide(as, userCode, 'device-login.denied', null),

@@ -63,7 +63,7 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
     change: AccountChange,
   ): Promise<void> {
     const { member, account } = as.person;
-    const { columns = {}, endsOthers = false, subjects = [], statements = [] } = change;
+    const { columns, endsOthers, subjects = [], statements = [] } = change;
     const epoch = endsOthers ? account.epoch + 1 : account.epoch;
     const after = stamps.account.revise(account, { ...proof.columns, ...columns, epoch }, now());
     const renewal = endsOthers ? sessions.renew(as, epoch) : null;

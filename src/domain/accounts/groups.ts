@@ -46,14 +46,14 @@ export function groupsWith(parts: Parts, records: Records): Groups {
   }
 
   /** What a group has is given for ever; taking away asks for the rank alone. */
-  function checkGrant(caller: Caller, group: Pick<MemberGroupRow, 'grants'>, until: number | null = null) {
+  function checkGrant(caller: Caller, group: Pick<MemberGroupRow, 'grants'>, until?: number | null) {
     if (mayGrant(caller, { ...grantOfRole('none', until), vaultRoles: vaultRolesOf([group]) })) return;
     throw new Failure('FORBIDDEN', {
       message: 'A group can’t have more permissions than whoever changes it',
     });
   }
 
-  async function checkMembers(permit: Writing, ids: readonly string[] = [], before: readonly string[] = []) {
+  async function checkMembers(permit: Writing, ids: readonly string[], before: readonly string[] = []) {
     const missing = new Failure('NOT_FOUND', {
       field: 'member_ids',
       reason: 'must name members by their ids',

@@ -64,9 +64,7 @@ export function identitiesWith(parts: SignInParts): Identities {
     if (!emailVerified) return 'the issuer does not call the address verified';
     if (account.oidc_subject !== null) return 'the account belongs to another person of the issuer';
     if (member.state === 'active') return null;
-    const { invitation_expires } = account;
-    const expired = invitation_expires === null || now() >= invitation_expires;
-    return expired ? 'the invitation has expired' : null;
+    return now() < Number(account.invitation_expires) ? null : 'the invitation has expired';
   }
 
   /** Where the person may come in, and where not. */
@@ -138,7 +136,7 @@ export function identitiesWith(parts: SignInParts): Identities {
     return {
       subjects: changed.map(group => ({ ...groupChange<never>(group), verb: 'group.updated' as const })),
       statements: changed.map(store.memberGroups.update),
-      touches: changed.length === 0 ? [] : [member.id, ...changed.map(({ id }) => id)],
+      touches: [member.id, ...changed.map(({ id }) => id)],
     };
   }
 

@@ -68,13 +68,9 @@ export function joiningWith(parts: SignInParts): Joining {
     lockOut.check(origin);
     const parsed = parseToken(token);
     const person = parsed?.kind === 'invite' ? await people.byAccount(parsed.id) : undefined;
-    const { invitation = null, invitation_expires = null } = person?.account ?? {};
-    const right = equalBytes(keyring.tokenDigest(token), invitation ?? noInvitation);
-    const good = right && invitation_expires !== null && now() < invitation_expires;
-    if (person === undefined || !good || person.member.state !== 'invited') {
-      return refuse(origin, 'invitation.refused');
-    }
-    return person;
+    const right = equalBytes(keyring.tokenDigest(token), person?.account.invitation ?? noInvitation);
+    const isOpen = person?.member.state === 'invited' && now() < person.account.invitation_expires!;
+    return right && isOpen ? person : refuse(origin, 'invitation.refused');
   }
 
   async function firstProof(

@@ -54,21 +54,17 @@ export function signInWith(parts: SignInParts): SignIn {
 
   /** One derivation, whoever has the address, and however many have it. */
   async function proven({ email, password, organization }: PasswordBody, origin: Origin): Promise<Person> {
-    lockOut.check(origin);
     const key = emailKey(email);
     const all = await inOrganization(await people.byEmail(email), organization);
     const accounts = all.map(({ account }) => account);
     const open = await lockOut.takeEach(accounts, key, origin);
     const derived = await passwords.derive(key, password);
     if (all.length === 0) passwords.mark(key, derived); // The comparison that there would be for a person who is known.
-    const right = all.find(
-      ({ member, account }) =>
-        open.has(account.id) && member.state === 'active' && passwords.matches(account, derived),
-    );
+    const right = all.find(({ account }) => open.has(account.id) && passwords.matches(account, derived));
     // The derivation took its time: what was changed or taken away meanwhile counts.
     const person = right && (await people.fresh(right.member.id));
     const stands = person?.member.state === 'active' && passwords.matches(person.account, derived);
-    return person !== undefined && stands ? person : refuse(origin, all);
+    return stands ? person : refuse(origin, all);
   }
 
   /** Who has one address and one password in several organizations says which; else it is the oldest. */
@@ -124,11 +120,10 @@ export function signInWith(parts: SignInParts): SignIn {
       lockOut.check(origin);
       const row = await believedPasskey(parts, credential);
       const person = row && (await people.fresh(row.member_id));
-      if (row === undefined || person?.member.state !== 'active')
-        return refuse(origin, person ? [person] : []);
-      const used = await passkeys.verify(site, purpose, credential, row);
+      if (person?.member.state !== 'active') return refuse(origin, person ? [person] : []);
+      const used = await passkeys.verify(site, purpose, credential, row!);
       if (used === null) return refuse(origin, [person]);
-      return start(person, 'passkey', origin, passkeyUsed(parts, row, used));
+      return start(person, 'passkey', origin, passkeyUsed(parts, row!, used));
     },
   };
 }

@@ -78,7 +78,7 @@ export function singleSignOnWith(
 
   function open<T extends Asked | KeptIdentity>(place: typeof asked, kept: string | null): T {
     try {
-      const bytes = sealer.open(place, Buffer.from(kept ?? '', 'base64url'));
+      const bytes = sealer.open(place, Buffer.from(String(kept), 'base64url'));
       const values = JSON.parse(bytes.toString('utf8')) as T;
       if (now() < values.expires) return values;
     } catch {

@@ -34,7 +34,7 @@ export function grantsAfter(
 export async function checkVaults(
   records: Records,
   permit: Permit,
-  grants: readonly VaultGrant[] = [],
+  grants: readonly VaultGrant[],
   before: readonly VaultGrant[] = [],
 ): Promise<void> {
   const known = new Set(before.map(({ vault_id }) => vault_id));

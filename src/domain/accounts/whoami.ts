@@ -27,8 +27,8 @@ export function whoamiWith({ store, stamps, guard, people }: Parts & { readonly 
       member: await memberOf(caller),
       role: caller.role,
       grants: rolesListed((caller.within ?? caller).vaultRoles),
-      scopes: caller.scopes && [...caller.scopes],
-      vault_ids: caller.vaultIds && [...caller.vaultIds],
+      scopes: caller.scopes as Whoami['scopes'],
+      vault_ids: caller.vaultIds as Whoami['vault_ids'],
       expiration_date: isoOrNull(caller.until),
     };
   };

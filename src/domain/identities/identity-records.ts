@@ -106,15 +106,11 @@ export function vaultMissing(): Failure {
 
 export function presentIdentity(row: IdentityRow): Identity {
   const { vault_ids, kinds, names, names_only, may_use, cidrs, rate_limit } = grantedIn(row);
-  const trust = trustIn(row);
   return {
     id: row.id,
     name: row.name,
     method: row.method as LoginMethod,
-    ...trust,
-    jwks: trust.jwks && { keys: [...trust.jwks.keys] },
-    subjects: trust.subjects && [...trust.subjects],
-    claims: Object.fromEntries(Object.entries(trust.claims).map(([name, patterns]) => [name, [...patterns]])),
+    ...(JSON.parse(row.trust) as Pick<Identity, keyof Trust>),
     vault_ids: [...vault_ids],
     kinds: kinds ? [...kinds] : null,
     names: names ? [...names] : null,

@@ -7,11 +7,17 @@ import { hash } from 'node:crypto';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { equalBytes } from '../../keyring/keyring.ts';
 import { authoritiesIn, provenNames } from '../../material/client-certificate.ts';
-import { type Claims, type KeySet, keySetOf, provenClaims, TokenRefused } from '../../material/web-token.ts';
+import {
+  type Claims,
+  type KeySet,
+  keySetOf,
+  provenClaims,
+  type TokenRefused,
+} from '../../material/web-token.ts';
 import type { CredentialRow } from '../../store/credentials.ts';
 import type { Statement } from '../../store/engine.ts';
 import type { IdentityRow } from '../../store/identities.ts';
-import { credentialKinds, isUsable, type Narrowing } from '../credentials/credential.ts';
+import { isUsable, type Narrowing } from '../credentials/credential.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { matchesAny, unmetClaim } from './conditions.ts';
@@ -34,7 +40,7 @@ export interface Proven {
   readonly statements?: readonly Statement[];
   readonly touches?: readonly string[];
   /** The API keys that a secret id was made with. */
-  readonly madeWith?: readonly string[];
+  readonly madeWith?: readonly string[] | undefined;
 }
 
 /** Why nothing was proven: for the operator. */
@@ -61,7 +67,7 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     try {
       return await provenClaims(jwt, keys, rules);
     } catch (error) {
-      const isStale = error instanceof TokenRefused && error.unknownKey && jwks === null;
+      const isStale = (error as TokenRefused).unknownKey && jwks === null;
       const newer = isStale ? await issuers.newKeysOf(organization, issuer!) : null;
       if (newer === null) throw error;
       return provenClaims(jwt, newer, rules);
@@ -96,13 +102,12 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     const parsed = parseToken(token);
     const found = parsed?.kind === 'login' ? await store.credentials.byId(parsed.id) : undefined;
     const isIts = equalBytes(keyring.tokenDigest(token), found?.digest ?? nobody);
-    if (identity === undefined || found === undefined || !isIts) refuse('the secret id is unknown');
-    const row = stamps.credential.believe(found);
-    if (row.kind !== credentialKinds.login || row.identity_id !== identity.id)
-      refuse('the secret id is another identity’s');
+    if (identity === undefined || !isIts) refuse('the secret id is unknown');
+    const row = stamps.credential.believe(found!);
+    if (row.identity_id !== identity.id) refuse('the secret id is another identity’s');
     if (!isUsable(row, now())) refuse('the secret id was revoked or has expired');
     if (row.max_uses !== null && row.uses >= row.max_uses) refuse('the secret id is used up');
-    const { made_with: madeWith = [] } = JSON.parse(row.narrowing) as Narrowing;
+    const { made_with: madeWith } = JSON.parse(row.narrowing) as Narrowing;
     const details = { method: 'secret_id', secret_id: row.id };
     return { subject: row.name, details, madeWith, ...used(row) };
   }
@@ -128,7 +133,7 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     if (names === null) refuse('the client certificate is not of the identity’s authorities, or not valid');
     if (!names.some(name => matchesAny(subjects!, name)))
       refuse('no pattern of the identity matches its names');
-    const [subject = ''] = names;
+    const subject = names[0]!;
     return { subject, details: { method: 'certificate', subject: subject.slice(0, longestSubject) } };
   }
 
