@@ -5,7 +5,7 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { accessSync, constants as files, readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import type { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Environment } from '../options.ts';
@@ -31,7 +31,7 @@ export interface Running {
 }
 
 export function startProgram({ command, path, environment, masks }: Program): Running {
-  const [name = '', ...args] = command;
+  const [name, ...args] = command as readonly [string, ...string[]];
   const stdio: StdioOptions = [
     'inherit',
     masks.stdout ? 'pipe' : 'inherit',
@@ -45,23 +45,21 @@ export function startProgram({ command, path, environment, masks }: Program): Ru
   // Whoever reads us has gone: the pipe is closed, and the program learns it as it would without us.
   const passed = Promise.all(piped.map(pipe => pipe?.catch(() => {})));
   const ended = new Promise<Ended>((resolve, reject) => {
-    child.on('error', error => reject(new Refusal(`${name} can’t be started (${codeOf(error)})`, 126)));
+    child.on('error', error =>
+      reject(new Refusal(`${name} can’t be started (${(error as NodeJS.ErrnoException).code})`, 126)),
+    );
     child.on('exit', (code, signal) => passed.then(() => resolve({ code, signal })));
   });
   ended.catch(() => {}); // Whoever waits for it hears it, however late.
   return { process: child, ended };
 }
 
-function codeOf(error: NodeJS.ErrnoException): string {
-  return error.code ?? error.message;
-}
-
-/** Refused with the codes that shells give. */
+/** Refused with the codes that shells give. A folder that is empty, or not absolute, is one of the current folder. */
 function executable(name: string, path = '/usr/bin:/bin'): string {
   if (name.includes('/')) return name;
   const found = path
     .split(delimiter)
-    .map(folder => join(folder || '.', name))
+    .map(folder => resolve(folder, name))
     .find(isExecutable);
   if (found === undefined) throw new Refusal(`there is no program ${JSON.stringify(name)} in PATH`, 127);
   return found;
@@ -80,7 +78,7 @@ const forwarded = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2
 const typed = new Set<NodeJS.Signals>(['SIGINT', 'SIGQUIT']);
 
 /** Until it is called off. What is typed at a terminal reaches the program by itself, and is not sent again. */
-export function forwardSignals(target: () => ChildProcess | null): () => void {
+export function forwardSignals(target: () => ChildProcess | undefined): () => void {
   const pass = (signal: NodeJS.Signals) => {
     if (!typed.has(signal) || !inForeground()) target()?.kill(signal);
   };

@@ -1,5 +1,5 @@
 /** `strongroom complete -- WORD...`: what could stand at the cursor, one per line. Shells call it; it never fails and never asks. */
-import { type Option, readOptions } from '../options.ts';
+import { readOptions } from '../options.ts';
 import { adminFor } from './admin.ts';
 import type { Command } from './command.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
@@ -27,10 +27,10 @@ async function candidates(commands: Commands, words: readonly string[]): Promise
   if (name === null) return nextWords(commands, before);
   const rest = before.slice(name.split(' ').length);
   if (rest.includes('--')) return [files];
-  const { options, completes = null } = (await commands[name]!()).command;
+  const { options, completes } = (await commands[name]!()).command;
   const previous = rest.at(-1) ?? '';
   const option = previous.startsWith('--') ? options[previous.slice(2)] : undefined;
-  if (option?.value !== undefined) return valuesOf(previous.slice(2), option, rest);
+  if (option?.value !== undefined) return valuesOf(previous.slice(2), option.value, rest);
   if (current.startsWith('-')) return [...Object.keys(options).map(flag => `--${flag}`), '--help'];
   return argumentsOf(completes, rest);
 }
@@ -49,18 +49,14 @@ function nextWords(commands: Commands, before: readonly string[]): string[] {
   return [...new Set([...next, ...(before.length === 0 ? ['help', 'version'] : [])])].sort();
 }
 
-async function valuesOf(
-  name: string,
-  { value = '' }: Option<unknown>,
-  rest: readonly string[],
-): Promise<readonly string[]> {
+async function valuesOf(name: string, value: string, rest: readonly string[]): Promise<readonly string[]> {
   if (value.includes('|')) return value.split('|');
   if (name === 'vault') return namesOf('vaults', rest);
   if (name === 'only') return secretNames(rest);
   return /FILE|DIR/.test(value) ? [files] : [];
 }
 
-function argumentsOf(completes: Command['completes'] | null, rest: readonly string[]) {
+function argumentsOf(completes: Command['completes'], rest: readonly string[]) {
   if (completes === 'secrets') return secretNames(rest);
   if (completes === 'groups' || completes === 'members') return namesOf(completes, rest);
   return completes === 'files' ? [files] : (completes ?? []);

@@ -35,13 +35,9 @@ export async function environmentFor(
   const pairs = [...fromVault.filter(pair => passes(pair, values)), ...secret];
   if (values.strict) refuseReplacing(pairs, before);
   const added = { ...Object.fromEntries(fromVault), ...Object.fromEntries([...plain, ...secret]) };
-  const kept = values.preserve ? before : {};
+  const kept = values.pristine ? {} : before;
   return {
-    environment: {
-      ...(values.pristine ? {} : before),
-      ...onlyVariables(added),
-      ...(values.pristine ? {} : kept),
-    },
+    environment: { ...kept, ...onlyVariables(added), ...(values.preserve ? kept : {}) },
     secrets: [...pairs.map(([name, value]) => ({ name, value })), ...ourSecrets(settings, inherited)],
   };
 }
@@ -58,17 +54,13 @@ export function chosen(
 ): Pair[] {
   const wanted = only.length > 0 ? only : (project?.names ?? []);
   const byName = new Map(secrets.map(({ name, value }) => [name, value]));
-  const missing = wanted.find(name => !byName.has(name.normalize('NFC')));
-  if (missing !== undefined) throw unknownSecret(missing);
-  const mapped = Object.entries(project?.map ?? {}).map(([variable, name]): Pair => {
+  const under = (variable: string, name: string): Pair => {
     const value = byName.get(name.normalize('NFC'));
     if (value === undefined) throw unknownSecret(name);
     return [variable, value];
-  });
-  const picked =
-    wanted.length === 0
-      ? [...byName]
-      : wanted.map((name): Pair => [name, byName.get(name.normalize('NFC'))!]);
+  };
+  const picked = wanted.length === 0 ? [...byName] : wanted.map(name => under(name, name));
+  const mapped = Object.entries(project?.map ?? {}).map(([variable, name]) => under(variable, name));
   const named = [...picked, ...mapped].map(([name, value]): Pair => [`${prefix ?? ''}${name}`, value]);
   refuseUnsafe(
     named.map(([name]) => name),

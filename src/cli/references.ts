@@ -13,8 +13,9 @@ const form = /^sr:\/\/([^/\s]+)\/(\S+)$/;
 
 /** Null for any other text. Parts may be percent-encoded. */
 export function referenceIn(text: string): Reference | null {
-  const [, vault, name] = form.exec(text) ?? [];
-  if (vault === undefined || name === undefined) return null;
+  const found = form.exec(text);
+  if (found === null) return null;
+  const [, vault, name] = found as unknown as [string, string, string];
   try {
     return { vault: decodeURIComponent(vault), name: decodeURIComponent(name) };
   } catch {

@@ -41,11 +41,11 @@ export const command: Command = {
   about:
     'Runs COMMAND with the secrets of a vault as environment variables. Its exit code, signals and terminal are its own.\nValues are replaced in output that does not go to a terminal.',
   run: async args => {
-    const end = args.indexOf('--');
-    const program = end < 0 ? [] : args.slice(end + 1);
-    if (args.slice(0, end < 0 ? args.length : end).some(arg => /^--env-file(=|$)/.test(arg)))
+    const end = args.includes('--') ? args.indexOf('--') : args.length;
+    const [own, program] = [args.slice(0, end), args.slice(end + 1)];
+    if (own.some(arg => /^--env-file(=|$)/.test(arg)))
       throw new UsageError('--env-file is now --variables: Node reads a flag of the old name itself');
-    const values = readOptions(runOptions, end < 0 ? args : args.slice(0, end), process.env);
+    const values = readOptions(runOptions, own, process.env);
     if (program.length === 0)
       throw new UsageError('write the program after --, as in strongroom run -- npm start');
     if (values.mask && values['no-mask']) throw new UsageError('--mask and --no-mask can’t be combined');

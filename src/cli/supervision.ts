@@ -86,7 +86,7 @@ export async function supervise(
 ): Promise<Ended> {
   let given = await source.first();
   let running: Running | null = null;
-  const stopForwarding = forwardSignals(() => running?.process ?? null);
+  const stopForwarding = forwardSignals(() => running?.process);
   try {
     for (;;) {
       running = startProgram({
