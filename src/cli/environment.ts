@@ -61,12 +61,12 @@ export function chosen(
   };
   const picked = wanted.length === 0 ? [...byName] : wanted.map(name => under(name, name));
   const mapped = Object.entries(project?.map ?? {}).map(([variable, name]) => under(variable, name));
-  const named = [...picked, ...mapped].map(([name, value]): Pair => [`${prefix ?? ''}${name}`, value]);
-  refuseUnsafe(
-    named.map(([name]) => name),
-    allowed,
+  // A name that the project gives to another secret is that one's.
+  const named = new Map(
+    [...picked, ...mapped].map(([name, value]): Pair => [`${prefix ?? ''}${name}`, value]),
   );
-  return named;
+  refuseUnsafe(named.keys(), allowed);
+  return [...named];
 }
 
 /** What is no name of a variable is left out, and said, or refused. */

@@ -76,7 +76,7 @@ async function endedAtService(profile: Profile, name: string): Promise<boolean> 
     return await endSignIn(profile.url, keysOf(profile, name, process.env).apiKey!);
   } catch {
     // It has expired, or its key is gone from the keyring.
-    return Date.now() >= Date.parse(profile.expires_at ?? '');
+    return Date.now() >= Date.parse(profile.expires_at!);
   }
 }
 
