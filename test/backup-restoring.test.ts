@@ -18,7 +18,7 @@ import { recipientFrom } from '../src/keyring/age/keys.ts';
 import { databaseSource, exportLines } from '../src/logs/source.ts';
 import { locationOf } from '../src/open-data.ts';
 import { openLoading, openSnapshot } from '../src/store/store.ts';
-import { configOf, emptyPlace, identity, pair, restoreFrom, take } from './backups.ts';
+import { configOf, emptyPlace, identity, openerOf, pair, restoreFrom, take } from './backups.ts';
 import { beside, makeOrganization } from './harness.ts';
 import { dataFolder } from './postgres.ts';
 
@@ -77,12 +77,13 @@ describe('a backup that somebody else wrote', () => {
     return [JSON.stringify(manifest), ...changed.slice(1, -1), JSON.stringify({ end: totals })];
   }
 
-  async function restore(forged: readonly string[]) {
-    async function* plain() {
-      yield Buffer.from(forged.map(line => `${line}\n`).join(''));
-    }
-    const { bytes } = await sealed([recipientFrom(pair.recipient)!], plain());
-    return restoreFrom(bytes, to);
+  async function* plain(forged: readonly string[]) {
+    yield Buffer.from(forged.map(line => `${line}\n`).join(''));
+  }
+
+  async function restore(forged: readonly string[], into = to) {
+    const { bytes } = await sealed([recipientFrom(pair.recipient)!], plain(forged));
+    return restoreFrom(bytes, into);
   }
 
   async function refused(forged: readonly string[], line: RegExp): Promise<void> {
@@ -163,6 +164,121 @@ describe('a backup that somebody else wrote', () => {
       /the restored rows of \w+ are not those of the backup/,
     );
     await loading.discard();
+  });
+
+  it('is compared with what the database gives back, value by value', async () => {
+    const loading = await openLoading({ engine: 'sqlite', path: join(folder, 'edits.db'), serves: false });
+    const editing = {
+      ...loading,
+      insert: async (shape: never, rows: readonly (readonly unknown[])[]) =>
+        loading.insert(
+          shape,
+          rows.map(row => row.map(value => (value === 'pro' ? 'enterprise' : value))) as never,
+        ),
+    };
+    await assert.rejects(
+      restoreInto(editing as typeof loading, { source: bytesIn(file), identity, openKeyring: null }),
+      /the restored rows of organizations are not those of the backup/,
+    );
+    await loading.discard();
+  });
+
+  /** Without a table of its version, as if there had been none yet. */
+  const without = (table: string) => {
+    const at = lines.findIndex(line => line.startsWith(`{"table":"${table}"`));
+    const rows = lines.slice(at + 1).findIndex(line => !line.startsWith('['));
+    assert.ok(at > 0);
+    return consistent(lines.toSpliced(at, rows + 1));
+  };
+
+  it('may leave out a table, which is empty then', async () => {
+    const place = await emptyPlace('sqlite', join(folder, 'data'));
+    const { proof, tables } = await restore(without('deliveries'), place);
+    assert.deepEqual([tables.deliveries, proof!.report.findings], [undefined, []]);
+    await rm(place[1]!, { recursive: true, force: true });
+    const loading = await openLoading({ engine: 'sqlite', path: join(folder, 'more.db'), serves: false });
+    const { tables: own } = loading.snapshot;
+    const oneRow = [[1]];
+    const rows = (shape: never) =>
+      (shape as { name: string }).name === 'deliveries' ? [oneRow] : own.rows(shape);
+    const snapshot = { ...loading.snapshot, tables: { ...own, shapes: () => own.shapes(), rows } };
+    const { bytes } = await sealed([recipientFrom(pair.recipient)!], plain(without('deliveries')));
+    await assert.rejects(
+      restoreInto({ ...loading, snapshot } as never, { source: bytes, identity, openKeyring: null }),
+      /the restored rows of deliveries are not those of the backup/,
+    );
+    await loading.discard();
+  });
+
+  it('is not believed without its keyring', async () => {
+    const at = lines.findIndex(line => line.startsWith('["keyring",'));
+    assert.ok(at > 0);
+    await refused(consistent(lines.toSpliced(at, 1)), /^the backup contains no keyring$/);
+  });
+
+  it('says what is wrong first, and how much more is', async () => {
+    const at = lines.findIndex(line => line.startsWith('{"table":"credentials"')) + 1;
+    const missing = 'what the backup contains is not intact: missing: row of credentials [\\w-]+';
+    await refused(consistent(lines.toSpliced(at, 1)), new RegExp(`^${missing}$`));
+    await refused(consistent(lines.toSpliced(at, 2)), new RegExp(`^${missing}, and 1 more$`));
+  });
+
+  it('tells how far its restoring is: all steps that it expects are done in the end', async () => {
+    const place = await emptyPlace('sqlite', join(folder, 'data'));
+    const told = { expected: 0, done: 0 };
+    const watcher = {
+      expect: (steps: number) => {
+        told.expected += steps;
+      },
+      advance: (steps: number) => {
+        told.done += steps;
+      },
+    };
+    const { bytes } = await sealed([recipientFrom(pair.recipient)!], plain(without('deliveries')));
+    const config = configOf(place);
+    const parts = { source: bytes, identity, openKeyring: openerOf(config), watcher };
+    await restoreTo(locationOf(config, false), parts, async restored => restored);
+    const rows = Object.values(taken.manifest.rows).reduce((sum, count) => sum + count, 0);
+    assert.ok(told.expected > 2 * rows, `${told.expected} ${rows}`);
+    assert.equal(told.done, told.expected);
+    await rm(place[1]!, { recursive: true, force: true });
+  });
+
+  it('is not even read where there is a database already, or none can be', async () => {
+    let isRead = false;
+    async function* source() {
+      isRead = true;
+      yield Buffer.from('no backup');
+    }
+    const parts = () => ({ source: source(), identity, openKeyring: null });
+    const location = locationOf(configOf(place), false);
+    await assert.rejects(
+      restoreTo(location, parts(), async () => {}),
+      /there is a database already/,
+    );
+    const nowhere = { engine: 'postgres', url: 'postgres://127.0.0.1:1/none' } as never;
+    await assert.rejects(
+      restoreTo(nowhere, parts(), async () => {}),
+      error => !(error instanceof TypeError),
+    );
+    assert.equal(isRead, false);
+  });
+
+  it('that can’t be put in its place is said to be so, by the system’s code', async () => {
+    const place = await emptyPlace('sqlite', join(folder, 'data'));
+    const config = configOf(place);
+    const parts = { source: bytesIn(file), identity, openKeyring: null };
+    const look = async (_: unknown, loading: { finish(): Promise<void> }) => {
+      const { finish } = loading;
+      loading.finish = async () => {
+        await finish();
+        await rm(place[1]!, { recursive: true });
+      };
+    };
+    await assert.rejects(restoreTo(locationOf(config, false), parts, look), {
+      name: 'BackupError',
+      message: /strongroom\.db can’t be read or written \(ENOENT\)$/,
+    });
   });
 
   it('is not restored beside the write-ahead log of another database', async () => {

@@ -18,7 +18,7 @@ export const identity: Identity = identityFrom(pair.identity)!;
 
 export const configOf = (place: readonly string[]): Place => readConfig(serveOptions, place, {});
 
-function openerOf(config: Place): OpenKeyring {
+export function openerOf(config: Place): OpenKeyring {
   const wrapper = new KeyringWrapper(rootKeySource(config));
   return stored => wrapper.unwrap(stored);
 }

@@ -250,6 +250,7 @@ describe('the forms of a request', () => {
     for (const missing of ['protocolVersion', 'capabilities', 'clientInfo', 'all']) {
       const given = missing === 'all' ? undefined : { ...params, [missing]: undefined };
       const refused = await post(rpc('initialize', given));
+      assert.deepEqual([refused.status, refused.body.id], [200, 1], missing);
       assert.notEqual(refused.body.error, undefined, missing);
       assert.equal(refused.headers['mcp-session-id'], undefined);
     }

@@ -255,9 +255,9 @@ describe('messages in lines', () => {
     await transport.send({ jsonrpc: '2.0', id: 9, result: {} });
     await transport.send({ jsonrpc: '2.0', method: 'notifications/message' });
     await transport.send(result(2));
-    await transport.send({ jsonrpc: '2.0', id: 1, error: { code: 1, message: '' } });
-    assert.equal(await settled(), false);
     await transport.send(result(2));
+    assert.equal(await settled(), false);
+    await transport.send({ jsonrpc: '2.0', id: 1, error: { code: 1, message: '' } });
     assert.equal(await settled(), true);
   });
 
