@@ -42,7 +42,7 @@ describe('a poller', () => {
     assert.equal(poller.delay(), 10_000);
   });
 
-  it('asks nothing before the service said that it may, to the second', async () => {
+  it('asks nothing before the service said that it may, to the millisecond', async () => {
     const { state, poller, clock } = world();
     state.failure = busy(20);
     await assert.rejects(poller.run(), /busy/);
@@ -50,8 +50,10 @@ describe('a poller', () => {
     state.failure = null;
     await clock.pass(19);
     await assert.rejects(poller.run(), { code: 'RATE_LIMITED', retryAfterSeconds: 1 });
+    await clock.pass(0.999);
+    await assert.rejects(poller.run(), { code: 'RATE_LIMITED', retryAfterSeconds: 1 });
     assert.equal(state.asked, 1);
-    await clock.pass(1);
+    await clock.pass(0.001);
     await poller.run();
     assert.equal(state.asked, 2);
   });

@@ -263,7 +263,8 @@ describe('messages in lines', () => {
 
   it('nothing is done before the input ends, and without a request it is done then', async () => {
     const { input, transport, write, settled } = await started();
-    write(request(1), { jsonrpc: '2.0', method: 'notifications/initialized' });
+    const note = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    write(request(1), note, note);
     await settled();
     await transport.send(result(1));
     assert.equal(await settled(), false);
