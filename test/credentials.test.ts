@@ -190,6 +190,10 @@ for (const engine of engines) {
       assert.equal(token.vault_id, vaultId);
       assert.equal((await ok('GET', `/v1/public-tokens?key_id=${keyId}`)).data[0].id, token.id);
       assert.equal((await ok('GET', `/v1/public-tokens?vault_id=${other}`)).pagination.total, 0);
+      const body = { name: 'narrowed', role: 'owner', vault_ids: [other] };
+      const { token: narrowed } = await ok('POST', '/v1/api-keys', body);
+      const elsewhere = await ok('GET', `/v1/access-keys?vault_id=${vaultId}`, undefined, narrowed);
+      assert.equal(elsewhere.pagination.total, 0);
     });
 
     it('with a purged vault or key its credentials go from every list; in the trash they wait with it', async () => {

@@ -8,7 +8,6 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { serveOptions } from '../src/command-options.ts';
 import { readConfig } from '../src/config.ts';
-import { Failure, sentenceOf } from '../src/contract/errors.ts';
 import type { AuditLog } from '../src/contract/logs.ts';
 import type { GrantedRole } from '../src/contract/names.ts';
 import type { SignedInAs } from '../src/domain/accounts/dashboard-sessions.ts';
@@ -94,15 +93,4 @@ export async function openDomain(): Promise<DomainWorld> {
       await rm(data, { recursive: true, force: true });
     },
   };
-}
-
-/** What a refusal says: its code and its sentence; or that there was none. */
-export async function refusalOf(done: Promise<unknown>): Promise<string> {
-  try {
-    await done;
-    return 'done';
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    return `${error.code}: ${sentenceOf(error)}`;
-  }
 }

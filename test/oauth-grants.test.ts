@@ -7,7 +7,8 @@ import { Failure } from '../src/contract/errors.ts';
 import { type ConsentBody, OAuthError } from '../src/contract/oauth.ts';
 import type { AuthorizationRequest } from '../src/domain/oauth/authorization-requests.ts';
 import type { CodeRequest, Issued, TokenRequest } from '../src/domain/oauth/token-requests.ts';
-import { type DomainWorld, type Joined, minute, openDomain, refusalOf } from './domain-world.ts';
+import { type DomainWorld, type Joined, minute, openDomain } from './domain-world.ts';
+import { refusalOf } from './refusal-of.ts';
 
 const verifier = 'v'.repeat(43);
 const hour = 60 * minute;

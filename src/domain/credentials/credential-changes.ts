@@ -69,13 +69,13 @@ export function credentialChangesWith(parts: Parts) {
   }
 
   function filterOf(permit: Permit, kind: Kind, query: VaultQuery): CredentialFilter | null {
+    // API keys and secret ids are of no vault, so they are in none of these.
     const vaultIds = vaultsAsked(permit, query.vault_id);
-    const isOfVault = kind === 'vault' || kind === 'pub';
-    if (vaultIds?.length === 0 || (!isOfVault && permit.vaults !== null)) return null;
+    if (vaultIds?.length === 0) return null;
     return {
       organizationId: permit.caller.organizationId,
       kind: credentialKinds[kind],
-      vaultIds: isOfVault ? vaultIds : undefined,
+      vaultIds,
       keyId: query.key_id,
       identityId: query.identity_id,
       q: query.q,

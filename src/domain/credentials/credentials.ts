@@ -78,8 +78,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
 
     async create(caller, { name, role, scopes = null, vault_ids = null, expiration_date }) {
       const permit = await mayWrite(caller, 'api');
-      const until = expiration_date === undefined ? caller.until : expiration_date;
-      checkGrant(caller, { ...grantOfRole(role, until), scopes, vaultIds: vault_ids });
+      checkGrant(caller, { ...grantOfRole(role, caller.until), scopes, vaultIds: vault_ids });
       const missing = new Failure('NOT_FOUND', { field: 'vault_ids', reason: 'is not the id of a vault' });
       for (const id of vault_ids ?? []) await records.find(permit, 'vault', id).catch(notFoundAs(missing));
       const narrowing = { scopes, vault_ids, maker: memberBehind(caller) };
@@ -94,7 +93,8 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
 
     async update(caller, id, { name, expiration_date }) {
       const row = await revise(caller, 'api', id, before => {
-        checkGrant(caller, grantOf(before, expiration_date === undefined ? caller.until : expiration_date));
+        checkGrant(caller, grantOf(before, caller.until));
+        checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);
         return rename(before, name, expiration_date);
       });

@@ -81,16 +81,12 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
     const own = JSON.parse(parent.narrowing) as Narrowing;
     const refreshed = own.grant === undefined ? {} : { parent_revision: parent.revision };
     const narrowing = { ...own, parent: parent.id, ...refreshed };
-    const wanted = {
-      name,
-      vaultId: parent.vault_id!,
-      narrowing,
-      expirationDate,
-      maxUses,
-      ...identityOf(parent),
-    };
+    const wanted = { name, vaultId: parent.vault_id!, narrowing, expirationDate, maxUses };
     const fields = newFields(maker, id, wanted, now());
-    const keyed = { ...fields, kind, digest: keyring.tokenDigest(token) };
+    // What was given to an identity ends with any change to it, and so do its children.
+    const { identity_id, identity_revision } = parent;
+    const given = { ...fields, identity_id, identity_revision };
+    const keyed = { ...given, kind, digest: keyring.tokenDigest(token) };
     const narrowing_key = await narrowingKeys.sealed(keyed, token);
     const row = stamps.credential.stamp({ ...keyed, narrowing_key });
     return { row, token, created: { id, name, token, expiresAt: expirationDate, maxUses } };
@@ -130,11 +126,6 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
       });
     },
   };
-}
-
-/** What was given to an identity ends with any change to it, and so do its children. */
-function identityOf({ identity_id: id, identity_revision: revision }: CredentialRow) {
-  return id === null ? {} : { identity: { id, revision } };
 }
 
 function restrictedKey(): Failure {

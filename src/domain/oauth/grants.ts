@@ -13,7 +13,6 @@ import { iso } from '../../contract/text.ts';
 import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
 import type { SignedInAs } from '../accounts/dashboard-sessions.ts';
 import type { Proofs } from '../accounts/proofs.ts';
-import { isUsable } from '../credentials/credential.ts';
 import { shownBy } from '../credentials/shown-by.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
@@ -55,11 +54,11 @@ export function oauthGrantsWith(
       .filter(row => now() < row.expires_at && row.epoch === person.account.epoch);
   }
 
-  /** A grant that was exchanged, with its access key, where that still works or can be refreshed. */
+  /** A grant that was exchanged, with its access key, where that works or can be refreshed: only then there is one. */
   async function living(row: OAuthGrantRow): Promise<OAuthGrant[]> {
-    const key = row.refresh === null ? undefined : await keyOf(row);
-    const isOver = key === undefined || !isUsable({ ...key, expiration_date: row.expires_at }, now());
-    return isOver || (await holderOf(row)) === undefined ? [] : [present(row, key)];
+    const key = await keyOf(row);
+    if (key?.revoked_at !== null || (await holderOf(row)) === undefined) return [];
+    return [present(row, key)];
   }
 
   async function checkConsent(as: SignedInAs, vaultId: string, scopes: ConsentBody['scopes'], until: number) {

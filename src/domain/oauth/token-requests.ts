@@ -162,7 +162,7 @@ export function tokenRequestsWith(
     const row = await find(token, 'refresh');
     if (row === undefined || row.refresh === null) return refuse(undefined, origin, 'unknown refresh token');
     const isNewest = equalBytes(keyring.tokenDigest(token), row.refresh);
-    const isRepeated = !isNewest && now() < row.updated_at + repeatedFor && tokens.isPreceding(token, row);
+    const isRepeated = now() < row.updated_at + repeatedFor && tokens.isPreceding(token, row);
     if (!isNewest && !isRepeated) return refuseUsed(row, token, origin);
     if (now() >= row.expires_at) return refuse(row, origin, 'the grant has ended');
     if (!isFor(row, request)) return refuse(row, origin, 'the refresh token was given for another request');
