@@ -226,6 +226,10 @@ describe('an identity', () => {
     const { id } = await create();
     await refused(world.identities.update(brief, id, { name: 'mine' }), 'FORBIDDEN', tooMuch);
     await world.identities.update(owner, id, { expiration_date: until });
+    await refused(world.identities.update(brief, id, { name: 'mine' }), 'FORBIDDEN', {
+      message:
+        'An API key that expires can’t give what outlasts it: use one without an expiration date, or sign in',
+    });
   });
 
   it('is neither seen nor made by an API key for single vaults', async () => {

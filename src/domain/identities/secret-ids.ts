@@ -31,8 +31,7 @@ export function secretIdsWith(parts: Parts, identities: Identities): SecretIds {
   const missing = new Failure('NOT_FOUND', { field: 'identity_id', reason: 'is not the id of an identity' });
 
   function checkEnd(until: number | null | undefined): void {
-    if (until === undefined) return;
-    if (until === null || until > now() + longestLife)
+    if (until === null || until! > now() + longestLife)
       throw invalid('expiration_date', 'must be within a year');
   }
 
