@@ -55,11 +55,13 @@ describe('the approval of a call', () => {
   let approver: object | undefined;
   let most: number | undefined;
   let failure: Error | null;
+  let failing: string;
   beforeEach(() => {
     world = new BareUses();
     sealed = [];
     approver = { member: { state: 'active', role: 'editor', grants: '[]', updated_at: 5 }, groups: [] };
     failure = null;
+    failing = 'approval.requested';
   });
 
   const vault = {
@@ -80,7 +82,7 @@ describe('the approval of a call', () => {
       },
     };
     const used: typeof guard.used = async (...given) => {
-      if (failure !== null) throw failure;
+      if (failure !== null && given[1] === failing) throw failure;
       return guard.used(...given);
     };
     const requests = approvalRequestsWith({
@@ -214,6 +216,7 @@ describe('the approval of a call', () => {
     await waits(callOf('one'));
     decide('approved');
     failure = new Failure('UNAVAILABLE');
+    failing = 'approval.used';
     await assert.rejects(take(callOf('one')), { code: 'UNAVAILABLE' });
   });
 

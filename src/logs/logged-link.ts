@@ -92,6 +92,11 @@ export function removalIn({ text }: Pick<LoggedLink, 'text'>): Removal | null {
   return { request: chainsIn(request_chains) ?? [], audit: chains, archived };
 }
 
+/** Notes how far a chain was removed. An archive repeats what was said before it, which may be less than is known. */
+export function noteRemoved(chains: Map<string, Link>, { writer, ...link }: PrunedChain): void {
+  if (link.seq > (chains.get(writer)?.seq ?? 0)) chains.set(writer, link);
+}
+
 /** What an entry says of a new timeline; null where it is not of that kind. */
 export function continuedIn(link: LoggedLink): Continued | null {
   if (!link.text.includes(continuedAction)) return null;

@@ -12,7 +12,7 @@ import type { PlacedAuditRow, Stream } from '../store/logs.ts';
 import type { Store } from '../store/store.ts';
 import { chainStart, type Head, headDigest, isMarked, type Link, linkHash } from './chain.ts';
 import { signedHeads } from './checkpoints.ts';
-import { continuedIn, readable, removalIn } from './logged-link.ts';
+import { continuedIn, noteRemoved, readable, removalIn } from './logged-link.ts';
 import { SubjectTable } from './subject-table.ts';
 import { toldIn } from './told-subjects.ts';
 
@@ -243,7 +243,7 @@ export class RevisionIndex implements Revisions {
     this.#learn(walk, row.entry, isNoted);
     const removal = removalIn({ text: row.entry });
     for (const { writer, ...link } of removal?.audit ?? []) walk.archived.set(writer, link);
-    for (const { writer, ...link } of removal?.request ?? []) advance(walk.pruned, writer, link);
+    for (const chain of removal?.request ?? []) noteRemoved(walk.pruned, chain);
     if (continuedIn({ ...row, text: row.entry }) !== null) walk.isContinued = true;
   }
 
@@ -274,11 +274,6 @@ export class RevisionIndex implements Revisions {
     this.#brokenAt = performance.now();
     return this.#broken;
   }
-}
-
-/** An archive repeats what was said before it. */
-function advance(chains: Map<string, Link>, writer: string, link: Link): void {
-  if (link.seq > (chains.get(writer)?.seq ?? 0)) chains.set(writer, link);
 }
 
 function placeOf({ writer, seq }: PlacedAuditRow): string {

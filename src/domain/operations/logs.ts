@@ -169,7 +169,7 @@ function matches(entry: RequestEntry, filter: RequestFilter): boolean {
   const { organizationId, vaultIds, vaultId, accessKeyId, status, address } = filter;
   return (
     entry.organization_id === organizationId &&
-    (vaultIds === undefined || vaultIds.includes(entry.vault_id ?? '')) &&
+    (vaultIds === undefined || vaultIds.includes(entry.vault_id!)) &&
     (vaultId === undefined || entry.vault_id === vaultId) &&
     (accessKeyId === undefined || entry.access_key_id === accessKeyId) &&
     (status === undefined || entry.status === status) &&

@@ -18,6 +18,7 @@ import {
   type Archived,
   type ArchiveName,
   archivedAction,
+  noteRemoved,
   type PrunedChain,
   prunedAction,
   removalIn,
@@ -85,8 +86,7 @@ export function retentionWith(parts: RetentionParts): Retention {
     for (const row of rows) {
       checkLink(row, audit.get(row.writer) ?? chainStart);
       audit.set(row.writer, linkOf(row));
-      for (const { writer, ...link } of removalIn({ text: row.entry })?.request ?? [])
-        request.set(writer, link);
+      for (const chain of removalIn({ text: row.entry })?.request ?? []) noteRemoved(request, chain);
     }
   }
 
