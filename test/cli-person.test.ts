@@ -397,6 +397,8 @@ describe('completion', () => {
     [['get', 'xx'], ''],
     [['get', '--only', 'A'], 'A_KEY'],
     [['get', 'vault', 'A'], 'A_KEY'],
+    [['get', '-xvault', 'A'], 'A_KEY'],
+    [['get', 'xxvault', 'A'], 'A_KEY'],
   ];
   for (const [words, expected] of rows)
     it(`${JSON.stringify(words)}: ${expected}`, async t => {

@@ -12,17 +12,19 @@ export type Commands = Readonly<Record<string, () => Promise<{ readonly command:
 
 export async function complete(commands: Commands, args: readonly string[]): Promise<void> {
   const words = args.slice(args[0] === '--' ? 1 : 0);
-  const found = await candidates(commands, words).catch(() => []);
   const current = words.at(-1) ?? '';
+  const found = await candidates(commands, words.slice(0, -1), current).catch(() => []);
   const shown = found.filter(
     word => word === files || (word.startsWith(current) && printable(word) === word),
   );
   process.stdout.write(shown.map(word => `${word}\n`).join(''));
 }
 
-async function candidates(commands: Commands, words: readonly string[]): Promise<readonly string[]> {
-  const before = words.slice(0, -1);
-  const current = words.at(-1) ?? '';
+async function candidates(
+  commands: Commands,
+  before: readonly string[],
+  current: string,
+): Promise<readonly string[]> {
   const name = nameIn(commands, before);
   if (name === null) return nextWords(commands, before);
   const rest = before.slice(name.split(' ').length);
@@ -45,7 +47,8 @@ function nextWords(commands: Commands, before: readonly string[]): string[] {
   const fitting = Object.keys(commands)
     .map(name => name.split(' '))
     .filter(parts => before.every((word, at) => parts[at] === word));
-  const next = fitting.flatMap(parts => parts[before.length] ?? []);
+  // None is complete: that would be the name of a command.
+  const next = fitting.map(parts => parts[before.length]!);
   return [...new Set([...next, ...(before.length === 0 ? ['help', 'version'] : [])])].sort();
 }
 
