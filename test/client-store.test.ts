@@ -7,6 +7,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { type Cached, type CacheStorage, openCache, sealCache } from '../src/client/cache.ts';
 import { type Fetch, fake, type OpenOptions, open, text, vault } from '../src/client/client.ts';
+import { systemClock } from '../src/client/clock.ts';
 import type { StrongroomError } from '../src/client/errors.ts';
 import { codeIs, ManualClock } from './client-world.ts';
 
@@ -376,6 +377,82 @@ describe('the cache of a store', () => {
     const { opened, errors } = worldOf([both], { cache });
     await (await opened()).store.close();
     assert.deepEqual([existsSync(cache), errors], [true, []]);
+  });
+});
+
+describe('the secrets of a store', () => {
+  const names = ['A', 'get', 'then', 'toString'] as const;
+  const named = Object.fromEntries(names.map(name => [name, name[0]!.toLowerCase()]));
+  const store = fake(named as Record<(typeof names)[number], string>);
+
+  it('are its properties, but for names that it needs itself, and can all be got', async () => {
+    assert.deepEqual(Object.keys(store), ['A']);
+    assert.equal(typeof store.get, 'function');
+    assert.equal((await store) === store, true, 'it is nothing that can be waited for');
+    assert.deepEqual(
+      names.map(name => store.get(name).reveal()),
+      ['a', 'g', 't', 't'],
+    );
+  });
+
+  it('are those that are declared', async () => {
+    const undeclared = { name: 'TypeError', message: 'The secret is not declared.' };
+    for (const name of ['B', 'close', 'constructor'] as never[]) {
+      assert.throws(() => store.get(name), undeclared);
+      assert.throws(() => store.onChange(name, () => {}), undeclared);
+      await assert.rejects(
+        store.derived([name], () => 1),
+        undeclared,
+      );
+    }
+  });
+
+  it('may be built into something that needs no disposal', async () => {
+    const built = await store.derived(['A'], value => value);
+    await store.set({ A: 'b' } as never);
+    assert.equal(built.current, 'b');
+    await store.close();
+  });
+});
+
+describe('the clock of the machine', () => {
+  it('is never behind what has passed since the start, and goes forward with the machine’s', t => {
+    const now = t.mock.method(Date, 'now', () => 0);
+    assert.ok(systemClock.now() >= performance.timeOrigin);
+    now.mock.mockImplementation(() => 8_640_000_000_000_000);
+    assert.equal(systemClock.now(), 8_640_000_000_000_000);
+  });
+
+  it('waits at most as long as a timer can, and keeps a process alive only where it is awaited', t => {
+    const timers: unknown[] = [];
+    const ended: unknown[] = [];
+    let timer: unknown;
+    t.mock.method(globalThis, 'setTimeout', (_: unknown, milliseconds: number) => {
+      timers.push(milliseconds);
+      return timer;
+    });
+    t.mock.method(globalThis, 'clearTimeout', (one: unknown) => ended.push(one));
+    const unref = t.mock.fn();
+    timer = { unref };
+    for (const milliseconds of [5, 2 ** 31 - 1, 2 ** 31]) systemClock.after(milliseconds, () => {}, true);
+    assert.equal(unref.mock.callCount(), 0);
+    systemClock.after(5, () => {}, false)();
+    assert.deepEqual([unref.mock.callCount(), ended], [1, [timer]]);
+    assert.deepEqual(timers, [5, 2_147_483_647, 2_147_483_647, 5]);
+    const unrefTimer = t.mock.fn();
+    (globalThis as { Deno?: unknown }).Deno = { unrefTimer };
+    t.after(() => {
+      delete (globalThis as { Deno?: unknown }).Deno;
+    });
+    systemClock.after(5, () => {}, false);
+    timer = 7;
+    systemClock.after(5, () => {}, true);
+    assert.equal(unrefTimer.mock.callCount(), 0);
+    systemClock.after(5, () => {}, false);
+    assert.deepEqual(
+      unrefTimer.mock.calls.map(call => call.arguments),
+      [[7]],
+    );
   });
 });
 
