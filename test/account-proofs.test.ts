@@ -184,8 +184,11 @@ describe('a password', () => {
     await refused(change('wrong', 'another password'), 'INVALID_REQUEST', { field: 'current' });
     await refused(change(undefined, 'another password'), 'PROOF_REQUIRED');
     assert.equal(await goesOn(others), true);
+    const { epoch } = as.person.account;
     await change(password, 'another password');
     assert.deepEqual([await goesOn(as), await goesOn(others)], [true, false]);
+    // What was given by the one before, as to a command line, ends too.
+    assert.equal((await again(as)).person.account.epoch, epoch + 1);
     assert.ok(newest(2).includes('account.password_changed') && newest(2).includes('session.renewed'));
     await prove(as, { password: 'another password' });
     await change(undefined, password);
@@ -215,6 +218,7 @@ describe('a passkey', () => {
     await prove(as);
     const one = await adds(as);
     assert.deepEqual([await goesOn(as), await goesOn(others)], [true, true]);
+    assert.equal((await again(as)).person.account.epoch, as.person.account.epoch);
     await refused(factors().removePasskey(as, world.parts.newId()), 'NOT_FOUND');
     const another = await adds(as);
     await factors().removePasskey(as, one.id);
