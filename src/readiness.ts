@@ -5,7 +5,7 @@
  * The operator is told when the service stops working, with each reason, and when it works again.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe } from './report.ts';
+import { describe } from './described-error.ts';
 import type { Store } from './store/store.ts';
 
 const holdsFor = 1_000;

@@ -1,7 +1,6 @@
-/**
- * Errors as one line for the operator: type, code, what happened and where. Quoted text in messages is left out,
- * because drivers and parsers quote their input, which may be a secret.
- */
+/** What the operator is told: lines, how they are printed, and the errors whose message is meant for them. */
+import { describe, summary } from './described-error.ts';
+
 /** One line for the operator, and the request that it is about: what happened, never what was sent. */
 export type Report = (line: string, requestId?: string) => void;
 
@@ -36,26 +35,6 @@ export function folding(report: Report, now: () => number = Date.now): Report {
     const again = before?.again ?? 0;
     report(again === 0 ? line : `${line} (${counted(again, 'more time', 'more times')} since)`, requestId);
   };
-}
-
-const longestMessage = 300;
-const quoted = /"[^"]*"?|(?<!\w)'[^']*'?|`[^`]*`?/g;
-
-export function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  const { name, cause } = error;
-  const code = (error as NodeJS.ErrnoException).code;
-  const place = error.stack?.split('\n').find(line => line.includes('    at '));
-  const said = summary(error);
-  const parts = [name, code !== undefined && said.startsWith(code) ? '' : code, said, place?.trim()].filter(
-    part => part !== undefined && part !== '',
-  );
-  return parts.join(' ') + (cause === undefined ? '' : ` <- ${describe(cause)}`);
-}
-
-/** What happened, without where. */
-export function summary({ message }: Error): string {
-  return message.split('\n')[0]!.replace(quoted, '…').slice(0, longestMessage);
 }
 
 /** How many there are of something. */

@@ -2,14 +2,15 @@
 import { readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { type Taken, unfinished } from './backup/backup.ts';
 import { BackupError } from './backup/backup-error.ts';
 import { type EncryptedFor, recipientsOf } from './backup/recipients.ts';
 import { BackupSchedule } from './backup/schedule.ts';
 import { type Place, type ServeConfig, UsageError } from './config.ts';
+import type { Failure } from './contract/errors.ts';
 import type { About } from './contract/overview.ts';
 import type { Keyring } from './keyring/keyring.ts';
+import { startThread, threadFile } from './threads/thread.ts';
 
 /** What the thread is started with. */
 export interface BackupJob {
@@ -20,11 +21,11 @@ export interface BackupJob {
   readonly startedAt: number;
 }
 
-export type BackupOutcome = { readonly taken: Taken } | { readonly failed: string };
+export type BackupServices = {
+  take: () => Promise<{ readonly taken: Taken } | { readonly failed: string }>;
+};
 
-const threadFile = import.meta.url.endsWith('.ts')
-  ? './scheduled-backup-thread.ts'
-  : './scheduled-backup-thread.js';
+const file = threadFile(import.meta.url, 'scheduled-backup-thread');
 /** In MB. Rows come a few at a time, so one that needs more is in trouble. */
 const largestHeap = 256;
 
@@ -74,20 +75,15 @@ export function passphraseIn(file: string): string {
 }
 
 async function takeInThread(job: BackupJob, stopping: AbortSignal): Promise<Taken> {
-  const thread = new Worker(new URL(threadFile, import.meta.url), {
-    workerData: job,
-    resourceLimits: { maxOldGenerationSizeMb: largestHeap },
-  });
+  const thread = startThread<BackupServices>(file, { data: job, largestHeap });
   const end = () => void thread.terminate();
   stopping.addEventListener('abort', end);
   try {
-    return await new Promise<Taken>((resolve, reject) => {
-      thread.once('message', (outcome: BackupOutcome) =>
-        'taken' in outcome ? resolve(outcome.taken) : reject(new BackupError(outcome.failed)),
-      );
-      thread.once('error', reject);
-      thread.once('exit', () => reject(new BackupError('it was stopped')));
+    const outcome = await thread.call('take').catch(({ cause }: Failure) => {
+      throw cause ?? new BackupError('it was stopped');
     });
+    if ('taken' in outcome) return outcome.taken;
+    throw new BackupError(outcome.failed);
   } finally {
     stopping.removeEventListener('abort', end);
     await thread.terminate();

@@ -5,6 +5,7 @@ import { Chores } from './chores.ts';
 import { wallClock } from './clock.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './config.ts';
 import type { Replication } from './contract/overview.ts';
+import { describe } from './described-error.ts';
 import { type ReadingDomain, readingDomainWith } from './domain/reading.ts';
 import { makeFolder } from './durable-file.ts';
 import { lateAnswers } from './http/client-errors.ts';
@@ -30,16 +31,17 @@ import { Meter } from './metrics/meter.ts';
 import { requestsByPath } from './metrics/requests.ts';
 import { type Opened, type OpenParts, openData, withAskedPassphrase } from './open-data.ts';
 import { readingGauges } from './planes/gauges.ts';
-import { Management, type Ready, type StartPlane } from './planes/management.ts';
-import type { Handed, HandedData } from './planes/messages.ts';
-import { type StartUses, Uses } from './planes/uses.ts';
+import { Management } from './planes/management.ts';
+import type { Handed, HandedData, Ready } from './planes/messages.ts';
+import { Uses } from './planes/uses.ts';
 import { readinessOf } from './readiness.ts';
-import { describe, type Report } from './report.ts';
+import type { Report } from './report.ts';
 import { checkBackups } from './scheduled-backups.ts';
 import { addressesOf, oauthSettingsOf, siteReaderOf } from './sign-on.ts';
 import { giveBackSpareMemory } from './spare-memory.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { among, type Store } from './store/store.ts';
+import type { StartThread } from './threads/thread.ts';
 import type { Tls } from './tls.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
@@ -65,10 +67,8 @@ export interface ServeParts {
   readonly report: Report;
   readonly timeouts?: Timeouts | undefined;
   readonly passwordCosts?: OpenParts['passwordCosts'];
-  /** How the management plane is started, where it is not in a thread of its own. */
-  readonly startPlane?: StartPlane | undefined;
-  /** The same of the plane of uses. */
-  readonly startUses?: StartUses | undefined;
+  /** How the other planes are started, where they are not in threads of their own. */
+  readonly startPlane?: StartThread | undefined;
   /** Whether memory that only the start needed is given back. */
   readonly sparing?: boolean;
 }
@@ -103,21 +103,27 @@ async function servePlanes(
   release: () => void,
 ): Promise<Running> {
   const management = new Management(parts.report, parts.startPlane);
-  const uses = new Uses(parts.report, parts.startUses);
+  const uses = new Uses(parts.report, parts.startPlane);
   const wall = wallClock(parts.movedClock ?? null);
   try {
     makeFolder(config.data);
-    const opened = await openData(config, true, wall, parts, among(management.sibling, uses.sibling));
+    const opened = await openData(
+      config,
+      true,
+      wall,
+      parts,
+      among(management.plane.sibling, uses.plane.sibling),
+    );
     const meters = { management: new Meter(), uses: new Meter() };
     return await listen({ config, tls, parts, management, uses, meters, opened, release }).catch(
       async error => {
-        await management.terminate(); // First: it would tell of a writer that is gone.
+        await management.plane.terminate(); // First: it would tell of a writer that is gone.
         await opened.store.close();
         throw error;
       },
     );
   } catch (error) {
-    await management.terminate();
+    await management.plane.terminate();
     throw error;
   }
 }
@@ -140,8 +146,8 @@ async function listen(planes: Planes): Promise<Running> {
   let draining = false;
   const onError = (error: unknown, requestId?: string) => report(describe(error), requestId);
   const tellFailed = (address: string) => {
-    management.tellFailed(address);
-    uses.tellFailed(address);
+    management.plane.tellFailed(address);
+    uses.plane.tellFailed(address);
   };
   const domain = readingDomainWith({ ...opened, other: { ledger: uses, tellFailed } });
   uses.begin({
@@ -149,7 +155,7 @@ async function listen(planes: Planes): Promise<Running> {
     refuse: domain.vaultReads.refuse,
     failed: address => {
       domain.attempts.count(address);
-      management.tellFailed(address);
+      management.plane.tellFailed(address);
     },
   });
   const routes: string[] = [];
@@ -163,7 +169,7 @@ async function listen(planes: Planes): Promise<Running> {
     ledger: domain.ledger,
     failed: address => {
       domain.attempts.count(address);
-      uses.tellFailed(address);
+      uses.plane.tellFailed(address);
     },
     refuse: (request, response) => {
       countRefused(request.url!, 503, 0);
@@ -205,7 +211,7 @@ async function listen(planes: Planes): Promise<Running> {
       await uses.stop();
       await domain.authenticate.noteUses().catch(onError);
       await domain.ledger.drain();
-      await management.stop(); // It has the last word in the log: the checkpoint that signs all of it.
+      await management.plane.stop(); // It has the last word in the log: the checkpoint that signs all of it.
       await opened.store.close();
       release();
     },

@@ -24,7 +24,7 @@ const variable = 'STRONGROOM_TEST_COMMAND';
 const isCovered = process.env.NODE_V8_COVERAGE !== undefined;
 
 /** Every file that begins a thread of its own. */
-const threads = globSync('src/**/*{-thread,-writer}.ts', { cwd: root });
+const threads = globSync('src/**/*-thread.ts', { cwd: root });
 
 /** The command that tests start: the bundle, where the run made one. */
 export function commandFile(): string {

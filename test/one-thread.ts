@@ -4,26 +4,31 @@
  * test/uses-plane.test.ts, and all that starts the command.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { StartPlane } from '../src/planes/management.ts';
-import { ManagementPlane } from '../src/planes/management-plane.ts';
-import type { StartUses } from '../src/planes/uses.ts';
-import { UsesPlane } from '../src/planes/uses-plane.ts';
+import { managementPlane } from '../src/planes/management-plane.ts';
+import { usesPlane } from '../src/planes/uses-plane.ts';
+import type { Port, Services } from '../src/threads/channel.ts';
+import { type StartThread, type ThreadOptions, threadOver } from '../src/threads/thread.ts';
 
-function linkTo(begin: (port: MessagePort) => unknown, onMessage: (message: never) => void) {
+const planes: Readonly<Record<string, (port: MessagePort) => void>> = {
+  'management-thread': managementPlane,
+  'uses-thread': usesPlane,
+};
+
+const startPlane: StartThread = <Far extends Services>(file: URL, options: ThreadOptions) => {
+  const [, name] = /([^/]*)\.[jt]s$/.exec(file.pathname)!;
   const { port1, port2 } = new MessageChannel();
-  begin(port2);
-  port1.on('message', onMessage as (message: unknown) => void);
+  planes[name!]!(port2);
   const ended = new Promise<void>(resolve => port1.once('close', () => resolve()));
-  const terminate = async () => {
-    port1.postMessage({ kind: 'stop' });
-    await ended;
-  };
-  const post = (message: unknown, transfer: readonly (ArrayBuffer | MessagePort)[]) =>
-    port1.postMessage(message, [...transfer]);
-  return { post, terminate, ended };
-}
+  const thread = threadOver<Far>(port1 as Port, options, {
+    ended,
+    whyEnded: () => undefined,
+    terminate: async () => {
+      thread.notify('stop', ...([] as never));
+      await ended;
+    },
+    hold: () => {},
+  });
+  return thread;
+};
 
-const startPlane: StartPlane = ({ onMessage }) => linkTo(port => new ManagementPlane(port), onMessage);
-const startUses: StartUses = ({ onMessage }) => linkTo(port => new UsesPlane(port), onMessage);
-
-export const oneThread = { startPlane, startUses };
+export const oneThread = { startPlane };

@@ -8,8 +8,10 @@ import type { ServeConfig } from '../src/config.ts';
 import { Failure } from '../src/contract/errors.ts';
 import type { UseCall } from '../src/contract/uses.ts';
 import type { RequestFacts } from '../src/domain/reads/vault-request.ts';
-import type { ToUses } from '../src/planes/use-messages.ts';
+import type { Order } from '../src/planes/messages.ts';
 import { Uses } from '../src/planes/uses.ts';
+import type { Request } from '../src/threads/channel.ts';
+import { type StartThread, threadOver } from '../src/threads/thread.ts';
 import { run } from './command.ts';
 import { engines, eventually } from './harness.ts';
 import { oneThread } from './one-thread.ts';
@@ -137,16 +139,20 @@ describe('the reading plane’s view of the plane of uses', () => {
   };
 
   it('a call that was refused because its thread died is not made by the next one', async () => {
-    const links: { readonly said: ToUses[]; readonly end: () => void }[] = [];
-    const uses = new Uses(
-      () => {},
-      () => {
-        const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-        const said: ToUses[] = [];
-        links.push({ said, end });
-        return { post: message => void said.push(message), terminate: async () => end(), ended };
-      },
-    );
+    const threads: { readonly said: Request[]; readonly end: () => void }[] = [];
+    const start: StartThread = (_file, options) => {
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+      const said: Request[] = [];
+      threads.push({ said, end });
+      const port = { postMessage: (sent: unknown) => void said.push(...(sent as Request[])), on: () => {} };
+      return threadOver(port, options, {
+        ended,
+        whyEnded: () => undefined,
+        terminate: async () => end(),
+        hold: () => {},
+      });
+    };
+    const uses = new Uses(() => {}, start);
     uses.begin({
       handed: () => ({ writer: null }) as never,
       refuse: async (_facts, failure) => ({ status: 503, failure, receipt: '', requestId: '' }),
@@ -154,21 +160,19 @@ describe('the reading plane’s view of the plane of uses', () => {
     });
     const call = { secret: 'S', url: 'https://upstream.example/' } as UseCall;
     const first = uses.vaultUses.use({ ...facts, call });
-    links[0]!.end();
+    threads[0]!.end();
     assert.equal((await first).status, 503);
     void uses.vaultUses.use({ ...facts, call: new Failure('INVALID_REQUEST') });
     await new Promise(setImmediate);
-    const ordered = links.map(({ said }) =>
-      said.flatMap(message =>
-        message.kind === 'orders' ? message.orders.map(({ asked }) => Object.keys(asked)) : [],
-      ),
+    const ordered = threads.map(({ said }) =>
+      said.flatMap(({ name, input }) => (name === 'use' ? [Object.keys((input[0] as Order).asked)] : [])),
     );
     assert.deepEqual(ordered, [[], [['unread']]]);
   });
 
   it('where it could not open the data, the next use starts another', async () => {
     const reports: string[] = [];
-    const uses = new Uses(line => reports.push(line), oneThread.startUses);
+    const uses = new Uses(line => reports.push(line), oneThread.startPlane);
     const config = { data: '/nowhere', 'database-url': null } as unknown as ServeConfig;
     uses.begin({
       handed: () => ({ config, writer: null, movedClock: null, signed: null }) as never,

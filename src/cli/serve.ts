@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { serveOptions } from '../command-options.ts';
 import { readConfig } from '../config.ts';
-import { describe, folding, type Report, reportLine } from '../report.ts';
+import { describe } from '../described-error.ts';
+import { folding, type Report, reportLine } from '../report.ts';
 import { serve } from '../serve.ts';
 import type { Command } from './command.ts';
 

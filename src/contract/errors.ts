@@ -66,6 +66,13 @@ export interface FailureDetails {
   readonly retryAfter?: number;
   /** For the request log, where the code alone doesn't say it. It never leaves with the answer. */
   readonly because?: RefusalReason;
+  /** That the call waits for, or that was refused. */
+  readonly approval?: ApprovalReference;
+}
+
+export interface ApprovalReference {
+  readonly id: string;
+  readonly expires_at: string;
 }
 
 export class Failure extends Error {
@@ -74,6 +81,7 @@ export class Failure extends Error {
   readonly reason: string;
   readonly retryAfter: number | undefined;
   readonly because: RefusalReason;
+  readonly approval: ApprovalReference | undefined;
 
   constructor(code: FailureCode, details: FailureDetails = {}) {
     super(details.message ?? defaultMessages[code], { cause: details.cause });
@@ -83,6 +91,7 @@ export class Failure extends Error {
     this.reason = details.reason ?? '';
     this.retryAfter = details.retryAfter;
     this.because = details.because ?? usualReasons[code];
+    this.approval = details.approval;
   }
 }
 

@@ -3,7 +3,8 @@
  * made nor for files, and those who serve wait for no sign-in. Behind them a short line waits.
  */
 import type { Argon2Parameters } from 'node:crypto';
-import { spareCores, threadPool } from './thread-pool.ts';
+import { spareCores, threadPool } from '../threads/pool.ts';
+import { threadFile } from '../threads/thread.ts';
 
 export type DeriveInput = Argon2Parameters;
 
@@ -13,11 +14,11 @@ export interface PasswordPool {
   close(): Promise<void>;
 }
 
-const threadFile = import.meta.url.endsWith('.ts') ? './password-thread.ts' : './password-thread.js';
+const file = threadFile(import.meta.url, 'password-thread');
 const waiting = 50;
 
 export function passwordPool(onWaiting: (jobs: number) => void = () => {}): PasswordPool {
-  const { take, close } = threadPool(new URL(threadFile, import.meta.url), {
+  const { take, close } = threadPool(file, {
     atOnce: spareCores(),
     waiting,
     onWaiting,

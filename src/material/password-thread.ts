@@ -1,8 +1,8 @@
 /** A thread that derives passwords, and does nothing else. */
 import { argon2Sync } from 'node:crypto';
+import { carryOutJobs } from '../threads/pool.ts';
 import type { DeriveInput } from './password-pool.ts';
-import { carryOutOrders } from './thread-pool.ts';
 
-carryOutOrders({
+carryOutJobs({
   derive: (input: DeriveInput) => argon2Sync('argon2id', input),
 });

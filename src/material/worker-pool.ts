@@ -4,7 +4,8 @@
  * pool on which passwords are derived is ever busy with it. They leave a core for those who serve.
  */
 import type { Lane } from '../fair-line.ts';
-import { spareCores, type ThreadPoolLimits, threadPool } from './thread-pool.ts';
+import { spareCores, type ThreadPoolLimits, threadPool } from '../threads/pool.ts';
+import { threadFile } from '../threads/thread.ts';
 import type { Jobs } from './worker-thread.ts';
 
 export type WorkerPool = Jobs & {
@@ -14,7 +15,7 @@ export type WorkerPool = Jobs & {
   close(): Promise<void>;
 };
 
-const threadFile = import.meta.url.endsWith('.ts') ? './worker-thread.ts' : './worker-thread.js';
+const file = threadFile(import.meta.url, 'worker-thread');
 const longestLine = 32;
 
 export function workerPoolWith({
@@ -22,7 +23,7 @@ export function workerPoolWith({
   waiting = longestLine,
   onWaiting,
 }: Partial<ThreadPoolLimits> = {}): WorkerPool {
-  const { take, close } = threadPool(new URL(threadFile, import.meta.url), {
+  const { take, close } = threadPool(file, {
     atOnce,
     waiting,
     onWaiting,

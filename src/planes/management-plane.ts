@@ -17,14 +17,15 @@ import { writeCheckpointFile } from '../logs/checkpoint-file.ts';
 import { Checkpointer } from '../logs/checkpoints.ts';
 import { type Strongroom, strongroomOver } from '../open.ts';
 import { archiveFolder, checkpointFile } from '../open-data.ts';
-import { describe, messageOf, UsageError } from '../report.ts';
+import { UsageError } from '../report.ts';
 import { backupFacts, backupScheduleOf } from '../scheduled-backups.ts';
 import { oauthSettingsOf, signOnOf, siteReaderOf } from '../sign-on.ts';
 import { giveBackSpareMemory } from '../spare-memory.ts';
-import { ForwardedRequests } from './forwarded.ts';
+import { ForwardedRequests, type Post } from './forwarded.ts';
 import { managementGauges } from './gauges.ts';
 import { openHanded } from './handed.ts';
-import type { FromManagement, Handed, LedgerCall, ToManagement } from './messages.ts';
+import type { ForManagement, Handed, Ready, ToExchange } from './messages.ts';
+import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
 
 const noteUsesEvery = 10_000;
 const houseworkEvery = 60_000;
@@ -34,190 +35,124 @@ const lookForTimelineEvery = 2_000;
 /** How often it is asked whether a backup is due. */
 const lookForBackups = 1_000;
 
-interface Plane {
+interface Made extends BegunPlane<Ready> {
   readonly forwarded: ForwardedRequests;
-  readonly failed: (address: string) => void;
   /** Requests that are held until something changes are answered. */
   drain(): void;
-  stop(): Promise<void>;
 }
 
-export class ManagementPlane {
-  readonly #port: MessagePort;
-  readonly #told: ((touched: readonly string[]) => void)[] = [];
-  readonly #calls = new Map<number, PromiseWithResolvers<void>>();
-  #lastCall = 0;
-  #draining = false;
-  #plane: Plane | null = null;
-  #backups: BackupSchedule | null = null;
+type Reading = ToReading<ForManagement>;
 
-  constructor(port: MessagePort) {
-    this.#port = port;
-    port.on('message', (message: ToManagement) => this.#take(message));
-  }
-
-  #take(message: ToManagement): void {
-    switch (message.kind) {
-      case 'begin':
-        void this.#begin(message.handed);
-        return;
-      case 'touched':
-        for (const listener of this.#told) listener(message.ids);
-        return;
-      case 'failed':
-        this.#plane?.failed(message.address);
-        return;
-      case 'settled':
-        this.#settle(message.call, message.error);
-        return;
-      case 'drain':
-        this.#draining = true;
-        this.#plane?.drain();
-        return;
-      case 'stop':
-        void this.#stop();
-        return;
-      default:
-        this.#plane?.forwarded.take(message);
-    }
-  }
-
-  readonly #post = (message: FromManagement, transfer: readonly ArrayBuffer[] = []): void =>
-    this.#port.postMessage(message, [...transfer]);
-
-  readonly #onError = (error: unknown, requestId?: string): void =>
-    this.#post({ kind: 'report', line: describe(error), requestId });
-
-  /** Asks the reading plane's ledger. */
-  #ask(what: LedgerCall): () => Promise<void> {
-    return () => {
-      const call = ++this.#lastCall;
-      const waiting = Promise.withResolvers<void>();
-      this.#calls.set(call, waiting);
-      this.#post({ kind: 'call', call, what });
-      return waiting.promise;
-    };
-  }
-
-  #settle(call: number, error: string | null): void {
-    const waiting = this.#calls.get(call);
-    this.#calls.delete(call);
-    if (error === null) waiting?.resolve();
-    else waiting?.reject(new Error(error));
-  }
-
-  async #begin(handed: Handed): Promise<void> {
-    let strongroom: Strongroom | null = null;
-    try {
-      strongroom = await this.#strongroomOf(handed);
-      const routes: string[] = [];
-      this.#plane = await this.#planeOver(handed, strongroom, routes);
-      if (handed.sparing) void giveBackSpareMemory();
-      const setupToken = await strongroom.domain.accounts.joining.setupToken();
-      this.#post({ kind: 'ready', routes, setupToken });
-    } catch (error) {
-      const line = await messageOf(error);
-      const close = this.#plane?.stop ?? strongroom?.close;
-      await close?.().catch(() => {});
-      this.#post({ kind: 'refused', line, isUsage: error instanceof UsageError });
-      this.#port.close();
-    }
-  }
-
-  async #stop(): Promise<void> {
-    await this.#plane?.stop().catch(this.#onError);
-    this.#port.close();
-  }
-
-  async #strongroomOf(handed: Handed): Promise<Strongroom> {
-    const other = {
-      ledger: { settle: this.#ask('settle'), writeHourCounts: this.#ask('writeHourCounts') },
-      tellFailed: (address: string) => this.#post({ kind: 'failed', address }),
-    };
-    const data = await openHanded(handed, {
-      tell: ids => this.#post({ kind: 'touched', ids }),
-      onTold: listener => void this.#told.push(listener),
-    });
-    const opened = { ...data, accepted: handed.accepted };
-    const report = (line: string) => this.#post({ kind: 'report', line, requestId: undefined });
-    const backups = backupScheduleOf(handed.config, opened, report);
-    this.#backups = backups;
-    const facts = () => backupFacts(backups);
-    return strongroomOver(handed.config, opened, false, handed.passwordCosts, other, facts).catch(
-      async error => {
-        await data.store.close();
-        throw error;
+export function managementPlane(port: MessagePort): void {
+  let isDraining = false;
+  const draining = () => isDraining;
+  planeSide<Handed, Ready, Made, ForManagement>(port, {
+    begin: (handed, reading) => begin(handed, reading, draining),
+    services: state => ({
+      exchange: (message: ToExchange) => state.made?.forwarded.take(message),
+      drain: () => {
+        isDraining = true;
+        state.made?.drain();
       },
-    );
-  }
+    }),
+  });
+}
 
-  async #planeOver(handed: Handed, strongroom: Strongroom, routes: string[]): Promise<Plane> {
-    const { config, encrypted } = handed;
-    const { domain, keyring } = strongroom;
-    const onError = this.#onError;
-    const peerOf = peerReader(config.socket !== null);
-    const siteOf = siteReaderOf(config, encrypted, peerOf);
-    const app = buildApp(
-      {
-        ...strongroom,
-        encrypted,
-        timeouts: handed.timeouts,
-        countRequests: strongroom.store.limits.take,
-        addressOf: addressReader(config['behind-proxy'], peerOf),
-        siteOf,
-        oauth: oauthSurface(oauthSettingsOf(config, siteOf)),
-        singleSignOn: signOnOf(config, strongroom),
-        version: packageJson.version,
-        draining: () => this.#draining,
-        onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
-        onError,
-      },
-      request => forwarded.late(request),
-    );
-    await app.ready();
-    const forwarded = new ForwardedRequests(toRouter(app.routing), this.#post);
-    const checkpointer = new Checkpointer({
+async function begin(handed: Handed, reading: Reading, draining: () => boolean): Promise<Made> {
+  const data = await openHanded(handed, reading.sibling);
+  const opened = { ...data, accepted: handed.accepted };
+  const backups = backupScheduleOf(handed.config, opened, reading.report);
+  const { channel, tellFailed } = reading;
+  const ledger = {
+    settle: () => channel.call('settle'),
+    writeHourCounts: () => channel.call('writeHourCounts'),
+  };
+  const facts = () => backupFacts(backups);
+  const strongroom = await strongroomOver(
+    handed.config,
+    opened,
+    false,
+    handed.passwordCosts,
+    { ledger, tellFailed },
+    facts,
+  ).catch(async error => {
+    await data.store.close();
+    throw error;
+  });
+  return serveOver(handed, strongroom, backups, reading, draining).catch(async error => {
+    await strongroom.close().catch(() => {});
+    throw error;
+  });
+}
+
+async function serveOver(
+  handed: Handed,
+  strongroom: Strongroom,
+  backups: BackupSchedule | null,
+  { channel, onError }: Reading,
+  draining: () => boolean,
+): Promise<Made> {
+  const { config, encrypted } = handed;
+  const { domain, keyring } = strongroom;
+  const peerOf = peerReader(config.socket !== null);
+  const siteOf = siteReaderOf(config, encrypted, peerOf);
+  const routes: string[] = [];
+  const app = buildApp(
+    {
       ...strongroom,
-      ledger: domain.ledger,
-      keep: signed => writeCheckpointFile(checkpointFile(config), keyring.logPublicKey, signed),
+      encrypted,
+      timeouts: handed.timeouts,
+      countRequests: strongroom.store.limits.take,
+      addressOf: addressReader(config['behind-proxy'], peerOf),
+      siteOf,
+      oauth: oauthSurface(oauthSettingsOf(config, siteOf)),
+      singleSignOn: signOnOf(config, strongroom),
+      version: packageJson.version,
+      draining,
+      onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
       onError,
-    });
-    await writeDurably(inData(config, 'log-public-key.pem'), keyring.logPublicKey, 0o644);
-    // What comes from now on is never much newer than the newest checkpoint.
-    await checkpointer.begin().catch(onError);
-    await domain.noteTimeline().catch(onError);
-    const chores = startChores(strongroom, config, checkpointer, onError);
-    const gauges =
-      config['metrics-port'] === null
-        ? null
-        : managementGauges(strongroom, () => backupFacts(this.#backups), onError);
-    await this.#startBackups(chores);
-    checkpointer.start();
-    const privateWebhooks = config['allow-private-webhooks'];
-    const events = await startEvents({ ...strongroom, privateWebhooks, onError });
-    const stop = async () => {
-      this.#backups?.stop();
+    },
+    request => forwarded.late(request),
+  );
+  await app.ready();
+  const post: Post = (message, transfer = []) => channel.notifyMoving(transfer, 'exchange', message);
+  const forwarded = new ForwardedRequests(toRouter(app.routing), post);
+  const checkpointer = new Checkpointer({
+    ...strongroom,
+    ledger: domain.ledger,
+    keep: signed => writeCheckpointFile(checkpointFile(config), keyring.logPublicKey, signed),
+    onError,
+  });
+  await writeDurably(inData(config, 'log-public-key.pem'), keyring.logPublicKey, 0o644);
+  // What comes from now on is never much newer than the newest checkpoint.
+  await checkpointer.begin().catch(onError);
+  await domain.noteTimeline().catch(onError);
+  await backups?.begin().catch(error => {
+    throw new UsageError(`--backup-to can’t be used: ${error.code ?? error.message}`);
+  });
+  const chores = startChores(strongroom, config, checkpointer, onError);
+  if (backups !== null) chores.every(lookForBackups, () => backups.step());
+  const gauges =
+    config['metrics-port'] === null
+      ? null
+      : managementGauges(strongroom, () => backupFacts(backups), onError);
+  checkpointer.start();
+  const privateWebhooks = config['allow-private-webhooks'];
+  const events = await startEvents({ ...strongroom, privateWebhooks, onError });
+  if (handed.sparing) void giveBackSpareMemory();
+  return {
+    begun: { routes, setupToken: await domain.accounts.joining.setupToken() },
+    forwarded,
+    failed: address => domain.attempts.count(address),
+    drain: domain.approvalWatch.answerAll,
+    stop: async () => {
+      backups?.stop();
       await chores.stop();
       await gauges?.stop();
       await app.close();
       await finish(strongroom, events, checkpointer, onError);
-    };
-    return {
-      forwarded,
-      failed: address => domain.attempts.count(address),
-      drain: domain.approvalWatch.answerAll,
-      stop,
-    };
-  }
-
-  async #startBackups(chores: Chores): Promise<void> {
-    const backups = this.#backups;
-    if (backups === null) return;
-    await backups.begin().catch(error => {
-      throw new UsageError(`--backup-to can’t be used: ${error.code ?? error.message}`);
-    });
-    chores.every(lookForBackups, () => backups.step());
-  }
+    },
+  };
 }
 
 type OnError = (error: unknown) => void;

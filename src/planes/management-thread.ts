@@ -1,5 +1,5 @@
 /** The thread of the management plane. */
-import { parentPort } from 'node:worker_threads';
-import { ManagementPlane } from './management-plane.ts';
+import { starterPort } from '../threads/thread.ts';
+import { managementPlane } from './management-plane.ts';
 
-new ManagementPlane(parentPort!);
+managementPlane(starterPort());

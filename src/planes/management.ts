@@ -3,61 +3,53 @@
  * anew where it dies. Reads go on meanwhile.
  */
 import type { RequestListener } from 'node:http';
-import { describe, type Report, StartRefused, UsageError } from '../report.ts';
-import type { Sibling } from '../store/store.ts';
+import { type Report, StartRefused, UsageError } from '../report.ts';
+import { type StartThread, threadFile } from '../threads/thread.ts';
 import { Forwarding, type ForwardingParts } from './forwarding.ts';
-import { inThread, type Link, type Start } from './link.ts';
-import type { FromManagement, Handed, LedgerCall, ToManagement } from './messages.ts';
+import type { ForManagement, Handed, LedgerServices, ManagementServices, Ready } from './messages.ts';
+import { Plane } from './plane.ts';
 
-/** What the management plane asks of the reading plane. */
+/** What the management plane needs of the reading plane. */
 export interface ReadingSide extends Pick<ForwardingParts, 'refuse' | 'onLate'> {
-  readonly ledger: Readonly<Record<LedgerCall, () => Promise<void>>>;
-  /** Somebody failed to prove who they are over there. */
+  readonly ledger: LedgerServices;
+  /** A caller over there failed to prove who they are. */
   readonly failed: (address: string) => void;
   /** What a thread that is started anew begins with. */
   readonly handed: () => Handed;
 }
 
-export interface Ready {
-  readonly routes: readonly string[];
-  readonly setupToken: string | null;
-}
-
 const restartAfter = 1_000;
 
-export type StartPlane = Start<ToManagement, FromManagement>;
-
 export class Management {
+  readonly plane: Plane<ManagementServices>;
   readonly #report: Report;
   readonly #forwarding: Forwarding;
-  readonly #told: ((touched: readonly string[]) => void)[] = [];
-  readonly #startPlane: StartPlane;
-  #link: Link<ToManagement>;
   #reading: ReadingSide | null = null;
-  #ready = Promise.withResolvers<Ready>();
   #isUp = false;
   #hasBegun = false;
-  #stopping = false;
 
-  constructor(report: Report, startPlane: StartPlane = inThread('management-thread')) {
+  constructor(report: Report, start?: StartThread) {
     this.#report = report;
-    this.#startPlane = startPlane;
+    const services: Omit<ForManagement, 'touched' | 'failed' | 'report'> = {
+      exchange: message => this.#forwarding.take(message),
+      settle: () => this.#reading!.ledger.settle(),
+      writeHourCounts: () => this.#reading!.ledger.writeHourCounts(),
+    };
+    this.plane = new Plane({
+      name: 'the management plane',
+      file: threadFile(import.meta.url, 'management-thread'),
+      report,
+      start,
+      services,
+      onEnded: () => this.#ended(),
+    });
     this.#forwarding = new Forwarding({
-      post: (message, transfer = []) => this.#link.post(message, transfer),
+      post: (message, transfer = []) => this.plane.thread?.notifyMoving(transfer, 'exchange', message),
       isUp: () => this.#isUp,
       refuse: (request, response) => this.#reading!.refuse(request, response),
       onLate: request => this.#reading!.onLate(request),
     });
-    this.#ready.promise.catch(() => {});
-    this.#link = this.#start();
-  }
-
-  /** For the store: what is committed here is known over there, and the other way round. */
-  get sibling(): Sibling {
-    return {
-      tell: ids => this.#post({ kind: 'touched', ids }),
-      onTold: listener => void this.#told.push(listener),
-    };
+    this.plane.start();
   }
 
   get forward(): RequestListener {
@@ -73,96 +65,40 @@ export class Management {
     return this.#hasBegun;
   }
 
-  readonly tellFailed = (address: string): void => this.#post({ kind: 'failed', address });
-
-  begin(reading: ReadingSide): Promise<Ready> {
+  async begin(reading: ReadingSide): Promise<Ready> {
     this.#reading = reading;
-    this.#begin();
-    return this.#ready.promise;
+    this.plane.onFailed(reading.failed);
+    return this.#begin();
   }
 
   drain(): void {
-    this.#post({ kind: 'drain' });
+    this.plane.thread?.notify('drain');
   }
 
-  /** Resolves once it has finished what it does, and is gone. */
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    this.#post({ kind: 'stop' });
-    await this.#link.ended;
-  }
-
-  /** Without finishing anything. */
-  async terminate(): Promise<void> {
-    this.#stopping = true;
-    await this.#link.terminate();
-  }
-
-  #begin(): void {
-    const handed = this.#reading!.handed();
-    this.#link.post({ kind: 'begin', handed }, handed.writer === null ? [] : [handed.writer]);
-  }
-
-  #post(message: ToManagement): void {
-    this.#link.post(message, []);
-  }
-
-  #start(): Link<ToManagement> {
-    const link = this.#startPlane({
-      onMessage: message => this.#take(message),
-      onError: error => this.#report(`the management plane failed: ${describe(error)}`),
-    });
-    void link.ended.then(() => this.#ended());
-    return link;
+  async #begin(): Promise<Ready> {
+    const thread = this.plane.thread;
+    const beginning =
+      thread === null ? null : await this.plane.begin(thread, this.#reading!.handed()).catch(() => null);
+    if (beginning === null) throw new StartRefused('the management plane ended before it was ready');
+    if ('refused' in beginning) throw new (beginning.isUsage ? UsageError : StartRefused)(beginning.refused);
+    this.#isUp = true;
+    this.#hasBegun = true;
+    return beginning.begun;
   }
 
   #ended(): void {
     this.#isUp = false;
     this.#forwarding.failAll();
-    this.#ready.reject(new StartRefused('the management plane ended before it was ready'));
-    if (this.#stopping) return;
-    setTimeout(() => {
-      if (this.#stopping) return;
-      this.#ready = Promise.withResolvers<Ready>();
-      this.#ready.promise.catch(() => {});
-      this.#link = this.#start();
-      this.#begin();
-    }, restartAfter).unref();
+    // Where it never began, the start has failed.
+    if (this.#hasBegun && !this.plane.isStopping) setTimeout(() => this.#restart(), restartAfter).unref();
   }
 
-  #take(message: FromManagement): void {
-    switch (message.kind) {
-      case 'touched':
-        for (const listener of this.#told) listener(message.ids);
-        return;
-      case 'failed':
-        this.#reading?.failed(message.address);
-        return;
-      case 'report':
-        this.#report(message.line, message.requestId);
-        return;
-      case 'call':
-        void this.#answer(message.call, message.what);
-        return;
-      case 'ready':
-        this.#isUp = true;
-        this.#hasBegun = true;
-        this.#ready.resolve(message);
-        return;
-      case 'refused':
-        this.#stopping = true;
-        this.#ready.reject(new (message.isUsage ? UsageError : StartRefused)(message.line));
-        return;
-      default:
-        this.#forwarding.take(message);
-    }
-  }
-
-  async #answer(call: number, what: LedgerCall): Promise<void> {
-    const error = await this.#reading!.ledger[what]().then(
-      () => null,
-      (reason: Error) => reason.message,
-    );
-    this.#post({ kind: 'settled', call, error });
+  #restart(): void {
+    if (this.plane.isStopping) return;
+    this.plane.start();
+    this.#begin().catch(async (error: Error) => {
+      this.#report(`the management plane could not begin: ${error.message}`);
+      await this.plane.thread?.terminate(); // Another one is tried.
+    });
   }
 }

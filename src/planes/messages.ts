@@ -1,14 +1,18 @@
 /**
- * What the two planes say to each other. One channel carries all of it, in order: that a change is heard on the other
- * plane before anybody learns of it there rests on nothing else.
+ * What the planes do for each other, by the names under which their channels carry it. Everything arrives in order: a
+ * plane hears of a change before it hears of any request that could depend on it, and that rests on nothing else.
  */
 import type { MessagePort } from 'node:worker_threads';
 import type { SignedTime } from '../clock.ts';
 import type { ServeConfig } from '../config.ts';
+import type { UseCall } from '../contract/uses.ts';
 import type { PasswordCosts } from '../domain/accounts/passwords.ts';
 import type { Acceptance } from '../domain/operations/acceptance.ts';
+import type { RequestFacts } from '../domain/reads/vault-request.ts';
+import type { KeyCall } from '../domain/uses/key-uses.ts';
 import type { Timeouts } from '../http/server.ts';
 import type { HandedKeyring } from '../keyring/keyring.ts';
+import type { SentFailure } from '../threads/failures.ts';
 
 /** Of a request, as it came from the client. */
 export interface RequestHead {
@@ -34,11 +38,6 @@ export interface AnswerHead {
 
 /** A piece of a body: its own bytes, or text. */
 export type Piece = Uint8Array | string;
-
-/** From either plane: a change that it committed, or an address whose caller failed to prove who they are. */
-export type Shared =
-  | { readonly kind: 'touched'; readonly ids: readonly string[] }
-  | { readonly kind: 'failed'; readonly address: string };
 
 /** About one exchange, to the management plane. */
 export type ToExchange =
@@ -93,22 +92,69 @@ export interface Handed extends HandedData {
   readonly passwordCosts: PasswordCosts | undefined;
 }
 
-export type ToManagement =
-  | Shared
-  | ToExchange
-  | { readonly kind: 'begin'; readonly handed: Handed }
-  | { readonly kind: 'settled'; readonly call: number; readonly error: string | null }
-  | { readonly kind: 'drain' }
-  | { readonly kind: 'stop' };
+/** That it began, or why it can't: because of how the service was started, or of what was found. */
+export type Beginning<Begun> =
+  | { readonly begun: Begun }
+  | { readonly refused: string; readonly isUsage: boolean };
 
-/** What the reading plane's ledger is asked for. */
-export type LedgerCall = 'settle' | 'writeHourCounts';
+/** From either side: a change that it committed, or an address whose caller failed to prove who they are. */
+export type SharedServices = {
+  touched: (ids: readonly string[]) => void;
+  failed: (address: string) => void;
+};
 
-export type FromManagement =
-  | Shared
-  | FromExchange
-  | { readonly kind: 'call'; readonly call: number; readonly what: LedgerCall }
-  | { readonly kind: 'report'; readonly line: string; readonly requestId: string | undefined }
-  | { readonly kind: 'ready'; readonly routes: readonly string[]; readonly setupToken: string | null }
-  /** It can't begin, because of how the service was started or of what was found. */
-  | { readonly kind: 'refused'; readonly line: string; readonly isUsage: boolean };
+/** What every other plane does for the reading plane. */
+export type PlaneServices<Data, Begun> = SharedServices & {
+  begin: (data: Data) => Promise<Beginning<Begun>>;
+  /** Finishes what it does, and ends. */
+  stop: () => void;
+};
+
+/** What the reading plane does for every other plane. */
+export type ReadingServices = SharedServices & {
+  report: (line: string, requestId?: string) => void;
+};
+
+/** What a plane's log is asked for by another. */
+export type LedgerServices = {
+  settle: () => Promise<void>;
+  writeHourCounts: () => Promise<void>;
+};
+
+export interface Ready {
+  readonly routes: readonly string[];
+  readonly setupToken: string | null;
+}
+
+export type ManagementServices = PlaneServices<Handed, Ready> & {
+  exchange: (message: ToExchange) => void;
+  drain: () => void;
+};
+
+export type ForManagement = ReadingServices &
+  LedgerServices & {
+    exchange: (message: FromExchange) => void;
+  };
+
+/** What is to be done, or why that was not understood. */
+export type Asked = { readonly call: UseCall } | { readonly key: KeyCall } | { readonly unread: SentFailure };
+
+export interface Order {
+  readonly of: 'secret' | 'key';
+  readonly facts: RequestFacts;
+  readonly asked: Asked;
+}
+
+/** What came of one. What could not be recorded fails instead: nothing of it may be handed out. */
+export interface Outcome {
+  readonly status: number;
+  readonly receipt: string;
+  readonly requestId: string;
+  readonly answer: object | null;
+  readonly failure: SentFailure | null;
+}
+
+export type UsesServices = PlaneServices<HandedData, null> &
+  LedgerServices & {
+    use: (order: Order) => Promise<Outcome>;
+  };

@@ -1,10 +1,10 @@
 /** The thread of the plane of uses. */
-import { parentPort } from 'node:worker_threads';
-import { giveWay } from '../thread-priority.ts';
-import { UsesPlane } from './uses-plane.ts';
+import { giveWay } from '../threads/priority.ts';
+import { starterPort } from '../threads/thread.ts';
+import { usesPlane } from './uses-plane.ts';
 
-/** Whoever has a call made waits for another service anyway; whoever reads a vault comes first. */
+/** A call waits for another service anyway; reads of a vault come first. */
 const niceness = 10;
 
 giveWay(niceness);
-new UsesPlane(parentPort!);
+usesPlane(starterPort());

@@ -4,7 +4,6 @@
  * one more is told to come back. Organizations and callers have their queries answered in turn. A thread that dies fails
  * what it held, and the next query starts another.
  */
-import { Worker } from 'node:worker_threads';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -17,12 +16,11 @@ import {
 } from 'kysely';
 import { Failure } from '../contract/errors.ts';
 import { asker, FairLine } from '../fair-line.ts';
+import { startThread, ThreadOnDemand, threadFile } from '../threads/thread.ts';
 import { refuseNul } from './engine.ts';
-import type { Found, Question } from './sqlite-reader-thread.ts';
+import type { ReaderServices } from './sqlite-reader-thread.ts';
 
-const threadFile = import.meta.url.endsWith('.ts')
-  ? './sqlite-reader-thread.ts'
-  : './sqlite-reader-thread.js';
+const file = threadFile(import.meta.url, 'sqlite-reader-thread');
 const mostWaiting = 200;
 const mostOfOne = 100;
 /** That the thread has before it, so that it never waits for the next; what it has is answered in this order. */
@@ -39,21 +37,17 @@ export function readerDialect(path: string): Dialect {
 
 type Rows = readonly Record<string, unknown>[];
 
-interface Waiting {
-  readonly question: Question;
-  readonly answer: PromiseWithResolvers<Rows>;
+interface Waiting extends PromiseWithResolvers<Rows> {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
 }
 
 class Reader {
-  readonly #path: string;
   readonly #line = new FairLine<Waiting>();
-  /** What the thread has before it. */
-  readonly #asked = new Map<number, PromiseWithResolvers<Rows>>();
-  #thread: Worker | null = null;
-  #lastId = 0;
+  readonly #thread: ThreadOnDemand<ReaderServices>;
 
   constructor(path: string) {
-    this.#path = path;
+    this.#thread = new ThreadOnDemand(() => startThread(file, { data: path }));
   }
 
   ask(sql: string, parameters: readonly unknown[]): Promise<Rows> {
@@ -61,56 +55,30 @@ class Reader {
     const lane = asker();
     const isFull = this.#line.length >= mostWaiting || this.#line.lengthIn(lane.organization) >= mostOfOne;
     if (isFull) return Promise.reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
-    const question: Question = { id: ++this.#lastId, sql, parameters };
-    const answer = Promise.withResolvers<Rows>();
-    this.#line.push(lane, { question, answer });
+    const waiting = { sql, parameters, ...Promise.withResolvers<Rows>() };
+    this.#line.push(lane, waiting);
     this.#send(ahead);
-    return answer.promise;
+    return waiting.promise;
   }
 
   #send(most: number): void {
-    while (this.#asked.size < most) {
+    while ((this.#thread.running?.pending ?? 0) < most) {
       const next = this.#line.shift();
       if (next === undefined) return;
-      this.#asked.set(next.question.id, next.answer);
-      this.#thread ??= this.#start();
-      this.#thread.postMessage(next.question);
+      this.#thread
+        .get()
+        .call('rows', next.sql, next.parameters)
+        .then(next.resolve, ({ cause }: Failure) => next.reject(unavailable(cause)))
+        .finally(() => this.#send(ahead));
     }
   }
 
   /** What waits is still answered. */
   async close(): Promise<void> {
     this.#send(Number.POSITIVE_INFINITY);
-    const thread = this.#thread;
-    if (thread === null) return;
-    const ended = new Promise(resolve => thread.once('exit', resolve));
-    thread.postMessage('close');
-    await ended;
-  }
-
-  #start(): Worker {
-    const thread = new Worker(new URL(threadFile, import.meta.url), { workerData: { path: this.#path } });
-    thread.on('message', (found: Found) => this.#settle(found));
-    thread.on('error', cause => this.#failAll(cause));
-    thread.on('exit', () => {
-      this.#thread = null;
-      this.#failAll(new Error('the reader thread ended'));
-    });
-    return thread;
-  }
-
-  #settle(found: Found): void {
-    const answer = this.#asked.get(found.id);
-    this.#asked.delete(found.id);
-    if ('rows' in found) answer?.resolve(found.rows);
-    else answer?.reject(unavailable(new Error(found.failure)));
-    this.#send(ahead);
-  }
-
-  #failAll(cause: unknown): void {
-    for (const { reject } of this.#asked.values()) reject(unavailable(cause));
-    this.#asked.clear();
-    this.#send(ahead);
+    const thread = this.#thread.running;
+    thread?.notify('close');
+    await thread?.ended;
   }
 }
 

@@ -33,27 +33,19 @@ export interface ApprovedCall {
 /** What an access key was approved as: restricted by its holder, it is another. */
 type ApprovedReader = Pick<Reader, 'id' | 'narrowing'>;
 
-/** Somebody has to approve the call first. */
-export class ApprovalRequired extends Failure {
-  readonly approval: Omit<ApprovalNotice, 'url'>;
-
-  constructor(approval: ApprovalRequired['approval'], state: 'pending' | 'refused') {
-    const message =
-      state === 'refused'
-        ? 'Forbidden: a person refused this call'
-        : 'Forbidden: a person has to approve this call first';
-    super('FORBIDDEN', { message, because: state === 'refused' ? 'approval_refused' : 'approval_required' });
-    this.approval = approval;
-  }
-}
-
-function noticeOf({ id, expires_at }: ApprovalRow): ApprovalRequired['approval'] {
-  return { id, expires_at: iso(expires_at) };
+/** The call needs an approval that it doesn't have. */
+export function approvalRequired({ id, expires_at }: ApprovalRow, state: 'pending' | 'refused'): Failure {
+  const isRefused = state === 'refused';
+  return new Failure('FORBIDDEN', {
+    message: `Forbidden: a person ${isRefused ? 'refused this call' : 'has to approve this call first'}`,
+    because: isRefused ? 'approval_refused' : 'approval_required',
+    approval: { id, expires_at: iso(expires_at) },
+  });
 }
 
 /** What is told of the approval that a call waits for, beside that it is refused. */
 export function approvalIn(failure: Failure, base: string): { readonly approval?: ApprovalNotice } {
-  if (!(failure instanceof ApprovalRequired)) return {};
+  if (failure.approval === undefined) return {};
   const { id, expires_at } = failure.approval;
   return { approval: { id, url: `${base}/approvals/${id}`, expires_at } };
 }
@@ -224,7 +216,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
 
   return {
     /**
-     * Takes the approval of this call, whose id it gives; throws `ApprovalRequired` where there is none. Whoever gets
+     * Takes the approval of this call, whose id it gives; throws `approvalRequired` where there is none. Whoever gets
      * one makes the call next: nobody else can.
      */
     take: (reader: Reader, origin: Origin, vault: OpenVault, call: ApprovedCall): Promise<string> => {
@@ -235,9 +227,9 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
         const given = await firstGiven(reader, origin, found, call);
         if (given !== null) return given;
         const refused = found.find(({ state }) => state === 'refused');
-        if (refused !== undefined) throw new ApprovalRequired(noticeOf(refused), 'refused');
+        if (refused !== undefined) throw approvalRequired(refused, 'refused');
         const waiting = found.find(({ state }) => state === 'pending');
-        throw new ApprovalRequired(noticeOf(waiting ?? (await ask(reader, origin, vault, call))), 'pending');
+        throw approvalRequired(waiting ?? (await ask(reader, origin, vault, call)), 'pending');
       });
     },
   };

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure, invalid } from '../src/contract/errors.ts';
-import { ApprovalRequired } from '../src/domain/uses/approval-requests.ts';
-import { arrived, crossing } from '../src/planes/crossing.ts';
+import { receivedFailure, sentFailure } from '../src/threads/failures.ts';
 
-const sent = (failure: Failure) => arrived(structuredClone(crossing(failure)));
+const sent = (failure: Failure) => receivedFailure(structuredClone(sentFailure(failure)));
 const told = ({ code, message, field, reason, retryAfter, because }: Failure) => ({
   code,
   message,
@@ -28,8 +27,8 @@ describe('a failure that crosses', () => {
       const there = sent(failure);
       assert.deepEqual(told(there), told(failure));
       assert.equal(there.cause, undefined);
-      assert.equal(there instanceof ApprovalRequired, false);
-      assert.equal('retryAfter' in crossing(failure).details, failure.retryAfter !== undefined);
+      assert.equal(there.approval, undefined);
+      assert.equal('retryAfter' in sentFailure(failure).details, failure.retryAfter !== undefined);
     });
 
   it('takes a line about its cause along, without what was quoted', () => {
@@ -39,12 +38,17 @@ describe('a failure that crosses', () => {
     assert.match(cause.message, /^TypeError no such table … at /);
   });
 
-  for (const state of ['pending', 'refused'] as const)
-    it(`asks for an approval that is ${state} there too`, () => {
-      const failure = new ApprovalRequired({ id: 'a', expires_at: 'then' }, state);
-      const there = sent(failure);
-      assert.ok(there instanceof ApprovalRequired);
-      assert.deepEqual(told(there), told(failure));
-      assert.deepEqual(there.approval, { id: 'a', expires_at: 'then' });
-    });
+  it('names the approval that the call waits for there too', () => {
+    const approval = { id: 'a', expires_at: 'then' };
+    const failure = new Failure('FORBIDDEN', { because: 'approval_refused', approval });
+    const there = sent(failure);
+    assert.deepEqual(told(there), told(failure));
+    assert.deepEqual(there.approval, approval);
+  });
+
+  it('is an internal error where it was no failure, with a line about what it was', () => {
+    const there = receivedFailure(structuredClone(sentFailure(new RangeError('too far'))));
+    assert.equal(there.code, 'INTERNAL_ERROR');
+    assert.match((there.cause as Error).message, /^RangeError too far at /);
+  });
 });

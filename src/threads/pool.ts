@@ -4,34 +4,18 @@
  * before it. If another organization or key has more waiting than its own, one of those is refused instead.
  */
 import { availableParallelism } from 'node:os';
-import { parentPort, Worker } from 'node:worker_threads';
-import { Failure, type FailureCode } from '../contract/errors.ts';
+import { Failure } from '../contract/errors.ts';
 import { FairLine, type Lane } from '../fair-line.ts';
-import { giveWay } from '../thread-priority.ts';
+import type { Services } from './channel.ts';
+import { giveWay } from './priority.ts';
+import { startThread, type Thread, toStarter } from './thread.ts';
 
-/** Jobs by their names; their arguments and results cross from thread to thread. */
-// biome-ignore lint/suspicious/noExplicitAny: each job says what it takes
-type Jobs = Readonly<Record<string, (...input: any[]) => unknown>>;
-
-interface Order {
+interface Task extends PromiseWithResolvers<unknown> {
   readonly job: string;
   readonly input: readonly unknown[];
 }
 
-/** A failure as it goes from thread to thread. */
-interface Refusal {
-  readonly code: FailureCode;
-  readonly message: string;
-  readonly field: string;
-  readonly reason: string;
-  readonly cause: string;
-}
-
-type Result = { readonly output: unknown } | { readonly refusal: Refusal };
-
-interface Task extends PromiseWithResolvers<unknown> {
-  readonly order: Order;
-}
+type PoolThread = Thread<Services>;
 
 export interface ThreadPoolLimits {
   readonly atOnce: number;
@@ -61,11 +45,11 @@ export function spareCores(): number {
   return Math.max(1, Math.min(mostThreads, availableParallelism() - 1));
 }
 
-/** `file`: a module that calls `carryOutOrders`. */
+/** `file`: a module that calls `carryOutJobs`. */
 export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPoolLimits): ThreadPool {
   const line = new FairLine<Task>();
-  const busy = new Map<Worker, Task>();
-  const idle = new Map<Worker, NodeJS.Timeout>();
+  const busy = new Set<PoolThread>();
+  const idle = new Map<PoolThread, NodeJS.Timeout>();
   let isClosed = false;
 
   function take(job: string, input: readonly unknown[], lane = nobody): Promise<unknown> {
@@ -73,7 +57,7 @@ export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPool
     const displaced = isFull && !isClosed ? line.displace(lane) : undefined;
     displaced?.reject(tooMany());
     if (isClosed || (isFull && displaced === undefined)) return Promise.reject(tooMany());
-    const task = { order: { job, input }, ...Promise.withResolvers<unknown>() };
+    const task = { job, input, ...Promise.withResolvers<unknown>() };
     line.push(lane, task);
     next();
     onWaiting?.(line.length);
@@ -87,37 +71,27 @@ export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPool
     onWaiting?.(line.length);
     clearTimeout(idle.get(thread));
     idle.delete(thread);
-    busy.set(thread, task);
-    thread.ref();
-    thread.postMessage(task.order);
+    busy.add(thread);
+    thread.hold(true);
+    thread
+      .call(task.job, ...task.input)
+      .then(task.resolve, task.reject)
+      .finally(() => free(thread));
   }
 
-  function start(): Worker {
-    const thread = new Worker(file);
-    thread.on('message', (result: Result) => {
-      const task = busy.get(thread)!;
-      busy.delete(thread);
-      rest(thread);
-      if ('output' in result) task.resolve(result.output);
-      else task.reject(new Failure(result.refusal.code, result.refusal));
-      next();
+  function start(): PoolThread {
+    const thread = startThread<Services>(file, {});
+    void thread.ended.then(() => {
+      clearTimeout(idle.get(thread));
+      idle.delete(thread);
     });
-    thread.on('error', cause => lose(thread, cause));
-    thread.on('exit', () => lose(thread, new Error('the thread ended')));
     return thread;
   }
 
-  function rest(thread: Worker): void {
-    thread.unref();
-    idle.set(thread, setTimeout(() => thread.terminate(), longestIdle).unref());
-  }
-
-  /** A thread is gone, and with it what it was doing. */
-  function lose(thread: Worker, cause: unknown): void {
-    clearTimeout(idle.get(thread));
-    idle.delete(thread);
-    busy.get(thread)?.reject(new Failure('UNAVAILABLE', { cause, retryAfter: 1 }));
+  function free(thread: PoolThread): void {
     busy.delete(thread);
+    thread.hold(false);
+    if (!thread.isOver) idle.set(thread, setTimeout(() => thread.terminate(), longestIdle).unref());
     next();
   }
 
@@ -126,7 +100,7 @@ export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPool
     close: async () => {
       isClosed = true;
       for (const { reject } of line.drain()) reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
-      await Promise.all([...busy.keys(), ...idle.keys()].map(thread => thread.terminate()));
+      await Promise.all([...busy, ...idle.keys()].map(thread => thread.terminate()));
     },
   };
 }
@@ -136,20 +110,7 @@ function tooMany(): Failure {
 }
 
 /** What a thread of a pool runs. */
-export function carryOutOrders(jobs: Jobs): void {
-  const port = parentPort!;
+export function carryOutJobs(jobs: Services): void {
   giveWay(niceness);
-  port.on('message', (order: Order) => {
-    carryOut(jobs, order).then(result => port.postMessage(result));
-  });
-}
-
-async function carryOut(jobs: Jobs, { job, input }: Order): Promise<Result> {
-  try {
-    return { output: await jobs[job]!(...input) };
-  } catch (error) {
-    const failure = error instanceof Failure ? error : new Failure('INTERNAL_ERROR', { cause: error });
-    const { code, message, field, reason } = failure;
-    return { refusal: { code, message, field, reason, cause: String(failure.cause ?? '') } };
-  }
+  toStarter(jobs);
 }

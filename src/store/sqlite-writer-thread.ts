@@ -3,79 +3,58 @@
  * that arrive while a sync to disk is under way wait together, and then share the next one.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
+import { starterPort, threadData, toStarter } from '../threads/thread.ts';
+import { servedTogether } from '../threads/together.ts';
 import { type Refusal, Refused, type Statement, type Unit, type UnitRows } from './engine.ts';
 import { rowsOf } from './row-text.ts';
 import { alteredBy } from './schema-difference.ts';
 import { faultInFile } from './sqlite-schema.ts';
 
-export interface Submission {
-  readonly id: number;
-  readonly units: readonly Unit[];
-}
+/** All of them take effect, or none does. */
+type Submission = readonly Unit[];
 
-export type SubmissionResult =
-  | { readonly id: number; readonly rows: UnitRows[] }
-  | { readonly id: number; readonly refusals: ReadonlyMap<number, Refusal> }
-  | { readonly id: number; readonly failure: string };
+type SubmissionResult =
+  | { readonly rows: UnitRows[] }
+  | { readonly refusals: ReadonlyMap<number, Refusal> }
+  | { readonly failure: string };
+
+/** Of each port. */
+export type SubmissionServices = {
+  commit: (units: Submission) => SubmissionResult;
+  close: () => void;
+};
+
+/** For the thread that started this one. */
+export type WriterServices = {
+  /** To another port. */
+  listen: (port: MessagePort) => void;
+  close: () => void;
+};
+
+export interface WriterData {
+  readonly path: string;
+  readonly pragmas: string;
+  readonly steps: readonly string[];
+}
 
 const constraintUnique = 2067;
 const constraintPrimaryKey = 1555;
 const highestGroup = 64;
 
-/** From the thread that started this one: another port to listen to, or the end. */
-export type WriterOrder = { readonly port: MessagePort } | 'close';
-
-/** A submission, and where the one who waits for it listens. */
-interface Received {
-  readonly from: MessagePort;
-  readonly submission: Submission;
-}
-
-const db = new DatabaseSync(workerData.path as string, { timeout: 5_000 });
-db.exec(workerData.pragmas as string);
+const { path, pragmas, steps } = threadData<WriterData>();
+const db = new DatabaseSync(path, { timeout: 5_000 });
+db.exec(pragmas);
 const prepared = new Map<string, StatementSync>();
-const ports = new Set<MessagePort>();
 
-parentPort!.on('message', (order: WriterOrder) => {
-  if (order !== 'close') return listenTo(order.port);
-  db.close();
-  parentPort!.close();
-});
-
-function listenTo(port: MessagePort): void {
-  ports.add(port);
-  port.on('close', () => ports.delete(port));
-  port.on('message', (first: readonly Submission[] | 'close') => {
-    const received: Received[] = [];
-    const isLast = take(port, first, received);
-    // Whoever else waits by now shares the sync.
-    for (const other of ports) gather(other, received);
-    if (received.length > 0) commitAll(received);
-    if (isLast) port.close();
-  });
-}
-
-function gather(port: MessagePort, received: Received[]): void {
-  while (received.length < highestGroup) {
-    const next = receiveMessageOnPort(port);
-    if (next === undefined) return;
-    // Nothing comes after it: it closes the port once this group is settled.
-    if (take(port, next.message, received)) setImmediate(() => port.close());
-  }
-}
-
-/** Whether it was the port's last. */
-function take(from: MessagePort, message: readonly Submission[] | 'close', received: Received[]): boolean {
-  if (message === 'close') return true;
-  for (const submission of message) received.push({ from, submission });
-  return false;
-}
-
-function commitAll(received: readonly Received[]): void {
-  const results = commitGroup(received.map(({ submission }) => submission));
-  for (const [index, { from }] of received.entries()) from.postMessage(results[index]!);
-}
+const services: WriterServices = {
+  listen: servedTogether(highestGroup, commitGroup),
+  close: () => {
+    db.close();
+    starterPort().close();
+  },
+};
+toStarter(services);
 
 function commitGroup(group: readonly Submission[]): SubmissionResult[] {
   try {
@@ -86,7 +65,7 @@ function commitGroup(group: readonly Submission[]): SubmissionResult[] {
     return results;
   } catch (error) {
     if (db.isTransaction) command('ROLLBACK');
-    return group.map(({ id }) => ({ id, failure: (error as Error).message }));
+    return group.map(() => ({ failure: (error as Error).message }));
   }
 }
 
@@ -97,20 +76,20 @@ let checkedVersion: unknown;
 function checkSchema(): void {
   const version = prepare('PRAGMA schema_version').get()!.schema_version;
   if (version === checkedVersion) return;
-  const fault = faultInFile(db, workerData.steps as readonly string[]);
+  const fault = faultInFile(db, steps);
   if (fault !== null) throw new Error(alteredBy(fault));
   checkedVersion = version;
 }
 
 /** All units or none; where some are refused, all of those are named. */
-function runSubmission({ id, units }: Submission, amongOthers: boolean): SubmissionResult {
+function runSubmission(units: Submission, amongOthers: boolean): SubmissionResult {
   const isUndone = amongOthers || units.length > 1;
   if (isUndone) command('SAVEPOINT submission');
   const outcome = runAll(units);
   const refusals = typeof outcome === 'string' ? refusalsIn(units, outcome) : null;
   if (isUndone && refusals !== null) command('ROLLBACK TO submission');
   if (isUndone) command('RELEASE submission');
-  return refusals === null ? { id, rows: outcome as UnitRows[] } : { id, refusals };
+  return refusals === null ? { rows: outcome as UnitRows[] } : { refusals };
 }
 
 /** Hardly any is ever refused, so none has a savepoint of its own. The first that is refused ends it. */

@@ -1,0 +1,9 @@
+/** What the sender's thread does for the one that started it. */
+import type { Message, Result } from './sender.ts';
+
+export type SenderServices = {
+  send: (message: Message) => Promise<Result>;
+};
+
+/** Milliseconds in which messages between the two threads gather: each one costs both of them a waking up. */
+export const gathering = 5;

@@ -1,0 +1,174 @@
+/**
+ * The one way from thread to thread: calls that are answered and notices that are not, in both directions, by the names
+ * of functions that each side provides. Everything arrives in the order in which it was sent. A call fails with the
+ * failure that the other side threw, or with `ThreadEnded` where that side is gone.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import { receivedFailure, type SentFailure, sentFailure, ThreadEnded } from './failures.ts';
+
+/** Functions that the other side may call. Their arguments and results are copied. */
+// biome-ignore lint/suspicious/noExplicitAny: each function says what it takes
+export type Services = Readonly<Record<string, (...input: any[]) => unknown>>;
+
+export type Input<S extends Services, Name extends keyof S> = Parameters<S[Name]>;
+export type Output<S extends Services, Name extends keyof S> = Awaited<ReturnType<S[Name]>>;
+/** Moved to the other thread instead of being copied. */
+export type Transfer = readonly (ArrayBuffer | MessagePort)[];
+
+/** A port, or a thread. */
+export interface Port {
+  postMessage(message: unknown, transfer?: Transfer): void;
+  on(event: 'message', listener: (messages: readonly Message[]) => void): unknown;
+}
+
+/** A call, where it has a number, or a notice. */
+export interface Request {
+  readonly name: string;
+  readonly input: readonly unknown[];
+  readonly call?: number;
+}
+
+export type Message =
+  | Request
+  | { readonly call: number; readonly output: unknown }
+  | { readonly call: number; readonly failure: SentFailure };
+
+export interface ChannelOptions {
+  /**
+   * In milliseconds: what is sent in this time goes over together, because waking the other thread costs more than most
+   * messages. 0 waits for the end of this turn of the event loop. Nothing waits where this is left out.
+   */
+  readonly gather?: number | undefined;
+}
+
+export class Channel<Far extends Services> {
+  readonly #port: Port;
+  readonly #services: Services;
+  readonly #gather: number | undefined;
+  readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
+  #gathered: Message[] = [];
+  #gathering: { readonly cancel: () => void } | null = null;
+  #lastCall = 0;
+  #isOver = false;
+
+  constructor(port: Port, services: Services, { gather }: ChannelOptions = {}) {
+    this.#port = port;
+    this.#services = services;
+    this.#gather = gather;
+    port.on('message', messages => {
+      for (const message of messages) this.#receive(message);
+    });
+  }
+
+  /** Whether the other side is gone. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Calls that are not answered yet. */
+  get pending(): number {
+    return this.#calls.size;
+  }
+
+  call<Name extends keyof Far & string>(name: Name, ...input: Input<Far, Name>): Promise<Output<Far, Name>> {
+    return this.callWithin(this.#gather, name, ...input);
+  }
+
+  /** A call that may wait so many milliseconds for others that are sent, and goes over with them. */
+  callWithin<Name extends keyof Far & string>(
+    gather: number | undefined,
+    name: Name,
+    ...input: Input<Far, Name>
+  ): Promise<Output<Far, Name>> {
+    const { call, answer } = this.#nextCall();
+    this.#send({ name, input, call }, gather);
+    return answer as Promise<Output<Far, Name>>;
+  }
+
+  /** A call at once, with what is moved along. */
+  callMoving<Name extends keyof Far & string>(
+    moved: Transfer,
+    name: Name,
+    ...input: Input<Far, Name>
+  ): Promise<Output<Far, Name>> {
+    const { call, answer } = this.#nextCall();
+    this.#gathered.push({ name, input, call });
+    this.#post(moved);
+    return answer as Promise<Output<Far, Name>>;
+  }
+
+  notify<Name extends keyof Far & string>(name: Name, ...input: Input<Far, Name>): void {
+    this.#send({ name, input });
+  }
+
+  /** The same, at once, with what is moved along. */
+  notifyMoving<Name extends keyof Far & string>(
+    moved: Transfer,
+    name: Name,
+    ...input: Input<Far, Name>
+  ): void {
+    this.#gathered.push({ name, input });
+    this.#post(moved);
+  }
+
+  /** The other side is gone: calls fail, also those that it was not sent yet. */
+  end(cause?: unknown): void {
+    this.#isOver = true;
+    this.#gathered = [];
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const { reject } of calls) reject(new ThreadEnded(cause));
+  }
+
+  #nextCall(): { readonly call: number; readonly answer: Promise<unknown> } {
+    const call = ++this.#lastCall;
+    const answer = Promise.withResolvers<unknown>();
+    if (this.#isOver) answer.reject(new ThreadEnded());
+    else this.#calls.set(call, answer);
+    return { call, answer: answer.promise };
+  }
+
+  #send(message: Message, gather = this.#gather): void {
+    this.#gathered.push(message);
+    if (gather === undefined) this.#post();
+    else this.#gathering ??= after(gather, () => this.#post());
+  }
+
+  #post(moved: Transfer = []): void {
+    this.#gathering?.cancel();
+    this.#gathering = null;
+    const messages = this.#gathered;
+    this.#gathered = [];
+    if (messages.length > 0) this.#port.postMessage(messages, moved);
+  }
+
+  #receive(message: Message): void {
+    if ('failure' in message) this.#answered(message.call)?.reject(receivedFailure(message.failure));
+    else if ('output' in message) this.#answered(message.call)?.resolve(message.output);
+    else if (message.call === undefined) this.#services[message.name]!(...message.input);
+    else void this.#answer(message.call, message);
+  }
+
+  #answered(call: number): PromiseWithResolvers<unknown> | undefined {
+    const answer = this.#calls.get(call);
+    this.#calls.delete(call);
+    return answer;
+  }
+
+  async #answer(call: number, { name, input }: Request): Promise<void> {
+    try {
+      this.#send({ call, output: await this.#services[name]!(...input) });
+    } catch (error) {
+      this.#send({ call, failure: sentFailure(error) });
+    }
+  }
+}
+
+function after(milliseconds: number, work: () => void): { readonly cancel: () => void } {
+  if (milliseconds === 0) {
+    const turn = setImmediate(work);
+    return { cancel: () => clearImmediate(turn) };
+  }
+  const timer = setTimeout(work, milliseconds);
+  return { cancel: () => clearTimeout(timer) };
+}

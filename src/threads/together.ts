@@ -1,0 +1,69 @@
+/**
+ * For a thread that serves several others, where many calls cost hardly more than one: those that wait at the same time
+ * are carried out together. Each thread that calls has a port of its own, with a `Channel` at the other end.
+ */
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import type { Message, Request } from './channel.ts';
+import { sentFailure } from './failures.ts';
+
+/** The notice by which a port's other end says that nothing follows. */
+export const lastNotice = 'close';
+
+interface Waiting<Input> {
+  readonly from: MessagePort;
+  readonly call: number;
+  readonly input: Input;
+}
+
+/** Gives what begins to serve a port. `carryOut` gives an output for each input, or throws for all of them. */
+export function servedTogether<Input, Output>(
+  most: number,
+  carryOut: (inputs: readonly Input[]) => readonly Output[],
+): (port: MessagePort) => void {
+  const ports = new Set<MessagePort>();
+
+  /** Whether it was the port's last. */
+  function take(from: MessagePort, requests: readonly Request[], waiting: Waiting<Input>[]): boolean {
+    for (const { name, call, input } of requests) {
+      if (name === lastNotice) return true;
+      waiting.push({ from, call: call!, input: input[0] as Input });
+    }
+    return false;
+  }
+
+  function gather(port: MessagePort, waiting: Waiting<Input>[]): void {
+    while (waiting.length < most) {
+      const next = receiveMessageOnPort(port);
+      if (next === undefined) return;
+      // Nothing comes after it: the port is closed once this group is answered.
+      if (take(port, next.message, waiting)) setImmediate(() => port.close());
+    }
+  }
+
+  function answer(waiting: readonly Waiting<Input>[]): void {
+    for (const [from, messages] of Map.groupBy(answersTo(waiting), ({ from }) => from))
+      from.postMessage(messages.map(({ message }) => message));
+  }
+
+  function answersTo(waiting: readonly Waiting<Input>[]): { from: MessagePort; message: Message }[] {
+    try {
+      const outputs = carryOut(waiting.map(({ input }) => input));
+      return waiting.map(({ from, call }, index) => ({ from, message: { call, output: outputs[index] } }));
+    } catch (error) {
+      const failure = sentFailure(error);
+      return waiting.map(({ from, call }) => ({ from, message: { call, failure } }));
+    }
+  }
+
+  return port => {
+    ports.add(port);
+    port.on('close', () => ports.delete(port));
+    port.on('message', (first: readonly Request[]) => {
+      const waiting: Waiting<Input>[] = [];
+      const isLast = take(port, first, waiting);
+      for (const other of ports) gather(other, waiting);
+      if (waiting.length > 0) answer(waiting);
+      if (isLast) port.close();
+    });
+  };
+}
