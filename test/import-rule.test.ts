@@ -14,15 +14,16 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'durable-file': [],
   bytes: [],
   'message-body': [],
-  'thread-priority': [],
+  'described-error': [],
   'fair-line': [],
   chores: [],
   metrics: [],
   tracing: ['metrics'],
+  threads: ['contract', 'described-error', 'fair-line'],
   keyring: ['contract', 'durable-file', 'bytes'],
-  store: ['contract', 'bytes', 'chores', 'durable-file', 'fair-line'],
+  store: ['contract', 'bytes', 'chores', 'durable-file', 'fair-line', 'threads'],
   access: ['contract'],
-  material: ['contract', 'thread-priority', 'fair-line'],
+  material: ['contract', 'fair-line', 'threads'],
   logs: ['contract', 'store', 'durable-file', 'bytes', 'chores', 'metrics'],
   egress: ['access', 'message-body', 'fair-line'],
   domain: [
@@ -38,7 +39,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'metrics',
   ],
   backup: ['contract', 'bytes', 'durable-file', 'chores', 'keyring', 'store', 'logs', 'domain'],
-  events: ['contract', 'chores', 'keyring', 'store', 'access', 'egress', 'logs', 'domain'],
+  events: ['contract', 'chores', 'keyring', 'store', 'access', 'egress', 'logs', 'domain', 'threads'],
   mcp: ['contract', 'access', 'logs', 'domain'],
   http: ['contract', 'fair-line', 'access', 'logs', 'domain', 'events', 'mcp', 'metrics', 'message-body'],
 };
@@ -94,18 +95,14 @@ const innerRoomOf = (file: string) => file.split('/').slice(2, -1)[0] ?? null;
 interface Import {
   readonly from: string;
   readonly to: string;
-  readonly typeOnly: boolean;
 }
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8');
-  const found = text.matchAll(
-    /(import|export)\s+(type\s)?[^'"`;]*?from\s+'(\.[^']+)'|import\(\s*'(\.[^']+)'\s*\)/g,
-  );
-  return [...found].map(([, , type, named, dynamic]) => ({
+  const found = text.matchAll(/(?:import|export)\s+[^'"`;]*?from\s+'(\.[^']+)'|import\(\s*'(\.[^']+)'\s*\)/g);
+  return [...found].map(([, named, dynamic]) => ({
     from: file,
     to: normalize(join(dirname(file), (named ?? dynamic)!)),
-    typeOnly: type !== undefined,
   }));
 }
 
@@ -186,49 +183,25 @@ describe('the one-way import rule', () => {
     assert.deepEqual(meetings, []);
   });
 
-  it('no import goes round in a circle, types apart', () => {
-    const next = new Map<string, string[]>();
-    for (const { from, to, typeOnly } of imports) {
-      if (!typeOnly) next.set(from, [...(next.get(from) ?? []), to]);
-    }
+  it('no import goes round in a circle, types included', () => {
+    const next = Map.groupBy(imports, ({ from }) => from);
     const done = new Set<string>();
     const walk = (file: string, path: readonly string[]): void => {
       assert.ok(!path.includes(file), `circle: ${[...path, file].join(' -> ')}`);
       if (done.has(file)) return;
-      for (const to of next.get(file) ?? []) walk(to, [...path, file]);
+      for (const { to } of next.get(file) ?? []) walk(to, [...path, file]);
       done.add(file);
     };
     for (const file of files) walk(file, []);
   });
 
-  it('types go round in no circle but these', () => {
-    const next = Map.groupBy(imports, ({ from }) => from);
-    const reached = (file: string) => {
-      const all = new Set<string>();
-      const walk = (at: string): void => {
-        const beyond = (next.get(at) ?? []).map(({ to }) => to).filter(to => !all.has(to));
-        for (const to of beyond) all.add(to);
-        beyond.forEach(walk);
-      };
-      walk(file);
-      return all;
-    };
-    const ways = new Map(files.map(file => [file, reached(file)]));
-    const circles = files.flatMap(file => {
-      const circle = files.filter(other => ways.get(file)!.has(other) && ways.get(other)!.has(file));
-      return circle[0] === file ? [circle.map(one => one.replace('src/', '')).join(' ')] : [];
-    });
-    assert.deepEqual(
-      circles.filter(circle => !circle.startsWith('store/migrations/')), // Each step has the type of a step.
-      [
-        'access/caller.ts access/policy.ts',
-        'cli/admin.ts cli/settings.ts cli/vaults.ts cli/workload.ts',
-        'cli/environment.ts cli/run.ts cli/supervision.ts',
-        'contract/errors.ts contract/refusals.ts',
-        'events/sender-client.ts events/sender-thread.ts',
-        'store/resource-changes.ts store/resources.ts',
-      ],
+  it('threads are started in one place', () => {
+    const starting = files.filter(file => /new Worker\(/.test(readFileSync(join(root, file), 'utf8')));
+    assert.deepEqual(starting, ['src/threads/thread.ts']);
+    const ports = files.filter(file =>
+      /\bparentPort\b|\bworkerData\b/.test(readFileSync(join(root, file), 'utf8')),
     );
+    assert.deepEqual(ports, ['src/threads/thread.ts']);
   });
 
   it('only config reads the environment: commands hand it over whole', () => {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { narrow } from '../../src/client/narrow.ts';
 import { readRequest } from '../bench.ts';
 import { type Asked, textOf } from './exchanges.ts';
-import type { Scene } from './scene.ts';
+import type { Press, Scene } from './scene.ts';
 import { clock, SteadyLoad } from './steady-load.ts';
 import { longAnswers, signatures } from './uses.ts';
 
@@ -20,9 +20,6 @@ export interface Pressure {
   readonly prepare?: (scene: Scene) => Promise<Press>;
   readonly press?: Press;
 }
-
-/** Resolves once all is answered; most never end by themselves. May give a reading load of its own. */
-export type Press = (scene: Scene) => Promise<void> | SteadyLoad | undefined;
 
 const mebibyte = 1024 * 1024;
 const longestValue = 64 * 1024;

@@ -4,8 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import type { Asked, Exchanges, Tally } from './exchanges.ts';
-import type { Press } from './pressures.ts';
-import type { Scene } from './scene.ts';
+import type { Press, Scene } from './scene.ts';
 import { clock } from './steady-load.ts';
 
 const value = 'ghp_7Qx2mZr9Lk4Tn8VbcW1sYd6Hf3Jg0Ae5';

@@ -3,7 +3,9 @@
  * looks anything up, and also what proved it, because a decision is valid only as long as that proof is.
  */
 import type { KeyNarrowing } from '../contract/restrictions.ts';
-import type { Grant } from './policy.ts';
+import type { Grant, ResourceKind } from './policy.ts';
+
+export { type ResourceKind, resourceKinds } from './policy.ts';
 
 /** Who sent a request, as far as can be seen. Good enough for the record, never for a decision. */
 export interface Sender {
@@ -94,9 +96,6 @@ export function makersOf({ kind, until, proof }: Caller): string[] {
   if (kind !== 'api-key' || (until === null && proof.provenAt === undefined)) return [];
   return proof.rows.flatMap(({ table, id }) => (table === 'credentials' ? id : []));
 }
-
-export const resourceKinds = ['secret', 'key', 'certificate'] as const;
-export type ResourceKind = (typeof resourceKinds)[number];
 
 /** A vault access key, as the vault and tool endpoints see it. It reads one vault, and may see less of it. */
 export interface Reader {

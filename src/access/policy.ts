@@ -13,7 +13,6 @@ import {
   vaultPermissions,
 } from '../contract/names.ts';
 import type { EventKind } from '../contract/webhooks.ts';
-import { type ResourceKind, resourceKinds } from './caller.ts';
 
 export const roles = roleNames;
 export type Role = (typeof roles)[number];
@@ -22,6 +21,10 @@ export type GrantedRole = (typeof grantedRoleNames)[number];
 /** Every action has the name of the permission that it takes. */
 export const actions = scopeNames;
 export type Action = Permission;
+
+/** What a vault holds. */
+export const resourceKinds = ['secret', 'key', 'certificate'] as const;
+export type ResourceKind = (typeof resourceKinds)[number];
 
 const resourceTypes = ['vault', ...resourceKinds] as const;
 export const resourceReads = resourceTypes.map(type => `${type}s:read` as const);

@@ -1,9 +1,8 @@
 /** The general API, as far as commands need it: vaults and secrets by name, their versions and values. */
 import { Refusal, UsageError } from '../report.ts';
 import { askJson } from './remote.ts';
+import { isId, type Secret, unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
-import { printable } from './terminal.ts';
-import type { Secret } from './vaults.ts';
 
 export interface Listed {
   readonly id: string;
@@ -23,12 +22,6 @@ export type Admin = ReturnType<typeof adminOf>;
 
 const pageSize = 100;
 const atOnce = 6;
-
-export const isId = (text: string) => /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text);
-
-export function unknownSecret(name: string): Refusal {
-  return new Refusal(`there is no active secret ${printable(JSON.stringify(name))}`);
-}
 
 /** What only an API key may do. */
 export function adminFor({ url, apiKey }: Settings): Admin {

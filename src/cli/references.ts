@@ -1,6 +1,6 @@
 /** References of the form `sr://vault/NAME`: which vault and secret they mean, and what they stand for. */
 import { Refusal } from '../report.ts';
-import { unknownSecret } from './admin.ts';
+import { unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
 import { type Snapshot, vaultOf, wholeVault } from './vaults.ts';
 

@@ -5,7 +5,7 @@ import { UsageError } from '../report.ts';
 import { type Ended, forwardSignals, type Running, startProgram } from './child.ts';
 import { environmentFor, type Given } from './environment.ts';
 import { Away, Refused } from './remote.ts';
-import type { RunValues } from './run.ts';
+import type { RunValues } from './run-options.ts';
 import type { Settings } from './settings.ts';
 import { note } from './terminal.ts';
 import { type Snapshot, vaultOf, wholeVault } from './vaults.ts';

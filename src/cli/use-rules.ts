@@ -4,9 +4,10 @@ import type { UseRule } from '../contract/use-rules.ts';
 import type { Verdict } from '../contract/uses.ts';
 import { readCommand, readOptions } from '../options.ts';
 import { Refusal, UsageError } from '../report.ts';
-import { type Admin, adminFor, isId } from './admin.ts';
+import { type Admin, adminFor } from './admin.ts';
 import { callIn, callOptions, printVerdict } from './call-options.ts';
 import type { Command } from './command.ts';
+import { isId } from './secret.ts';
 import { serviceOptions, settingsFor } from './settings.ts';
 import { note, printable, printJson, table } from './terminal.ts';
 

@@ -3,17 +3,11 @@
  * each secret, and a machine with neither logs in first. What is asked of one vault is never answered from another.
  */
 import { Refusal, UsageError } from '../report.ts';
-import { type Admin, adminOf, isId, unknownSecret } from './admin.ts';
+import { type Admin, adminOf } from './admin.ts';
 import { ask, jsonOf, Refused, refusalOf } from './remote.ts';
+import { isId, type Secret, unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
 import { logIn, type Workload } from './workload.ts';
-
-export interface Secret {
-  readonly id: string;
-  readonly name: string;
-  readonly value: string;
-  readonly content_type: string;
-}
 
 export interface Snapshot {
   readonly vault: { readonly id: string; readonly name: string };

@@ -6,8 +6,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { type Environment, isThisMachine } from '../options.ts';
 import { Refusal, UsageError } from '../report.ts';
-import { isId } from './admin.ts';
 import { ask, askJson, jsonOf, refusalOf } from './remote.ts';
+import { isId } from './secret.ts';
 
 export interface Workload {
   readonly identityId: string;

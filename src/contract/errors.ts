@@ -3,23 +3,9 @@
  * the process, so none of them ever contains a value that was sent. The internal error is in `cause`, which goes only
  * to the operator's log, and why a vault request was refused in `because`, which goes only to the request log.
  */
-import { type RefusalReason, usualReasons } from './refusals.ts';
+import { type FailureCode, type RefusalReason, usualReasons } from './refusals.ts';
 
-export type FailureCode =
-  | 'INVALID_REQUEST'
-  | 'CONFLICT'
-  | 'UNAUTHORIZED'
-  | 'SECOND_FACTOR_REQUIRED'
-  | 'PROOF_REQUIRED'
-  | 'FORBIDDEN'
-  | 'NOT_ACTIVE'
-  | 'NOT_FOUND'
-  | 'EXPIRED'
-  | 'REQUEST_TIMEOUT'
-  | 'EXPECTATION_FAILED'
-  | 'RATE_LIMITED'
-  | 'INTERNAL_ERROR'
-  | 'UNAVAILABLE';
+export type { FailureCode } from './refusals.ts';
 
 const defaultMessages: Record<FailureCode, string> = {
   INVALID_REQUEST: 'The request is not valid',

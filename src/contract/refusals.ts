@@ -2,7 +2,21 @@
  * Why a vault request was refused, as the request log records it for operators. It is named where the refusal is
  * decided. No answer ever contains it: to the caller, all bad credentials are the same.
  */
-import type { FailureCode } from './errors.ts';
+export type FailureCode =
+  | 'INVALID_REQUEST'
+  | 'CONFLICT'
+  | 'UNAUTHORIZED'
+  | 'SECOND_FACTOR_REQUIRED'
+  | 'PROOF_REQUIRED'
+  | 'FORBIDDEN'
+  | 'NOT_ACTIVE'
+  | 'NOT_FOUND'
+  | 'EXPIRED'
+  | 'REQUEST_TIMEOUT'
+  | 'EXPECTATION_FAILED'
+  | 'RATE_LIMITED'
+  | 'INTERNAL_ERROR'
+  | 'UNAVAILABLE';
 
 export const refusalReasons = [
   // The credential.

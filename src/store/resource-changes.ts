@@ -2,10 +2,11 @@
 import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from './engine.ts';
 import { prepared } from './prepared.ts';
-import type { ResourceRow, VersionRow } from './resources.ts';
 import { removeRevised, updateRevised } from './revisions.ts';
-import type { TagTable } from './schema.ts';
+import type { ResourceTable, TagTable, VersionTable } from './schema.ts';
 
+export type ResourceRow = Selectable<ResourceTable>;
+export type VersionRow = Selectable<VersionTable>;
 export type TagRow = Selectable<TagTable>;
 
 export interface Counted {

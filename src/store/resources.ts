@@ -1,22 +1,20 @@
 /** Vaults, secrets, keys and certificates, with their versions. */
 
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Sealed } from '../bytes.ts';
 import { type Audited, auditedRevision } from './audited.ts';
 import type { Engine } from './engine.ts';
 import { type Stretch, stretches } from './packed-resources.ts';
 import { type Page, type PageOf, pageOf } from './page.ts';
 import { preparedRead } from './prepared.ts';
-import { resourceChanges } from './resource-changes.ts';
+import { type ResourceRow, resourceChanges, type VersionRow } from './resource-changes.ts';
 import { inLivingVault } from './resource-filter.ts';
 import { resourceLists } from './resource-lists.ts';
-import type { ResourceTable, VersionTable } from './schema.ts';
 
 export type { Stretch } from './packed-resources.ts';
+export type { ResourceRow, VersionRow } from './resource-changes.ts';
 export type { ResourceFilter } from './resource-filter.ts';
 export type { ResourcePage } from './resource-lists.ts';
-export type ResourceRow = Selectable<ResourceTable>;
-export type VersionRow = Selectable<VersionTable>;
 export type AuditedResource = ResourceRow & Audited;
 /** A resource together with its current version's sealed value. Where that version is gone it is null, and the row is not believed. */
 export type ResourceWithValue = AuditedResource & { readonly value: Sealed };

@@ -1,6 +1,6 @@
 /** Organizations, members, resources with their versions, credentials, logs, events and limits. */
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely';
-import type { ColumnTypes, Step } from './migrations.ts';
+import type { ColumnTypes, Step } from './step.ts';
 
 export const foundation: Step = async (db, types) => {
   await people(db, types);

@@ -1,7 +1,7 @@
 /** Webhooks, their queues and deliveries, and what was told about expiries. The outbox gets its order and stamps. */
 import { type Kysely, sql } from 'kysely';
 import { stamped } from './001-foundation.ts';
-import type { ColumnTypes, Step } from './migrations.ts';
+import type { ColumnTypes, Step } from './step.ts';
 
 export const events: Step = async (db, types) => {
   await outbox(db, types);

@@ -1,6 +1,6 @@
 /** How members prove who they are, their sessions, and what the overview counts. */
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely';
-import type { ColumnTypes, Step } from './migrations.ts';
+import type { ColumnTypes, Step } from './step.ts';
 
 export const accounts: Step = async (db, types) => {
   await db.schema.createIndex('members_of_email').on('members').column('email_key').execute();

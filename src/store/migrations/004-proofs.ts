@@ -2,7 +2,7 @@
  * Who an account is to the issuer of single sign-on, and when a session's person last proved themselves again.
  * Null in rows of before, whose stamps don't cover the columns while they are null.
  */
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const proofs: Step = async (db, types) => {
   await db.schema.alterTable('accounts').addColumn('oidc_issuer', 'text').execute();

@@ -1,5 +1,5 @@
 /** A request entry may stand for several refusals: the index says for how many, where there are more than entries. */
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const foldedRefusals: Step = async db => {
   await db.schema.alterTable('request_index').addColumn('requests', 'integer').execute();

@@ -5,7 +5,7 @@
  * that a row without a stamp is never believed.
  */
 import { type Kysely, sql } from 'kysely';
-import type { ColumnTypes, Step } from './migrations.ts';
+import type { ColumnTypes, Step } from './step.ts';
 
 /** Of the log's rows; each step ends long before a statement is given up. */
 const rowsAtOnce = 20_000;

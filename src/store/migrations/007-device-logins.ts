@@ -1,5 +1,5 @@
 /** Command lines that wait to be signed in by a person at a browser. */
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const deviceLogins: Step = async (db, types) => {
   await db.schema

@@ -4,7 +4,7 @@
  * are then believed one by one, and an answer is bound to the rows that it was made of.
  */
 import { type Kysely, sql } from 'kysely';
-import type { ColumnTypes, Step } from './migrations.ts';
+import type { ColumnTypes, Step } from './step.ts';
 
 export const lists: Step = async (db, types) => {
   if (types.id === 'uuid') await nameIndex(db);

@@ -3,7 +3,7 @@
  * identity that it belongs to, and an access key also at which of the identity's revisions it was given.
  */
 import { sql } from 'kysely';
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const identities: Step = async (db, types) => {
   await db.schema

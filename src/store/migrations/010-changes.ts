@@ -3,7 +3,7 @@
  * on PostgreSQL the transaction that made them so. Unused by the embedded database, whose commits are all heard.
  */
 import { sql } from 'kysely';
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const changes: Step = async (db, types) => {
   const postgres = types.id === 'uuid';

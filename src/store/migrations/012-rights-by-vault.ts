@@ -1,5 +1,5 @@
 /** Roles in single vaults: a member's own, and those of the groups that they are in. */
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const rightsByVault: Step = async (db, types) => {
   await db.schema

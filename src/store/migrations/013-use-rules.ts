@@ -1,5 +1,5 @@
 /** Use rules of secrets and keys, and the approvals that calls under them wait for. */
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const useRules: Step = async (db, types) => {
   await db.schema

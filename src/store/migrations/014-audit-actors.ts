@@ -1,7 +1,7 @@
 /** The audit log is found by who acted, too: an index over what its entries say already. No entry changes. */
 import { sql } from 'kysely';
 import { actorIn } from '../audit-actor.ts';
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const auditActors: Step = async (db, types) => {
   const actor = actorIn(types.id === 'uuid' ? 'postgres' : 'sqlite');

@@ -1,5 +1,5 @@
 /** What people allowed clients of the tool endpoint: one row for each grant, from its code on until it ends. */
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const oauth: Step = async (db, types) => {
   await db.schema

@@ -5,7 +5,7 @@
  * given stay as they are.
  */
 import { type Kysely, sql } from 'kysely';
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const positions: Step = async (db, types) => {
   const postgres = types.id === 'uuid';

@@ -1,5 +1,5 @@
 /** What the chains of an access key’s narrowed ones begin with, sealed; older access keys get theirs when they are next used. */
-import type { Step } from './migrations.ts';
+import type { Step } from './step.ts';
 
 export const narrowingKeys: Step = async (db, types) => {
   await db.schema

@@ -1,6 +1,5 @@
 /** Brings a database forward to the newest schema, under a lock, one step after another. There is no way back. */
 import { type Kysely, type Migration, Migrator, type RawBuilder, sql } from 'kysely';
-import type { Engine } from '../engine.ts';
 import { StoreError } from '../store-error.ts';
 import { foundation } from './001-foundation.ts';
 import { events } from './002-events.ts';
@@ -19,21 +18,9 @@ import { oauth } from './015-oauth.ts';
 import { positions } from './016-positions.ts';
 import { narrowingKeys } from './018-narrowing-keys.ts';
 import { madeCredentials } from './021-made-credentials.ts';
+import type { ColumnTypes, EngineName, Step } from './step.ts';
 
-export type EngineName = Engine['name'];
-
-/** The column types in which the engines differ. */
-export interface ColumnTypes {
-  readonly id: 'uuid' | 'text';
-  readonly bytes: 'bytea' | 'blob';
-  readonly time: 'bigint' | 'integer';
-  /** A number that counts up by itself. */
-  readonly serial: 'bigserial' | 'integer';
-  /** Ends the definition of a table that is kept in the order of its key. */
-  readonly clustered: RawBuilder<unknown>;
-}
-
-export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
+export type { EngineName } from './step.ts';
 
 /** In the order of their names. What a release has run is never edited: it is data by then. */
 export const steps: Readonly<Record<string, Step>> = {

@@ -1,0 +1,17 @@
+/** A step of a migration, and the column types in which the engines differ. */
+import type { Kysely, RawBuilder } from 'kysely';
+import type { Engine } from '../engine.ts';
+
+export type EngineName = Engine['name'];
+
+export interface ColumnTypes {
+  readonly id: 'uuid' | 'text';
+  readonly bytes: 'bytea' | 'blob';
+  readonly time: 'bigint' | 'integer';
+  /** A number that counts up by itself. */
+  readonly serial: 'bigserial' | 'integer';
+  /** Ends the definition of a table that is kept in the order of its key. */
+  readonly clustered: RawBuilder<unknown>;
+}
+
+export type Step = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
