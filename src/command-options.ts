@@ -5,8 +5,9 @@ import type { Keep } from './backup/schedule.ts';
 import { mostEnterpriseLimit } from './contract/access.ts';
 import { type ClientDocument, clientDocument } from './contract/oauth.ts';
 import { recipientFrom } from './keyring/age/keys.ts';
-import { choice, flag, isHttpUrl, isThisMachine, type Option, serviceUrl, text, whole } from './options.ts';
+import { choice, flag, isHttpUrl, type Option, serviceUrl, text, whole } from './options.ts';
 import { addressIn } from './store/postgres-address.ts';
+import { isThisMachine } from './this-machine.ts';
 
 /** 0, which no checkpoint has, if none is given. */
 const checkpointNumber = (help: string) => whole('N', help, 0, 1, 999_999_999);

@@ -11,6 +11,7 @@ import { type ServeConfig, UsageError } from './config.ts';
 import { peerReader } from './http/request.ts';
 import type { Connections } from './http/server.ts';
 import { claimSocket } from './socket-file.ts';
+import { isThisMachine } from './this-machine.ts';
 
 /** By ourselves. What makes certificates is loaded only where one is needed. */
 export function isEncrypted(config: ServeConfig): boolean {
@@ -27,7 +28,7 @@ export function checkListener(config: ServeConfig): void {
     return;
   }
   if (isEncrypted(config) || config['behind-proxy'].length > 0) return;
-  if (host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)) return;
+  if (isThisMachine(host)) return;
   throw new UsageError(
     '--host is not a loopback address: use --tls-cert and --tls-key, --tls auto, or --behind-proxy',
   );

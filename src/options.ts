@@ -4,6 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { counted, UsageError } from './report.ts';
+import { isThisMachine } from './this-machine.ts';
 
 export interface Option<T> {
   /** The placeholder for the value in the help; a flag without one is a switch. */
@@ -82,11 +83,6 @@ export const choice = <T extends string>(help: string, values: readonly T[]): Op
     return given as T;
   },
 });
-
-/** Plain HTTP is for this machine only, judged by the host name as the URL parser reads it. */
-export function isThisMachine(hostname: string): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-}
 
 export function isHttpUrl(given: string): boolean {
   const url = URL.parse(given);

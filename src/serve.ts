@@ -1,4 +1,4 @@
-/** The composition root: open, wire both planes, listen, drain, close. */
+/** The composition root: open, connect the planes, listen, drain, close. */
 import type { FastifyInstance } from 'fastify';
 import packageJson from '../package.json' with { type: 'json' };
 import { Chores } from './chores.ts';

@@ -6,7 +6,7 @@ import type { OAuthSettings } from './http/oauth/issuer.ts';
 import type { PeerOf } from './http/request.ts';
 import type { AddressSettings } from './mcp/addresses.ts';
 import type { Strongroom } from './open.ts';
-import { isThisMachine } from './options.ts';
+import { isThisMachine } from './this-machine.ts';
 
 /** Null where none is asked for. */
 export function signOnOf(

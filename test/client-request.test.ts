@@ -32,7 +32,7 @@ describe('the address', () => {
     ['https://vault.example:8443/', 'https://vault.example:8443'],
     ['https://vault.example/under//', 'https://vault.example/under'],
     ['http://localhost:1', 'http://localhost:1'],
-    ['http://a.localhost', 'http://a.localhost'],
+    ['http://a.localhost', noHttp],
     ['http://127.9.8.7', 'http://127.9.8.7'],
     ['http://[::1]:1', 'http://[::1]:1'],
     ['http://vault.example', noHttp],

@@ -15,6 +15,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   bytes: [],
   'message-body': [],
   'described-error': [],
+  'this-machine': [],
   'fair-line': [],
   chores: [],
   metrics: [],
@@ -30,6 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'contract',
     'bytes',
     'fair-line',
+    'this-machine',
     'keyring',
     'store',
     'access',
@@ -41,7 +43,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   backup: ['contract', 'bytes', 'durable-file', 'chores', 'keyring', 'store', 'logs', 'domain'],
   events: ['contract', 'chores', 'keyring', 'store', 'access', 'egress', 'logs', 'domain', 'threads'],
   mcp: ['contract', 'access', 'logs', 'domain'],
-  http: ['contract', 'fair-line', 'access', 'logs', 'domain', 'events', 'mcp', 'metrics', 'message-body'],
+  http: [
+    'contract',
+    'fair-line',
+    'this-machine',
+    'access',
+    'logs',
+    'domain',
+    'events',
+    'mcp',
+    'metrics',
+    'message-body',
+  ],
 };
 
 /** The same for the rooms inside a room. The files beside them put them together, and may import them all. */

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { appendDurably } from '../durable-file.ts';
-import { isThisMachine } from '../options.ts';
 import { Refusal } from '../report.ts';
+import { isThisMachine } from '../this-machine.ts';
 import { note } from './terminal.ts';
 
 export type Send = (lines: readonly string[]) => Promise<void>;

@@ -4,8 +4,9 @@
  * Kubernetes puts a token. The access key is kept in memory alone.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { type Environment, isThisMachine } from '../options.ts';
+import type { Environment } from '../options.ts';
 import { Refusal, UsageError } from '../report.ts';
+import { isThisMachine } from '../this-machine.ts';
 import { ask, askJson, jsonOf, refusalOf } from './remote.ts';
 import { isId } from './secret.ts';
 

@@ -79,7 +79,8 @@ export interface Asked {
   readonly etag?: string | null;
 }
 
-const loopback = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
+/** The addresses of this machine, to which plain HTTP is allowed: those that the service takes for its own. */
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 export function connect(
   options: ConnectionOptions & { readonly onReceipt?: ((receipt: Receipt) => void) | undefined },

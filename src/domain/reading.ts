@@ -47,10 +47,10 @@ export interface ReadingParts {
   readonly other?: OtherPlane | undefined;
 }
 
-/** What the two planes of a process tell each other beyond what is stored. */
+/** What the planes of a process tell each other beyond what is stored. */
 export interface OtherPlane {
   readonly ledger?: OtherLedger;
-  /** Somebody at this address failed to prove who they are. */
+  /** A caller at this address failed to prove who they are. */
   readonly tellFailed: (address: string) => void;
 }
 

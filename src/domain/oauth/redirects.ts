@@ -2,17 +2,12 @@
  * Where a browser may be sent back to: https, or plain http to this machine. What a client names must be what it named
  * before, to the letter; only the port of this machine's own addresses is free, because programs take what they get.
  */
-const loopback = /^(127\.0\.0\.1|\[::1\]|localhost)$/;
-
-/** By the host name as the URL parser reads it. */
-export function isLoopback(host: string): boolean {
-  return loopback.test(host);
-}
+import { isThisMachine } from '../../this-machine.ts';
 
 export function isRedirect(uri: string): boolean {
   const url = URL.parse(uri);
   if (url === null || uri.includes('#') || url.username !== '' || url.password !== '') return false;
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isThisMachine(url.hostname));
 }
 
 export function matchesRedirect(known: string, sent: string): boolean {
@@ -21,7 +16,8 @@ export function matchesRedirect(known: string, sent: string): boolean {
 }
 
 function withoutPort(uri: string): string {
-  return uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d+(?=\/|$)/, '$1');
+  const [, before, host, port, rest] = /^(http:\/\/)([^/?#:@[]+|\[[^\]]*\])(:\d+)(\/.*)?$/.exec(uri) ?? [];
+  return port === undefined || !isThisMachine(host!) ? uri : `${before}${host}${rest ?? ''}`;
 }
 
 /** The address with what the client is told, and who tells it. */

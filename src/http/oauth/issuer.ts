@@ -6,8 +6,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Site } from '../../domain/accounts/passkeys.ts';
 import { resourceOf } from '../../domain/oauth/authorization-requests.ts';
-import { isLoopback } from '../../domain/oauth/redirects.ts';
 import type { SignIn } from '../../mcp/sign-in.ts';
+import { isThisMachine } from '../../this-machine.ts';
 import type { SiteOf } from '../browser.ts';
 
 export type OAuthMode = 'offered' | 'required';
@@ -33,7 +33,7 @@ export function oauthSurface({ mode, mayRegister, publicUrls, siteOf }: OAuthSet
   if (mode === null) return null;
   const named = publicUrls.map(url => new URL(url).origin);
   const issuerAt = (site: Site | null) => {
-    const isIssuer = site !== null && (site.origin.startsWith('https:') || isLoopback(site.host));
+    const isIssuer = site !== null && (site.origin.startsWith('https:') || isThisMachine(site.host));
     return isIssuer ? site.origin : (named[0] ?? null);
   };
   return { mode, mayRegister, issuerAt, issuerOf: request => issuerAt(siteOf(request)) };

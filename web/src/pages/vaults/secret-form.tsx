@@ -163,7 +163,7 @@ const formats = [
   ['text/plain', 'Text'],
   ['application/json', 'JSON'],
   ['application/yaml', 'YAML'],
-  ['application/octet-stream;encoding=base64', 'Binary, as base64'],
+  ['application/octet-stream;base64', 'Binary, as base64'],
 ] as const;
 
 /** Dates, tags, format and state: shown when asked for, or when one of them is set. */
