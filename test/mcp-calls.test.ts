@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Reader } from '../src/access/caller.ts';
 import { Failure, invalid, statusOf } from '../src/contract/errors.ts';
-import { ApprovalRequired } from '../src/domain/uses/approval-requests.ts';
+import { approvalRequired } from '../src/domain/uses/approval-requests.ts';
 import {
   anyReader,
   call,
@@ -269,8 +269,8 @@ describe('a key by OAuth', () => {
 });
 
 describe('a call that a person has to approve first', () => {
-  const approval = { id: 'a', expires_at: '2026-01-01T00:00:00.000Z' };
-  const used = () => ({ status: 403, failure: new ApprovalRequired(approval, 'pending'), receipt: 'use' });
+  const approval = { id: 'a', expires_at: Date.parse('2026-01-01T00:00:00.000Z') };
+  const used = () => ({ status: 403, failure: approvalRequired(approval, 'pending'), receipt: 'use' });
   const args = { secret: 'A', url: 'https://api.example/' };
   const url = 'https://vault.example/approvals/a';
   const able = { elicitation: { url: {} } };
@@ -285,7 +285,7 @@ describe('a call that a person has to approve first', () => {
       assert.deepEqual(contentOf(body), {
         status: 403,
         message: 'Forbidden: a person has to approve this call first',
-        approval: { id: 'a', url, expires_at: approval.expires_at },
+        approval: { id: 'a', url, expires_at: '2026-01-01T00:00:00.000Z' },
       });
       assert.equal(body.result.content.length, 2);
       assert.match(

@@ -34,7 +34,10 @@ export interface ApprovedCall {
 type ApprovedReader = Pick<Reader, 'id' | 'narrowing'>;
 
 /** The call needs an approval that it doesn't have. */
-export function approvalRequired({ id, expires_at }: ApprovalRow, state: 'pending' | 'refused'): Failure {
+export function approvalRequired(
+  { id, expires_at }: Pick<ApprovalRow, 'id' | 'expires_at'>,
+  state: 'pending' | 'refused',
+): Failure {
   const isRefused = state === 'refused';
   return new Failure('FORBIDDEN', {
     message: `Forbidden: a person ${isRefused ? 'refused this call' : 'has to approve this call first'}`,
