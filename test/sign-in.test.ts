@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { passwordCosts } from '../src/domain/accounts/passwords.ts';
+import type { Request } from '../src/threads/channel.ts';
 import { callsTo } from './effort.ts';
 import { beside, engines, eventually } from './harness.ts';
 import {
@@ -96,12 +97,13 @@ for (const engine of engines) {
         const calls = await callsTo(Worker.prototype, 'postMessage', () =>
           service.browser().signIn(email, wrong),
         );
-        return calls.flatMap(([order]) => {
-          const { job, input } = order as { job?: string; input: readonly Argon2Parameters[] };
-          if (job !== 'derive') return [];
-          const { memory, passes, parallelism } = input[0]!;
-          return { memory, passes, parallelism };
-        });
+        const requests = calls.flatMap(([messages]) => messages as readonly Request[]);
+        return requests
+          .filter(({ name }) => name === 'derive')
+          .map(({ input }) => {
+            const { memory, passes, parallelism } = input[0] as Argon2Parameters;
+            return { memory, passes, parallelism };
+          });
       };
       const known = await derivations('counted@example.org');
       assert.equal(known.length, 1);
