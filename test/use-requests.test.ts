@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { ApprovalRequired } from '../src/domain/uses/approval-requests.ts';
+import { approvalRequired } from '../src/domain/uses/approval-requests.ts';
 import type { UseResult } from '../src/domain/uses/using.ts';
 import type { ReadingSurfaceParts } from '../src/http/parts.ts';
 import { vaultUseHandler } from '../src/http/vault-use.ts';
@@ -213,12 +213,12 @@ describe('a use of what is in a vault', () => {
   });
 
   it('that a person has to approve says where', async () => {
-    const failure = new ApprovalRequired({ id: 'a', expires_at: 'then' }, 'pending');
+    const failure = approvalRequired({ id: 'a', expires_at: 0 }, 'pending');
     const { answer } = post(`${vault}/use`, use, { result: { ...log, status: 403, failure } });
     assert.deepEqual(JSON.parse((await answer)!.body).approval, {
       id: 'a',
       url: 'https://vault.example.com/approvals/a',
-      expires_at: 'then',
+      expires_at: '1970-01-01T00:00:00.000Z',
     });
   });
 
