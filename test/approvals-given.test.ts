@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { Caller } from '../src/access/caller.ts';
-import { Failure } from '../src/contract/errors.ts';
+import { type ApprovalReference, Failure } from '../src/contract/errors.ts';
 import { presentApproval, type SealedRequest } from '../src/domain/uses/approval-records.ts';
 import {
-  ApprovalRequired,
   type ApprovedCall,
   approvalIn,
   approvalRequestsWith,
@@ -93,13 +92,13 @@ describe('the approval of a call', () => {
     } as never);
     return requests.take(world.reader, {} as never, vault, call);
   };
-  async function waits(call: ApprovedCall): Promise<ApprovalRequired> {
+  async function waits(call: ApprovedCall): Promise<Failure & { readonly approval: ApprovalReference }> {
     const error = await take(call).then(
       () => assert.fail('was approved'),
       thrown => thrown,
     );
-    assert.ok(error instanceof ApprovalRequired, String(error));
-    return error;
+    assert.ok(error instanceof Failure && error.approval !== undefined, String(error));
+    return error as Failure & { readonly approval: ApprovalReference };
   }
   /** The approver had what they have when they decided. */
   const decide = (state: ApprovalRow['state'], said: Partial<ApprovalRow> = {}) => {
