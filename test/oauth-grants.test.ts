@@ -137,6 +137,8 @@ describe('a grant', () => {
       const code = await approve({}, other);
       await world.domain.members.update(world.operator, other.memberId, { role: 'viewer' });
       assert.equal(await reasonOf(exchange(code)), 'the member may not give it any more');
+      await world.domain.members.remove(world.operator, other.memberId, false);
+      assert.equal(await reasonOf(exchange(code)), 'the member may not give it any more');
     });
   });
 
@@ -350,6 +352,8 @@ describe('a grant', () => {
       assert.deepEqual([revoked!.action, revoked!.actor.kind], ['access-key.revoked', 'member']);
       assert.equal(ended!.details.reason, 'revoked by its member');
       assert.deepEqual([await isLiving(one), await isLiving(other)], [false, true]);
+      const [key] = world.sql('SELECT revoked_at FROM credentials WHERE id = ?', idOf(one.accessToken));
+      assert.equal(key!.revoked_at, world.now());
     });
 
     it('is ended by the operator of its organization', async () => {

@@ -89,7 +89,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
     /** Each has an outcome of its own. */
     async copy(
       caller: Caller,
-      { secret_ids, vault_id, move = false }: SecretsCopy,
+      { secret_ids, vault_id, move }: SecretsCopy,
     ): Promise<PromiseSettledResult<Secret>[]> {
       const permit = await guard.admit(caller, 'secrets:reveal');
       const writing = await guard.admit(caller, 'secrets:write');
