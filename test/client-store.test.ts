@@ -1,14 +1,16 @@
 /** A store beside a vault that is doubled in memory: what it waits for, what it keeps and for how long, and what it reports. */
 import assert from 'node:assert/strict';
+import { createCipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Cached, type CacheStorage, openCache, sealCache } from '../src/client/cache.ts';
 import { type Fetch, fake, type OpenOptions, open, text, vault } from '../src/client/client.ts';
 import { systemClock } from '../src/client/clock.ts';
-import type { StrongroomError } from '../src/client/errors.ts';
+import { StrongroomError } from '../src/client/errors.ts';
 import { codeIs, ManualClock } from './client-world.ts';
 
 const secrets = { A: text, B: z.coerce.number() };
@@ -243,6 +245,39 @@ describe('an open store', () => {
     await store.close();
   });
 
+  it('reports what a callback throws, also later, and tells what is known of each error', async () => {
+    const { opened, double, errors } = worldOf([both]);
+    const { store } = await opened();
+    store.onChange('A', async () => {
+      throw new Error('later');
+    });
+    double.says = [{ A: 'b', B: '1' }];
+    await store.refresh();
+    await setImmediate();
+    assert.deepEqual(errors, ['CALLBACK_FAILED']);
+    await store.close();
+    const bare = new StrongroomError('STALE', 'x');
+    assert.deepEqual(
+      [bare.status, bare.names, bare.retryAfterSeconds, 'cause' in bare],
+      [null, [], null, false],
+    );
+    const cause = new Error('why');
+    const whole = new StrongroomError('GONE', 'x', {
+      status: 410,
+      names: ['A'],
+      retryAfterSeconds: 7,
+      cause,
+    });
+    assert.deepEqual(
+      [whole.status, whole.names, whole.retryAfterSeconds, whole.cause],
+      [410, ['A'], 7, cause],
+    );
+    assert.deepEqual(
+      [7, null, ''].map(value => 'issues' in text['~standard'].validate(value)),
+      [true, true, false],
+    );
+  });
+
   it('reports nothing of a request that its own closing ended', async () => {
     const { opened, options, errors } = worldOf([both]);
     const hanging: Fetch = (_, { signal }) =>
@@ -331,6 +366,25 @@ describe('the cache of a store', () => {
     const { opened, errors } = worldOf([both], { cache: failing });
     await (await opened()).store.close();
     assert.deepEqual(errors, ['CACHE_FAILED']);
+  });
+
+  it('is AES-256-GCM under a key from the access key, after 32 bytes of salt and 12 of nonce', async () => {
+    const [salt, nonce] = [randomBytes(32), randomBytes(12)];
+    const info = 'strongroom client cache 1';
+    const sealing = createCipheriv(
+      'aes-256-gcm',
+      Buffer.from(hkdfSync('sha256', binding.key, salt, info, 32)),
+      nonce,
+    ).setAAD(Buffer.from(JSON.stringify([info, binding.url, binding.vault])));
+    const cached = { confirmedAt: now, values: both };
+    const text = Buffer.concat([
+      sealing.update(JSON.stringify(cached)),
+      sealing.final(),
+      sealing.getAuthTag(),
+    ]);
+    assert.deepEqual(await openCache(Buffer.concat([salt, nonce, text]), binding), cached);
+    for (const length of [0, 1, 31, 32, 43, 44, 45, 59, 60])
+      assert.equal(await openCache(Buffer.concat([salt, nonce, text]).subarray(0, length), binding), null);
   });
 
   it('brings nothing back that the vault has just said it lacks', async () => {

@@ -44,7 +44,6 @@ export async function openCache(bytes: Uint8Array, binding: CacheBinding): Promi
   const copy: Bytes = new Uint8Array(bytes);
   const salt = copy.subarray(0, saltLength);
   const nonce = copy.subarray(saltLength, saltLength + nonceLength);
-  if (copy.length <= saltLength + nonceLength) return null;
   try {
     const key = await keyOf(binding, salt, 'decrypt');
     const sealed = copy.subarray(saltLength + nonceLength);
