@@ -132,6 +132,7 @@ describe('a secret', () => {
   const orders: [object, object, boolean][] = [
     [{}, { activation_date: 5 }, true],
     [{}, { expiration_date: 5 }, true],
+    [{}, { expiration_date: -30_000_000 }, true],
     [{ expiration_date: 5 }, { activation_date: 4 }, true],
     [{ expiration_date: 5 }, { activation_date: 5 }, false],
     [{ expiration_date: 5 }, { activation_date: 6 }, false],

@@ -116,7 +116,7 @@ export function namedSecretsWith(
       checkVersion(expected, before.version);
       const stored = await versionOf(before, before.version);
       const { content_type, value } = next({
-        content_type: before.content_type ?? 'text/plain',
+        content_type: before.content_type!,
         value: () => records.openValue(before, sealer, stored.value),
       });
       return { contentType: content_type, value };

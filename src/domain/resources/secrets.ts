@@ -185,8 +185,7 @@ function isConflict(error: unknown): boolean {
 
 /** The current version's is the secret's own, which may have changed since the value was written. */
 function contentTypeOf(version: VersionRow, row: ResourceRow): string {
-  const current = version.version === row.version ? row.content_type : version.content_type;
-  return current ?? defaultContentType;
+  return (version.version === row.version ? row.content_type : version.content_type)!;
 }
 
 /** A change of one date is held against the other one, as it is stored. */
@@ -207,7 +206,7 @@ export function presentSecret({ row, labels }: Labelled): Secret {
     type: 'secret',
     name: row.name,
     vault_id: row.vault_id,
-    content_type: row.content_type ?? defaultContentType,
+    content_type: row.content_type!, // Only other types are stored without one.
     tags: labels.tags,
     enabled: row.enabled === 1,
     activation_date: isoOrNull(row.activation_date),
