@@ -55,6 +55,21 @@ describe('failed attempts', () => {
     assert.equal(attempts.blockedFor(address), 0);
   });
 
+  it('are counted beside what is good where all of it is bounded, which is refused until the minute is over', () => {
+    let now = 0;
+    const asked = new FailedAttempts(() => now, 2);
+    asked.take('one');
+    asked.take('one');
+    const isRefused = (retryAfter: number) =>
+      assert.throws(() => asked.take('one'), { code: 'RATE_LIMITED', retryAfter });
+    isRefused(60);
+    asked.take('two');
+    now = minute - 1;
+    isRefused(1);
+    now = minute;
+    asked.take('one');
+  });
+
   it('of a network count together', () => {
     const attempts = new FailedAttempts(() => 0, 2);
     attempts.failed('2001:db8::1');

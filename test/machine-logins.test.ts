@@ -221,6 +221,12 @@ describe('a secret id', () => {
   });
   const second = () => Math.floor(world.now() / 1_000) % 60;
 
+  it('gives nothing where the identity was edited in the database', async () => {
+    const { id, proof } = await minted();
+    world.database.prepare('UPDATE identities SET lifetime = 3600 WHERE id = ?').run(id);
+    await refused(login(id, proof), 'INTERNAL_ERROR');
+  });
+
   it('is refused as used only where it is taken by then', async () => {
     const { id, proof } = await minted();
     const failing = (...errors: Error[]) => {

@@ -81,7 +81,7 @@ export function deviceLoginsWith(
   const indexOf = (userCode: string) => keyring.blindIndex('device-login', userCode);
 
   async function bounded(origin: Origin): Promise<void> {
-    countOne(asked, origin.address);
+    asked.take(origin.address);
     if ((await store.deviceLogins.waiting(now())) >= mostWaiting)
       throw new Failure('UNAVAILABLE', { retryAfter: lifetime / 10 });
   }
@@ -118,7 +118,7 @@ export function deviceLoginsWith(
   async function waiting(as: SignedInAs, userCode: string): Promise<DeviceLoginRow> {
     const { caller, person } = as;
     lockOut.check(caller.origin);
-    countOne(entered, caller.id);
+    entered.take(caller.id);
     const found = await store.deviceLogins.byUserCode(indexOf(userCode));
     const row = found && stamps.deviceLogin.vouched(found);
     if (row?.state === 'pending' && now() < row.expires_at) return row;
@@ -212,12 +212,6 @@ export function deviceLoginsWith(
 
 function answer(status: DeviceToken['status']): DeviceToken {
   return { status, interval, api_key: null };
-}
-
-function countOne(counter: FailedAttempts, who: string): void {
-  const wait = counter.blockedFor(who);
-  if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-  counter.failed(who);
 }
 
 function shown(code: string): string {

@@ -81,13 +81,6 @@ export function loginsWith(parts: LoginParts): Logins {
     if (cidrs && !addressSet(cidrs)(address)) throw new ProofRefused('the address is none of the identity’s');
   }
 
-  /** Whoever proves themselves once can do it again and again; what comes of it is bounded. */
-  function countLogin({ id }: IdentityRow): void {
-    const wait = given.blockedFor(id);
-    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
-    given.failed(id);
-  }
-
   async function keyFor(identity: IdentityRow, granted: Granted, vaultId: string, { subject }: Proven) {
     const { vault_ids: _, ...narrowing } = granted;
     const id = newId();
@@ -137,7 +130,8 @@ export function loginsWith(parts: LoginParts): Logins {
       throw new ProofRefused('what the identity or the secret id was created with is over');
     const vault = await vaultFor(identity!, vaultId);
     const { row, token } = await keyFor(identity!, granted, vault, proven);
-    countLogin(identity!);
+    // Whoever proves themselves once can do it again and again; what comes of it is bounded.
+    given.take(identity!.id);
     await keep(identity!, row, proven, origin).catch(error => {
       const isUsed = error instanceof Failure && error.code === 'CONFLICT' && !(error instanceof StaleChange);
       throw isUsed ? new ProofRefused('jti: the token was used before') : error;

@@ -6,6 +6,7 @@
  */
 import { isIPv6 } from 'node:net';
 import { plainAddress } from '../../access/address.ts';
+import { Failure } from '../../contract/errors.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
 import { KeyedLock } from './keyed-lock.ts';
 
@@ -40,6 +41,13 @@ export class FailedAttempts {
    */
   lookUp<T>(address: string, look: () => Promise<T>): Promise<T> {
     return this.blockedFor(address) === 0 ? look() : this.#lock.take(networkOf(address), look);
+  }
+
+  /** Counts one of what is bounded, whether it fails or not; refuses one too many. */
+  take(who: string): void {
+    const wait = this.blockedFor(who);
+    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+    this.failed(who);
   }
 
   failed(address: string): void {
