@@ -1,6 +1,14 @@
 /** Backups that the service takes by itself: when they are due, what is kept of them, and what is shown. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -10,6 +18,7 @@ import { readConfig, UsageError } from '../src/config.ts';
 import { serve } from '../src/serve.ts';
 import { emptyPlace, pair, restoreFrom } from './backups.ts';
 import { engines, eventually, type Service, startService } from './harness.ts';
+import { oneThread } from './one-thread.ts';
 import { dataFolder } from './postgres.ts';
 import { write } from './storage.ts';
 
@@ -115,6 +124,30 @@ describe('scheduled backups', () => {
     writeFileSync(join(data, 'short'), 'too short\n');
     await refused('--backup-passphrase-file', join(data, 'short'));
     await refused('--backup-passphrase-file', join(data, 'missing'));
+    await rm(data, { recursive: true, force: true });
+  });
+
+  it('are refused at the start where they could not be written, and nothing stays open', async () => {
+    const data = await dataFolder();
+    const [passphrase, file] = [join(data, 'passphrase'), join(data, 'no folder')];
+    writeFileSync(passphrase, 'a passphrase that is long enough\n');
+    writeFileSync(file, '');
+    const flags = ['--backup-passphrase-file', passphrase, '--backup-to', file];
+    await assert.rejects(
+      serve(readConfig(serveOptions, ['--data', data, '--port', '0', ...flags], {}), {
+        report: () => {},
+        ...oneThread,
+      }),
+      (error: Error) => error instanceof UsageError && /^--backup-to can’t be used: E/.test(error.message),
+    );
+    const isOpen = (descriptor: string) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${descriptor}`).startsWith(data);
+      } catch {
+        return false;
+      }
+    };
+    assert.equal(readdirSync('/proc/self/fd').filter(isOpen).length, 0);
     await rm(data, { recursive: true, force: true });
   });
 });

@@ -69,7 +69,6 @@ export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestList
 }
 
 function isOwn(url: string): boolean {
-  const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
+  const path = url.split('?', 1)[0]!;
   return ownPaths.has(path.endsWith('/') ? path.slice(0, -1) : path);
 }

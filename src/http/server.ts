@@ -69,7 +69,7 @@ const mostConnections = 10_000;
 export const largestHead = 16 * 1024;
 
 export function createListener(
-  { tls, clientCertificates = false, connections, timeouts = defaultTimeouts }: ListenerParts,
+  { tls, clientCertificates, connections, timeouts = defaultTimeouts }: ListenerParts,
   listen: RequestListener,
 ): Server {
   const options = {
@@ -85,7 +85,7 @@ export function createListener(
     ...tls,
     handshakeTimeout: timeouts.headers,
     minVersion: 'TLSv1.2' as const,
-    requestCert: clientCertificates,
+    requestCert: Boolean(clientCertificates),
     rejectUnauthorized: false,
   };
   const server = tls === null ? createServer(options, listen) : createTlsServer(encrypted, listen);

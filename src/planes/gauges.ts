@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import { promisify } from 'node:util';
-import { Chores } from '../chores.ts';
+import type { Chores } from '../chores.ts';
 import type { About } from '../contract/overview.ts';
 import { signedAt } from '../logs/checkpoints.ts';
 import type { Ledger } from '../logs/ledger.ts';
@@ -64,8 +64,8 @@ export function usesGauges(meter: Meter, ledger: Pick<Ledger, 'waiting'>, chores
 export function managementGauges(
   { store, domain, meter, now }: Strongroom,
   backups: () => About['backups'],
-  onError: (error: unknown) => void,
-): { stop(): Promise<void> } {
+  chores: Chores,
+): { stop(): void } {
   const eventLoop = eventLoopOf(meter, 'management');
   const queue = meter.gauge('strongroom_log_queue_entries', { plane: 'management' });
   const checkpoint = meter.gauge('strongroom_checkpoint_timestamp_seconds', {});
@@ -95,14 +95,9 @@ export function managementGauges(
     for (const [state, set] of deliveries) set(states.get(state) ?? 0);
   }
 
-  const chores = new Chores(onError).every(lookEvery, look).every(countEvery, count);
+  chores.every(lookEvery, look).every(countEvery, count);
   chores.every(proveEvery, () => domain.verifyLogs.prove());
   chores.once(count);
   chores.once(look);
-  return {
-    stop: async () => {
-      eventLoop.stop();
-      await chores.stop();
-    },
-  };
+  return eventLoop;
 }

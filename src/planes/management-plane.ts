@@ -6,7 +6,7 @@ import type { MessagePort } from 'node:worker_threads';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { BackupSchedule } from '../backup/schedule.ts';
 import { Chores } from '../chores.ts';
-import { inData, type ServeConfig } from '../config.ts';
+import { inData } from '../config.ts';
 import { writeDurably } from '../durable-file.ts';
 import { type Events, startEvents } from '../events/events.ts';
 import { buildApp } from '../http/app.ts';
@@ -16,24 +16,16 @@ import { toRouter } from '../http/surface.ts';
 import { writeCheckpointFile } from '../logs/checkpoint-file.ts';
 import { Checkpointer } from '../logs/checkpoints.ts';
 import { type Strongroom, strongroomOver } from '../open.ts';
-import { archiveFolder, checkpointFile } from '../open-data.ts';
-import { UsageError } from '../report.ts';
+import { checkpointFile } from '../open-data.ts';
 import { backupFacts, backupScheduleOf } from '../scheduled-backups.ts';
 import { oauthSettingsOf, signOnOf, siteReaderOf } from '../sign-on.ts';
 import { giveBackSpareMemory } from '../spare-memory.ts';
 import { ForwardedRequests, type Post } from './forwarded.ts';
 import { managementGauges } from './gauges.ts';
 import { openHanded } from './handed.ts';
+import { beginBackups, startHousework } from './housework.ts';
 import type { ForManagement, Handed, Ready, ToExchange } from './messages.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
-
-const noteUsesEvery = 10_000;
-const houseworkEvery = 60_000;
-const forgetSessionsEvery = 600_000;
-/** What PostgreSQL’s standby had not received when it took over is told from a cut by when that was. */
-const lookForTimelineEvery = 2_000;
-/** How often it is asked whether a backup is due. */
-const lookForBackups = 1_000;
 
 interface Made extends BegunPlane<Ready> {
   readonly forwarded: ForwardedRequests;
@@ -127,15 +119,10 @@ async function serveOver(
   // What comes from now on is never much newer than the newest checkpoint.
   await checkpointer.begin().catch(onError);
   await domain.noteTimeline().catch(onError);
-  await backups?.begin().catch(error => {
-    throw new UsageError(`--backup-to can’t be used: ${error.code ?? error.message}`);
-  });
-  const chores = startChores(strongroom, config, checkpointer, onError);
-  if (backups !== null) chores.every(lookForBackups, () => backups.step());
+  await beginBackups(backups);
+  const chores = startHousework(new Chores(onError), strongroom, config, checkpointer, backups);
   const gauges =
-    config['metrics-port'] === null
-      ? null
-      : managementGauges(strongroom, () => backupFacts(backups), onError);
+    config['metrics-port'] === null ? null : managementGauges(strongroom, () => backupFacts(backups), chores);
   checkpointer.start();
   const privateWebhooks = config['allow-private-webhooks'];
   const events = await startEvents({ ...strongroom, privateWebhooks, onError });
@@ -148,7 +135,7 @@ async function serveOver(
     stop: async () => {
       backups?.stop();
       await chores.stop();
-      await gauges?.stop();
+      gauges?.stop();
       await app.close();
       await finish(strongroom, events, checkpointer, onError);
     },
@@ -172,34 +159,4 @@ async function finish(
   await checkpointer.stop();
   await strongroom.domain.revisions.keep(1).catch(onError); // So that the next start has nothing to read on.
   await strongroom.close();
-}
-
-/** Background work, in small steps. */
-function startChores(
-  strongroom: Strongroom,
-  config: ServeConfig,
-  checkpointer: Checkpointer,
-  onError: OnError,
-): Chores {
-  const { domain, store, aged } = strongroom;
-  const { retention } = domain;
-  const requests = { aged, days: config['log-retention-days'] };
-  const audits = { aged, days: config['audit-retention-days'] };
-  /** Until a removal is signed, nobody without the keyring can tell who removed the entries. */
-  const signed = async (more: boolean) => {
-    await checkpointer.sign();
-    return more;
-  };
-  return new Chores(onError)
-    .every(noteUsesEvery, async () => {
-      await domain.authenticate.noteUses();
-      await domain.ledger.writeHourCounts();
-    })
-    .every(houseworkEvery, () => retention.prune(requests).then(signed))
-    .every(houseworkEvery, () => retention.archive(audits, archiveFolder(config)).then(signed))
-    .every(houseworkEvery, () => store.giveBackSpace())
-    .every(houseworkEvery, () => domain.housekeeping.step())
-    .every(houseworkEvery, () => domain.revisions.keep())
-    .every(lookForTimelineEvery, () => domain.noteTimeline())
-    .every(forgetSessionsEvery, () => domain.toolSessions.forget());
 }

@@ -14,10 +14,10 @@ import { failureOf } from '../http/errors.ts';
 import { receivedFailure, sentFailure } from '../threads/failures.ts';
 import { usesGauges } from './gauges.ts';
 import { openHanded } from './handed.ts';
+import { startUsesHousework } from './housework.ts';
 import type { HandedData, Order, Outcome, ReadingServices } from './messages.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
 
-const noteUsesEvery = 10_000;
 /** How long calls that are cut off may take to say so in the log. */
 const longestStop = 2_000;
 
@@ -50,7 +50,7 @@ async function begin(
   const egress = egressInto(handed.config['allow-private-webhooks']);
   const broker = brokerWith({ egress, resolve: systemResolve() });
   const domain = usingDomainWith({ ...opened, broker, other: { tellFailed } });
-  const chores = new Chores(onError).every(noteUsesEvery, () => domain.authenticate.noteUses());
+  const chores = startUsesHousework(new Chores(onError), domain);
   const gauges =
     handed.config['metrics-port'] === null ? null : usesGauges(opened.meter, domain.ledger, chores);
   const underWay = new Set<Promise<unknown>>();
