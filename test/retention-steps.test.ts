@@ -32,12 +32,10 @@ describe('retention', () => {
   let living: Set<string>;
   let settled: number;
   let retention: Retention;
-  /** Since noon, in milliseconds: now all before noon is past its age. */
-  let past: number;
   beforeEach(() => {
     log = new MemoryLog();
     folder = mkdtempSync(join(dataRoot(), 'strongroom-retention-steps-'));
-    [answer, done, revisions, living, settled, past] = ['done', [], new Map(), new Set(), 0, 0];
+    [answer, done, revisions, living, settled] = ['done', [], new Map(), new Set(), 0];
     const placed = (link: MemoryLink) =>
       ({
         ...link,
@@ -89,7 +87,8 @@ describe('retention', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  const kept = (): Kept => ({ aged: () => noon + past + days * day, days });
+  /** All before noon is past its age. */
+  const kept = (): Kept => ({ aged: () => noon + days * day, days });
   const archive = () => retention.archive(kept(), folder);
   const own = { organization_id: organization };
   const files = () => readdirSync(folder).sort();
@@ -254,30 +253,35 @@ describe('retention', () => {
         assert.equal(one.seq, 2);
       });
 
+      // The entry itself is young: it is not among those that are archived, which are checked too.
       const places: [what: string, tell: () => MemoryLink][] = [
-        ['is the first of its writer', () => log.audit(old, said(removed.map(chainOf)), 'three')],
-        ['follows one that it archived', () => log.audit(old, said(removed.map(chainOf)))],
+        ['is the first of its writer', () => log.audit(9, said(removed.map(chainOf)), 'three')],
+        ['follows one that it archived', () => log.audit(9, said(removed.map(chainOf)))],
         [
           'follows one that is there',
           () => {
-            const before = log.audit(old);
-            assert.equal(before.seq, 2);
-            return log.audit(old, said(removed.map(chainOf)));
+            assert.equal(log.audit(8).seq, 2);
+            return log.audit(9, said(removed.map(chainOf)));
           },
         ],
       ];
       for (const [what, tell] of places) {
-        it(`whose entry ${what}`, async () => {
-          tell();
+        const begin = () => {
+          const entry = tell();
           leave();
+          log.stored.unshift(new MemoryLog().audit(old, {}, 'four'));
+          return entry;
+        };
+
+        it(`whose entry ${what}`, async () => {
+          begin();
           await archive();
-          assert.equal(done[0]!.details.number, 4);
+          assert.deepEqual([done[0]!.details.number, done[0]!.details.removed], [4, 1]);
         });
 
         it(`unless that entry is not what was written: it ${what}`, async () => {
-          const entry = tell();
-          leave();
-          // Out of reach of the entries that are archived, which are checked too.
+          const entry = begin();
+          const rest = log.stored.filter(link => link !== entry);
           for (const changed of [
             { text: JSON.stringify(said(removed.map(chainOf), { number: 2 })) },
             { seq: entry.seq + 1 },
@@ -285,12 +289,7 @@ describe('retention', () => {
             { hash: markOf('other') },
             { text: JSON.stringify({ action: archivedAction, details: {} }) },
           ]) {
-            log.stored = log.stored.filter(({ id }) => id !== entry.id);
-            const young = { ...entry, ...changed };
-            const first = log.stored[0];
-            if (first === undefined) log.stored = [new MemoryLog().audit(old, {}, 'four')];
-            log.stored.push(young);
-            past = old + day + 2;
+            log.stored = [...rest, { ...entry, ...changed }];
             await assert.rejects(archive(), /^Error: nothing is archived: the audit entry \d+ of writer /);
           }
           assert.deepEqual([done, files()], [[], []]);
