@@ -349,6 +349,13 @@ describe('an event', () => {
     event_stamp: null,
   });
 
+  it('goes to webhooks of its own organization, also among others', async () => {
+    const { id } = await create();
+    const [own, foreign] = [event(), event({ organization_id: other })];
+    const found = await targets.wanting([foreign, own]);
+    assert.deepEqual([found.get(own), found.get(foreign)], [[id], []]);
+  });
+
   it('that is not as it was written goes to nobody, and is told to the operator', async () => {
     await create();
     const bad = event();

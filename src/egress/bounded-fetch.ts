@@ -9,8 +9,7 @@ type Options = Parameters<typeof fetch>[1];
 export async function boundedFetch(url: string, options?: object): Promise<Response> {
   const { body, status, statusText, headers } = await fetch(url, options as Options);
   const bytes = body === null ? null : await readBounded(body);
-  const isBodyless = [101, 204, 205, 304].includes(status);
-  return new Response(isBodyless ? null : bytes, { status, statusText, headers });
+  return new Response(bytes, { status, statusText, headers });
 }
 
 async function readBounded(body: ReadableStream<Uint8Array>): Promise<Buffer<ArrayBuffer>> {

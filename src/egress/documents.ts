@@ -40,10 +40,9 @@ export function documentsWith({ egress, resolve, patience = defaultPatience }: D
 function bytesAt(agents: Agents, url: URL, signal: AbortSignal): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const fail = (error: Error) => reject(new Error(reasonOf(error, signal)));
-  const encrypted = url.protocol === 'https:';
-  const request = (encrypted ? encryptedRequest : plainRequest)({
+  const request = (url.protocol === 'https:' ? encryptedRequest : plainRequest)({
     hostname: hostOf(url),
-    port: url.port === '' ? (encrypted ? 443 : 80) : Number(url.port),
+    port: url.port, // Where there is none, that of the agent's protocol.
     path: url.pathname + url.search,
     agent: agents[url.protocol as keyof Agents],
     maxHeaderSize: 16 * 1024,
@@ -83,9 +82,7 @@ function parsed(bytes: Buffer): unknown {
 }
 
 /** A code where there is one: messages quote addresses and certificates. */
-function reasonOf(error: Error, signal: AbortSignal): string {
-  const [first] = error instanceof AggregateError ? error.errors : [error];
-  if (first instanceof Refused || first instanceof AddressRefused) return first.message;
-  if (signal.aborted) return 'timed out';
-  return (first as NodeJS.ErrnoException).code ?? 'the connection failed';
+function reasonOf(error: NodeJS.ErrnoException, signal: AbortSignal): string {
+  if (error instanceof Refused || error instanceof AddressRefused) return error.message;
+  return signal.aborted ? 'timed out' : (error.code ?? 'the connection failed');
 }

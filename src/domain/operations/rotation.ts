@@ -87,7 +87,7 @@ export function rotationWith(parts: RotationParts): Rotation {
     await keyringSync.refresh();
   }
 
-  function begin(operator: Operator, newTerm: boolean): Promise<boolean> {
+  function begin(operator: Operator, newTerm: boolean | undefined): Promise<boolean> {
     return retryingStale(async () => {
       const { stored, ring } = await load();
       const resumed = ring.terms.length > 1 && !newTerm;
@@ -150,7 +150,7 @@ export function rotationWith(parts: RotationParts): Rotation {
       return { terms: ring.terms, behind, rootKeyProvider: keyringSync.rootKeyProvider() };
     },
 
-    async run(operator, { newTerm = false, onStart = () => {}, onMoved = () => {} } = {}) {
+    async run(operator, { newTerm, onStart = () => {}, onMoved = () => {} } = {}) {
       const resumed = await begin(operator, newTerm);
       onStart(keyring.term, resumed);
       const moved = { vault: 0, webhook: 0, account: 0 };

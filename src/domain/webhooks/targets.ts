@@ -58,8 +58,7 @@ export function webhookTargetsWith(
     const sealer = keyring.organizationSealer(row.organization_id);
     const open = (version: number, sealed: Sealed) =>
       sealer.open(secretPlace(row.id, version), sealed).toString('utf8');
-    const previous =
-      row.previous_secret !== null && row.previous_until !== null && now() < row.previous_until;
+    const previous = row.previous_secret !== null && now() < row.previous_until!;
     return [
       open(row.secret_version, row.secret),
       ...(previous ? [open(row.secret_version - 1, row.previous_secret!)] : []),
@@ -123,7 +122,5 @@ function filterOf(row: WebhookRow): (event: Asked) => boolean {
   const kinds = new Set(JSON.parse(row.events) as string[]);
   const vaults = row.vault_ids === null ? null : new Set(JSON.parse(row.vault_ids) as string[]);
   return ({ organization_id, vault_id, type }) =>
-    organization_id === row.organization_id &&
-    kinds.has(type) &&
-    (vaults === null || (vault_id !== null && vaults.has(vault_id)));
+    organization_id === row.organization_id && kinds.has(type) && (vaults === null || vaults.has(vault_id!));
 }

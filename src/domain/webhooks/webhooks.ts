@@ -47,7 +47,7 @@ type NewWebhook = Pick<
 interface Revision {
   readonly columns: Partial<WebhookRow>;
   /** What goes with it. */
-  readonly statements?: readonly Statement[];
+  readonly statements: readonly Statement[];
 }
 
 type Writing = Permit<'webhooks:write'>;
@@ -87,7 +87,7 @@ export function webhooksWith(
   ): Promise<WebhookRow> {
     return retryingStale(async () => {
       const before = await find(permit, id);
-      const { columns, statements = [] } = await revision(before);
+      const { columns, statements } = await revision(before);
       const row = stamps.webhook.revise(before, columns, now());
       const lasts = tellsNoMore(before, row) ? 'as before' : 'without end';
       await guard.change(permit, verb, {
