@@ -169,6 +169,71 @@ describe('a secret', () => {
     });
 });
 
+describe('what access keys can read', () => {
+  it('is changed by callers who could not read it, to values of their own alone', async () => {
+    const vault_id = await newVault();
+    await world.domain.accessKeys.create(world.operator, { vault_id, name: 'reader' });
+    const [shown, hidden, other] = [
+      await secret({ vault_id }),
+      await secret({ vault_id, enabled: false }),
+      await secret({ vault_id, enabled: false }),
+    ];
+    const writer = by({ scopes: ['secrets:write', 'secrets:read'] });
+    const { secrets } = world.domain;
+    const change = (id: string, body: object) => refusalOf(secrets.update(writer, id, body));
+    const refused = /^FORBIDDEN: Existing access keys could then read what you may not read yourself/;
+    assert.equal(await change(shown.id, { value: 'own' }), 'done');
+    assert.match(await refusalOf(secrets.rollback(writer, shown.id, 1)), refused);
+    assert.match(await change(hidden.id, { enabled: true }), refused);
+    assert.equal(await change(hidden.id, { enabled: true, value: 'own' }), 'done');
+    const [written] = await secrets.writeAll(writer, [
+      { id: other.id, changes: { value: 'own', enabled: true } },
+    ]);
+    assert.equal(written!.status, 'fulfilled');
+    await secrets.rollback(world.operator, shown.id, 1);
+  });
+});
+
+describe('a resource of any type', () => {
+  it('is listed by what the caller may read', async () => {
+    const { resources } = world.domain;
+    const reader = by({ scopes: ['secrets:read'] });
+    assert.match(await refusalOf(resources.list(reader, page as never)), /^FORBIDDEN/);
+    assert.match(await refusalOf(resources.list(reader, { ...page, type: 'key' } as never)), /^FORBIDDEN/);
+    const listed = await resources.list(reader, { ...page, type: 'secret' } as never);
+    assert.ok(listed.data.every(({ type }) => type === 'secret'));
+    assert.ok(
+      (await resources.list(world.operator, page as never)).data.some(({ type }) => type === 'vault'),
+    );
+  });
+
+  it('names the vault that it is in, and a vault none', async () => {
+    const { resources } = world.domain;
+    const { id } = await secret();
+    assert.equal((await resources.get(world.operator, id)).vault_id, vaultId);
+    assert.equal((await resources.get(world.operator, vaultId)).vault_id, null);
+    assert.equal((await resources.update(world.operator, id, () => ({ value: 'y' }))).vault_id, vaultId);
+    const changed = await resources.update(world.operator, vaultId, () => ({ description: 'd' }));
+    assert.equal(changed.vault_id, null);
+  });
+
+  it('is changed by those alone who may write something', async () => {
+    const { id } = await secret();
+    const { resources } = world.domain;
+    const reader = by({ role: 'viewer' });
+    assert.match(await refusalOf(resources.remove(reader, id, false)), /^FORBIDDEN/);
+    assert.match(await refusalOf(resources.update(reader, id, () => ({}))), /^FORBIDDEN/);
+    await resources.remove(by({ scopes: ['secrets:write', 'secrets:read'] }), id, false);
+  });
+
+  it('has nothing sealed beside it where it has no labels', async () => {
+    const labelsOf = async (more: object) =>
+      world.sql('SELECT labels FROM resources WHERE id = ?', (await secret(more)).id)[0]!.labels;
+    assert.equal(await labelsOf({}), null);
+    assert.notEqual(await labelsOf({ tags: { a: 'b' } }), null);
+  });
+});
+
 describe('several secrets that are written at once', () => {
   const written = async (caller: Caller, items: readonly object[]) =>
     (await world.domain.secrets.writeAll(caller, items as never)).map(outcome =>
@@ -213,6 +278,10 @@ describe('several secrets that are written at once', () => {
     const denied = (await world.audits(100)).filter(({ outcome }) => outcome === 'denied');
     assert.equal(denied.length - before, 1, 'and written down once');
     assert.deepEqual(await written(world.operator, [item(name)]), [`${name} 1`]);
+    const unauthorized = 'UNAUTHORIZED: Unauthorized';
+    assert.equal(await refusalOf(world.domain.secrets.create(caller, item(newName()))), unauthorized);
+    const after = (await world.audits(100)).filter(({ outcome }) => outcome === 'denied');
+    assert.equal(after.length - before, 2, 'which is the same for a single one');
   });
 });
 
@@ -232,6 +301,10 @@ describe('several secrets', () => {
     assert.deepEqual(
       data.map(({ value }) => value),
       ['one', 'two'],
+    );
+    assert.deepEqual(
+      (await world.audits(2)).map(({ action, details }) => [action, details]),
+      [one, two].map(() => ['secret.revealed', { version: 1 }]),
     );
     assert.equal(
       await refusalOf(world.domain.manySecrets.reveal(world.operator, [one.id, vaultId])),
