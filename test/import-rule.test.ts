@@ -119,6 +119,18 @@ function importsOf(file: string): Import[] {
   }));
 }
 
+function assertNoCircle(files: readonly string[], imports: readonly Import[]): void {
+  const next = Map.groupBy(imports, ({ from }) => from);
+  const done = new Set<string>();
+  const walk = (file: string, path: readonly string[]): void => {
+    assert.ok(!path.includes(file), `circle: ${[...path, file].join(' -> ')}`);
+    if (done.has(file)) return;
+    for (const { to } of next.get(file) ?? []) walk(to, [...path, file]);
+    done.add(file);
+  };
+  for (const file of files) walk(file, []);
+}
+
 const files = globSync('src/**/*.ts', { cwd: root }).sort();
 const imports = files.flatMap(importsOf).filter(({ to }) => to.startsWith('src/'));
 
@@ -196,17 +208,7 @@ describe('the one-way import rule', () => {
     assert.deepEqual(meetings, []);
   });
 
-  it('no import goes round in a circle, types included', () => {
-    const next = Map.groupBy(imports, ({ from }) => from);
-    const done = new Set<string>();
-    const walk = (file: string, path: readonly string[]): void => {
-      assert.ok(!path.includes(file), `circle: ${[...path, file].join(' -> ')}`);
-      if (done.has(file)) return;
-      for (const { to } of next.get(file) ?? []) walk(to, [...path, file]);
-      done.add(file);
-    };
-    for (const file of files) walk(file, []);
-  });
+  it('no import goes round in a circle, types included', () => assertNoCircle(files, imports));
 
   it('threads are started in one place', () => {
     const starting = files.filter(file => /new Worker\(/.test(readFileSync(join(root, file), 'utf8')));
@@ -288,5 +290,55 @@ describe('the one-way import rule', () => {
       'src/keyring/age/keys.ts',
       'src/keyring/envelope.ts',
     ]);
+  });
+});
+
+/** The dashboard: what each of its folders may import, besides itself and types of the contract. */
+const webMayImport: Readonly<Record<string, readonly string[]>> = {
+  api: [],
+  ui: ['api'],
+  session: ['api', 'ui'],
+  shared: ['api', 'ui', 'session'],
+  import: ['api', 'ui', 'session'],
+  pages: ['api', 'ui', 'session', 'shared', 'import'],
+  shell: ['api', 'ui', 'session', 'shared'],
+};
+
+describe('the one-way import rule in the dashboard', () => {
+  const pages = globSync('web/src/**/*.{ts,tsx}', { cwd: root }).sort();
+  const within = pages.flatMap(importsOf).filter(({ to }) => to.startsWith('web/src/'));
+  const folderOf = (file: string) => file.split('/')[2]!;
+  const isLoose = (file: string) => file.split('/').length === 3;
+
+  it('sees the imports that it judges', () => {
+    assert.ok(pages.length > 150);
+    assert.ok(within.length > 500);
+    assert.deepEqual(
+      [...new Set(pages.filter(file => !isLoose(file)).map(folderOf))].sort(),
+      Object.keys(webMayImport).sort(),
+    );
+  });
+
+  it('folders import only what lies below them, and no page another page', () => {
+    const broken = within.filter(({ from, to }) => {
+      if (isLoose(from)) return false;
+      const [folder, target] = [folderOf(from), folderOf(to)];
+      if (folder !== target) return !webMayImport[folder]!.includes(target);
+      return folder === 'pages' && dirname(from) !== dirname(to);
+    });
+    assert.deepEqual(
+      broken.map(({ from, to }) => `${from} -> ${to}`),
+      [],
+    );
+  });
+
+  it('no import goes round in a circle', () => assertNoCircle(pages, within));
+
+  it('of the service it imports the contract', () => {
+    const outside = pages.flatMap(importsOf).filter(({ to }) => to.startsWith('src/'));
+    assert.deepEqual(
+      outside.filter(({ to }) => !to.startsWith('src/contract/')).map(({ from, to }) => `${from} -> ${to}`),
+      [],
+    );
   });
 });

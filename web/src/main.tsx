@@ -8,7 +8,7 @@ import { makeQueryClient } from './api/use.ts';
 import { App } from './app.tsx';
 import { keepAuthorizationRequest } from './session/authorization-request.ts';
 import { beginAgainWithHashToken, takeHashToken } from './session/hash-token.ts';
-import { startTheme } from './shell/theme.tsx';
+import { startTheme } from './ui/theme.tsx';
 import './styles.css';
 import { note, ToastProvider } from './ui/toast.tsx';
 

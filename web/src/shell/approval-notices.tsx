@@ -1,8 +1,8 @@
 /** Tells of calls that wait for an approval, on every page and, where the person allowed it, outside of the browser. */
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
-import { useWaitingNow } from '../api/approvals.ts';
 import type { Approval, WaitingApprovals } from '../api/types.ts';
+import { useWaitingNow } from '../shared/approvals.ts';
 import { note } from '../ui/toast.tsx';
 
 export function ApprovalNotices() {

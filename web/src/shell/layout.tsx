@@ -5,13 +5,13 @@ import { useLocation } from 'wouter';
 import { Button } from '../ui/button.tsx';
 import { SidePanel } from '../ui/dialog.tsx';
 import { Kbd, withKey } from '../ui/kbd.tsx';
+import { Logo } from '../ui/logo.tsx';
+import { ThemeSwitch } from '../ui/theme.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { ApprovalNotices } from './approval-notices.tsx';
 import { CommandPalette } from './command-palette.tsx';
-import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
 import { ShortcutSheet, useShortcuts } from './shortcuts.tsx';
-import { ThemeSwitch } from './theme.tsx';
 
 type Layer = 'search' | 'shortcuts' | null;
 

@@ -12,8 +12,8 @@ import {
   Webhook,
 } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
-import { useWaiting } from '../api/approvals.ts';
 import { useMay } from '../session/session.tsx';
+import { useWaiting } from '../shared/approvals.ts';
 import { Kbd } from '../ui/kbd.tsx';
 
 export interface Place {

@@ -20,7 +20,7 @@ import {
 import { get, query } from '../api/client.ts';
 import type { GenericResource, List, ResourceType } from '../api/types.ts';
 import { useMay } from '../session/session.tsx';
-import { hrefOf } from './href.ts';
+import { hrefOf } from '../ui/href.ts';
 
 export interface Choice {
   readonly key: string;

@@ -1,9 +1,9 @@
 /** How programs get access: the access keys of all vaults, and public tokens. */
 import { Redirect, Route, Switch } from 'wouter';
+import { AccessKeys } from '../../shared/access-keys.tsx';
+import { PublicTokenList } from '../../shared/public-tokens.tsx';
 import { Page } from '../../ui/page.tsx';
 import { TabLinks } from '../../ui/tabs.tsx';
-import { AccessKeys } from './access-keys.tsx';
-import { PublicTokenList } from './public-tokens.tsx';
 
 const tabs = [
   { href: '/access/keys', label: 'Access keys' },

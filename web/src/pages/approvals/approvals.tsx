@@ -2,15 +2,15 @@
 import { BellRing, Inbox } from 'lucide-react';
 import { useState } from 'react';
 import { useParams } from 'wouter';
-import { useWaiting } from '../../api/approvals.ts';
 import type { Approval } from '../../api/types.ts';
 import { useList, useRecord } from '../../api/use.ts';
+import { useWaiting } from '../../shared/approvals.ts';
+import { Who } from '../../shared/who.tsx';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Exact } from '../../ui/exact.tsx';
 import { Empty, Loading, Page, Section, Wrong } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { Who } from '../../ui/who.tsx';
 import { ApprovalRequest } from './approval-request.tsx';
 
 export default function Approvals() {

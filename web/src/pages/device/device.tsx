@@ -10,6 +10,7 @@ import { useForm } from '../../api/form.ts';
 import type { DeviceRequest } from '../../api/types.ts';
 import { takeDeviceCode } from '../../session/hash-token.ts';
 import { useSession } from '../../session/session.tsx';
+import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { useDecision } from '../../ui/decision.ts';
 import { IgnoredClick } from '../../ui/decision-hint.tsx';
@@ -18,7 +19,6 @@ import { Exact } from '../../ui/exact.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/page.tsx';
 import { ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { SignInFrame } from '../sign-in/sign-in-frame.tsx';
 
 /** In seconds. */
 const lives: readonly (readonly [string, string])[] = [

@@ -2,13 +2,13 @@
 import { Fingerprint } from 'lucide-react';
 import { Link, useLocation, useParams } from 'wouter';
 import type { Identity } from '../../api/types.ts';
-import { Collection } from '../../ui/collection.tsx';
+import { Collection } from '../../shared/collection.tsx';
+import { Restrictions } from '../../shared/restrictions.tsx';
 import { expiresColumn } from '../../ui/columns.tsx';
 import { Name } from '../../ui/name.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { Restrictions } from '../access/restrictions.tsx';
 import { IdentityForm } from './identity-form.tsx';
 import { IdentityPanel } from './identity-panel.tsx';
 import { methodNames } from './method-names.ts';

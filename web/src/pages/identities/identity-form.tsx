@@ -4,18 +4,18 @@ import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
 import { type Identity, identityPresets, type LoginMethod } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
-import { Field } from '../../ui/field.tsx';
-import { FormDialog } from '../../ui/form-dialog.tsx';
-import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
-import { AreaField, CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
-import { note, noteUpdate } from '../../ui/toast.tsx';
 import {
   RestrictionFields,
   type RestrictionValues,
   restrictionsOf,
   restrictionValuesOf,
-} from '../access/restriction-fields.tsx';
-import { namesOf } from '../vaults/certificate-form.tsx';
+} from '../../shared/restriction-fields.tsx';
+import { Field } from '../../ui/field.tsx';
+import { FormDialog } from '../../ui/form-dialog.tsx';
+import { linesOf } from '../../ui/lines.ts';
+import { SearchChoices, vaults } from '../../ui/search-choice.tsx';
+import { AreaField, CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
+import { note, noteUpdate } from '../../ui/toast.tsx';
 
 interface Values extends RestrictionValues {
   /** A preset, or how it proves itself where there is none. */
@@ -203,7 +203,7 @@ function bodyOf(values: Values, before: Identity | undefined): object {
     ...restrictionsOf(values, before),
   };
   if (method === 'secret_id') return common;
-  const subjects = namesOf(values.subjects);
+  const subjects = linesOf(values.subjects);
   if (method === 'certificate') return { ...common, subjects, ca_pem: values.ca_pem };
   return {
     ...common,
@@ -227,7 +227,7 @@ function parsed(text: string): unknown {
 
 function claimsOf(lines: string): Record<string, string[]> {
   const claims: Record<string, string[]> = {};
-  for (const line of namesOf(lines)) {
+  for (const line of linesOf(lines)) {
     const at = line.lastIndexOf('=');
     const name = at < 0 ? line : line.slice(0, at);
     claims[name] = [...(claims[name] ?? []), at < 0 ? '' : line.slice(at + 1)];

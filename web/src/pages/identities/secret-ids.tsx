@@ -6,14 +6,14 @@ import { useForm } from '../../api/form.ts';
 import type { CreatedSecretId, Identity, SecretId } from '../../api/types.ts';
 import { useList, useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
+import { PanelPart } from '../../shared/item-panel.tsx';
+import { RevokeButton } from '../../shared/revoke-button.tsx';
 import { Button } from '../../ui/button.tsx';
 import { DateField, expiryOf } from '../../ui/date-field.tsx';
 import { Expiry } from '../../ui/expiry.tsx';
 import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
 import { TextField } from '../../ui/text-field.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { RevokeButton } from '../access/revoke-button.tsx';
-import { PanelPart } from '../vaults/item-panel.tsx';
 
 export function SecretIds({ identity }: { identity: Identity }) {
   const may = useMay();

@@ -1,11 +1,11 @@
 /** One entry of the audit log in full. */
 import type { AuditLog } from '../../api/types.ts';
+import { VaultName } from '../../shared/vault-name.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { SidePanel } from '../../ui/dialog.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
-import { VaultName } from '../access/vault-name.tsx';
 import { VerifyReceipt } from './verify-receipt.tsx';
 
 export function AuditEntry({ entry, onClose }: { entry: AuditLog; onClose: () => void }) {

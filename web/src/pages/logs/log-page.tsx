@@ -1,9 +1,9 @@
 /** What both logs share: live updates, filters kept in the address, and a panel that shows one entry in full. */
 import { ListFilter } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import { CollectionTable } from '../../shared/collection.tsx';
 import { useAddress } from '../../ui/address.ts';
 import { Button } from '../../ui/button.tsx';
-import { CollectionTable } from '../../ui/collection.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Clock } from '../../ui/time.tsx';

@@ -2,13 +2,13 @@
 import type { AccessKey, RequestLog } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
+import { AccessKeyName } from '../../shared/access-key-name.tsx';
+import { Restrictions } from '../../shared/restrictions.tsx';
+import { VaultName } from '../../shared/vault-name.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { SidePanel } from '../../ui/dialog.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
-import { AccessKeyName } from '../access/access-key-name.tsx';
-import { Restrictions } from '../access/restrictions.tsx';
-import { VaultName } from '../access/vault-name.tsx';
 import { reasonOf } from './refusal.ts';
 import { VerifyReceipt } from './verify-receipt.tsx';
 

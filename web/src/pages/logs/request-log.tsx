@@ -1,11 +1,11 @@
 /** The request log: every read of a vault, as it happens. */
 import { Activity } from 'lucide-react';
 import type { RequestLog as Entry } from '../../api/types.ts';
+import { AccessKeyName } from '../../shared/access-key-name.tsx';
+import { VaultName, VaultText } from '../../shared/vault-name.tsx';
 import { useAddress } from '../../ui/address.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { AccessKeyName } from '../access/access-key-name.tsx';
-import { VaultName, VaultText } from '../access/vault-name.tsx';
 import { ChoiceFilter, IpAddress, SearchFilter, TextFilter } from './log-filters.tsx';
 import { LogPage } from './log-page.tsx';
 import { RequestEntry } from './request-entry.tsx';

@@ -9,6 +9,7 @@ import { type Form, useForm } from '../../api/form.ts';
 import { type AuthorizationShown, type OAuthScope, oauthScopes } from '../../api/types.ts';
 import { takeAuthorizationRequest } from '../../session/authorization-request.ts';
 import { useSession } from '../../session/session.tsx';
+import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { Button } from '../../ui/button.tsx';
 import { useDecision } from '../../ui/decision.ts';
 import { IgnoredClick } from '../../ui/decision-hint.tsx';
@@ -18,7 +19,6 @@ import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/page.tsx';
 import { CheckField, ChoiceField } from '../../ui/text-field.tsx';
 import { VaultField } from '../../ui/vaults-field.tsx';
-import { SignInFrame } from '../sign-in/sign-in-frame.tsx';
 
 /** In seconds. */
 const lives: readonly (readonly [string, string])[] = [

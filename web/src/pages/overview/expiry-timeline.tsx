@@ -3,12 +3,12 @@ import { CalendarCheck } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
-import { hrefOf } from '../../shell/href.ts';
+import { VaultText } from '../../shared/vault-name.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { hrefOf } from '../../ui/href.ts';
 import { Name } from '../../ui/name.tsx';
 import { dayOf, daysUntil } from '../../ui/time.tsx';
-import { VaultText } from '../access/vault-name.tsx';
 
 type Items = Overview['expiring'];
 

@@ -1,12 +1,18 @@
 /** The last step: the access key, shown once, and two ways to use it. */
 import { useState } from 'react';
+import type { CreatedAccessKey, Secret, Vault } from '../../api/types.ts';
 import { useSession } from '../../session/session.tsx';
+import { TryLines } from '../../shared/try-lines.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { DialogButtons } from '../../ui/dialog.tsx';
 import { TokenOnce } from '../../ui/token-once.tsx';
 import { Steps } from './steps.tsx';
-import { TryLines } from './try-lines.tsx';
-import type { First } from './welcome.tsx';
+
+export interface First {
+  readonly vault: Vault;
+  readonly secret: Secret;
+  readonly accessKey: CreatedAccessKey;
+}
 
 export function ReadIt({ first: { vault, secret, accessKey } }: { first: First }) {
   const { state } = useSession();

@@ -1,7 +1,7 @@
 /** The frame of the first run: which of the four steps the person is at. */
 import { Check } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Logo } from '../../shell/logo.tsx';
+import { Logo } from '../../ui/logo.tsx';
 
 export const steps = ['Owner', 'Organization', 'First secret', 'Read it'] as const;
 

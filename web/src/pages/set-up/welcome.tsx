@@ -10,14 +10,8 @@ import { Button } from '../../ui/button.tsx';
 import { DialogButtons } from '../../ui/dialog.tsx';
 import { Loading } from '../../ui/page.tsx';
 import { AreaField, TextField } from '../../ui/text-field.tsx';
-import { ReadIt } from './read-it.tsx';
+import { type First, ReadIt } from './read-it.tsx';
 import { Steps } from './steps.tsx';
-
-export interface First {
-  readonly vault: Vault;
-  readonly secret: Secret;
-  readonly accessKey: CreatedAccessKey;
-}
 
 /** What was stored in an earlier visit of this page. Only its access key is gone: nobody sees one twice. */
 type Stored = Omit<First, 'accessKey'>;

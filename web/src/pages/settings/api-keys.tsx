@@ -2,12 +2,12 @@
 import { KeySquare } from 'lucide-react';
 import type { ApiKey } from '../../api/types.ts';
 import { useMay } from '../../session/session.tsx';
+import { Collection } from '../../shared/collection.tsx';
+import { RevokeButton } from '../../shared/revoke-button.tsx';
+import { Who } from '../../shared/who.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { Collection } from '../../ui/collection.tsx';
 import { actionsColumn, expiresColumn, lastUsedColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Who } from '../../ui/who.tsx';
-import { RevokeButton } from '../access/revoke-button.tsx';
 import { ApiKeyForm } from './api-key-form.tsx';
 
 const columns: readonly Column<ApiKey>[] = [

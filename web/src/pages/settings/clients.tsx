@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { ApiError, get, remove } from '../../api/client.ts';
 import type { OAuthGrant } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
+import { VaultName } from '../../shared/vault-name.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Section } from '../../ui/page.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
-import { VaultName } from '../access/vault-name.tsx';
 
 export function Clients() {
   const found = useQuery({

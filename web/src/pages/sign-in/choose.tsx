@@ -5,10 +5,10 @@ import { get, post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Choice } from '../../api/types.ts';
 import { useRefreshState } from '../../session/session.tsx';
+import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Problem } from '../../ui/dialog.tsx';
 import { Loading } from '../../ui/page.tsx';
-import { SignInFrame } from './sign-in-frame.tsx';
 
 export default function Choose() {
   const found = useQuery({

@@ -9,13 +9,13 @@ import { takeHashToken } from '../../session/hash-token.ts';
 import { makePasskey, passkeysWork, wasCancelled } from '../../session/passkey.ts';
 import { useRefreshState } from '../../session/session.tsx';
 import { ByIssuer } from '../../session/sign-in-form.tsx';
+import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Problem } from '../../ui/dialog.tsx';
 import { Exact } from '../../ui/exact.tsx';
 import { Facts } from '../../ui/facts.tsx';
 import { Loading } from '../../ui/page.tsx';
 import { TextField } from '../../ui/text-field.tsx';
-import { SignInFrame } from './sign-in-frame.tsx';
 
 interface Invited {
   readonly email: string;

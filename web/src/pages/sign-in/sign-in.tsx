@@ -3,9 +3,9 @@ import { Redirect, useSearchParams } from 'wouter';
 import type { AuthState } from '../../api/types.ts';
 import { useRefreshState } from '../../session/session.tsx';
 import { ByIssuer, SignInForm } from '../../session/sign-in-form.tsx';
+import { SignInFrame } from '../../shared/sign-in-frame.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Problem } from '../../ui/dialog.tsx';
-import { SignInFrame } from './sign-in-frame.tsx';
 
 export default function SignIn({ state }: { state: AuthState }) {
   const [search] = useSearchParams();

@@ -7,6 +7,7 @@ import { useRefresh } from '../../api/use.ts';
 import { base64Of } from '../../import/files.ts';
 import { Field } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
+import { linesOf } from '../../ui/lines.ts';
 import { SearchChoice } from '../../ui/search-choice.tsx';
 import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, ChoiceField, TextField } from '../../ui/text-field.tsx';
@@ -173,12 +174,5 @@ function KeyChoice({ form, vaultId, ...field }: KeyChoiceProps) {
 function sourceOf({ source, pem, pkcs12, passphrase, key_id, subject, sans, days }: Values): object {
   if (source === 'pem') return { pem };
   if (source === 'pkcs12') return { pkcs12, passphrase };
-  return { key_id, self_signed: { subject, sans: namesOf(sans), days: Number(days) } };
-}
-
-export function namesOf(lines: string): string[] {
-  return lines
-    .split('\n')
-    .map(line => line.trim())
-    .filter(line => line !== '');
+  return { key_id, self_signed: { subject, sans: linesOf(sans), days: Number(days) } };
 }

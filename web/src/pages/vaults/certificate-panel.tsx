@@ -5,6 +5,7 @@ import { Link } from 'wouter';
 import type { Certificate } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
+import { DeleteItem, ItemPanel, PanelPart } from '../../shared/item-panel.tsx';
 import { TagList } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -12,7 +13,6 @@ import { Expiry } from '../../ui/expiry.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { CertificateForm } from './certificate-form.tsx';
-import { DeleteItem, ItemPanel, PanelPart } from './item-panel.tsx';
 import { IdWithCopy } from './secret-panel.tsx';
 
 export function CertificatePanel({ id, onClose }: { id: string; onClose: () => void }) {

@@ -2,7 +2,7 @@
 import { Award } from 'lucide-react';
 import { useLocation, useParams } from 'wouter';
 import type { Certificate } from '../../api/types.ts';
-import { Collection } from '../../ui/collection.tsx';
+import { Collection } from '../../shared/collection.tsx';
 import { nameColumn, tagsColumn } from '../../ui/columns.tsx';
 import { Expiry } from '../../ui/expiry.tsx';
 import type { Column } from '../../ui/table.tsx';

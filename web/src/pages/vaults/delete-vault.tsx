@@ -6,9 +6,9 @@ import { get, query, remove } from '../../api/client.ts';
 import type { AccessKey, List, Vault } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
+import { useRestore } from '../../shared/restore.ts';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { note } from '../../ui/toast.tsx';
-import { useRestore } from './restore.ts';
 import { useVaultCounts } from './vault-counts.tsx';
 
 const month = 30 * 86_400_000;

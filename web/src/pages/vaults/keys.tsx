@@ -2,7 +2,7 @@
 import { KeyRound } from 'lucide-react';
 import { useLocation, useParams } from 'wouter';
 import type { Key } from '../../api/types.ts';
-import { Collection } from '../../ui/collection.tsx';
+import { Collection } from '../../shared/collection.tsx';
 import { expiresColumn, nameColumn, stateColumn, tagsColumn, updatedColumn } from '../../ui/columns.tsx';
 import { Expiry } from '../../ui/expiry.tsx';
 import type { Column } from '../../ui/table.tsx';

@@ -5,12 +5,12 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { get, query } from '../../api/client.ts';
 import type { SecretReaders as Answer, Secret } from '../../api/types.ts';
+import { PanelPart } from '../../shared/item-panel.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loading, Wrong } from '../../ui/page.tsx';
 import { Rows } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { PanelPart } from './item-panel.tsx';
 
 type Reader = Answer['data'][number];
 

@@ -3,7 +3,7 @@ import { FileLock2 } from 'lucide-react';
 import { useLocation, useParams } from 'wouter';
 import type { Secret } from '../../api/types.ts';
 import { useMay } from '../../session/session.tsx';
-import { Collection } from '../../ui/collection.tsx';
+import { Collection } from '../../shared/collection.tsx';
 import { expiresColumn, nameColumn, stateColumn, tagsColumn, updatedColumn } from '../../ui/columns.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Expiry, StateBadge, stateOf } from '../../ui/expiry.tsx';

@@ -6,7 +6,7 @@ import { useForm } from '../../api/form.ts';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { Dialog, DialogButtons } from '../../ui/dialog.tsx';
-import { namesOf } from './certificate-form.tsx';
+import { linesOf } from '../../ui/lines.ts';
 import { SubjectFields } from './subject-fields.tsx';
 
 export function SigningRequest({ keyId }: { keyId: string }) {
@@ -15,7 +15,7 @@ export function SigningRequest({ keyId }: { keyId: string }) {
   const form = useForm({ subject: '', sans: '' });
   async function make({ subject, sans }: typeof form.values) {
     setPem(
-      (await post<{ pem: string }>(`/v1/keys/${keyId}/signing-request`, { subject, sans: namesOf(sans) }))
+      (await post<{ pem: string }>(`/v1/keys/${keyId}/signing-request`, { subject, sans: linesOf(sans) }))
         .pem,
     );
   }

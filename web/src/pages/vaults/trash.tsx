@@ -5,15 +5,15 @@ import { remove } from '../../api/client.ts';
 import type { GenericResource } from '../../api/types.ts';
 import { useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
+import { CollectionTable } from '../../shared/collection.tsx';
+import { useRestore } from '../../shared/restore.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { CollectionTable } from '../../ui/collection.tsx';
 import { actionsColumn } from '../../ui/columns.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Ago, daysUntil } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
-import { useRestore } from './restore.ts';
 
 export const trashColumns: readonly Column<GenericResource>[] = [
   {

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import type { Key, Secret, UseRule } from '../../api/types.ts';
 import { useList } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
+import { PanelPart } from '../../shared/item-panel.tsx';
+import { RevokeButton } from '../../shared/revoke-button.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { RevokeButton } from '../access/revoke-button.tsx';
-import { PanelPart } from './item-panel.tsx';
 import { KeyRuleForm } from './key-rule-form.tsx';
 import { UseRuleForm } from './use-rule-form.tsx';
 

@@ -1,9 +1,9 @@
 /** The access keys of this vault, and how to use them. */
 import { useParams } from 'wouter';
 import { useSession } from '../../session/session.tsx';
+import { AccessKeys } from '../../shared/access-keys.tsx';
+import { TryLines } from '../../shared/try-lines.tsx';
 import { Section } from '../../ui/page.tsx';
-import { AccessKeys } from '../access/access-keys.tsx';
-import { TryLines } from '../set-up/try-lines.tsx';
 
 export default function VaultAccess() {
   const { vault = '' } = useParams<{ vault: string }>();

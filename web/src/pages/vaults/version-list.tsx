@@ -3,8 +3,8 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { get } from '../../api/client.ts';
 import type { List, Version } from '../../api/types.ts';
+import { Who } from '../../shared/who.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { Who } from '../../ui/who.tsx';
 
 export function useVersions(
   collection: 'secrets' | 'keys',

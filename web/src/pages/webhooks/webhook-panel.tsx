@@ -5,17 +5,17 @@ import { post, remove, sentence } from '../../api/client.ts';
 import type { Webhook, WebhookWithSecret } from '../../api/types.ts';
 import { useRecord, useRefresh } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
+import { ItemPanel, PanelPart } from '../../shared/item-panel.tsx';
+import { VaultName } from '../../shared/vault-name.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm.tsx';
 import { Facts, Mono } from '../../ui/facts.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { note } from '../../ui/toast.tsx';
-import { VaultName } from '../access/vault-name.tsx';
-import { ItemPanel, PanelPart } from '../vaults/item-panel.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { SecretOnce, WebhookForm } from './webhook-form.tsx';
-import { WebhookState } from './webhooks.tsx';
+import { WebhookState } from './webhook-state.tsx';
 
 export function WebhookPanel({ id, onClose }: { id: string; onClose: () => void }) {
   const record = useRecord<Webhook>('webhooks', id);

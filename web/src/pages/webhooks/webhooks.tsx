@@ -2,14 +2,15 @@
 import { Webhook as WebhookIcon } from 'lucide-react';
 import { Link, useLocation, useParams } from 'wouter';
 import type { Webhook } from '../../api/types.ts';
+import { CollectionTable, useCreate } from '../../shared/collection.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { CollectionTable, useCreate } from '../../ui/collection.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Ago, ago } from '../../ui/time.tsx';
+import { Ago } from '../../ui/time.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { WebhookPanel } from './webhook-panel.tsx';
+import { WebhookState } from './webhook-state.tsx';
 
 const columns: readonly Column<Webhook>[] = [
   {
@@ -35,18 +36,6 @@ function Events({ events }: { events: readonly string[] }) {
       ))}
       {events.length > 3 && <Badge>{events.length - 3} more</Badge>}
     </span>
-  );
-}
-
-export function WebhookState({ webhook }: { webhook: Webhook }) {
-  const { enabled, disabled_reason, failing_since } = webhook;
-  if (enabled && failing_since !== null) return <Badge tone="bad">failing since {ago(failing_since)}</Badge>;
-  if (enabled) return <span className="text-muted">enabled</span>;
-  if (disabled_reason === null) return <Badge>disabled</Badge>;
-  return (
-    <Badge tone="bad">
-      {disabled_reason === 'gone' ? 'disabled: endpoint gone' : 'disabled: deliveries failed'}
-    </Badge>
   );
 }
 

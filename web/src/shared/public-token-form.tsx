@@ -1,15 +1,15 @@
 /** Creates a public token for a key. The token is shown once. */
 import { useState } from 'react';
-import { post } from '../../api/client.ts';
-import { useForm } from '../../api/form.ts';
-import type { CreatedPublicToken } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
-import { useSession } from '../../session/session.tsx';
-import { CodeBlock } from '../../ui/copy.tsx';
-import { DateField, expiryOf } from '../../ui/date-field.tsx';
-import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { TextField } from '../../ui/text-field.tsx';
-import { publicKeyLine } from '../set-up/connection.ts';
+import { post } from '../api/client.ts';
+import { useForm } from '../api/form.ts';
+import type { CreatedPublicToken } from '../api/types.ts';
+import { useRefresh } from '../api/use.ts';
+import { useSession } from '../session/session.tsx';
+import { CodeBlock } from '../ui/copy.tsx';
+import { DateField, expiryOf } from '../ui/date-field.tsx';
+import { FormDialog, OnceDialog } from '../ui/form-dialog.tsx';
+import { TextField } from '../ui/text-field.tsx';
+import { publicKeyLine } from './connection.ts';
 
 interface PublicTokenFormProps {
   readonly keyId: string;

@@ -1,8 +1,8 @@
 /** A curl command and an MCP configuration, each to copy and, while the access key is known, to try with one click. */
 import { CircleCheck, CircleX, Play } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../ui/button.tsx';
-import { CodeBlock } from '../../ui/copy.tsx';
+import { Button } from '../ui/button.tsx';
+import { CodeBlock } from '../ui/copy.tsx';
 import { type Connection, curlLine, mcpConfiguration, type Tried, tryCurl, tryMcp } from './connection.ts';
 
 export function TryLines({ connection }: { connection: Connection }) {

@@ -1,7 +1,7 @@
 /** The frame of the pages for people who are not signed in yet. */
 import { type ReactNode, useEffect } from 'react';
-import { Logo } from '../../shell/logo.tsx';
-import { ThemeSwitch } from '../../shell/theme.tsx';
+import { Logo } from '../ui/logo.tsx';
+import { ThemeSwitch } from '../ui/theme.tsx';
 
 export function SignInFrame({
   title,

@@ -5,10 +5,10 @@
  */
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { ApiError, get, query } from '../api/client.ts';
+import { Presence } from '../api/presence.ts';
+import type { WaitingApprovals } from '../api/types.ts';
 import { useMay } from '../session/session.tsx';
-import { ApiError, get, query } from './client.ts';
-import { Presence } from './presence.ts';
-import type { WaitingApprovals } from './types.ts';
 
 const path = '/auth/approvals/waiting';
 const queryKey = ['approvals', 'waiting'];

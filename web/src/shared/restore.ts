@@ -1,7 +1,7 @@
 /** Takes something out of the trash again, and says why where that is refused. */
-import { post, sentence } from '../../api/client.ts';
-import { useRefresh } from '../../api/use.ts';
-import { note } from '../../ui/toast.tsx';
+import { post, sentence } from '../api/client.ts';
+import { useRefresh } from '../api/use.ts';
+import { note } from '../ui/toast.tsx';
 
 export function useRestore(
   collection: string,

@@ -7,12 +7,12 @@ import { type LucideIcon, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type Parameters, pageSize, useList } from '../api/use.ts';
 import { useMay } from '../session/session.tsx';
-import { useAddress } from './address.ts';
-import { Button } from './button.tsx';
-import { Empty } from './page.tsx';
-import { SearchBox } from './search-box.tsx';
-import type { Selection } from './selection.ts';
-import { type Column, DataTable } from './table.tsx';
+import { useAddress } from '../ui/address.ts';
+import { Button } from '../ui/button.tsx';
+import { Empty } from '../ui/page.tsx';
+import { SearchBox } from '../ui/search-box.tsx';
+import type { Selection } from '../ui/selection.ts';
+import { type Column, DataTable } from '../ui/table.tsx';
 
 interface EmptyTexts {
   readonly icon: LucideIcon;

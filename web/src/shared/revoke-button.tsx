@@ -1,8 +1,8 @@
 /** Revokes a credential, or deletes what is none, after the person confirms. */
-import { remove } from '../../api/client.ts';
-import { useRefresh } from '../../api/use.ts';
-import { ConfirmButton } from '../../ui/confirm.tsx';
-import { note } from '../../ui/toast.tsx';
+import { remove } from '../api/client.ts';
+import { useRefresh } from '../api/use.ts';
+import { ConfirmButton } from '../ui/confirm.tsx';
+import { note } from '../ui/toast.tsx';
 
 interface RevokeButtonProps {
   /** As in the path: `access-keys`. */

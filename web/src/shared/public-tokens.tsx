@@ -2,14 +2,14 @@
 import { Plus, Share2 } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { Key, PublicToken } from '../../api/types.ts';
-import { useList, useRecord } from '../../api/use.ts';
-import { useMay } from '../../session/session.tsx';
-import { Button } from '../../ui/button.tsx';
-import { CollectionTable } from '../../ui/collection.tsx';
-import { actionsColumn, expiresColumn, lastUsedColumn } from '../../ui/columns.tsx';
-import { type Column, Rows } from '../../ui/table.tsx';
-import { PanelPart } from '../vaults/item-panel.tsx';
+import type { Key, PublicToken } from '../api/types.ts';
+import { useList, useRecord } from '../api/use.ts';
+import { useMay } from '../session/session.tsx';
+import { Button } from '../ui/button.tsx';
+import { actionsColumn, expiresColumn, lastUsedColumn } from '../ui/columns.tsx';
+import { type Column, Rows } from '../ui/table.tsx';
+import { CollectionTable } from './collection.tsx';
+import { PanelPart } from './item-panel.tsx';
 import { PublicTokenForm } from './public-token-form.tsx';
 import { RevokeButton } from './revoke-button.tsx';
 

@@ -1,6 +1,6 @@
 /** The restrictions of an access key, or of those that an identity is given, in brief. */
-import type { AccessKey } from '../../api/types.ts';
-import { Badge } from '../../ui/badge.tsx';
+import type { AccessKey } from '../api/types.ts';
+import { Badge } from '../ui/badge.tsx';
 
 type Restricted = Pick<
   AccessKey,

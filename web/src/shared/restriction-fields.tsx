@@ -1,10 +1,10 @@
 /** The fields that restrict an access key: what it can read, from where, how often and until when. */
-import type { Form } from '../../api/form.ts';
-import type { AccessKey } from '../../api/types.ts';
-import { DateField, expiryOf } from '../../ui/date-field.tsx';
-import { localOf } from '../../ui/dates.ts';
-import { AreaField, CheckField, TextField } from '../../ui/text-field.tsx';
-import { namesOf } from '../vaults/certificate-form.tsx';
+import type { Form } from '../api/form.ts';
+import type { AccessKey } from '../api/types.ts';
+import { DateField, expiryOf } from '../ui/date-field.tsx';
+import { localOf } from '../ui/dates.ts';
+import { linesOf } from '../ui/lines.ts';
+import { AreaField, CheckField, TextField } from '../ui/text-field.tsx';
 
 export interface RestrictionValues {
   secrets: boolean;
@@ -106,7 +106,7 @@ export function restrictionsOf(values: RestrictionValues, before: Restricted | u
     values.keys && 'key',
     values.certificates && 'certificate',
   ].filter(Boolean);
-  const list = (text: string) => (namesOf(text).length === 0 ? null : namesOf(text));
+  const list = (text: string) => (linesOf(text).length === 0 ? null : linesOf(text));
   const figure = (text: string) => (text === '' ? null : Number(text));
   return {
     kinds: kinds.length === 3 ? null : kinds,

@@ -1,22 +1,22 @@
 /** Creates an access key, or edits its restrictions. The key is shown once, with examples of how to use it. */
 import { useState } from 'react';
-import { update } from '../../api/changes.ts';
-import { post } from '../../api/client.ts';
-import { useForm } from '../../api/form.ts';
-import type { AccessKey, CreatedAccessKey } from '../../api/types.ts';
-import { useRefresh } from '../../api/use.ts';
-import { useSession } from '../../session/session.tsx';
-import { FormDialog, OnceDialog } from '../../ui/form-dialog.tsx';
-import { TextField } from '../../ui/text-field.tsx';
-import { noteUpdate } from '../../ui/toast.tsx';
-import { VaultField } from '../../ui/vaults-field.tsx';
-import { TryLines } from '../set-up/try-lines.tsx';
+import { update } from '../api/changes.ts';
+import { post } from '../api/client.ts';
+import { useForm } from '../api/form.ts';
+import type { AccessKey, CreatedAccessKey } from '../api/types.ts';
+import { useRefresh } from '../api/use.ts';
+import { useSession } from '../session/session.tsx';
+import { FormDialog, OnceDialog } from '../ui/form-dialog.tsx';
+import { TextField } from '../ui/text-field.tsx';
+import { noteUpdate } from '../ui/toast.tsx';
+import { VaultField } from '../ui/vaults-field.tsx';
 import {
   RestrictionFields,
   type RestrictionValues,
   restrictionsOf,
   restrictionValuesOf,
 } from './restriction-fields.tsx';
+import { TryLines } from './try-lines.tsx';
 
 interface Values extends RestrictionValues {
   vault_id: string;

@@ -1,8 +1,8 @@
 /** A vault by its id, shown by its name. */
 import { Link } from 'wouter';
-import type { Vault } from '../../api/types.ts';
-import { useRecord } from '../../api/use.ts';
-import { Name } from '../../ui/name.tsx';
+import type { Vault } from '../api/types.ts';
+import { useRecord } from '../api/use.ts';
+import { Name } from '../ui/name.tsx';
 
 export function VaultName({ id }: { id: string | null }) {
   if (id === null) return <span className="text-muted">–</span>;

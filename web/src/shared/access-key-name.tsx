@@ -1,9 +1,9 @@
 /** An access key by its id, shown by its name; a link to its requests. */
 import { Link } from 'wouter';
-import { query } from '../../api/client.ts';
-import type { AccessKey } from '../../api/types.ts';
-import { useRecord } from '../../api/use.ts';
-import { useMay } from '../../session/session.tsx';
+import { query } from '../api/client.ts';
+import type { AccessKey } from '../api/types.ts';
+import { useRecord } from '../api/use.ts';
+import { useMay } from '../session/session.tsx';
 
 export function AccessKeyName({ id }: { id: string | null }) {
   const may = useMay();

@@ -1,7 +1,7 @@
 /** Light, dark, or the system's theme. The choice is stored in the browser. */
 import { Monitor, Moon, Sun } from 'lucide-react';
 import { useState } from 'react';
-import { buttonClass } from '../ui/button.tsx';
+import { buttonClass } from './button.tsx';
 
 const themes = ['system', 'light', 'dark'] as const;
 type Theme = (typeof themes)[number];

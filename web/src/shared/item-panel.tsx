@@ -2,12 +2,12 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { remove } from '../../api/client.ts';
-import { useRefresh } from '../../api/use.ts';
-import { ConfirmButton } from '../../ui/confirm.tsx';
-import { SidePanel } from '../../ui/dialog.tsx';
-import { Loading, Wrong } from '../../ui/page.tsx';
-import { note } from '../../ui/toast.tsx';
+import { remove } from '../api/client.ts';
+import { useRefresh } from '../api/use.ts';
+import { ConfirmButton } from '../ui/confirm.tsx';
+import { SidePanel } from '../ui/dialog.tsx';
+import { Loading, Wrong } from '../ui/page.tsx';
+import { note } from '../ui/toast.tsx';
 import { useRestore } from './restore.ts';
 
 interface ItemPanelProps<T> {
