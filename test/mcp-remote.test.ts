@@ -264,7 +264,7 @@ describe('messages in lines', () => {
   it('nothing is done before the input ends, and without a request it is done then', async () => {
     const { input, transport, write, settled } = await started();
     const note = { jsonrpc: '2.0', method: 'notifications/initialized' };
-    write(request(1), note, note);
+    write(request(1), ...Array.from({ length: 9 }, () => note));
     await settled();
     await transport.send(result(1));
     assert.equal(await settled(), false);
