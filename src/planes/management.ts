@@ -90,7 +90,7 @@ export class Management {
     this.#isUp = false;
     this.#forwarding.failAll();
     // Where it never began, the start has failed.
-    if (this.#hasBegun && !this.plane.isStopping) setTimeout(() => this.#restart(), restartAfter).unref();
+    if (this.#hasBegun) setTimeout(() => this.#restart(), restartAfter).unref();
   }
 
   #restart(): void {

@@ -114,7 +114,7 @@ export class Plane<Far extends AnyPlane> {
   }
 
   get #near(): Thread<PlaneServices<unknown, unknown>> | null {
-    return this.thread === null ? null : asPlane(this.thread);
+    return this.thread as Thread<PlaneServices<unknown, unknown>> | null;
   }
 }
 
