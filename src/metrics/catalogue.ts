@@ -73,7 +73,7 @@ export const catalogue = {
     status: statuses,
   }),
   strongroom_request_seconds: histogram(
-    'Time from a request to its answer; of a vault read, with its log entry durable.',
+    'Time from request to answer; for vault reads, including the durable log entry.',
     { class: routeClasses },
     seconds,
   ),
@@ -83,42 +83,42 @@ export const catalogue = {
     {},
     [1, 2, 5, 10, 20, 50, 100, 200, 400],
   ),
-  strongroom_log_queue_entries: gauge('Log entries and changes that wait for the next sync.', {
+  strongroom_log_queue_entries: gauge('Log entries and changes waiting for the next sync.', {
     plane: planes,
   }),
-  strongroom_answer_cache_total: counter('Vault reads by whether their answer was kept ready.', {
+  strongroom_answer_cache_total: counter('Vault reads by whether their answer was cached.', {
     result: ['hit', 'miss'],
   }),
   strongroom_authentication_failures_total: counter('Credentials that were refused.', {}),
-  strongroom_spans_total: counter('Spans of traces by whether they reached the collector.', {
+  strongroom_spans_total: counter('Trace spans by whether they reached the collector.', {
     result: ['sent', 'dropped'],
   }),
-  strongroom_open_connections: gauge('Connections of clients.', {}),
-  strongroom_event_loop_delay_seconds: gauge('How late the event loop was, since the last scrape.', {
+  strongroom_open_connections: gauge('Open client connections.', {}),
+  strongroom_event_loop_delay_seconds: gauge('Event loop delay since the last scrape.', {
     plane: planes,
     // A label `quantile` is for summaries alone: other programs reject it on a gauge.
     share: ['0.5', '0.99', '1'],
   }),
-  strongroom_event_loop_utilization_ratio: gauge('Share of the time in which the event loop was busy.', {
+  strongroom_event_loop_utilization_ratio: gauge('Share of time in which the event loop was busy.', {
     plane: planes,
   }),
-  strongroom_jobs_waiting: gauge('Password derivations and key operations that wait for a thread.', {
+  strongroom_jobs_waiting: gauge('Password derivations and key operations waiting for a thread.', {
     pool: ['passwords', 'material'],
   }),
-  strongroom_webhook_deliveries: gauge('Webhook deliveries that wait, and those that were given up.', {
+  strongroom_webhook_deliveries: gauge('Webhook deliveries that are pending or abandoned.', {
     state: ['pending', 'dead'],
   }),
-  strongroom_resources_expiring: gauge('Secrets, keys and certificates that expire within that time.', {
+  strongroom_resources_expiring: gauge('Secrets, keys and certificates that expire within the given time.', {
     within: soon,
   }),
   strongroom_checkpoint_timestamp_seconds: gauge('When the newest checkpoint of the logs was signed.', {}),
-  strongroom_log_proof_ok: gauge('Whether the newest proof of the logs found nothing: 1 or 0.', {}),
-  strongroom_log_proof_timestamp_seconds: gauge('When the logs were last proven.', {}),
-  strongroom_backup_timestamp_seconds: gauge('The moment that the newest backup contains.', {}),
+  strongroom_log_proof_ok: gauge('Whether the newest verification of the logs found no fault: 1 or 0.', {}),
+  strongroom_log_proof_timestamp_seconds: gauge('When the logs were last verified.', {}),
+  strongroom_backup_timestamp_seconds: gauge('Timestamp of the newest backup.', {}),
   strongroom_backup_proof_timestamp_seconds: gauge('When the newest backup was restored and verified.', {}),
   strongroom_management_up: gauge('Whether the management plane answers: 1 or 0.', {}),
   process_resident_memory_bytes: gauge('Resident memory of the process.', {}),
-  process_cpu_seconds_total: counter('Processor time of the process.', {}),
+  process_cpu_seconds_total: counter('CPU time of the process.', {}),
   process_start_time_seconds: gauge('When the process started, in Unix time.', {}),
 } as const satisfies Readonly<Record<string, Metric>>;
 
