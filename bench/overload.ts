@@ -158,13 +158,13 @@ try {
 }
 const flags = [options.short ? ['--short'] : [], options.of === undefined ? [] : ['--of', options.of]].flat();
 const count = (number: number) => number.toLocaleString('en');
-const text = `Measured with \`npm run bench:overload${flags.length === 0 ? '' : ` -- ${flags.join(' ')}`}\` on ${cpus().length} cores that service and load share as they come, Node
-${process.version}: ${connections} connections read a vault of 50 secrets at half of the rate that is reached alone, beside one kind
-of pressure at a time, on a service with ${count(size.vaults)} more vaults and ${count(size.logEntries)} entries in its log. Kept are the answers
-within a second of when they were due, against the calm just before; where the pressure is reads, all of them count,
-against what is reached alone. \`/livez\` is asked every 20 ms. Whoever was refused with 503 and \`Retry-After\` comes back
+const text = `Measured with \`npm run bench:overload${flags.length === 0 ? '' : ` -- ${flags.join(' ')}`}\` on ${cpus().length} cores that service and load share, Node
+${process.version}: ${connections} connections read a vault of 50 secrets at half of the unloaded maximum rate, under one kind
+of pressure at a time, on a service with ${count(size.vaults)} more vaults and ${count(size.logEntries)} entries in its log. *Kept* is the share of answers
+within a second of when they were due, compared with the calm period just before; if the pressure is reads, all of them count,
+compared with the unloaded maximum. \`/livez\` is requested every 20 ms. Clients refused with 503 and \`Retry-After\` retry
 after 0.1 s. The limits: 80 % kept (90 % beside idle or slow connections), 99 % of \`/livez\` within ${limits.livez} ms,
-${limits.memory} MB, and reads back at 95 % within ${limits.recovery} s. ✗ marks what is beyond them.
+${limits.memory} MB, and reads back at 95 % within ${limits.recovery} s. ✗ marks figures beyond them.
 
 ${table(heads, rows)}
 `;

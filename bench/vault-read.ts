@@ -206,10 +206,10 @@ parts.push(await coldCase(), await growth());
 const intro = `# Performance
 
 Measured with \`${short ? 'npm run bench:read -- --short --write' : 'npm run bench:read'}\` on ${cpus().length} cores (${cpus()[0]!.model.trim()}), Node ${process.version}: server on one core,
-load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` that gets the same requests, sends the same
-bytes and does nothing else; it and each case are measured in alternating turns of one second. Machines differ and are
+load on the other, ${connections} connections. The *ceiling* is plain \`node:http\` that gets the same requests and sends the same
+bytes; it and each case are measured in alternating turns of one second. Machines differ and are
 noisy, so compare the ratios.
-The log entry of every read is synced to disk before the answer is sent (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
+The log entry for every read is synced to disk before the answer is sent (\`synchronous=FULL\`; on PostgreSQL \`synchronous_commit=on\`).
 `;
 const text = `${[intro, ...parts].join('\n')}`;
 if (!short || process.argv.includes('--write')) writePage(text);
