@@ -407,8 +407,10 @@ describe('a passkey', () => {
     const [jan] = await world.people.byEmail('jan@example.org');
     const now = { ...jan!, member: { ...jan!.member, state: 'invited' as const } };
     const changed = signInBy({ people: { ...world.people, fresh: async () => now } });
+    const before = audits(world, first, 1)[0]!.id;
     await refused(changed.byPasskey(site, await proven(), world.origin()), 'UNAUTHORIZED');
     assert.deepEqual(newest(first), [['session.refused', 'jan@example.org']]);
+    assert.notEqual(audits(world, first, 1)[0]!.id, before);
   });
 });
 
