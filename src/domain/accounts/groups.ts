@@ -95,7 +95,7 @@ export function groupsWith(parts: Parts, records: Records): Groups {
       return presentGroup(await find(await guard.admit(caller, 'members:read'), id));
     },
 
-    async create(caller, { name, grants = [], member_ids = [], single_sign_on = false }) {
+    async create(caller, { name, grants = [], member_ids = [], single_sign_on }) {
       const permit = await guard.admit(caller, 'members:write');
       const time = now();
       const row = stamps.memberGroup.stamp({

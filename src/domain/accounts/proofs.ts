@@ -139,8 +139,8 @@ export function proofsWith(parts: SignInParts): Proofs {
 
     require: async (as, given = {}, field = fieldOf(given)) => {
       if (fieldOf(given) !== '') return check(as, given, field);
-      const { proven_at } = as.session;
-      if (proven_at === null || now() >= proven_at + provenFor) throw new Failure('PROOF_REQUIRED');
+      // Who never did has not since 1970.
+      if (now() >= Number(as.session.proven_at) + provenFor) throw new Failure('PROOF_REQUIRED');
       return proven({});
     },
   };
