@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Coverage, testsOfLine } from './coverage.ts';
 import { filesOf, isEquivalent, loadEquivalents, type Mutant, mutantsOf } from './mutants.ts';
 import { changesOf, listFolder, loadMutations, type Mutation, root } from './mutations.ts';
+import { needsNothing } from './test-imports.ts';
 
 export interface Sample {
   readonly chosen: readonly Mutation[];
@@ -28,6 +29,8 @@ export interface SampleOptions {
 
 /** In seconds, as they took by themselves: what the likeliest tests don't notice in this time counts as unnoticed. */
 const longestTests = 150;
+/** Of the tests that need nothing around them, which run together in seconds. */
+const mostQuick = 60;
 
 export function sample({ count, room, file, seed, coverage, tests }: SampleOptions): Sample {
   const files = filesOf(room).filter(one => one === (file ?? one));
@@ -80,7 +83,7 @@ function asMutation({ kind, line, ...change }: Mutant, tests: readonly string[])
   };
 }
 
-/** Those that the list names for a guard of the same file, then those with a name like it, then the quick and narrow. */
+/** Those that need nothing; then those that the list names for a guard of the file, or with a name like it; then the quick and narrow. */
 function nearTests(coverage: Coverage): (mutant: Mutant) => string[] {
   const listed = listedTests();
   const breadth = breadthOf(coverage);
@@ -93,7 +96,14 @@ function nearTests(coverage: Coverage): (mutant: Mutant) => string[] {
       coverage.tests[test]!.seconds +
       breadth(test) / 200;
     const near = testsOfLine(coverage, mutant.file, mutant.line, text).sort((a, b) => cost(a) - cost(b));
-    return withinTime(near, coverage);
+    const quick = near.filter(needsNothing).slice(0, mostQuick);
+    return [
+      ...quick,
+      ...withinTime(
+        near.filter(test => !needsNothing(test)),
+        coverage,
+      ),
+    ];
   };
 }
 

@@ -50,13 +50,16 @@ describe('an answer of bytes', () => {
     ['gzip', gzipSync(text), compressed],
     ['deflated with a head', deflateSync(text), compressed],
     ['deflated without one', deflateRawSync(text), compressed],
-    ['deflated, and a checksum of 8 bytes', behind(8), compressed],
-    ['deflated, and 9 bytes of something else', behind(9), null],
     ['deflated to exactly 4 MiB', deflateRawSync(Buffer.alloc(4 * 1024 * 1024)), compressed],
     ['deflated to more', deflateRawSync(Buffer.alloc(4 * 1024 * 1024 + 1)), compressed],
   ];
   for (const [what, bytes, reason] of rows)
     it(`${what}: ${reason ?? 'is shown'}`, async () => assert.equal(await withheld(bytes), reason));
+
+  it('deflated is withheld with up to 8 bytes behind its end, such as a checksum', async () => {
+    assert.equal(await withheld(behind(8)), compressed);
+    assert.equal(await withheld(behind(9)), null);
+  });
 
   it('is decoded once as it says, and withheld where it is compressed below that', async () => {
     const encoding = { 'content-encoding': 'gzip' };

@@ -116,8 +116,10 @@ function judgedLookup(resolve: Resolve, permits: (address: string) => boolean): 
  * Asks the name servers directly: the system's own look-up holds one of the process's few threads for as long
  * as a dead name server takes. Only names that those don't know (from a hosts file) are asked of the system.
  */
-export function systemResolve(): Resolve {
-  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
+export function systemResolve(
+  resolver: NameServers = new Resolver({ timeout: 2_000, tries: 2 }),
+  bySystem: Resolve = lookUpBySystem,
+): Resolve {
   return async name => {
     if (isLocalhost(name)) return bySystem(name);
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
@@ -131,7 +133,10 @@ export function systemResolve(): Resolve {
 
 const lookupAll = promisify(systemLookup);
 
-async function bySystem(name: string): Promise<string[]> {
+/** What is asked of name servers. */
+export type NameServers = Pick<Resolver, 'resolve4' | 'resolve6'>;
+
+async function lookUpBySystem(name: string): Promise<string[]> {
   return (await lookupAll(name, { all: true })).map(({ address }) => address);
 }
 

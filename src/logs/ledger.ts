@@ -337,9 +337,9 @@ function unitOf({ change }: Pending): Unit {
 /** Keyed by the reject function, which no two have in common. */
 function refusedChanges(error: UnitsRefused, changes: readonly Pending[]): Map<Pending['reject'], Refusal> {
   const refused = new Map<Pending['reject'], Refusal>();
-  for (const [index, refusal] of error.refusals) {
-    const change = changes[index];
-    if (change !== undefined) refused.set(change.reject, refusal);
+  for (const [index, { reject }] of changes.entries()) {
+    const refusal = error.refusals.get(index);
+    if (refusal !== undefined) refused.set(reject, refusal);
   }
   return refused;
 }

@@ -38,8 +38,12 @@ export class ListMethod {
 
   readonly answer: AnswerClientError = (error, socket) => {
     const held = this.#held.get(socket);
-    if (held === null && isOfParser(error)) return; // More bytes on a connection that is about to be closed.
-    const text = held === undefined ? beginning(error, socket) : (held ?? '') + packetOf(error);
+    if (held === null) {
+      // More bytes on a connection that is about to be closed are nothing new.
+      if (!isOfParser(error)) this.#otherwise(error, socket);
+      return;
+    }
+    const text = held === undefined ? beginning(error, socket) : held + packetOf(error);
     const isLonger = text !== null && text.length > (held ?? '').length;
     if (!isLonger || text.length > largestHead || !isStart(text)) {
       this.#held.delete(socket);
