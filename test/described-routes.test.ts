@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { openApiDocument } from '../src/http/openapi/document.ts';
 import { Components, type Json, queryParameters } from '../src/http/openapi/schemas.ts';
+import { operationsOfUse } from '../src/http/openapi/uses.ts';
 import type { RouteDescription } from '../src/http/routes/route.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is looked into at any depth
@@ -173,5 +174,19 @@ describe('a schema in the document', () => {
     );
     assert.deepEqual(queryParameters(undefined, new Components()), []);
     assert.deepEqual(queryParameters(z.any(), new Components()), []);
+  });
+});
+
+describe('the uses of secrets and keys', () => {
+  it('answer by one schema each, or by any of several', () => {
+    const components = new Components();
+    const uses = operationsOfUse(components) as Record<
+      string,
+      { post: { responses: Record<string, unknown> } }
+    >;
+    const several = Object.entries(uses)
+      .filter(([, { post }]) => JSON.stringify(post.responses[200]).includes('"anyOf"'))
+      .map(([path]) => path.split('/').at(-1));
+    assert.deepEqual(several, ['use']);
   });
 });

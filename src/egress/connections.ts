@@ -125,7 +125,7 @@ export function systemResolve(
     const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
     const found = answers.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []));
     if (found.length > 0) return found;
-    const silent = answers.some(answer => answer.status === 'rejected' && answer.reason?.code === 'ETIMEOUT');
+    const silent = answers.some(answer => (answer as PromiseRejectedResult).reason?.code === 'ETIMEOUT');
     if (silent) throw timedOut();
     return bySystem(name);
   };

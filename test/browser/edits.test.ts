@@ -182,9 +182,9 @@ test('a form in which nothing was changed sends nothing', async () => {
 });
 
 test('every form that edits a record is tried here, and the others change one thing', () => {
-  const root = new URL('../../web/src/pages/', import.meta.url).pathname;
+  const root = new URL('../../web/src/', import.meta.url).pathname;
   const using = (what: RegExp) =>
-    globSync(`${root}**/*.tsx`)
+    globSync(`${root}{pages,shared}/**/*.tsx`)
       .filter(file => what.test(readFileSync(file, 'utf8')))
       .map(file => basename(file, '.tsx'))
       .sort();
