@@ -68,7 +68,7 @@ export async function strongroomOver(
     ...opened,
     other,
     passwordCosts,
-    privateWebhooks: place['allow-private-webhooks'],
+    privateWebhooks: place['allow-private-webhooks'] ?? [],
     privateIssuers,
     fetchDocument: documents.fetch,
     oauthClients: {

@@ -52,9 +52,9 @@ export interface DomainParts extends ReadingParts {
   /** Those of the product unless told otherwise; what was stored with others matches no password. */
   readonly passwordCosts?: PasswordCosts | undefined;
   /** The inner ranges that webhooks may lead into. */
-  readonly privateWebhooks?: readonly string[] | undefined;
+  readonly privateWebhooks: readonly string[];
   /** The inner ranges that issuers of tokens may be in. */
-  readonly privateIssuers?: readonly string[] | undefined;
+  readonly privateIssuers: readonly string[];
   /** A JSON document from where the service may connect to. */
   readonly fetchDocument: (url: string) => Promise<unknown>;
   /** Which clients of the tool endpoint are known beside those that always are. */
@@ -64,7 +64,7 @@ export interface DomainParts extends ReadingParts {
 export type Domain = ReturnType<typeof domainWith>;
 
 export function domainWith(given: DomainParts) {
-  const { wrapper, facts, privateWebhooks = [], privateIssuers = [] } = given;
+  const { wrapper, facts, privateWebhooks, privateIssuers } = given;
   const { parts, records, people, visibility: _, ...reading } = foundationWith(given);
   const { ledger, attempts, authenticate, revisions } = reading;
   const { guard, stamps, now } = parts;

@@ -56,14 +56,9 @@ function inputOf({ input }: Tool, hasKey: boolean) {
   };
 }
 
-/** What a model needs to write one; a reference is to an id, which is a text. */
+/** What a model needs to write one; a reference is to an id, which is a text. What is undefined is not sent. */
 function argument({ type = 'string', enum: values, description, properties }: Json): Json {
-  return {
-    type,
-    ...(values === undefined ? {} : { enum: values }),
-    ...(description === undefined ? {} : { description }),
-    ...(properties === undefined ? {} : { properties }),
-  };
+  return { type, enum: values, description, properties };
 }
 
 /**
