@@ -56,9 +56,14 @@ function inputOf({ input }: Tool, hasKey: boolean) {
   };
 }
 
-/** What a model needs to write one; a reference is to an id, which is a text. What is undefined is not sent. */
+/** What a model needs to write one; a reference is to an id, which is a text. */
 function argument({ type = 'string', enum: values, description, properties }: Json): Json {
-  return { type, enum: values, description, properties };
+  return {
+    type,
+    ...(values === undefined ? {} : { enum: values }),
+    ...(description === undefined ? {} : { description }),
+    ...(properties === undefined ? {} : { properties }),
+  };
 }
 
 /**
