@@ -5,11 +5,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { operatorOf } from '../src/cli/operator.ts';
-import { placeOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
 import { fanOut } from '../src/events/fan-out.ts';
-import { openStrongroom, type Strongroom } from '../src/open.ts';
+import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import { placeOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import type { LoadPlan, LoadResult } from './load.ts';
 
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));

@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { operatorOf } from '../src/cli/operator.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { openStrongroom, type Strongroom } from '../src/open.ts';
-import { serve } from '../src/serve.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
+import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import { serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { launch, open, password } from '../test/browser/browser.ts';
 
 const secrets = Number(process.argv[2] ?? 10_000);

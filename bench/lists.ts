@@ -10,10 +10,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { Caller } from '../src/access/caller.ts';
-import { operatorOf } from '../src/cli/operator.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { openStrongroom, type Strongroom } from '../src/open.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
+import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { freshDatabase, globalSetup, globalTeardown } from '../test/postgres.ts';
 
 const secretsPerVault = 100;

@@ -1,5 +1,5 @@
 /**
- * What it costs a commit that an embedded database can give space back (`auto_vacuum = INCREMENTAL`, src/store/space.ts):
+ * What it costs a commit that an embedded database can give space back (`auto_vacuum = INCREMENTAL`, src/store/sqlite/space.ts):
  * two databases, with and without it, taking turns in one run. A commit is a group of requests, as the ledger stores it,
  * or an audit entry. `npm run bench:space [-- ROUNDS]` prints medians of the turns, of the processor time and of the time that passed,
  * and the median of the turns' ratios. Data lies in TMPDIR: what a sync costs there is part of the time that passed.

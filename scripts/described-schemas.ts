@@ -8,5 +8,5 @@ import { freshDatabase, globalSetup, globalTeardown } from '../test/postgres.ts'
 
 await globalSetup();
 const text = JSON.stringify(await describedSchemas(await freshDatabase()), null, 2);
-writeFileSync(new URL('../src/store/described-schemas.json', import.meta.url), `${text}\n`);
+writeFileSync(new URL('../src/store/integrity/described-schemas.json', import.meta.url), `${text}\n`);
 await globalTeardown();

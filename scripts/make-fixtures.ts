@@ -8,8 +8,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { passwordCosts } from '../src/domain/accounts/passwords.ts';
-import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
+import { passwordCosts } from '../src/domain/sign-in/passwords.ts';
+import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { migrate } from '../src/store/migrations/migrations.ts';
 import { run } from '../test/command.ts';
 import {

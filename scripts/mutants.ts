@@ -37,11 +37,12 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   backup: ['src/backup/**/*.ts'],
   mcp: ['src/mcp/**/*.ts'],
   http: ['src/http/**/*.ts'],
-  planes: ['src/planes/**/*.ts'],
+  planes: ['src/service/planes/**/*.ts', 'src/threads/**/*.ts'],
   client: ['src/client/**/*.ts'],
   cli: [
-    'src/cli/{child,complete,environment,export,formats,inject,login,mask,offline,profiles,redact,references,run,settings}.ts',
-    'src/cli/{own-credentials,project,supervision,system-keyring,unsafe-names,workload}.ts',
+    'src/cli/connection/{own-credentials,profiles,project,references,settings,system-keyring,workload}.ts',
+    'src/cli/vault/{child,complete,environment,export,export-formats,inject,login,offline,redact,run,supervision,unsafe-names}.ts',
+    'src/cli/terminal/mask.ts',
     'src/contract/variable-names.ts',
   ],
 };

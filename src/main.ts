@@ -1,9 +1,9 @@
 /** The command: picks one file of cli/, and turns every failure into one line and an exit code. */
 import packageJson from '../package.json' with { type: 'json' };
-import type { Command } from './cli/command.ts';
 import { commands, groups } from './cli/commands.ts';
-import { note } from './cli/terminal.ts';
-import { messageOf, Refusal, UsageError } from './report.ts';
+import type { Command } from './cli/terminal/command.ts';
+import { note } from './cli/terminal/terminal.ts';
+import { messageOf, Refusal, UsageError } from './service/settings/report.ts';
 
 /** As a shell tells of SIGPIPE, which other programs end by. */
 const endedByPipe = 141;
@@ -19,7 +19,7 @@ async function main(args: readonly string[]): Promise<void> {
     return;
   }
   if (first === 'complete') {
-    await (await import('./cli/complete.ts')).complete(commands, args.slice(1));
+    await (await import('./cli/vault/complete.ts')).complete(commands, args.slice(1));
     return;
   }
   const name = nameIn(args);
@@ -43,7 +43,7 @@ async function runCommand(command: Command, args: readonly string[]): Promise<vo
     return;
   }
   if (own.some(arg => arg.startsWith('--database-'))) {
-    const { warningsOf } = await import('./cli/warnings.ts');
+    const { warningsOf } = await import('./cli/terminal/warnings.ts');
     for (const line of warningsOf(own)) note(line);
   }
   await command.run(args);
@@ -65,7 +65,7 @@ async function load(name: string): Promise<Command> {
 async function unknown(given: string): Promise<UsageError> {
   const within = beginningWith(given).map(known => known.slice(given.length + 1));
   if (within.length > 0) return new UsageError(`${given} takes one of these: ${within.join(', ')}`);
-  const { closest } = await import('./cli/suggestion.ts');
+  const { closest } = await import('./cli/terminal/suggestion.ts');
   const near = closest(given, Object.keys(commands));
   const advice = near === null ? 'see strongroom --help' : `did you mean strongroom ${near}?`;
   return new UsageError(`unknown command ${JSON.stringify(given)}: ${advice}`);
@@ -83,7 +83,7 @@ async function helpOn(args: readonly string[]): Promise<string> {
 }
 
 async function helpOf(command: Command): Promise<string> {
-  return (await import('./options.ts')).helpFor(command);
+  return (await import('./service/settings/options.ts')).helpFor(command);
 }
 
 async function section(title: string, names: readonly string[]): Promise<string> {

@@ -1,7 +1,7 @@
 /** Proving oneself again, and changing what one proves oneself by: password, passkeys, one-time codes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
+import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import {
   audits,
   type DomainWorld,

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mintToken } from '../src/access/token.ts';
 import { Failure } from '../src/contract/errors.ts';
-import { lockOutWith } from '../src/domain/accounts/lock-out.ts';
-import { passwordsWith } from '../src/domain/accounts/passwords.ts';
-import { accountSubject, type Person, peopleWith } from '../src/domain/accounts/people.ts';
-import { type SignInParts, signInWith } from '../src/domain/accounts/sign-in.ts';
-import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
+import { accountSubject, type Person, peopleWith } from '../src/domain/people/people.ts';
+import { lockOutWith } from '../src/domain/sessions/lock-out.ts';
+import { passwordsWith } from '../src/domain/sign-in/passwords.ts';
+import { type SignInParts, signInWith } from '../src/domain/sign-in/sign-in.ts';
+import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import type { Store } from '../src/store/store.ts';
 import {
   audits,

@@ -18,8 +18,8 @@ import {
   rolesListed,
   vaultRolesOf,
 } from '../src/domain/credentials/member-rights.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
-import type { MemberGroupRow } from '../src/store/member-groups.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
+import type { MemberGroupRow } from '../src/store/records/member-groups.ts';
 
 const now = 1_000;
 const origin = { address: '192.0.2.1', userAgent: '', requestId: 'r' };

@@ -12,7 +12,7 @@ import {
 } from '../src/domain/uses/approval-requests.ts';
 import { type Approvals, approvalsWith } from '../src/domain/uses/approvals.ts';
 import { approversWith } from '../src/domain/uses/approvers.ts';
-import type { ApprovalRow } from '../src/store/approvals.ts';
+import type { ApprovalRow } from '../src/store/records/approvals.ts';
 import { BareUses, newId, organizationId, vaultId } from './bare-uses.ts';
 
 const minute = 60_000;

@@ -4,13 +4,13 @@ import { chmodSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { placeOptions, serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { parseCheckpoint } from '../src/logs/checkpoints.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { type VerifyReport, verifyLogs } from '../src/logs/verify.ts';
-import { openStrongroom } from '../src/open.ts';
-import { openLogs } from '../src/open-data.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { openLogs } from '../src/service/opening/open-data.ts';
+import { placeOptions, serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { run } from './command.ts';
 import { engines, type Service, startService, timePassing } from './harness.ts';
 import { write } from './storage.ts';

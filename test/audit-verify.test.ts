@@ -3,13 +3,13 @@ import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { placeOptions, serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { type Checkpoint, parseCheckpoint } from '../src/logs/checkpoints.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { type LogSource, verifyLogs } from '../src/logs/verify.ts';
-import { openStrongroom } from '../src/open.ts';
-import { openLogs } from '../src/open-data.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { openLogs } from '../src/service/opening/open-data.ts';
+import { placeOptions, serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { type Result, run } from './command.ts';
 import {
   beside,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Counting, contentsOf, type Manifest, manifestOf, readContents } from '../src/backup/contents.ts';
+import type { TableShape } from '../src/store/dump/tables.ts';
 import type { Snapshot } from '../src/store/store.ts';
-import type { TableShape } from '../src/store/tables.ts';
 
 const facts = { created_at: '2026-11-16T12:00:00.000Z', version: '1', engine: 'sqlite' } as const;
 const shapeOf = (name: string) =>

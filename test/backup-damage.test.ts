@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
 import { BackupError } from '../src/backup/backup-error.ts';
 import { readContents } from '../src/backup/contents.ts';
-import { operatorOf } from '../src/cli/operator.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
 import { chunkSize, opened } from '../src/keyring/age/age.ts';
 import { AgeError } from '../src/keyring/age/header.ts';
 import { identityFrom, newKeyPair } from '../src/keyring/age/keys.ts';

@@ -16,7 +16,7 @@ import { BackupSchedule, type Keep, statusFile } from '../src/backup/schedule.ts
 import { opened, sealed } from '../src/keyring/age/age.ts';
 import { recipientFrom } from '../src/keyring/age/keys.ts';
 import { databaseSource, exportLines } from '../src/logs/source.ts';
-import { locationOf } from '../src/open-data.ts';
+import { locationOf } from '../src/service/opening/open-data.ts';
 import { openLoading, openSnapshot } from '../src/store/store.ts';
 import { configOf, emptyPlace, identity, openerOf, pair, restoreFrom, take } from './backups.ts';
 import { beside, makeOrganization } from './harness.ts';

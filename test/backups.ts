@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { backupToFile, bytesIn, type Taken } from '../src/backup/backup.ts';
 import { restoreTo } from '../src/backup/restore.ts';
 import type { OpenKeyring, Restored } from '../src/backup/restoring.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { type Place, readConfig } from '../src/config.ts';
 import { type Identity, identityFrom, newKeyPair, recipientFrom } from '../src/keyring/age/keys.ts';
 import { KeyringWrapper } from '../src/keyring/stored-keyring.ts';
-import { locationOf, rootKeySource } from '../src/open-data.ts';
+import { locationOf, rootKeySource } from '../src/service/opening/open-data.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { type Place, readConfig } from '../src/service/settings/config.ts';
 import type { EngineName } from './harness.ts';
 import { dataFolder, freshDatabase } from './postgres.ts';
 

@@ -4,8 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import type { ReadResult } from '../src/domain/reads/vault-request.ts';
-import { publicKeyHandler } from '../src/http/public-key.ts';
-import { isRepeated, vaultReadHandler } from '../src/http/vault-read.ts';
+import { publicKeyHandler } from '../src/http/vault/public-key.ts';
+import { isRepeated, vaultReadHandler } from '../src/http/vault/read.ts';
 import { answerTo, log, requestOf, type Sent, whole, bareWorld as world } from './bare-world.ts';
 
 const url = '/api/v1/vaults/self';

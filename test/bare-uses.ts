@@ -10,8 +10,8 @@ import { concurrencyOf } from '../src/domain/uses/concurrency.ts';
 import type { UseRequest, VaultUseParts } from '../src/domain/uses/vault-uses.ts';
 import { type BrokeredCall, type BrokeredResult, nothing } from '../src/egress/brokered-answer.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
-import type { ApprovalRow } from '../src/store/approvals.ts';
-import type { ChangeListener } from '../src/store/engine.ts';
+import type { ChangeListener } from '../src/store/engine/engine.ts';
+import type { ApprovalRow } from '../src/store/records/approvals.ts';
 
 export const newId = idGenerator(Date.now);
 /** Long enough to be looked for. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { BodyLine } from '../src/http/body-line.ts';
+import { BodyLine } from '../src/http/listener/body-line.ts';
 
 const mebibyte = 1024 * 1024;
 const room = 4 * mebibyte;

@@ -6,7 +6,8 @@ import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ReadResult } from '../src/domain/reads/vault-request.ts';
-import { type ConnectionError, clientErrorAnswers, lateAnswers } from '../src/http/client-errors.ts';
+import { clientErrorAnswers, lateAnswers } from '../src/http/client-errors.ts';
+import type { ConnectionError } from '../src/http/listener/server.ts';
 import { bareWorld as world } from './bare-world.ts';
 
 const url = '/api/v1/vaults/self';

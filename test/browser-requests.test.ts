@@ -12,7 +12,7 @@ import {
   setCookie,
   siteReader,
   takesPasskeys,
-} from '../src/http/browser.ts';
+} from '../src/http/listener/browser.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 

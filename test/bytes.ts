@@ -1,5 +1,5 @@
 /** Bytes that a test makes up, where the service has them from its keyring. */
-import type { Digest, Sealed, Stamp } from '../src/bytes.ts';
+import type { Digest, Sealed, Stamp } from '../src/base/bytes.ts';
 
 export const sealedFrom = (bytes: Uint8Array | string): Sealed =>
   Buffer.from(bytes as string) as Uint8Array as Sealed;

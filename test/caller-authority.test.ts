@@ -5,13 +5,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Caller, type ProvenBy, trustedCaller } from '../src/access/caller.ts';
-import { longestSession, proofOf } from '../src/domain/accounts/dashboard-sessions.ts';
-import { type People, type Person, callerOf as personCaller } from '../src/domain/accounts/people.ts';
 import { type AuthorityParts, authorityWith } from '../src/domain/authority.ts';
 import { callerOf as keyCaller } from '../src/domain/credentials/api-key-callers.ts';
 import { credentialOf, type Narrowing } from '../src/domain/credentials/credential.ts';
-import type { DashboardSessionRow } from '../src/store/accounts.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
+import { type People, type Person, callerOf as personCaller } from '../src/domain/people/people.ts';
+import { longestSession, proofOf } from '../src/domain/sessions/dashboard-sessions.ts';
+import type { DashboardSessionRow } from '../src/store/records/accounts.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
 
 const origin = { address: '192.0.2.1', userAgent: '', requestId: 'r' };
 const started = 1_000;

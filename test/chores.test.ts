@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Chores } from '../src/chores.ts';
+import { Chores } from '../src/base/chores.ts';
 
 const unexpected = (error: unknown) => assert.ifError(error);
 

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, describe, it, type TestContext } from 'node:test';
-import type { Command } from '../src/cli/command.ts';
-import { type Commands, complete } from '../src/cli/complete.ts';
-import { command as exporting } from '../src/cli/export.ts';
-import { endProfile, look, command as signingIn } from '../src/cli/login.ts';
-import { systemKeyring } from '../src/cli/system-keyring.ts';
-import { choice, flag, text } from '../src/options.ts';
+import { systemKeyring } from '../src/cli/connection/system-keyring.ts';
+import type { Command } from '../src/cli/terminal/command.ts';
+import { type Commands, complete } from '../src/cli/vault/complete.ts';
+import { command as exporting } from '../src/cli/vault/export.ts';
+import { endProfile, look, command as signingIn } from '../src/cli/vault/login.ts';
+import { choice, flag, text } from '../src/service/settings/options.ts';
 import { accessKey, vaultDouble } from './vault-double.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-person-'));

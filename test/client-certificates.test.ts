@@ -14,9 +14,9 @@ import {
   type X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { serve } from '../src/serve.ts';
+import { serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { type Service, startService } from './harness.ts';
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };

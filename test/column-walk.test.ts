@@ -6,15 +6,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { rowCheckWith } from '../src/domain/kernel/row-check.ts';
 import { isMarked } from '../src/logs/chain.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { type Finding, verifyLogs } from '../src/logs/verify.ts';
-import { openStrongroom, type Strongroom } from '../src/open.ts';
-import { columns, putBack } from '../src/store/stamp-columns.ts';
+import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
+import { columns, putBack } from '../src/store/integrity/stamp-columns.ts';
 import { callService, engines, eventually } from './harness.ts';
 import { cookieName } from './people.ts';
 import {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mintToken, parseToken } from '../src/access/token.ts';
-import { deviceLoginsWith } from '../src/domain/accounts/device-logins.ts';
-import { lockOutWith } from '../src/domain/accounts/lock-out.ts';
-import { loginKeysWith } from '../src/domain/accounts/login-keys.ts';
-import type { DeviceLoginRow } from '../src/store/device-logins.ts';
+import { lockOutWith } from '../src/domain/sessions/lock-out.ts';
+import { loginKeysWith } from '../src/domain/sessions/login-keys.ts';
+import { deviceLoginsWith } from '../src/domain/sign-in/device-logins.ts';
+import type { DeviceLoginRow } from '../src/store/records/device-logins.ts';
 import type { Store } from '../src/store/store.ts';
 import {
   audits,

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { warningsOf } from '../src/cli/warnings.ts';
-import { serveOptions, setPlanOptions, setupOptions } from '../src/command-options.ts';
-import { type Options, readConfig, UsageError } from '../src/config.ts';
+import { warningsOf } from '../src/cli/terminal/warnings.ts';
 import { newKeyPair } from '../src/keyring/age/keys.ts';
-import { helpFor } from '../src/options.ts';
+import { serveOptions, setPlanOptions, setupOptions } from '../src/service/settings/command-options.ts';
+import { type Options, readConfig, UsageError } from '../src/service/settings/config.ts';
+import { helpFor } from '../src/service/settings/options.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-config-'));
 after(() => rmSync(folder, { recursive: true }));

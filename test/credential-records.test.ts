@@ -27,7 +27,7 @@ import {
   presentPublicToken,
   rename,
 } from '../src/domain/credentials/credential-records.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
 
 const now = Date.parse('2026-01-01T00:00:00.000Z');
 const later = now + 60_000;

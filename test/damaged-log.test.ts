@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { openStrongroom } from '../src/open.ts';
-import { serve } from '../src/serve.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { run } from './command.ts';
 import { beside, callService, engines, eventually, type Service, startService } from './harness.ts';
 import { oneThread } from './one-thread.ts';

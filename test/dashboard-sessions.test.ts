@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mintToken } from '../src/access/token.ts';
-import { dashboardSessionsWith, isSignedIn, proofOf } from '../src/domain/accounts/dashboard-sessions.ts';
-import { lockOutWith } from '../src/domain/accounts/lock-out.ts';
-import type { Person } from '../src/domain/accounts/people.ts';
+import type { Person } from '../src/domain/people/people.ts';
+import { dashboardSessionsWith, isSignedIn, proofOf } from '../src/domain/sessions/dashboard-sessions.ts';
+import { lockOutWith } from '../src/domain/sessions/lock-out.ts';
 import {
   audits,
   type DomainWorld,

@@ -5,10 +5,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { openStrongroom } from '../src/open.ts';
-import { type Running, serve } from '../src/serve.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { type Running, serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { callService, eventually, makeOrganization } from './harness.ts';
 import { type Cluster, freePort, startCluster } from './postgres.ts';
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { examine } from '../src/doctor/doctor.ts';
-import { serve } from '../src/serve.ts';
+import { examine } from '../src/service/doctor/doctor.ts';
+import { serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { callService, eventually, type Service, startService } from './harness.ts';
 import { oneThread } from './one-thread.ts';
 

@@ -7,8 +7,8 @@ import { Ajv } from 'ajv';
 import { parse, parseAllDocuments } from 'yaml';
 import packageJson from '../package.json' with { type: 'json' };
 import lock from '../package-lock.json' with { type: 'json' };
-import { serveOptions } from '../src/command-options.ts';
-import { environmentTwin } from '../src/options.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { environmentTwin } from '../src/service/settings/options.ts';
 import { merged, renderChart } from './helm.ts';
 import { checkout, missingSources, readDockerfile, stepsOf, textOf } from './image.ts';
 

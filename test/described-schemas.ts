@@ -2,9 +2,9 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { describe } from '../src/store/integrity/schema-description.ts';
 import { type EngineName, migrate, steps } from '../src/store/migrations/migrations.ts';
-import { describe } from '../src/store/schema-description.ts';
-import { adapt, TransactionalDdlDialect } from '../src/store/sqlite.ts';
+import { adapt, TransactionalDdlDialect } from '../src/store/sqlite/sqlite.ts';
 
 type Changes = Record<string, string | null>;
 // biome-ignore lint/suspicious/noExplicitAny: its schema changes with each step

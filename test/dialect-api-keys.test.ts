@@ -7,7 +7,7 @@ import type { EarlierContent, NextContent } from '../src/domain/resources/named-
 import { apiKeyCallsWith } from '../src/http/dialect/api-key-calls.ts';
 import { askedOf } from '../src/http/dialect/asked.ts';
 import { errorsOf, statusFor } from '../src/http/dialect/forms.ts';
-import type { AppParts } from '../src/http/parts.ts';
+import type { AppParts } from '../src/http/surface/parts.ts';
 
 const vaultId = '0199a3c4-7f00-7abc-8def-000000000001';
 const otherId = '0199a3c4-7f00-7abc-8def-000000000002';

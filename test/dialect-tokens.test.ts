@@ -9,7 +9,7 @@ import { errorsOf, statusFor } from '../src/http/dialect/forms.ts';
 import { healthWith } from '../src/http/dialect/health.ts';
 import { LoginRefused, loginCall } from '../src/http/dialect/logins.ts';
 import { tokenCallsWith } from '../src/http/dialect/tokens.ts';
-import type { AppParts, ReadingSurfaceParts } from '../src/http/parts.ts';
+import type { AppParts, ReadingSurfaceParts } from '../src/http/surface/parts.ts';
 import { answerTo, requestOf } from './bare-world.ts';
 
 const keyId = '0199a3c4-7f00-7abc-8def-0123456789ab';

@@ -6,13 +6,13 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import type { AuditLog } from '../src/contract/logs.ts';
 import type { GrantedRole } from '../src/contract/names.ts';
-import type { SignedInAs } from '../src/domain/accounts/dashboard-sessions.ts';
 import type { Domain } from '../src/domain/domain.ts';
-import { openStrongroom } from '../src/open.ts';
+import type { SignedInAs } from '../src/domain/sessions/dashboard-sessions.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { cheapPasswords, timePassing } from './harness.ts';
 import { dataFolder } from './postgres.ts';
 

@@ -14,7 +14,7 @@ import {
   sealDirect,
   sealOneUse,
   Unsealable,
-} from '../src/keyring/envelope.ts';
+} from '../src/keyring/sealing/envelope.ts';
 import { fixedRandom } from './fixed-random.ts';
 
 const vectors = JSON.parse(readFileSync(new URL('vectors/envelope.json', import.meta.url), 'utf8'));

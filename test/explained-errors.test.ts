@@ -7,7 +7,7 @@ import { asError, codeOf, type ErrorCode, isPassing, StrongroomError } from '../
 import { AgeError } from '../src/keyring/age/header.ts';
 import { newKeyPair } from '../src/keyring/age/keys.ts';
 import { RootKeyError } from '../src/keyring/root-key/root-key.ts';
-import { StoreError } from '../src/store/store-error.ts';
+import { StoreError } from '../src/store/engine/store-error.ts';
 
 const coded = (facts: object, cause?: unknown) => Object.assign(new Error('secret path', { cause }), facts);
 

@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { parseEnv } from 'node:util';
-import { type Format, formats, githubMasks, write } from '../src/cli/formats.ts';
-import { type Masked, maskFor } from '../src/cli/mask.ts';
-import { refuseUnsafe } from '../src/cli/unsafe-names.ts';
+import { type Masked, maskFor } from '../src/cli/terminal/mask.ts';
+import { type Format, formats, githubMasks, write } from '../src/cli/vault/export-formats.ts';
+import { refuseUnsafe } from '../src/cli/vault/unsafe-names.ts';
 import { changesWhatRuns, isVariable } from '../src/contract/variable-names.ts';
-import { Refusal } from '../src/report.ts';
+import { Refusal } from '../src/service/settings/report.ts';
 
 const style = { dialect: 'node', name: 'app', namespace: null } as const;
 

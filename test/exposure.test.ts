@@ -7,7 +7,7 @@ import type { Narrowing } from '../src/domain/credentials/credential.ts';
 import { checkExposureWith } from '../src/domain/credentials/exposure.ts';
 import { guardWith } from '../src/domain/kernel/guard.ts';
 import type { Parts } from '../src/domain/kernel/parts.ts';
-import type { ResourceRow } from '../src/store/resources.ts';
+import type { ResourceRow } from '../src/store/records/resources.ts';
 
 const now = 1_000;
 const editor: Caller = { ...trustedCaller('operator', 'o', 'o', 'org', ''), role: 'editor' };

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { FairLine, FairTurns, type Lane } from '../src/base/fair-line.ts';
 import { Scrubbers } from '../src/egress/scrubbers.ts';
 import { scrubberOf } from '../src/egress/scrubbing.ts';
-import { FairLine, FairTurns, type Lane } from '../src/fair-line.ts';
 import { workerPoolWith } from '../src/material/worker-pool.ts';
 import { onEngines } from './at-once.ts';
 import { callService } from './harness.ts';

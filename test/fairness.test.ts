@@ -10,11 +10,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
+import { FairLine, onBehalfOf } from '../src/base/fair-line.ts';
 import { issuersWith } from '../src/domain/identities/issuers.ts';
 import { TimedTurns } from '../src/domain/kernel/fair-turns.ts';
-import { FairLine, onBehalfOf } from '../src/fair-line.ts';
-import { Forwarding } from '../src/planes/forwarding.ts';
-import { readerDialect } from '../src/store/sqlite-reader.ts';
+import { Forwarding } from '../src/service/planes/forwarding.ts';
+import { readerDialect } from '../src/store/sqlite/reader.ts';
 
 const of = (organization: string, key: string) => ({ organization, key });
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { commands } from '../src/cli/commands.ts';
-import { placeOptions } from '../src/command-options.ts';
+import { placeOptions } from '../src/service/settings/command-options.ts';
 import { type Result, run } from './command.ts';
 import { makeOrganization } from './harness.ts';
 import { dataRoot } from './postgres.ts';

@@ -6,9 +6,9 @@ import { idGenerator } from '../src/contract/id.ts';
 import type { BlockPart } from '../src/logs/blocks.ts';
 import { headDigest } from '../src/logs/chain.ts';
 import { Filing, type FilingParts, type FilingStep, fileLeft } from '../src/logs/filing.ts';
-import { type Unit, UnitsRefused } from '../src/store/engine.ts';
-import type { LogHeadRow } from '../src/store/logs.ts';
-import type { RequestBlockRow, RequestIndexRow, UnfiledRow } from '../src/store/request-logs.ts';
+import { type Unit, UnitsRefused } from '../src/store/engine/engine.ts';
+import type { LogHeadRow } from '../src/store/records/logs.ts';
+import type { RequestBlockRow, RequestIndexRow, UnfiledRow } from '../src/store/records/request-logs.ts';
 import { type MemoryLink, MemoryLog, markOf } from './memory-log.ts';
 
 const newId = idGenerator(Date.now);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { ForwardedRequests } from '../src/planes/forwarded.ts';
-import type { FromExchange, RequestHead } from '../src/planes/messages.ts';
+import { ForwardedRequests } from '../src/service/planes/forwarded.ts';
+import type { FromExchange, RequestHead } from '../src/service/planes/messages.ts';
 
 const plain: RequestHead = {
   method: 'POST',

@@ -5,8 +5,8 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Forwarding } from '../src/planes/forwarding.ts';
-import type { ToExchange } from '../src/planes/messages.ts';
+import { Forwarding } from '../src/service/planes/forwarding.ts';
+import type { ToExchange } from '../src/service/planes/messages.ts';
 
 const flight = 64 * 1024;
 

@@ -8,7 +8,7 @@ import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import type { GuardedChange } from '../src/domain/kernel/subjects.ts';
 import type { AuditEntry } from '../src/logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../src/logs/ledger.ts';
-import type { Refusal, Statement } from '../src/store/engine.ts';
+import type { Refusal, Statement } from '../src/store/engine/engine.ts';
 
 const owner = trustedCaller('operator', 'owner', 'owner', 'org', 'request');
 const viewer: Caller = { ...owner, id: 'viewer', role: 'viewer' };

@@ -1,12 +1,12 @@
 /** A whole service, through its real doors: real sockets, a real store, and a clock that the test chooses. */
 import { cp, rm } from 'node:fs/promises';
-import { operatorOf } from '../src/cli/operator.ts';
-import { wallClock } from '../src/clock.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
+import { wallClock } from '../src/base/clock.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
 import type { Plan } from '../src/contract/access.ts';
-import { openStrongroom, type Strongroom } from '../src/open.ts';
-import { type Running, type ServeParts, serve } from '../src/serve.ts';
+import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import { type Running, type ServeParts, serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { atTheLatest, withTheProcess } from './ending.ts';
 import { oneThread } from './one-thread.ts';
 import { databaseLike, databaseWithTables, dataFolder } from './postgres.ts';

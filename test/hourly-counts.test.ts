@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import type { BlockPart } from '../src/logs/blocks.ts';
 import { HourCounts } from '../src/logs/hourly-counts.ts';
-import type { Unit } from '../src/store/engine.ts';
-import type { LogHourRow } from '../src/store/overview.ts';
+import type { Unit } from '../src/store/engine/engine.ts';
+import type { LogHourRow } from '../src/store/records/overview.ts';
 import type { Store } from '../src/store/store.ts';
 
 const hour = 3_600_000;

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { issueServerCertificate, selfSign } from '../src/material/certificate.ts';
 import { generateKey } from '../src/material/key-material.ts';
-import { serve } from '../src/serve.ts';
-import { openTls } from '../src/tls.ts';
+import { openTls } from '../src/service/listener/tls.ts';
+import { serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { type Answer, eventually, makeOrganization, type Service, startService } from './harness.ts';
 import { holdInFlight, isTurnedAway } from './sockets.ts';
 

@@ -1,8 +1,8 @@
 /** Files that a stranger wrote, at `strongroom import`: read as meant, refused where not, and in time that grows with their size alone. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readItems, type Source } from '../src/cli/import-formats.ts';
-import { parseYaml } from '../src/cli/yaml.ts';
+import { readItems, type Source } from '../src/cli/vault/import-formats.ts';
+import { parseYaml } from '../src/cli/vault/yaml.ts';
 import { parseText } from '../web/src/import/parse.ts';
 
 const length = 200_000;

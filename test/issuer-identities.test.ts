@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { type Identity, identitiesWith } from '../src/domain/accounts/identities.ts';
-import type { Person } from '../src/domain/accounts/people.ts';
-import type { SignInParts } from '../src/domain/accounts/sign-in.ts';
 import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
+import type { Person } from '../src/domain/people/people.ts';
+import type { SignInParts } from '../src/domain/sign-in/sign-in.ts';
+import { type Identity, identitiesWith } from '../src/domain/sign-in/sign-on-identities.ts';
 import {
   audits,
   type DomainWorld,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Failure, type FailureCode, invalid } from '../src/contract/errors.ts';
-import { errorBody, failureHeaders, failureOf, messageBody } from '../src/http/errors.ts';
-import { parseJson } from '../src/http/json.ts';
+import { errorBody, failureHeaders, failureOf, messageBody } from '../src/http/listener/errors.ts';
+import { parseJson } from '../src/http/listener/json.ts';
 
 const bytesOf = (text: string) => Buffer.from(text);
 function refusalOf(body: string | Uint8Array): string | null {

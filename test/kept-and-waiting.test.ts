@@ -8,7 +8,7 @@ import { ChangeWaits } from '../src/domain/kernel/change-waits.ts';
 import { KeyedLock } from '../src/domain/kernel/keyed-lock.ts';
 import { RowCache } from '../src/domain/kernel/row-cache.ts';
 import { retryingStale, StaleChange } from '../src/domain/kernel/stale-changes.ts';
-import type { ChangeListener } from '../src/store/engine.ts';
+import type { ChangeListener } from '../src/store/engine/engine.ts';
 
 /** Changes that are told of by hand. */
 class Changes {

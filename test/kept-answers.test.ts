@@ -7,12 +7,12 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { operatorOf } from '../src/cli/operator.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
 import { AnswerCache } from '../src/domain/reads/answer-cache.ts';
 import type { ReadAnswer } from '../src/domain/reads/vault-request.ts';
-import { openStrongroom, type Strongroom } from '../src/open.ts';
+import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { type Answer, engines, type Service } from './harness.ts';
 import { makeAccessKey, modernCall, startWorld, type World } from './mcp-world.ts';
 

@@ -5,7 +5,7 @@ import { entriesOf, entryOf } from '../src/domain/kernel/audit-entries.ts';
 import { type EventSubject, eventOf, resourceSubject, webhookSubject } from '../src/domain/kernel/events.ts';
 import { rowCheckWith } from '../src/domain/kernel/row-check.ts';
 import type { Stamps } from '../src/domain/kernel/stamps.ts';
-import type { StampedRow } from '../src/store/stamped-rows.ts';
+import type { StampedRow } from '../src/store/integrity/stamped-rows.ts';
 
 const by = {
   kind: 'api-key',

@@ -6,7 +6,7 @@ import type { Parts } from '../src/domain/kernel/parts.ts';
 import { stampsWith } from '../src/domain/kernel/stamps.ts';
 import { keyLimitsWith } from '../src/domain/reads/key-limits.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
 
 const stamps = stampsWith(Keyring.create('deployment'));
 const now = 1_700_000_000_000;

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as immediate } from 'node:timers/promises';
-import type { Sealed } from '../src/bytes.ts';
+import type { Sealed } from '../src/base/bytes.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { keyringSyncWith, keyringTouch } from '../src/domain/kernel/keyring-sync.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import type { RootKey } from '../src/keyring/root-key/root-key.ts';
 import { KeyringWrapper } from '../src/keyring/stored-keyring.ts';
-import type { ChangeListener } from '../src/store/engine.ts';
+import type { ChangeListener } from '../src/store/engine/engine.ts';
 import type { Store } from '../src/store/store.ts';
 
 const place = { organization: 'org', vault: 'vault' };

@@ -1,11 +1,11 @@
 /** How long somebody who guesses has to wait, and who waits with them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { lockOutWith } from '../src/domain/accounts/lock-out.ts';
 import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
 import { stampsWith } from '../src/domain/kernel/stamps.ts';
+import { lockOutWith } from '../src/domain/sessions/lock-out.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
-import type { AccountRow, LockOutRow } from '../src/store/accounts.ts';
+import type { AccountRow, LockOutRow } from '../src/store/records/accounts.ts';
 import type { Store } from '../src/store/store.ts';
 
 const keyring = Keyring.create('deployment');

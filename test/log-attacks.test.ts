@@ -4,8 +4,6 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { placeOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { firstIdAt, timeOf } from '../src/contract/id.ts';
 import { chainStart, type Link, linkHash } from '../src/logs/chain.ts';
 import {
@@ -17,8 +15,10 @@ import {
 import type { LoggedLink } from '../src/logs/logged-link.ts';
 import { databaseSource, exportLines, fileSource } from '../src/logs/source.ts';
 import { type VerifyReport, verifyLogs } from '../src/logs/verify.ts';
-import { openLogs } from '../src/open-data.ts';
-import type { Stream } from '../src/store/logs.ts';
+import { openLogs } from '../src/service/opening/open-data.ts';
+import { placeOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
+import type { Stream } from '../src/store/records/logs.ts';
 import { beside, engines, type Service, startService } from './harness.ts';
 
 type StreamedLink = LoggedLink & { readonly stream: Stream };

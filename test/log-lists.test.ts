@@ -9,8 +9,8 @@ import { type Logs, logsWith, matching } from '../src/domain/operations/logs.ts'
 import { type Readers, readersWith } from '../src/domain/operations/readers.ts';
 import { receiptOf } from '../src/logs/chain.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
-import type { AuditFilter } from '../src/store/logs.ts';
-import type { RequestFilter } from '../src/store/request-logs.ts';
+import type { AuditFilter } from '../src/store/records/logs.ts';
+import type { RequestFilter } from '../src/store/records/request-logs.ts';
 import { type MemoryLink, MemoryLog, noon } from './memory-log.ts';
 
 const newId = idGenerator(Date.now);

@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from 'node:test';
 import { firstIdAt } from '../src/contract/id.ts';
 import { receiptOf } from '../src/logs/chain.ts';
 import { behind, logStart, type Position } from '../src/logs/tail.ts';
-import type { LogHeadRow, Stream } from '../src/store/logs.ts';
+import type { LogHeadRow, Stream } from '../src/store/records/logs.ts';
 import type { Snapshot } from '../src/store/store.ts';
 import { type MemoryLink, MemoryLog, noon } from './memory-log.ts';
 

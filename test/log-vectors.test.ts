@@ -11,7 +11,7 @@ import { chainStart, headDigest, type Link, linkHash } from '../src/logs/chain.t
 import { checkpointBody, checkpointHash, isSignedBy, parseCheckpoint } from '../src/logs/checkpoints.ts';
 import type { LoggedLink } from '../src/logs/logged-link.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
-import type { Stream } from '../src/store/logs.ts';
+import type { Stream } from '../src/store/records/logs.ts';
 
 const read = (name: string) =>
   JSON.parse(readFileSync(new URL(`vectors/${name}.json`, import.meta.url), 'utf8'));

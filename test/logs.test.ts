@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { placeOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { chainStart, linkHash } from '../src/logs/chain.ts';
 import { parseCheckpoint } from '../src/logs/checkpoints.ts';
 import { databaseSource, exportLines, fileSource } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
-import { openLogs } from '../src/open-data.ts';
-import type { LogHeadRow } from '../src/store/logs.ts';
+import { openLogs } from '../src/service/opening/open-data.ts';
+import { placeOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
+import type { LogHeadRow } from '../src/store/records/logs.ts';
 import { type EngineName, engines, type Service, startService } from './harness.ts';
 
 interface Prepared {

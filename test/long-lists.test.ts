@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { Kysely, sql } from 'kysely';
-import { readerDialect } from '../src/store/sqlite-reader.ts';
+import { readerDialect } from '../src/store/sqlite/reader.ts';
 import { type Service, startService } from './harness.ts';
 
 const many = 400_000;

@@ -7,7 +7,7 @@ import type { Permit } from '../src/domain/kernel/guard.ts';
 import type { Parts } from '../src/domain/kernel/parts.ts';
 import { lookupWith } from '../src/domain/resources/lookup.ts';
 import type { Sealing } from '../src/domain/resources/sealing.ts';
-import type { ResourceFilter, ResourceRow, VersionRow } from '../src/store/resources.ts';
+import type { ResourceFilter, ResourceRow, VersionRow } from '../src/store/records/resources.ts';
 import { refusalOf } from './refusal-of.ts';
 
 const missing = 'NOT_FOUND: Resource not found';

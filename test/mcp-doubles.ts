@@ -4,9 +4,9 @@ import Fastify from 'fastify';
 import type { Reader } from '../src/access/caller.ts';
 import { Failure, statusOf } from '../src/contract/errors.ts';
 import type { Agreed, ToolSession } from '../src/domain/credentials/tool-sessions.ts';
-import { failureHeaders, failureOf } from '../src/http/errors.ts';
-import { parseJson } from '../src/http/json.ts';
-import { bearerToken } from '../src/http/request.ts';
+import { failureHeaders, failureOf } from '../src/http/listener/errors.ts';
+import { parseJson } from '../src/http/listener/json.ts';
+import { bearerToken } from '../src/http/listener/request.ts';
 import { mountMcp } from '../src/mcp/endpoint.ts';
 import type { HttpSurface } from '../src/mcp/http-surface.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, invalid } from '../src/contract/errors.ts';
-import { failureHeaders, failureOf } from '../src/http/errors.ts';
+import { failureHeaders, failureOf } from '../src/http/listener/errors.ts';
 import { answerError, badRequest } from '../src/mcp/error-answers.ts';
 import type { HttpSurface } from '../src/mcp/http-surface.ts';
 import { instructions, listingFor } from '../src/mcp/listing.ts';

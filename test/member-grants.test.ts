@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Caller } from '../src/access/caller.ts';
 import { grantOfRole } from '../src/access/policy.ts';
-import { groupsWith } from '../src/domain/accounts/groups.ts';
-import { limitOf } from '../src/domain/accounts/organizations.ts';
-import { grantsAfter, grantsText } from '../src/domain/accounts/vault-grants.ts';
-import type { OrganizationRow } from '../src/store/organizations.ts';
+import { groupsWith } from '../src/domain/people/groups.ts';
+import { limitOf } from '../src/domain/people/organizations.ts';
+import { grantsAfter, grantsText } from '../src/domain/people/vault-grants.ts';
+import type { OrganizationRow } from '../src/store/records/organizations.ts';
 import type { Store } from '../src/store/store.ts';
 import {
   audits,

@@ -12,7 +12,7 @@ import {
 } from '../src/logs/checkpoints.ts';
 import type { LoggedLink } from '../src/logs/logged-link.ts';
 import { type LogSource, type VerifyOptions, verifyLogs } from '../src/logs/verify.ts';
-import type { Stream } from '../src/store/logs.ts';
+import type { Stream } from '../src/store/records/logs.ts';
 
 export const noon = Date.parse('2026-11-16T12:00:00Z');
 const { privateKey, publicKey: key } = generateKeyPairSync('ed25519');

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Answer, AnswerCache } from '../src/domain/reads/answer-cache.ts';
 import { OpenedLabels } from '../src/domain/resources/opened-labels.ts';
-import { MemorySeal } from '../src/keyring/memory.ts';
+import { MemorySeal } from '../src/keyring/sealing/memory.ts';
 
 const sealing = new MemorySeal().seal(Buffer.from('place'), Buffer.alloc(0)).length;
 

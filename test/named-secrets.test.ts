@@ -7,7 +7,7 @@ import type { Parts } from '../src/domain/kernel/parts.ts';
 import { namedSecretsWith } from '../src/domain/resources/named-secrets.ts';
 import type { Records, Revise } from '../src/domain/resources/records.ts';
 import type { Secrets } from '../src/domain/resources/secrets.ts';
-import type { ResourceRow } from '../src/store/resources.ts';
+import type { ResourceRow } from '../src/store/records/resources.ts';
 import { refusalOf } from './refusal-of.ts';
 
 const vaultId = '01999999-9999-7999-8999-999999999999';

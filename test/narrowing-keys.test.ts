@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { narrowingKeyOf } from '../src/access/narrowed-token.ts';
 import { type NarrowingKeyParts, narrowingKeysWith } from '../src/domain/credentials/narrowing-keys.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
 
 const keyring = Keyring.create('deployment');
 const vault = {

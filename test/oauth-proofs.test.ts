@@ -7,8 +7,8 @@ import { authorizationRequestsWith, resourceIn } from '../src/domain/oauth/autho
 import type { OAuthClient, OAuthClients } from '../src/domain/oauth/clients.ts';
 import { isChallengeOf, refreshTokensWith } from '../src/domain/oauth/refresh-tokens.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
-import type { OAuthGrantRow } from '../src/store/oauth-grants.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
+import type { OAuthGrantRow } from '../src/store/records/oauth-grants.ts';
 
 const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mintToken, parseToken } from '../src/access/token.ts';
-import type { Running } from '../src/serve.ts';
+import type { Running } from '../src/service/serve.ts';
 import { type Answer, callService, engines } from './harness.ts';
 import {
   asking,

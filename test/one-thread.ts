@@ -4,8 +4,8 @@
  * test/uses-plane.test.ts, and all that starts the command.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import { managementPlane } from '../src/planes/management-plane.ts';
-import { usesPlane } from '../src/planes/uses-plane.ts';
+import { managementPlane } from '../src/service/planes/management-plane.ts';
+import { usesPlane } from '../src/service/planes/uses-plane.ts';
 import type { Port, Services } from '../src/threads/channel.ts';
 import { type StartThread, type ThreadOptions, threadOver } from '../src/threads/thread.ts';
 

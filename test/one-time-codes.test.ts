@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
+import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { engines } from './harness.ts';
 import {
   type Browser,

@@ -9,7 +9,7 @@ import {
   ownAccessKeysWith,
 } from '../src/domain/credentials/own-access-keys.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
 import { refusalOf } from './refusal-of.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');

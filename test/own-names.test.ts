@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { describe, it } from 'node:test';
-import type { Site } from '../src/domain/accounts/passkeys.ts';
-import { oauthSurface, signInWith } from '../src/http/oauth/issuer.ts';
+import type { Site } from '../src/domain/sign-in/passkeys.ts';
+import { oauthSurface, signInWith } from '../src/http/surface/oauth-issuer.ts';
 import { type AddressSettings, ownAddresses } from '../src/mcp/addresses.ts';
 
 interface From {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
+import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { onEngines } from './at-once.ts';
 import { run } from './command.ts';
 import type { Json } from './document.ts';

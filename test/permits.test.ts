@@ -7,13 +7,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { type Guard, guardWith, type Permit } from '../src/domain/kernel/guard.ts';
 import type { Records } from '../src/domain/resources/records.ts';
 import { revealedOf, subjectOf } from '../src/domain/resources/subject.ts';
-import { openStrongroom, type Strongroom } from '../src/open.ts';
+import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { type Service, startService } from './harness.ts';
 
 const id = '';

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import type { Server } from 'node:http';
 import { describe, it } from 'node:test';
-import type { Chores } from '../src/chores.ts';
+import type { Chores } from '../src/base/chores.ts';
 import type { catalogue } from '../src/metrics/catalogue.ts';
 import type { Meter } from '../src/metrics/meter.ts';
-import { managementGauges, readingGauges, usesGauges } from '../src/planes/gauges.ts';
-import { beginBackups, startHousework, startUsesHousework } from '../src/planes/housework.ts';
-import { UsageError } from '../src/report.ts';
+import { managementGauges, readingGauges, usesGauges } from '../src/service/planes/gauges.ts';
+import { beginBackups, startHousework, startUsesHousework } from '../src/service/planes/housework.ts';
+import { UsageError } from '../src/service/settings/report.ts';
 
 /** A double of the chores, which notes what is to be done how often. */
 function notedChores() {

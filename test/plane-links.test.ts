@@ -5,9 +5,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../src/contract/errors.ts';
 import type { UseCall } from '../src/contract/uses.ts';
 import type { RequestFacts } from '../src/domain/reads/vault-request.ts';
-import { Management, type ReadingSide } from '../src/planes/management.ts';
-import { Uses } from '../src/planes/uses.ts';
-import { StartRefused, UsageError } from '../src/report.ts';
+import { Management, type ReadingSide } from '../src/service/planes/management.ts';
+import { Uses } from '../src/service/planes/uses.ts';
+import { StartRefused, UsageError } from '../src/service/settings/report.ts';
 import { sentFailure, ThreadEnded } from '../src/threads/failures.ts';
 import type { StartThread, ThreadOptions } from '../src/threads/thread.ts';
 

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { placeOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { behind, logStart } from '../src/logs/tail.ts';
-import { locationOf, openLogs } from '../src/open-data.ts';
-import type { Running } from '../src/serve.ts';
+import { locationOf, openLogs } from '../src/service/opening/open-data.ts';
+import type { Running } from '../src/service/serve.ts';
+import { placeOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { openSnapshot, openStore } from '../src/store/store.ts';
 import { stampFrom } from './bytes.ts';
 import {

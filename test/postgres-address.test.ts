@@ -4,10 +4,10 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { locationOf } from '../src/open-data.ts';
-import { addressIn, encryptionsOf, passwordFor, tlsOf } from '../src/store/postgres-address.ts';
+import { locationOf } from '../src/service/opening/open-data.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
+import { addressIn, encryptionsOf, passwordFor, tlsOf } from '../src/store/postgres/address.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-address-'));
 after(() => rmSync(folder, { recursive: true }));

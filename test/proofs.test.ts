@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
+import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { Authenticator } from './authenticator.ts';
 import { callService, engines } from './harness.ts';
 import {

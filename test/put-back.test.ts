@@ -8,7 +8,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { revisedTables } from '../src/store/audited.ts';
+import { revisedTables } from '../src/store/integrity/audited.ts';
 import { callService, engines, type Service, startService } from './harness.ts';
 
 type Row = Readonly<Record<string, unknown>>;

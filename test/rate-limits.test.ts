@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mintToken } from '../src/access/token.ts';
-import { operatorOf } from '../src/cli/operator.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
 import type { Plan } from '../src/contract/access.ts';
 import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
 import {

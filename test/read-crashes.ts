@@ -2,11 +2,11 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { placeOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
-import { openLogs } from '../src/open-data.ts';
+import { openLogs } from '../src/service/opening/open-data.ts';
+import { placeOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { setup, start, stop } from './command.ts';
 import { callService } from './harness.ts';
 

@@ -6,8 +6,8 @@ import { mintToken } from '../src/access/token.ts';
 import { recognitionWith } from '../src/domain/credentials/recognition.ts';
 import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
-import type { ChangeListener } from '../src/store/engine.ts';
+import type { ChangeListener } from '../src/store/engine/engine.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
 import { narrowedFrom } from './narrowed.ts';
 
 const sender = { address: '192.0.2.1', userAgent: '' };

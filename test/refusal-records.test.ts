@@ -8,7 +8,7 @@ import { attributionWith } from '../src/domain/reads/attribution.ts';
 import { entryOf, identify, newFindings, refusalOf } from '../src/domain/reads/request-entries.ts';
 import { answer, requestedOne } from '../src/domain/reads/vault-answers.ts';
 import type { Fields, RequestFacts } from '../src/domain/reads/vault-request.ts';
-import type { ResourceRow } from '../src/store/resources.ts';
+import type { ResourceRow } from '../src/store/records/resources.ts';
 import type { Store } from '../src/store/store.ts';
 
 const idOf = (number: number) => `01999999-9999-7999-8999-99999999999${number}`;

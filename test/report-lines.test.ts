@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { counted, folding, messageOf, reportLine } from '../src/report.ts';
+import { counted, folding, messageOf, reportLine } from '../src/service/settings/report.ts';
 
 describe('reports', () => {
   it('what comes again within a minute is printed once, and then with how often it came', () => {

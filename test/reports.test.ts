@@ -4,7 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it, describe as suite } from 'node:test';
-import { describe } from '../src/described-error.ts';
+import { describe } from '../src/base/described-error.ts';
 import { start, stop } from './command.ts';
 import { callService, engines, makeOrganization, type Service, startService } from './harness.ts';
 import { dataRoot } from './postgres.ts';

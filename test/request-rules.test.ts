@@ -13,7 +13,7 @@ import {
   originOf,
   peerReader,
   senderOf,
-} from '../src/http/request.ts';
+} from '../src/http/listener/request.ts';
 
 interface Sent {
   readonly url?: string;

@@ -14,12 +14,12 @@ import { copyFile, mkdir, readFile, rename, rm, truncate } from 'node:fs/promise
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig, StartRefused } from '../src/config.ts';
-import { writeDurably } from '../src/durable-file.ts';
+import { writeDurably } from '../src/base/durable-file.ts';
 import { putAside, writeCheckpointFile } from '../src/logs/checkpoint-file.ts';
 import { type Checkpoint, parseCheckpoint } from '../src/logs/checkpoints.ts';
-import { type Running, serve } from '../src/serve.ts';
+import { type Running, serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig, StartRefused } from '../src/service/settings/config.ts';
 import { run } from './command.ts';
 import { beside, callService, engines, eventually, makeOrganization } from './harness.ts';
 import { dataRoot, freshDatabase } from './postgres.ts';

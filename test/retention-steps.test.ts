@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { firstIdAt, idGenerator } from '../src/contract/id.ts';
 import { type Kept, type Retention, retentionWith } from '../src/domain/operations/retention.ts';
 import { archivedAction, prunedAction } from '../src/logs/logged-link.ts';
-import type { PlacedAuditRow } from '../src/store/logs.ts';
+import type { PlacedAuditRow } from '../src/store/records/logs.ts';
 import { type MemoryLink, MemoryLog, markOf, noon } from './memory-log.ts';
 import { dataRoot } from './postgres.ts';
 

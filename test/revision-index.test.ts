@@ -7,8 +7,8 @@ import { idGenerator } from '../src/contract/id.ts';
 import { headDigest } from '../src/logs/chain.ts';
 import { archivedAction, continuedAction, prunedAction } from '../src/logs/logged-link.ts';
 import { RevisionIndex } from '../src/logs/revision-index.ts';
-import type { ChangeListener } from '../src/store/engine.ts';
-import type { LogHeadRow, PlacedAuditRow } from '../src/store/logs.ts';
+import type { ChangeListener } from '../src/store/engine/engine.ts';
+import type { LogHeadRow, PlacedAuditRow } from '../src/store/records/logs.ts';
 import type { Store } from '../src/store/store.ts';
 import { type MemoryLink, MemoryLog, markOf, publicKey } from './memory-log.ts';
 

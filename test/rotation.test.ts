@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook as Verifier } from 'standardwebhooks';
-import { operatorOf } from '../src/cli/operator.ts';
-import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
+import { operatorOf } from '../src/cli/service/operator.ts';
+import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { sealedFrom } from './bytes.ts';
 import { type Result, run, setup, start, stop } from './command.ts';
 import {

@@ -9,15 +9,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { placeOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import { databaseSource } from '../src/logs/source.ts';
 import { verifyLogs } from '../src/logs/verify.ts';
-import { openLogs } from '../src/open-data.ts';
+import { openLogs } from '../src/service/opening/open-data.ts';
+import { placeOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
+import { schemaFault } from '../src/store/integrity/schema-check.ts';
+import { expectedAfter, tablesIn } from '../src/store/integrity/schema-difference.ts';
+import { faultInFile } from '../src/store/integrity/sqlite-schema.ts';
 import { steps } from '../src/store/migrations/migrations.ts';
-import { schemaFault } from '../src/store/schema-check.ts';
-import { expectedAfter, tablesIn } from '../src/store/schema-difference.ts';
-import { faultInFile } from '../src/store/sqlite-schema.ts';
 import { openStore } from '../src/store/store.ts';
 import { run } from './command.ts';
 import { describedSchemas } from './described-schemas.ts';
@@ -35,7 +35,7 @@ const tablesOn = (engine: EngineName) =>
   );
 
 it('what databases are compared with is what the migrations make (npm run described-schemas)', async () => {
-  const file = new URL('../src/store/described-schemas.json', import.meta.url);
+  const file = new URL('../src/store/integrity/described-schemas.json', import.meta.url);
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), await describedSchemas(await freshDatabase()));
 });
 

@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { type Running, serve } from '../src/serve.ts';
+import { type Running, serve } from '../src/service/serve.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { openStore } from '../src/store/store.ts';
 import { callService, eventually, type Service, startService } from './harness.ts';
 import { oneThread } from './one-thread.ts';

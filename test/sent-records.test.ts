@@ -6,8 +6,8 @@ import { trustedCaller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import type { BulkAnswer, Secret } from '../src/contract/resources.ts';
 import type { Secrets, SecretWrite } from '../src/domain/resources/secrets.ts';
-import { checkExpiry } from '../src/http/expiry.ts';
-import { changesIn, readOnlyMembers } from '../src/http/read-only.ts';
+import { checkExpiry } from '../src/http/listener/expiry.ts';
+import { changesIn, readOnlyMembers } from '../src/http/listener/read-only.ts';
 import { answerOf, bulkSecrets, givenNames } from '../src/http/routes/bulk.ts';
 
 const time = (seconds: number) => new Date(Date.parse('2026-01-01T00:00:00Z') + seconds * 1000).toISOString();

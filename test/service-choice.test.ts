@@ -14,11 +14,18 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
-import { keptKey, keysOf, kindOf, type Profile, type Profiles, profilesFile } from '../src/cli/profiles.ts';
-import { findProject } from '../src/cli/project.ts';
-import { missingAddress, placeFor, settingsFor } from '../src/cli/settings.ts';
-import { workloadIn } from '../src/cli/workload.ts';
-import { Refusal, UsageError } from '../src/report.ts';
+import {
+  keptKey,
+  keysOf,
+  kindOf,
+  type Profile,
+  type Profiles,
+  profilesFile,
+} from '../src/cli/connection/profiles.ts';
+import { findProject } from '../src/cli/connection/project.ts';
+import { missingAddress, placeFor, settingsFor } from '../src/cli/connection/settings.ts';
+import { workloadIn } from '../src/cli/connection/workload.ts';
+import { Refusal, UsageError } from '../src/service/settings/report.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'strongroom-choice-')));
 after(() => rmSync(root, { recursive: true, force: true }));

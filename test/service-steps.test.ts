@@ -5,7 +5,7 @@ import { Failure } from '../src/contract/errors.ts';
 import { housekeepingWith } from '../src/domain/operations/housekeeping.ts';
 import { timelineWith } from '../src/domain/operations/timeline.ts';
 import { continuedAction } from '../src/logs/logged-link.ts';
-import type { Timeline } from '../src/store/engine.ts';
+import type { Timeline } from '../src/store/engine/engine.ts';
 
 const day = 24 * 60 * 60 * 1000;
 

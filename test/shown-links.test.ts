@@ -4,8 +4,8 @@ import { beforeEach, describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import type { Link } from '../src/logs/chain.ts';
 import { type ShownLinksParts, shownLinksWith } from '../src/logs/shown-links.ts';
-import type { PlacedAuditRow, Stream } from '../src/store/logs.ts';
-import type { RequestBlockRow } from '../src/store/request-logs.ts';
+import type { PlacedAuditRow, Stream } from '../src/store/records/logs.ts';
+import type { RequestBlockRow } from '../src/store/records/request-logs.ts';
 import { type MemoryLink, MemoryLog, markOf } from './memory-log.ts';
 
 for (const stream of ['audit', 'request'] as const)

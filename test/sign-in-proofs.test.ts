@@ -1,9 +1,9 @@
 /** What a person signs in with: one-time codes, recovery codes, challenges for passkeys, addresses and passwords. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { challengesWith } from '../src/domain/accounts/challenges.ts';
-import { emailKey, sameAddress } from '../src/domain/accounts/email.ts';
-import { passwordsWith } from '../src/domain/accounts/passwords.ts';
+import { emailKey, sameAddress } from '../src/domain/people/email.ts';
+import { challengesWith } from '../src/domain/sign-in/challenges.ts';
+import { passwordsWith } from '../src/domain/sign-in/passwords.ts';
 import {
   base32,
   codeAt,
@@ -13,10 +13,10 @@ import {
   seedSize,
   stepAt,
   stepOf,
-} from '../src/domain/accounts/totp.ts';
+} from '../src/domain/sign-in/totp.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import type { PasswordPool } from '../src/material/password-pool.ts';
-import type { AccountRow } from '../src/store/accounts.ts';
+import type { AccountRow } from '../src/store/records/accounts.ts';
 import type { Store } from '../src/store/store.ts';
 
 const keyring = Keyring.create('deployment');

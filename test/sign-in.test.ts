@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { passwordCosts } from '../src/domain/accounts/passwords.ts';
+import { passwordCosts } from '../src/domain/sign-in/passwords.ts';
 import type { Request } from '../src/threads/channel.ts';
 import { callsTo } from './effort.ts';
 import { beside, engines, eventually } from './harness.ts';

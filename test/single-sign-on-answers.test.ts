@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it, mock } from 'node:test';
 import { SignJWT } from 'jose';
-import type { Identity } from '../src/domain/accounts/identities.ts';
-import { singleSignOnWith } from '../src/domain/accounts/single-sign-on.ts';
+import type { Identity } from '../src/domain/sign-in/sign-on-identities.ts';
+import { singleSignOnWith } from '../src/domain/sign-in/single-sign-on.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import { refused } from './accounts-world.ts';
 import { type IssuerKey, newKey } from './token-issuer.ts';

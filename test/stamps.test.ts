@@ -8,7 +8,7 @@ import { Failure } from '../src/contract/errors.ts';
 import { type Stamps, stampsWith } from '../src/domain/kernel/stamps.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import { keyFile } from '../src/keyring/root-key/key-file.ts';
-import { columns } from '../src/store/stamp-columns.ts';
+import { columns } from '../src/store/integrity/stamp-columns.ts';
 
 const vector = (name: string) =>
   JSON.parse(readFileSync(new URL(`vectors/${name}.json`, import.meta.url), 'utf8'));

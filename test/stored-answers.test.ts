@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
 import type { ReadAnswer } from '../src/domain/reads/vault-request.ts';
-import { openStrongroom } from '../src/open.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { engines, eventually, type Service } from './harness.ts';
 import { makeAccessKey, startWorld, type World } from './mcp-world.ts';
 import { type Intruder, intrude, type Row } from './stored-world.ts';

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { beforeEach, describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { UnauthenticatedBodies } from '../src/http/unauthenticated-bodies.ts';
+import { UnauthenticatedBodies } from '../src/http/listener/unauthenticated-bodies.ts';
 
 const mebibyte = 1024 * 1024;
 

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { Failure } from '../src/contract/errors.ts';
-import { toRouter } from '../src/http/surface.ts';
+import { toRouter } from '../src/http/surface/surface.ts';
 import { bareApp } from './bare-app.ts';
 
 const json = { 'content-type': 'application/json' };

@@ -6,8 +6,8 @@ import { Failure } from '../src/contract/errors.ts';
 import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import { rewrappersWith } from '../src/domain/operations/rewrapping.ts';
 import { type Rotation, rotationWith } from '../src/domain/operations/rotation.ts';
-import { parentMark, Unsealable } from '../src/keyring/envelope.ts';
-import type { TermHolder } from '../src/store/keyring.ts';
+import { parentMark, Unsealable } from '../src/keyring/sealing/envelope.ts';
+import type { TermHolder } from '../src/store/records/keyring.ts';
 
 const operator = (organization: string) =>
   trustedCaller('operator', 'operator', 'x', organization, 'request');

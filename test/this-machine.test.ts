@@ -1,10 +1,10 @@
 /** One definition of this machine's own addresses, for all that trusts them: the service, its commands and the client. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { isThisMachine } from '../src/base/this-machine.ts';
 import { connect } from '../src/client/request.ts';
 import { isRedirect } from '../src/domain/oauth/redirects.ts';
-import { serviceAddress } from '../src/options.ts';
-import { isThisMachine } from '../src/this-machine.ts';
+import { serviceAddress } from '../src/service/settings/options.ts';
 
 const hosts: readonly (readonly [host: string, isOwn: boolean])[] = [
   ['localhost', true],

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { clockWith } from '../src/clock.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig, StartRefused } from '../src/config.ts';
+import { clockWith } from '../src/base/clock.ts';
 import { timeOf } from '../src/contract/id.ts';
 import { type Checkpoint, parseCheckpoint } from '../src/logs/checkpoints.ts';
-import { openStrongroom, type Strongroom } from '../src/open.ts';
-import type { OpenParts } from '../src/open-data.ts';
+import { openStrongroom, type Strongroom } from '../src/service/opening/open.ts';
+import type { OpenParts } from '../src/service/opening/open-data.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig, StartRefused } from '../src/service/settings/config.ts';
 import { engines, type Service, startService } from './harness.ts';
 
 const hour = 3_600_000;

@@ -5,7 +5,7 @@ import { idGenerator } from '../src/contract/id.ts';
 import { rowFindings, type StoredRow, storedRows } from '../src/logs/row-verification.ts';
 import { SubjectTable } from '../src/logs/subject-table.ts';
 import { ToldSubjects, toldIn } from '../src/logs/told-subjects.ts';
-import type { StampedRow, StampedTable } from '../src/store/stamped-rows.ts';
+import type { StampedRow, StampedTable } from '../src/store/integrity/stamped-rows.ts';
 
 const newId = idGenerator(Date.now);
 const [vault, secret, rule, member, identity, other] = Array.from({ length: 6 }, newId) as [

@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { maskFor } from '../src/cli/mask.ts';
-import { offlineFor } from '../src/cli/offline.ts';
-import { readProfiles } from '../src/cli/profiles.ts';
-import { ask, askJson } from '../src/cli/remote.ts';
-import type { Settings } from '../src/cli/settings.ts';
+import { readProfiles } from '../src/cli/connection/profiles.ts';
+import { ask, askJson } from '../src/cli/connection/remote.ts';
+import type { Settings } from '../src/cli/connection/settings.ts';
+import { maskFor } from '../src/cli/terminal/mask.ts';
+import { offlineFor } from '../src/cli/vault/offline.ts';
 
 const key = 'sr_vault_x';
 

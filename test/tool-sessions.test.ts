@@ -8,7 +8,7 @@ import { idGenerator } from '../src/contract/id.ts';
 import { type ToolSessionParts, toolSessionsWith } from '../src/domain/credentials/tool-sessions.ts';
 import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
-import type { ToolSessionRow } from '../src/store/tool-sessions.ts';
+import type { ToolSessionRow } from '../src/store/records/tool-sessions.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;

@@ -5,14 +5,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Insertable, Kysely } from 'kysely';
-import { type PublicBytes, publicBytes, type Sealed, type Stamp } from '../src/bytes.ts';
+import { type PublicBytes, publicBytes, type Sealed, type Stamp } from '../src/base/bytes.ts';
 import type { Keyring, Sealer } from '../src/keyring/keyring.ts';
-import type { RevisedTable } from '../src/store/audited.ts';
-import type { VersionRow } from '../src/store/resources.ts';
-import type { Schema } from '../src/store/schema.ts';
-import { columns } from '../src/store/stamp-columns.ts';
-import type { TableColumns } from '../src/store/stamp-treatments.ts';
-import type { StampedTable } from '../src/store/stamped-rows.ts';
+import type { RevisedTable } from '../src/store/integrity/audited.ts';
+import { columns } from '../src/store/integrity/stamp-columns.ts';
+import type { TableColumns } from '../src/store/integrity/stamp-treatments.ts';
+import type { StampedTable } from '../src/store/integrity/stamped-rows.ts';
+import type { VersionRow } from '../src/store/records/resources.ts';
+import type { Schema } from '../src/store/schema/schema.ts';
 import type { Store } from '../src/store/store.ts';
 
 type TableName = keyof Schema;

@@ -4,10 +4,10 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { after, before, describe, it } from 'node:test';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { defaultTimeouts } from '../src/http/server.ts';
-import { connectionsOf } from '../src/listening.ts';
+import { defaultTimeouts } from '../src/http/listener/server.ts';
+import { connectionsOf } from '../src/service/listener/listening.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { type Service, startService } from './harness.ts';
 import { type Held, hold, post, statusIn } from './sockets.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { formats } from '../src/cli/formats.ts';
+import { formats } from '../src/cli/vault/export-formats.ts';
 import { changesWhatRuns } from '../src/contract/variable-names.ts';
 import { textOf } from '../web/src/pages/vaults/export-text.ts';
 import { type Done, startTool, type Tool } from './tool.ts';

@@ -6,8 +6,8 @@ import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import { approvalRequired } from '../src/domain/uses/approval-requests.ts';
 import type { UseResult } from '../src/domain/uses/using.ts';
-import type { ReadingSurfaceParts } from '../src/http/parts.ts';
-import { vaultUseHandler } from '../src/http/vault-use.ts';
+import type { ReadingSurfaceParts } from '../src/http/surface/parts.ts';
+import { vaultUseHandler } from '../src/http/vault/use.ts';
 import { answerTo, bareWorld, log, requestOf, type Sent } from './bare-world.ts';
 
 const vault = '/api/v1/vaults/self';

@@ -6,7 +6,7 @@ import type { Egress } from '../src/access/egress.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import { rulesForUseWith, type UseRules } from '../src/domain/uses/use-rules.ts';
-import type { UseRuleRow } from '../src/store/use-rules.ts';
+import type { UseRuleRow } from '../src/store/records/use-rules.ts';
 import { newId, organizationId, rowOf, vaultId } from './bare-uses.ts';
 
 const caller = { id: 'caller', kind: 'api-key', organizationId } as unknown as Caller;

@@ -10,7 +10,7 @@ import {
   keyRuleOf,
   presentUseRule,
 } from '../src/domain/uses/rule-records.ts';
-import type { UseRuleRow } from '../src/store/use-rules.ts';
+import type { UseRuleRow } from '../src/store/records/use-rules.ts';
 
 type Body = Parameters<typeof changedFields>[1];
 

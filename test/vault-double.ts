@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import type { Settings } from '../src/cli/settings.ts';
+import type { Settings } from '../src/cli/connection/settings.ts';
 
 export const accessKey = 'sr_vault_key';
 

@@ -8,7 +8,7 @@ import { type VaultReadParts, vaultReadsWith } from '../src/domain/reads/vault-r
 import type { AccessKeyRead, PublicTokenRead, Selection } from '../src/domain/reads/vault-request.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
 import { Meter } from '../src/metrics/meter.ts';
-import type { CredentialRow } from '../src/store/credentials.ts';
+import type { CredentialRow } from '../src/store/records/credentials.ts';
 
 const vaultId = '01999999-9999-7999-8999-999999999999';
 const entryId = '01999999-9999-7999-8999-000000000001';

@@ -5,7 +5,7 @@ import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import { looksAlikeWith, type Named } from '../src/domain/resources/look-alikes.ts';
 import { stretchesWith } from '../src/domain/resources/stretches.ts';
-import type { NamedCollection } from '../src/store/given-names.ts';
+import type { NamedCollection } from '../src/store/lists/given-names.ts';
 import type { Store } from '../src/store/store.ts';
 
 describe('a stretch of a vault', () => {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { isBelowVaults, misplaced, operationIn, vaultIdIn } from '../src/http/vault-path.ts';
-import { selectionIn } from '../src/http/vault-query.ts';
+import { isBelowVaults, misplaced, operationIn, vaultIdIn } from '../src/http/vault/path.ts';
+import { selectionIn } from '../src/http/vault/query.ts';
 
 describe('a path of the vault endpoint', () => {
   const below: [url: string, isBelow: boolean][] = [

@@ -1,9 +1,9 @@
 /** Vaults, and the collection of all four types together. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { openStrongroom } from '../src/open.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import type { Json } from './document.ts';
 import { type Answer, engines, type Service, startService, timePassing } from './harness.ts';
 import { storedBytes } from './storage.ts';

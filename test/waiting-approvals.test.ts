@@ -7,7 +7,7 @@ import { after, before, it } from 'node:test';
 import { trustedCaller } from '../src/access/caller.ts';
 import { ChangeWaits } from '../src/domain/kernel/change-waits.ts';
 import { approvalWatchWith } from '../src/domain/uses/waiting-approvals.ts';
-import type { ChangeListener } from '../src/store/engine.ts';
+import type { ChangeListener } from '../src/store/engine/engine.ts';
 import { onEngines } from './at-once.ts';
 import { type Answer, callService, eventually } from './harness.ts';
 import { makeAccessKey } from './mcp-world.ts';

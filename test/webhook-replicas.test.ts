@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Running } from '../src/serve.ts';
+import type { Running } from '../src/service/serve.ts';
 import { callService, type Service, startService } from './harness.ts';
 import { type Receiver, startReceiver, until } from './receiver.ts';
 import { write } from './storage.ts';

@@ -13,9 +13,9 @@ import {
 } from '../src/domain/webhooks/deliveries.ts';
 import { type WebhookTargets, webhookTargetsWith } from '../src/domain/webhooks/targets.ts';
 import { type Webhooks, webhooksWith } from '../src/domain/webhooks/webhooks.ts';
-import type { DeliveryRow } from '../src/store/deliveries.ts';
-import type { StoredEvent } from '../src/store/outbox.ts';
-import type { WebhookRow } from '../src/store/webhooks.ts';
+import type { DeliveryRow } from '../src/store/records/deliveries.ts';
+import type { StoredEvent } from '../src/store/records/outbox.ts';
+import type { WebhookRow } from '../src/store/records/webhooks.ts';
 
 const newId = idGenerator(Date.now);
 const [organizationId, other, vault, secondVault] = [newId(), newId(), newId(), newId()];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { ActionThat } from '../src/contract/audit-actions.ts';
-import { codeAt, stepAt } from '../src/domain/accounts/totp.ts';
+import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { Authenticator } from './authenticator.ts';
 import { run } from './command.ts';
 import { type Answer, callService } from './harness.ts';

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import type { JWTPayload } from 'jose';
 import { narrow } from '../src/client/client.ts';
-import { serveOptions } from '../src/command-options.ts';
-import { readConfig } from '../src/config.ts';
-import { openStrongroom } from '../src/open.ts';
+import { openStrongroom } from '../src/service/opening/open.ts';
+import { serveOptions } from '../src/service/settings/command-options.ts';
+import { readConfig } from '../src/service/settings/config.ts';
 import { onEngines } from './at-once.ts';
 import {
   type Answer,

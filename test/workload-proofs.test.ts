@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { logIn, type Workload, workloadIn } from '../src/cli/workload.ts';
-import { Refusal, UsageError } from '../src/report.ts';
+import { logIn, type Workload, workloadIn } from '../src/cli/connection/workload.ts';
+import { Refusal, UsageError } from '../src/service/settings/report.ts';
 
 const id = '0198f3a1-7c5e-7b64-9d0a-2f4f6c1b8e31';
 

@@ -1,7 +1,7 @@
 /** Why a backup was not written, is not to be trusted, or could not be restored, as one line for the operator. */
 import { AgeError } from '../keyring/age/header.ts';
 import { RootKeyError } from '../keyring/root-key/root-key.ts';
-import { StoreError } from '../store/store-error.ts';
+import { StoreError } from '../store/engine/store-error.ts';
 
 export class BackupError extends Error {
   constructor(message: string, cause?: unknown) {

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { constants, createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { renameDurably } from '../durable-file.ts';
+import { renameDurably } from '../base/durable-file.ts';
 import { sealed } from '../keyring/age/age.ts';
 import type { Identity, Recipient } from '../keyring/age/keys.ts';
 import { type Location, openLoading, openSnapshot } from '../store/store.ts';

@@ -5,10 +5,10 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Checkpoint, SignedHead } from '../logs/checkpoints.ts';
+import type { TableShape } from '../store/dump/tables.ts';
 import type { EngineName } from '../store/migrations/migrations.ts';
-import { rowOf, rowText } from '../store/row-text.ts';
+import { rowOf, rowText } from '../store/sqlite/row-text.ts';
 import type { Snapshot } from '../store/store.ts';
-import type { TableShape } from '../store/tables.ts';
 import { BackupError } from './backup-error.ts';
 import { linesOf } from './lines.ts';
 

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { linkDurably, makeFolder } from '../durable-file.ts';
+import { linkDurably, makeFolder } from '../base/durable-file.ts';
 import { AgeError } from '../keyring/age/header.ts';
 import { type Loading, type Location, openLoading } from '../store/store.ts';
 import { inScratch } from './backup.ts';

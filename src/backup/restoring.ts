@@ -3,7 +3,7 @@
  * and with the keyring the logs and all stamps are verified too. The caller decides whether the database then begins to
  * exist; whatever is thrown here means that it must not.
  */
-import type { Sealed } from '../bytes.ts';
+import type { Sealed } from '../base/bytes.ts';
 import { rowCheckWith } from '../domain/kernel/row-check.ts';
 import { stampsWith } from '../domain/kernel/stamps.ts';
 import { opened } from '../keyring/age/age.ts';
@@ -12,11 +12,11 @@ import type { Keyring } from '../keyring/keyring.ts';
 import { isMarked } from '../logs/chain.ts';
 import { databaseSource } from '../logs/source.ts';
 import { type LogSource, type VerifyReport, verifyLogs } from '../logs/verify.ts';
-import { lastStep } from '../store/loading.ts';
-import { rowText } from '../store/row-text.ts';
-import { stampedTables } from '../store/stamped-rows.ts';
+import { lastStep } from '../store/dump/loading.ts';
+import type { TableShape } from '../store/dump/tables.ts';
+import { stampedTables } from '../store/integrity/stamped-rows.ts';
+import { rowText } from '../store/sqlite/row-text.ts';
 import type { Loading, Snapshot } from '../store/store.ts';
-import type { TableShape } from '../store/tables.ts';
 import { BackupError } from './backup-error.ts';
 import {
   type Contents,

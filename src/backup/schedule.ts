@@ -6,8 +6,8 @@
  */
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder, writeDurably } from '../base/durable-file.ts';
 import { iso } from '../contract/text.ts';
-import { makeFolder, writeDurably } from '../durable-file.ts';
 import { type Taken, unfinished, unproven } from './backup.ts';
 
 /** So many, or those of so many milliseconds. */

@@ -6,14 +6,14 @@
  */
 import type { Caller, Proof, ProvenBy } from '../access/caller.ts';
 import type { Grant } from '../access/policy.ts';
-import type { DashboardSessionRow } from '../store/accounts.ts';
+import type { DashboardSessionRow } from '../store/records/accounts.ts';
 import type { Store } from '../store/store.ts';
-import { isSignedIn, proofOf } from './accounts/dashboard-sessions.ts';
-import { type People, callerOf as personCaller } from './accounts/people.ts';
 import { type KeyLookup, callerOf as keyCaller, makerOf } from './credentials/api-key-callers.ts';
 import { credentialOf, isUsable } from './credentials/credential.ts';
 import type { Authority } from './kernel/guard.ts';
 import type { Stamps } from './kernel/stamps.ts';
+import { type People, callerOf as personCaller } from './people/people.ts';
+import { isSignedIn, proofOf } from './sessions/dashboard-sessions.ts';
 
 export interface AuthorityParts {
   readonly store: Store;

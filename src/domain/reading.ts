@@ -2,7 +2,7 @@
  * What answers vault reads and tool calls, and no more: the reading plane is handed this alone. The whole domain is
  * built upon the same foundation.
  */
-import type { Sealed } from '../bytes.ts';
+import type { Sealed } from '../base/bytes.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Broker } from '../egress/brokered-call.ts';
 import type { Keyring } from '../keyring/keyring.ts';
@@ -12,7 +12,6 @@ import { RevisionIndex } from '../logs/revision-index.ts';
 import { workerPoolWith } from '../material/worker-pool.ts';
 import type { Meter } from '../metrics/meter.ts';
 import type { Store } from '../store/store.ts';
-import { type People, peopleWith } from './accounts/people.ts';
 import { authorityWith } from './authority.ts';
 import { type Authenticator, authenticatorWith } from './credentials/authentication.ts';
 import { checkExposureWith } from './credentials/exposure.ts';
@@ -23,6 +22,7 @@ import { guardWith } from './kernel/guard.ts';
 import { keyringSyncWith } from './kernel/keyring-sync.ts';
 import type { Parts } from './kernel/parts.ts';
 import { stampsWith } from './kernel/stamps.ts';
+import { type People, peopleWith } from './people/people.ts';
 import { KeptAnswers } from './reads/kept-answers.ts';
 import { toolAnswersWith } from './reads/tool-answers.ts';
 import { vaultAnswersWith } from './reads/vault-answers.ts';

@@ -7,8 +7,8 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
-import type { Lane } from '../fair-line.ts';
-import { BodyTooLong, bodyOf } from '../message-body.ts';
+import type { Lane } from '../base/fair-line.ts';
+import { BodyTooLong, bodyOf } from '../base/message-body.ts';
 import type { Scrubbed } from './scrubbing.ts';
 
 export interface BrokeredCall {

@@ -5,7 +5,7 @@
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as encryptedRequest } from 'node:https';
 import { type Egress, hostOf } from '../access/egress.ts';
-import { FairTurns, type Lane } from '../fair-line.ts';
+import { FairTurns, type Lane } from '../base/fair-line.ts';
 import {
   type BrokeredCall,
   type BrokeredResult,

@@ -4,8 +4,8 @@
  * loses its leases after a few seconds, and what it had under way is sent again under the same id.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Chores } from '../chores.ts';
-import type { ChangeListener } from '../store/engine.ts';
+import { Chores } from '../base/chores.ts';
+import type { ChangeListener } from '../store/engine/engine.ts';
 import { type FannedOut, type FanOutParts, fanOut } from './fan-out.ts';
 import { GroupCommit } from './group-commit.ts';
 import { Queue, type QueueParts } from './queue.ts';

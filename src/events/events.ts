@@ -2,7 +2,7 @@
  * Background work after a change: its event is delivered, expiry events are created, and everything older than 30
  * days is removed in small steps. It runs once per second, and immediately after a commit.
  */
-import { Chores } from '../chores.ts';
+import { Chores } from '../base/chores.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Domain } from '../domain/domain.ts';
 import type { Store } from '../store/store.ts';

@@ -7,9 +7,9 @@ import type { NewId } from '../contract/id.ts';
 import { eventOf, resourceSubject } from '../domain/kernel/events.ts';
 import type { Stamps } from '../domain/kernel/stamps.ts';
 import { stateAt } from '../domain/resources/lifecycle.ts';
-import { UnitsRefused } from '../store/engine.ts';
-import type { ExpiryWindow } from '../store/outbox.ts';
-import type { AuditedResource, ResourceRow } from '../store/resources.ts';
+import { UnitsRefused } from '../store/engine/engine.ts';
+import type { ExpiryWindow } from '../store/records/outbox.ts';
+import type { AuditedResource, ResourceRow } from '../store/records/resources.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ExpiryWatchParts {

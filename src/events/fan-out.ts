@@ -5,8 +5,8 @@
 import type { NewId } from '../contract/id.ts';
 import { newDelivery } from '../domain/webhooks/deliveries.ts';
 import type { WebhookTargets } from '../domain/webhooks/targets.ts';
-import { UnitsRefused } from '../store/engine.ts';
-import type { StoredEvent } from '../store/outbox.ts';
+import { UnitsRefused } from '../store/engine/engine.ts';
+import type { StoredEvent } from '../store/records/outbox.ts';
 import type { Store } from '../store/store.ts';
 
 export interface FanOutParts {

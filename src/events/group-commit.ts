@@ -3,7 +3,7 @@
  * to disk, so there are few of them, and they are shared where possible.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Statement } from '../store/engine.ts';
+import type { Statement } from '../store/engine/engine.ts';
 import type { Store } from '../store/store.ts';
 
 interface Waiting {

@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { testKind } from '../contract/webhooks.ts';
 import type { WebhookTarget, WebhookTargets } from '../domain/webhooks/targets.ts';
-import type { DueDelivery } from '../store/deliveries.ts';
-import type { Statement } from '../store/engine.ts';
+import type { Statement } from '../store/engine/engine.ts';
+import type { DueDelivery } from '../store/records/deliveries.ts';
 import type { Store } from '../store/store.ts';
 import type { GroupCommit } from './group-commit.ts';
 import { disablingReason, judge, refused, type Verdict } from './schedule.ts';

@@ -3,7 +3,7 @@
 import { iso } from '../contract/text.ts';
 import type { Attempt, DisabledReason } from '../contract/webhooks.ts';
 import { testKind } from '../contract/webhooks.ts';
-import type { DueDelivery, Outcome } from '../store/deliveries.ts';
+import type { DueDelivery, Outcome } from '../store/records/deliveries.ts';
 import type { Result } from './sender.ts';
 
 const second = 1_000;

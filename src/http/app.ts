@@ -2,16 +2,16 @@
 import type { FastifyInstance } from 'fastify';
 import { builtPages, dashboard } from './dashboard.ts';
 import { mountDialect } from './dialect/management-plane.ts';
+import { defaultTimeouts } from './listener/server.ts';
+import { UnauthenticatedBodies, type UnauthenticatedBodiesParts } from './listener/unauthenticated-bodies.ts';
 import { mountOAuth } from './oauth/mount.ts';
 import { mountDocs } from './openapi/docs.ts';
-import type { AppParts } from './parts.ts';
 import { mountGeneral } from './routes/api-callers.ts';
 import { authRoutes } from './routes/auth.ts';
 import { mountAuth } from './routes/auth-visitors.ts';
 import { generalRoutes } from './routes/general.ts';
-import { defaultTimeouts } from './server.ts';
-import { surfaceWith } from './surface.ts';
-import { UnauthenticatedBodies, type UnauthenticatedBodiesParts } from './unauthenticated-bodies.ts';
+import type { AppParts } from './surface/parts.ts';
+import { surfaceWith } from './surface/surface.ts';
 
 export function buildApp(parts: AppParts, onLate: UnauthenticatedBodiesParts['onLate']): FastifyInstance {
   const { stranger } = parts.timeouts ?? defaultTimeouts;

@@ -8,19 +8,11 @@ import type { Socket } from 'node:net';
 import { Failure, invalid, statusOf } from '../contract/errors.ts';
 import { askedOf, isDialect, routeOf } from './dialect/asked.ts';
 import { contentType, errorsOf } from './dialect/forms.ts';
-import { errorBody, failureHeaders, messageBody } from './errors.ts';
-import type { ReadingSurfaceParts } from './parts.ts';
-import { securityHeaders } from './security-headers.ts';
-import { isBelowVaults, vaultIdIn, vaultRoute } from './vault-path.ts';
-
-export interface ConnectionError {
-  readonly code?: string | undefined;
-  /** What the parser was reading, where it is the parser that complains. */
-  readonly rawPacket?: Buffer | undefined;
-  readonly bytesParsed?: number | undefined;
-}
-
-export type AnswerClientError = (error: ConnectionError, socket: Socket) => void;
+import { errorBody, failureHeaders, messageBody } from './listener/errors.ts';
+import { securityHeaders } from './listener/security-headers.ts';
+import type { AnswerClientError, ConnectionError } from './listener/server.ts';
+import type { ReadingSurfaceParts } from './surface/parts.ts';
+import { isBelowVaults, vaultIdIn, vaultRoute } from './vault/path.ts';
 
 const faults: Readonly<Record<string, Failure>> = {
   HPE_HEADER_OVERFLOW: invalid('', 'the headers must be at most 16 KiB'),

@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
+import type { ServePage } from './surface/parts.ts';
 
 /** The same in a checkout and in the package, where both folders lie under `dist`. */
 export const builtPages = fileURLToPath(new URL('../../web/dist', import.meta.url));
@@ -57,8 +58,6 @@ const encoders: Readonly<Record<string, (body: Buffer) => Promise<Buffer>>> = {
   br: body => brotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
   gzip: promisify(gzip) as (body: Buffer) => Promise<Buffer>,
 };
-
-export type ServePage = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 export interface Dashboard {
   /** For reads that no route answers. */

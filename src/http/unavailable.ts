@@ -3,10 +3,10 @@ import type { RequestListener } from 'node:http';
 import { Failure, statusOf } from '../contract/errors.ts';
 import { isDialect } from './dialect/asked.ts';
 import { contentType, errorsOf } from './dialect/forms.ts';
-import { errorBody, failureHeaders } from './errors.ts';
-import type { ReadingSurfaceParts } from './parts.ts';
-import { hasUnreadBody } from './request.ts';
-import { headersOnEvery } from './security-headers.ts';
+import { errorBody, failureHeaders } from './listener/errors.ts';
+import { hasUnreadBody } from './listener/request.ts';
+import { headersOnEvery } from './listener/security-headers.ts';
+import type { ReadingSurfaceParts } from './surface/parts.ts';
 
 export function unavailableWith({
   encrypted,

@@ -24,7 +24,8 @@ import {
   sign,
   timingSafeEqual,
 } from 'node:crypto';
-import { type Digest, type PublicBytes, publicBytes, type Sealed, type Stamp } from '../bytes.ts';
+import { type Digest, type PublicBytes, publicBytes, type Sealed, type Stamp } from '../base/bytes.ts';
+import type { RootKey } from './root-key/root-key.ts';
 import {
   lengthPrefixed,
   openDirect,
@@ -35,9 +36,8 @@ import {
   sealDirect,
   sealOneUse,
   Unsealable,
-} from './envelope.ts';
-import { pooledRandom } from './randomness.ts';
-import type { RootKey } from './root-key/root-key.ts';
+} from './sealing/envelope.ts';
+import { pooledRandom } from './sealing/randomness.ts';
 
 /** Where a value lives. All of it is bound into the ciphertext. */
 export interface Place {

@@ -3,7 +3,7 @@
  * which term is in use. The root key stays at hand, so that what is stored next is wrapped by the key that was
  * proven to be right; where it no longer fits, the source is asked once more, for an operator may have changed it.
  */
-import type { Sealed } from '../bytes.ts';
+import type { Sealed } from '../base/bytes.ts';
 import { Keyring } from './keyring.ts';
 import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from './root-key/root-key.ts';
 

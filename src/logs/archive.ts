@@ -9,7 +9,7 @@
 import { hash as digest, type KeyObject, randomBytes, verify } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createDurably, makeFolder } from '../durable-file.ts';
+import { createDurably, makeFolder } from '../base/durable-file.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import type { Finding } from './findings.ts';
 import { type Archived, type ArchiveName, isPrunedChain, type PrunedChain, readable } from './logged-link.ts';

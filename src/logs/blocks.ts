@@ -5,8 +5,8 @@
  * An entry's id is its block's, with its place in it as the last three digits: who has the id knows where to look.
  */
 import { type NewId, threeDigits } from '../contract/id.ts';
-import type { LogCountRow, Stream } from '../store/logs.ts';
-import type { RequestIndexRow } from '../store/request-logs.ts';
+import type { LogCountRow, Stream } from '../store/records/logs.ts';
+import type { RequestIndexRow } from '../store/records/request-logs.ts';
 import { pastLimit, quoted, type RequestEntry } from './entries.ts';
 
 /** An entry as it is read again. */

@@ -5,7 +5,7 @@
  * or rehashed.
  */
 import { hash as digest } from 'node:crypto';
-import type { Stream } from '../store/logs.ts';
+import type { Stream } from '../store/records/logs.ts';
 
 export interface Link {
   readonly seq: number;

@@ -7,7 +7,7 @@ import { createPublicKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, parse } from 'node:path';
-import { renameDurably, writeDurably } from '../durable-file.ts';
+import { renameDurably, writeDurably } from '../base/durable-file.ts';
 import type { Snapshot } from '../store/store.ts';
 import {
   type Checkpoint,

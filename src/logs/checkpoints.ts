@@ -7,10 +7,10 @@
  */
 
 import { createPublicKey, hash as digest, type KeyObject, verify } from 'node:crypto';
-import type { PublicBytes } from '../bytes.ts';
-import { Chores } from '../chores.ts';
-import { UnitsRefused } from '../store/engine.ts';
-import type { CheckpointRow, LogHeadRow, Stream } from '../store/logs.ts';
+import type { PublicBytes } from '../base/bytes.ts';
+import { Chores } from '../base/chores.ts';
+import { UnitsRefused } from '../store/engine/engine.ts';
+import type { CheckpointRow, LogHeadRow, Stream } from '../store/records/logs.ts';
 import type { Store } from '../store/store.ts';
 import { type Head, headDigest, isMarked, type Marker } from './chain.ts';
 import type { Ledger } from './ledger.ts';

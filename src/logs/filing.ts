@@ -7,9 +7,9 @@
  * While a writer has blocks that are not filed, the store says from which on: whoever comes after a crash files them.
  */
 import { isId } from '../contract/id.ts';
-import { type Statement, UnitsRefused } from '../store/engine.ts';
-import type { LogCountRow, Stream } from '../store/logs.ts';
-import type { RequestBlockRow, RequestIndexRow } from '../store/request-logs.ts';
+import { type Statement, UnitsRefused } from '../store/engine/engine.ts';
+import type { LogCountRow, Stream } from '../store/records/logs.ts';
+import type { RequestBlockRow, RequestIndexRow } from '../store/records/request-logs.ts';
 import type { Store } from '../store/store.ts';
 import { type BlockPart, countsOf, indexRowsOf, partsIn } from './blocks.ts';
 import { headDigest, isMarked, type Link, type Marker } from './chain.ts';

@@ -1,5 +1,5 @@
 /** What the verifier finds, and what it says of all that it looked at. */
-import type { Stream } from '../store/logs.ts';
+import type { Stream } from '../store/records/logs.ts';
 import type { Continued } from './logged-link.ts';
 
 export interface Finding {

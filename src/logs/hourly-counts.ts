@@ -3,7 +3,7 @@
  * durable, and written every few seconds: a crash loses a few of the counts and none of the entries, and a
  * read never waits for them. Bounded: past a size the counts are written early.
  */
-import type { LogHourRow } from '../store/overview.ts';
+import type { LogHourRow } from '../store/records/overview.ts';
 import type { Store } from '../store/store.ts';
 import type { BlockPart } from './blocks.ts';
 import { isSuccess } from './entries.ts';

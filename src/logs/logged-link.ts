@@ -4,7 +4,7 @@
  */
 import type { AuditAction, OwnAction } from '../contract/audit-actions.ts';
 import { timeOf } from '../contract/id.ts';
-import type { Stream } from '../store/logs.ts';
+import type { Stream } from '../store/records/logs.ts';
 import { entriesOf } from './blocks.ts';
 import type { Link } from './chain.ts';
 

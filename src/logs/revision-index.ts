@@ -7,8 +7,8 @@
  * put back costs time, and nothing else: all that came after it must be there, up to the heads that were signed.
  */
 import { Failure } from '../contract/errors.ts';
-import type { Revisions } from '../store/believing.ts';
-import type { PlacedAuditRow, Stream } from '../store/logs.ts';
+import type { Revisions } from '../store/integrity/believing.ts';
+import type { PlacedAuditRow, Stream } from '../store/records/logs.ts';
 import type { Store } from '../store/store.ts';
 import { chainStart, type Head, headDigest, isMarked, type Link, linkHash } from './chain.ts';
 import { signedHeads } from './checkpoints.ts';

@@ -11,7 +11,7 @@ import {
   type StampedRow,
   type StampedTable,
   stampedTables,
-} from '../store/stamped-rows.ts';
+} from '../store/integrity/stamped-rows.ts';
 import type { Store } from '../store/store.ts';
 import type { Finding } from './findings.ts';
 import { SubjectTable } from './subject-table.ts';

@@ -5,8 +5,8 @@
  * entry the whole log is searched, and what can't be verified then is an error.
  */
 import { Failure } from '../contract/errors.ts';
-import type { PlacedAuditRow, Stream } from '../store/logs.ts';
-import type { RequestBlockRow } from '../store/request-logs.ts';
+import type { PlacedAuditRow, Stream } from '../store/records/logs.ts';
+import type { RequestBlockRow } from '../store/records/request-logs.ts';
 import type { Store } from '../store/store.ts';
 import { chainStart, isMarked, type Link, linkHash, type Marker } from './chain.ts';
 import type { RevisionIndex } from './revision-index.ts';

@@ -1,8 +1,8 @@
 /** Where logs are verified from: a database, or a file that was exported from one. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import type { PlacedAuditRow, Stream } from '../store/logs.ts';
-import type { RequestBlockRow, RequestIndexRow } from '../store/request-logs.ts';
+import type { PlacedAuditRow, Stream } from '../store/records/logs.ts';
+import type { RequestBlockRow, RequestIndexRow } from '../store/records/request-logs.ts';
 import type { Store } from '../store/store.ts';
 import { indexRowsOf, partsIn } from './blocks.ts';
 import { exportLine, parseCheckpoint } from './checkpoints.ts';

@@ -5,8 +5,8 @@
  */
 import { effectOf } from '../contract/audit-actions.ts';
 import { firstIdAt, timeOf } from '../contract/id.ts';
-import type { PlacedAuditRow, Stream } from '../store/logs.ts';
-import type { RequestBlockRow } from '../store/request-logs.ts';
+import type { PlacedAuditRow, Stream } from '../store/records/logs.ts';
+import type { RequestBlockRow } from '../store/records/request-logs.ts';
 import type { Snapshot } from '../store/store.ts';
 import { entriesOf } from './blocks.ts';
 import { receiptOf } from './chain.ts';

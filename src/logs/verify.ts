@@ -14,7 +14,7 @@
  * gap, and told from one that somebody made.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import type { Stream } from '../store/logs.ts';
+import type { Stream } from '../store/records/logs.ts';
 import { type ArchiveReport, verifyArchives } from './archive.ts';
 import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import { type Checkpoint, checkpointHash, isSignedBy, type SignedCheckpoint } from './checkpoints.ts';

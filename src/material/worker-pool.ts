@@ -3,7 +3,7 @@
  * passphrase as long as its file demands. It has threads of its own, so that neither a thread that serves nor the
  * pool on which passwords are derived is ever busy with it. They leave a core for those who serve.
  */
-import type { Lane } from '../fair-line.ts';
+import type { Lane } from '../base/fair-line.ts';
 import { spareCores, type ThreadPoolLimits, threadPool } from '../threads/pool.ts';
 import { threadFile } from '../threads/thread.ts';
 import type { Jobs } from './worker-thread.ts';

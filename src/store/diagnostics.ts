@@ -1,8 +1,8 @@
 /** What a database tells of itself, for whoever examines it: its schema, its clock, its size and its standbys. Reads alone. */
 import { sql } from 'kysely';
-import type { Engine } from './engine.ts';
+import type { Engine } from './engine/engine.ts';
+import { schemaFault } from './integrity/schema-check.ts';
 import { isBehind, migrationsDone, steps } from './migrations/migrations.ts';
-import { schemaFault } from './schema-check.ts';
 
 export interface Standby {
   readonly name: string;

@@ -5,12 +5,12 @@
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type Engine, readingEngine } from './engine.ts';
+import { type Engine, readingEngine } from './engine/engine.ts';
+import { checkSchema } from './integrity/schema-check.ts';
 import { migrate } from './migrations/migrations.ts';
-import type { PostgresPlace } from './postgres-servers.ts';
-import { checkSchema } from './schema-check.ts';
-import { migrateFile } from './sqlite.ts';
-import { openSqliteSnapshot } from './sqlite-snapshot.ts';
+import type { PostgresPlace } from './postgres/servers.ts';
+import { openSqliteSnapshot } from './sqlite/snapshot.ts';
+import { migrateFile } from './sqlite/sqlite.ts';
 
 const longestStatement = 3_600_000;
 
@@ -29,8 +29,8 @@ export async function trySqlite(path: string, scratch: string): Promise<Engine> 
 
 export async function tryPostgres(place: PostgresPlace): Promise<Engine> {
   const [{ PostgresServers }, { openTransaction }] = await Promise.all([
-    import('./postgres-servers.ts'),
-    import('./postgres-transaction.ts'),
+    import('./postgres/servers.ts'),
+    import('./postgres/transaction.ts'),
   ]);
   const { client, db } = await openTransaction(new PostgresServers(place), '', longestStatement);
   try {

@@ -6,42 +6,42 @@
 
 import { randomBytes } from 'node:crypto';
 import type { MessagePort } from 'node:worker_threads';
-import { publicBytes, type Sealed } from '../bytes.ts';
-import { accounts } from './accounts.ts';
-import { approvals } from './approvals.ts';
-import { believing, type Revisions } from './believing.ts';
-import { conditions } from './conditions.ts';
-import { credentials } from './credentials.ts';
-import { deliveries } from './deliveries.ts';
-import { deviceLogins } from './device-logins.ts';
+import { publicBytes, type Sealed } from '../base/bytes.ts';
 import { diagnostics } from './diagnostics.ts';
-import { type Engine, type Peeked, statement, touchedBy, type Unit } from './engine.ts';
-import { givenNames } from './given-names.ts';
-import { identities } from './identities.ts';
-import { keptAnswers } from './kept-answers.ts';
-import { keyring } from './keyring.ts';
-import { limits } from './limits.ts';
-import type { Loader } from './loading.ts';
-import { logs } from './logs.ts';
-import { memberGroups } from './member-groups.ts';
-import { oauthGrants } from './oauth-grants.ts';
-import { organizations } from './organizations.ts';
-import { outbox } from './outbox.ts';
-import { overview } from './overview.ts';
-import type { PostgresPlace } from './postgres-servers.ts';
-import { requestLogs } from './request-logs.ts';
-import { resources } from './resources.ts';
-import { giveBack } from './space.ts';
-import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite.ts';
-import { openSqliteSnapshot } from './sqlite-snapshot.ts';
-import { stampedRows } from './stamped-rows.ts';
-import { type Tables, tables } from './tables.ts';
-import { timelines } from './timelines.ts';
-import { toolSessions } from './tool-sessions.ts';
-import { rulesForUse } from './use-rules.ts';
-import { webhooks } from './webhooks.ts';
+import type { Loader } from './dump/loading.ts';
+import { type Tables, tables } from './dump/tables.ts';
+import { conditions } from './engine/conditions.ts';
+import { type Engine, type Peeked, statement, touchedBy, type Unit } from './engine/engine.ts';
+import { believing, type Revisions } from './integrity/believing.ts';
+import { stampedRows } from './integrity/stamped-rows.ts';
+import { givenNames } from './lists/given-names.ts';
+import type { PostgresPlace } from './postgres/servers.ts';
+import { accounts } from './records/accounts.ts';
+import { approvals } from './records/approvals.ts';
+import { credentials } from './records/credentials.ts';
+import { deliveries } from './records/deliveries.ts';
+import { deviceLogins } from './records/device-logins.ts';
+import { identities } from './records/identities.ts';
+import { keptAnswers } from './records/kept-answers.ts';
+import { keyring } from './records/keyring.ts';
+import { limits } from './records/limits.ts';
+import { logs } from './records/logs.ts';
+import { memberGroups } from './records/member-groups.ts';
+import { oauthGrants } from './records/oauth-grants.ts';
+import { organizations } from './records/organizations.ts';
+import { outbox } from './records/outbox.ts';
+import { overview } from './records/overview.ts';
+import { requestLogs } from './records/request-logs.ts';
+import { resources } from './records/resources.ts';
+import { timelines } from './records/timelines.ts';
+import { toolSessions } from './records/tool-sessions.ts';
+import { rulesForUse } from './records/use-rules.ts';
+import { webhooks } from './records/webhooks.ts';
+import { openSqliteSnapshot } from './sqlite/snapshot.ts';
+import { giveBack } from './sqlite/space.ts';
+import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite/sqlite.ts';
 
-export { compactSqlite } from './space.ts';
+export { compactSqlite } from './sqlite/space.ts';
 
 /** What every noun offers. */
 type Nouns = ReturnType<typeof nounsOf>;
@@ -129,7 +129,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
 
 async function openEngine(location: Location): Promise<Engine> {
   // The driver is loaded by those who need it: it is a tenth of an idle service's memory.
-  if (location.engine === 'postgres') return (await import('./postgres.ts')).openPostgres(location);
+  if (location.engine === 'postgres') return (await import('./postgres/postgres.ts')).openPostgres(location);
   const { path, serves, writer } = location;
   return writer === undefined ? openSqlite(path, serves) : openSqliteBeside(path, writer);
 }
@@ -151,7 +151,7 @@ function besides(engine: Engine, sibling: Sibling): Engine {
 export async function openSnapshot(location: Location): Promise<Snapshot> {
   const engine = await (location.engine === 'sqlite'
     ? openSqliteSnapshot(location.path)
-    : (await import('./postgres-transaction.ts')).openPostgresSnapshot(location));
+    : (await import('./postgres/transaction.ts')).openPostgresSnapshot(location));
   return snapshotOf(engine);
 }
 
@@ -168,8 +168,8 @@ export interface Loading extends Omit<Loader, 'engine'> {
 /** Into a place where nothing of ours is; refused where something is. */
 export async function openLoading(location: Location): Promise<Loading> {
   const { engine, ...loader } = await (location.engine === 'sqlite'
-    ? (await import('./sqlite-loading.ts')).openSqliteLoader(location.path)
-    : (await import('./postgres-loading.ts')).openPostgresLoader(location));
+    ? (await import('./sqlite/loading.ts')).openSqliteLoader(location.path)
+    : (await import('./postgres/loading.ts')).openPostgresLoader(location));
   return { ...loader, snapshot: snapshotOf(engine) };
 }
 
@@ -230,5 +230,5 @@ export async function isEmpty(location: Location): Promise<boolean> {
 
 async function peek(location: Location): Promise<Peeked> {
   if (location.engine === 'sqlite') return peekSqlite(location.path);
-  return (await import('./postgres-transaction.ts')).peekPostgres(location);
+  return (await import('./postgres/transaction.ts')).peekPostgres(location);
 }

@@ -2,8 +2,9 @@
  * The one form in which failures go from thread to thread: an error keeps nothing of its own when it is copied. What the
  * caller is told arrives as it was; of the internal error only one line for the operator, without what it quoted.
  */
+
+import { describe } from '../base/described-error.ts';
 import { Failure, type FailureCode, type FailureDetails } from '../contract/errors.ts';
-import { describe } from '../described-error.ts';
 
 export interface SentFailure {
   readonly code: FailureCode;

@@ -4,8 +4,8 @@
  * before it. If another organization or key has more waiting than its own, one of those is refused instead.
  */
 import { availableParallelism } from 'node:os';
+import { FairLine, type Lane } from '../base/fair-line.ts';
 import { Failure } from '../contract/errors.ts';
-import { FairLine, type Lane } from '../fair-line.ts';
 import type { Services } from './channel.ts';
 import { giveWay } from './priority.ts';
 import { startThread, type Thread, toStarter } from './thread.ts';

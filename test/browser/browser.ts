@@ -13,9 +13,9 @@ import {
   type Request,
 } from 'playwright-core';
 import { buildChangedWeb } from '../../scripts/build-web.ts';
-import { serveOptions } from '../../src/command-options.ts';
-import { readConfig } from '../../src/config.ts';
-import { type Running, serve } from '../../src/serve.ts';
+import { type Running, serve } from '../../src/service/serve.ts';
+import { serveOptions } from '../../src/service/settings/command-options.ts';
+import { readConfig } from '../../src/service/settings/config.ts';
 import { atTheLatest, withTheProcess } from '../ending.ts';
 import { Clock, cheapPasswords } from '../harness.ts';
 import { oneThread } from '../one-thread.ts';

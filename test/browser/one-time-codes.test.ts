@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
-import { codeAt, stepAt } from '../../src/domain/accounts/totp.ts';
+import { codeAt, stepAt } from '../../src/domain/sign-in/totp.ts';
 import { fromBase32 } from '../people.ts';
 import {
   type Fresh,

@@ -1,7 +1,8 @@
 /** The service in a process that can be killed, with a clock that its parent moves: a day of waits need not take one. */
-import { serveOptions } from '../../src/command-options.ts';
-import { readConfig } from '../../src/config.ts';
-import { serve } from '../../src/serve.ts';
+
+import { serve } from '../../src/service/serve.ts';
+import { serveOptions } from '../../src/service/settings/command-options.ts';
+import { readConfig } from '../../src/service/settings/config.ts';
 
 const [offset = '0', ...flags] = process.argv.slice(2);
 const movedClock = new SharedArrayBuffer(16);

@@ -13,7 +13,7 @@ import {
   shownByAccessKey,
 } from '../../access/policy.ts';
 import { isId } from '../../contract/id.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Store } from '../../store/store.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 import { type Credential, isUsable, type Login, type Narrowing } from './credential.ts';

@@ -6,8 +6,8 @@ import type { Caller, Origin, Reader, Sender } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
-import type { IdentityRow } from '../../store/identities.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
+import type { IdentityRow } from '../../store/records/identities.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import { callerOf, goodMakers, type KeyLookup, makerOf, mayLend } from './api-key-callers.ts';
 import {

@@ -5,7 +5,7 @@ import { type Grant, type GrantedRole, mayGrant, outlives } from '../../access/p
 import type { AccessKey, AccessKeyUpdate, ApiKey, PublicToken } from '../../contract/access.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Lasts } from '../kernel/lasting.ts';
 import { searched } from '../kernel/row-check.ts';
 import { grantIn } from './api-key-callers.ts';

@@ -8,7 +8,7 @@ import type { Reader, ResourceKind } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing, Restriction } from '../../contract/restrictions.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
 
 export const credentialKinds = {
   api: 'api-key',

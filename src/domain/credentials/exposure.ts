@@ -12,7 +12,7 @@ import {
   resourceKinds,
 } from '../../access/caller.ts';
 import { allows, readsValue } from '../../access/policy.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { stateAt } from '../resources/lifecycle.ts';
 import type { CheckExposure } from '../resources/subject.ts';

@@ -10,9 +10,9 @@ import {
   type Role,
   type VaultRoles,
 } from '../../access/policy.ts';
-import type { AccountRow } from '../../store/accounts.ts';
-import type { MemberGroupRow } from '../../store/member-groups.ts';
-import type { MemberRow } from '../../store/organizations.ts';
+import type { AccountRow } from '../../store/records/accounts.ts';
+import type { MemberGroupRow } from '../../store/records/member-groups.ts';
+import type { MemberRow } from '../../store/records/organizations.ts';
 
 /** A member, how they prove who they are, and the groups that they are in. */
 export interface Holder {

@@ -4,8 +4,8 @@
  * has the database alone has nothing that opens anything, and with another token it is another one.
  */
 import { narrowingKeyOf } from '../../access/narrowed-token.ts';
-import type { Sealed } from '../../bytes.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
+import type { Sealed } from '../../base/bytes.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { type OpenVault, type SealingParts, sealingWith } from '../resources/sealing.ts';
 

@@ -8,7 +8,7 @@
 import type { Origin, Reader } from '../../access/caller.ts';
 import { mintToken } from '../../access/token.ts';
 import { Failure } from '../../contract/errors.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Authenticator } from './authentication.ts';

@@ -13,8 +13,8 @@ import {
 } from '../../access/narrowed-token.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
-import { memoryDigest } from '../../keyring/memory.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
+import { memoryDigest } from '../../keyring/sealing/memory.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Store } from '../../store/store.ts';
 import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { RowCache } from '../kernel/row-cache.ts';

@@ -17,7 +17,7 @@ import {
   type IdentityUpdate,
   type LoginMethod,
 } from '../../contract/identities.ts';
-import type { IdentityRow } from '../../store/identities.ts';
+import type { IdentityRow } from '../../store/records/identities.ts';
 import type { Narrowing } from '../credentials/credential.ts';
 import { boundTo, checkLife, narrowed } from '../credentials/credential-records.ts';
 import { shownBy } from '../credentials/shown-by.ts';

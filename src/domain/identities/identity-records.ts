@@ -5,7 +5,7 @@ import type { Identity, IdentityUpdate, LoginMethod } from '../../contract/ident
 import { iso, isoOrNull } from '../../contract/text.ts';
 import { authoritiesIn } from '../../material/client-certificate.ts';
 import { keySetOf } from '../../material/web-token.ts';
-import type { IdentityRow } from '../../store/identities.ts';
+import type { IdentityRow } from '../../store/records/identities.ts';
 import type { Narrowing } from '../credentials/credential.ts';
 import type { ClaimPatterns } from './conditions.ts';
 

@@ -14,9 +14,9 @@ import {
   provenClaims,
   type TokenRefused,
 } from '../../material/web-token.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
-import type { Statement } from '../../store/engine.ts';
-import type { IdentityRow } from '../../store/identities.ts';
+import type { Statement } from '../../store/engine/engine.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
+import type { IdentityRow } from '../../store/records/identities.ts';
 import { isUsable, type Narrowing } from '../credentials/credential.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';

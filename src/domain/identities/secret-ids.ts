@@ -11,7 +11,7 @@ import type {
   SecretIdQuery,
   SecretIdUpdate,
 } from '../../contract/identities.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
 import { credentialChangesWith } from '../credentials/credential-changes.ts';
 import { checkGivenLife, checkLife, presentCommon, rename } from '../credentials/credential-records.ts';
 import type { Collection } from '../kernel/collection.ts';

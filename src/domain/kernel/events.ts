@@ -2,8 +2,8 @@
 import type { NewId } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
 import type { EventKind as AskedFor, DisabledReason, testKind } from '../../contract/webhooks.ts';
-import type { ResourceRow } from '../../store/resources.ts';
-import type { WebhookRow } from '../../store/webhooks.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
+import type { WebhookRow } from '../../store/records/webhooks.ts';
 import type { EventFacts } from './stamps.ts';
 
 export type EventKind = AskedFor | typeof testKind;

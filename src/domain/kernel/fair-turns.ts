@@ -6,7 +6,7 @@
  */
 import { performance } from 'node:perf_hooks';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { FairLine, type Lane } from '../../fair-line.ts';
+import { FairLine, type Lane } from '../../base/fair-line.ts';
 
 /** In milliseconds. */
 const longestTurn = 2;

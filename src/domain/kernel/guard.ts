@@ -13,7 +13,7 @@ import { Failure } from '../../contract/errors.ts';
 import type { AuditEntry } from '../../logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../../logs/ledger.ts';
 import { carriedAction } from '../../logs/logged-link.ts';
-import type { Statement } from '../../store/engine.ts';
+import type { Statement } from '../../store/engine/engine.ts';
 import { type Actor, entriesOf, entryOf, itself } from './audit-entries.ts';
 import { refusalToLeave } from './lasting.ts';
 import { StaleChange } from './stale-changes.ts';

@@ -3,11 +3,11 @@
  * it look; what it seals under the term in use is stored only while that is still the term in use. So a term
  * can be started, and a later one retired, while any number of processes run.
  */
-import type { Sealed } from '../../bytes.ts';
+import type { Sealed } from '../../base/bytes.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import { factsOf, type KeyringWrapper } from '../../keyring/stored-keyring.ts';
-import type { Statement } from '../../store/engine.ts';
+import type { Statement } from '../../store/engine/engine.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Whoever changes the stored keyring touches this. */

@@ -2,10 +2,10 @@
  * Whether a stored row is as it was written, for those who verify them all: its stamp holds, and what it repeats of
  * itself or of another row says the same. Nothing is opened for it.
  */
-import type { Stamp } from '../../bytes.ts';
+import type { Stamp } from '../../base/bytes.ts';
 import type { IsSound } from '../../logs/row-verification.ts';
-import type { DueDelivery } from '../../store/deliveries.ts';
-import type { StampedRow, StampedTable } from '../../store/stamped-rows.ts';
+import type { StampedRow, StampedTable } from '../../store/integrity/stamped-rows.ts';
+import type { DueDelivery } from '../../store/records/deliveries.ts';
 import type { EventFacts, Stamps } from './stamps.ts';
 
 type Check = (row: never) => unknown;

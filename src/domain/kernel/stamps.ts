@@ -3,25 +3,35 @@
  * the database shows. Its revision must also be the newest that the audit log knows of: a stamp alone would
  * let someone put back an older row that once was true. What isn't believed is an error, never an answer.
  */
-import type { Stamp } from '../../bytes.ts';
+import type { Stamp } from '../../base/bytes.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Keyring, StampField } from '../../keyring/keyring.ts';
-import type { AccountRow, DashboardSessionRow, LockOutRow, PasskeyRow } from '../../store/accounts.ts';
-import type { ApprovalRow } from '../../store/approvals.ts';
-import type { Audited } from '../../store/audited.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
-import type { DeviceLoginRow } from '../../store/device-logins.ts';
-import type { IdentityRow } from '../../store/identities.ts';
-import type { MemberGroupRow } from '../../store/member-groups.ts';
-import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
-import type { MemberRow, OrganizationRow } from '../../store/organizations.ts';
-import type { EventRow } from '../../store/outbox.ts';
-import type { ResourceRow, VersionRow } from '../../store/resources.ts';
-import { columns } from '../../store/stamp-columns.ts';
-import { type Later, type OnceStamped, oldestBeside, type Treatment } from '../../store/stamp-treatments.ts';
-import type { ToolSessionRow } from '../../store/tool-sessions.ts';
-import type { UseRuleRow } from '../../store/use-rules.ts';
-import type { WebhookRow } from '../../store/webhooks.ts';
+import type { Audited } from '../../store/integrity/audited.ts';
+import { columns } from '../../store/integrity/stamp-columns.ts';
+import {
+  type Later,
+  type OnceStamped,
+  oldestBeside,
+  type Treatment,
+} from '../../store/integrity/stamp-treatments.ts';
+import type {
+  AccountRow,
+  DashboardSessionRow,
+  LockOutRow,
+  PasskeyRow,
+} from '../../store/records/accounts.ts';
+import type { ApprovalRow } from '../../store/records/approvals.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
+import type { DeviceLoginRow } from '../../store/records/device-logins.ts';
+import type { IdentityRow } from '../../store/records/identities.ts';
+import type { MemberGroupRow } from '../../store/records/member-groups.ts';
+import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
+import type { MemberRow, OrganizationRow } from '../../store/records/organizations.ts';
+import type { EventRow } from '../../store/records/outbox.ts';
+import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
+import type { ToolSessionRow } from '../../store/records/tool-sessions.ts';
+import type { UseRuleRow } from '../../store/records/use-rules.ts';
+import type { WebhookRow } from '../../store/records/webhooks.ts';
 
 type Unstamped<Row> = Omit<Row, 'stamp'>;
 

@@ -5,7 +5,7 @@
 
 import type { Action } from '../../access/policy.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
-import type { Statement } from '../../store/engine.ts';
+import type { Statement } from '../../store/engine/engine.ts';
 import type { Lasts } from './lasting.ts';
 
 declare const allowed: unique symbol;

@@ -7,14 +7,14 @@ import { restrictionsOf, scopesIn } from '../../access/oauth-scopes.ts';
 import { parseToken } from '../../access/token.ts';
 import type { OAuthGrant } from '../../contract/oauth.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
-import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
-import type { People, Person } from '../accounts/people.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
+import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 import { mayLend } from '../credentials/api-key-callers.ts';
 import { credentialKinds, type Narrowing } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
+import type { People, Person } from '../people/people.ts';
 
 /** What is kept of a client: it may be unknown by the time that its grant is looked at. */
 export interface ClientFacts {

@@ -2,7 +2,7 @@
  * Where a browser may be sent back to: https, or plain http to this machine. What a client names must be what it named
  * before, to the letter; only the port of this machine's own addresses is free, because programs take what they get.
  */
-import { isThisMachine } from '../../this-machine.ts';
+import { isThisMachine } from '../../base/this-machine.ts';
 
 export function isRedirect(uri: string): boolean {
   const url = URL.parse(uri);

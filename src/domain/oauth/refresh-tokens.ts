@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
-import type { CredentialRow } from '../../store/credentials.ts';
-import type { OAuthGrantRow } from '../../store/oauth-grants.ts';
+import type { CredentialRow } from '../../store/records/credentials.ts';
+import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 
 /** How far back an earlier one is looked for. */
 const longestChain = 1_000;

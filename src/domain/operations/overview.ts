@@ -10,13 +10,13 @@ import { type ResourceType, resourceTypes } from '../../contract/names.ts';
 import type { About, Overview } from '../../contract/overview.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
-import { parentMark } from '../../keyring/envelope.ts';
+import { parentMark } from '../../keyring/sealing/envelope.ts';
 import { hourLength } from '../../logs/hourly-counts.ts';
 import type { Ledger } from '../../logs/ledger.ts';
-import type { Busy } from '../../store/overview.ts';
-import type { Organizations } from '../accounts/organizations.ts';
+import type { Busy } from '../../store/records/overview.ts';
 import { credentialKinds } from '../credentials/credential.ts';
 import type { Parts } from '../kernel/parts.ts';
+import type { Organizations } from '../people/organizations.ts';
 import { actionOn } from '../resources/subject.ts';
 
 const day = 24 * hourLength;

@@ -9,7 +9,7 @@ import { invalid } from '../../contract/errors.ts';
 import { firstIdAt } from '../../contract/id.ts';
 import type { AuditLog, RequestLog, SecretReaders } from '../../contract/logs.ts';
 import { iso } from '../../contract/text.ts';
-import type { RequestFilter } from '../../store/request-logs.ts';
+import type { RequestFilter } from '../../store/records/request-logs.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
 import { type LogParts, matching, presentAudit } from './logs.ts';

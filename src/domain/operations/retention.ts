@@ -24,9 +24,9 @@ import {
   removalIn,
 } from '../../logs/logged-link.ts';
 import { type Told, toldIn } from '../../logs/told-subjects.ts';
-import type { Revisions } from '../../store/believing.ts';
-import type { PlacedAuditRow } from '../../store/logs.ts';
-import type { RequestBlockRow } from '../../store/request-logs.ts';
+import type { Revisions } from '../../store/integrity/believing.ts';
+import type { PlacedAuditRow } from '../../store/records/logs.ts';
+import type { RequestBlockRow } from '../../store/records/request-logs.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Subject, SubjectChange } from '../kernel/subjects.ts';
 

@@ -1,14 +1,14 @@
 /** How each kind of row is moved from an older term to the one in use: believed, sealed anew, and revised once. */
 
 import type { Caller } from '../../access/caller.ts';
-import type { Sealed } from '../../bytes.ts';
-import type { AccountRow } from '../../store/accounts.ts';
-import type { TermHolder } from '../../store/keyring.ts';
-import type { WebhookRow } from '../../store/webhooks.ts';
-import { accountSubject } from '../accounts/people.ts';
-import { seedPlace } from '../accounts/second-factor.ts';
+import type { Sealed } from '../../base/bytes.ts';
+import type { AccountRow } from '../../store/records/accounts.ts';
+import type { TermHolder } from '../../store/records/keyring.ts';
+import type { WebhookRow } from '../../store/records/webhooks.ts';
 import type { Parts } from '../kernel/parts.ts';
+import { accountSubject } from '../people/people.ts';
 import { subjectOf } from '../resources/subject.ts';
+import { seedPlace } from '../sign-in/second-factor.ts';
 import { secretPlace, webhookChange } from '../webhooks/webhooks.ts';
 
 /** Moves one row, unless it is gone or was moved already. */

@@ -7,14 +7,14 @@
  */
 
 import type { Caller } from '../../access/caller.ts';
-import type { Sealed } from '../../bytes.ts';
+import type { Sealed } from '../../base/bytes.ts';
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
-import { parentMark, Unsealable } from '../../keyring/envelope.ts';
 import type { Keyring, Term } from '../../keyring/keyring.ts';
 import { RootKeyError } from '../../keyring/root-key/root-key.ts';
+import { parentMark, Unsealable } from '../../keyring/sealing/envelope.ts';
 import { factsOf, type KeyringWrapper } from '../../keyring/stored-keyring.ts';
-import { type TermHolder, termHolders } from '../../store/keyring.ts';
+import { type TermHolder, termHolders } from '../../store/records/keyring.ts';
 import { keyringTouch, storedKeyring } from '../kernel/keyring-sync.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';

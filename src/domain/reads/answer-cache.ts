@@ -4,8 +4,8 @@
  * changes its content; a load that was overtaken by a change is returned once and not cached. Requests for the same
  * answer share one load. Memory is bounded, and the oldest goes first; a vault with many answers crowds out its own.
  */
-import type { Sealed } from '../../bytes.ts';
-import { MemorySeal } from '../../keyring/memory.ts';
+import type { Sealed } from '../../base/bytes.ts';
+import { MemorySeal } from '../../keyring/sealing/memory.ts';
 import type { Store } from '../../store/store.ts';
 import type { AnswerFormat } from './vault-request.ts';
 

@@ -7,7 +7,7 @@ import type { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Store } from '../../store/store.ts';
 import { type Authenticator, type Owner, Refused } from '../credentials/authentication.ts';
 import type { RequestFacts } from './vault-request.ts';

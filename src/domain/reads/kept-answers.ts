@@ -9,8 +9,8 @@
  * It is written a moment later, when nobody waits, and not at all if something changed meanwhile.
  */
 import { hash } from 'node:crypto';
-import { Unsealable } from '../../keyring/envelope.ts';
-import type { KeptAnswerRow } from '../../store/kept-answers.ts';
+import { Unsealable } from '../../keyring/sealing/envelope.ts';
+import type { KeptAnswerRow } from '../../store/records/kept-answers.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import type { Answer } from './answer-cache.ts';

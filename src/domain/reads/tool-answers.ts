@@ -5,7 +5,7 @@
 import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { keyAttributes } from '../resources/keys.ts';

@@ -7,7 +7,7 @@ import type { Reader, ResourceKind } from '../../access/caller.ts';
 import { envLine } from '../../contract/env-file.ts';
 import { invalid } from '../../contract/errors.ts';
 import { changesWhatRuns } from '../../contract/variable-names.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Work } from '../kernel/fair-turns.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
 import type { Answer } from './answer-cache.ts';

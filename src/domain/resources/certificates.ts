@@ -21,7 +21,7 @@ import {
   type ImportedCertificate,
 } from '../../material/certificate.ts';
 import type { KeyMaterial } from '../../material/key-material.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';

@@ -19,7 +19,7 @@ import {
 import { iso, isoOrNull } from '../../contract/text.ts';
 import type { KeyMaterial } from '../../material/key-material.ts';
 import type { WorkerPool } from '../../material/worker-pool.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Labelled } from './lookup.ts';

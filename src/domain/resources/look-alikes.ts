@@ -7,10 +7,10 @@ import type { Caller } from '../../access/caller.ts';
 import { type Action, allows } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import { lookAlikeWarning, skeletonOf } from '../../contract/look-alikes.ts';
-import { type NamedCollection, spaceOf } from '../../store/given-names.ts';
+import { type NamedCollection, spaceOf } from '../../store/lists/given-names.ts';
 import type { Parts } from '../kernel/parts.ts';
 
-export { isNamed } from '../../store/given-names.ts';
+export { isNamed } from '../../store/lists/given-names.ts';
 
 /** So many names are compared, the newest ones: a write must not take longer the more there is. */
 const mostCompared = 2_000;

@@ -6,8 +6,8 @@
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { MixedQuery, ResourceType } from '../../contract/resources.ts';
-import { auditedText } from '../../store/audited.ts';
-import type { ResourceFilter, ResourcePage, ResourceRow, VersionRow } from '../../store/resources.ts';
+import { auditedText } from '../../store/integrity/audited.ts';
+import type { ResourceFilter, ResourcePage, ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { RowCache } from '../kernel/row-cache.ts';

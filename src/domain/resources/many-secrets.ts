@@ -5,7 +5,7 @@
 import type { Caller } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { RevealedSecrets, Secret, SecretsCopy } from '../../contract/resources.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Allowed } from '../kernel/subjects.ts';

@@ -9,7 +9,7 @@ import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { RevealedSecret } from '../../contract/resources.ts';
 import { iso, type Tags } from '../../contract/text.ts';
-import type { ResourceRow, VersionRow } from '../../store/resources.ts';
+import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import { TimedTurns } from '../kernel/fair-turns.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';

@@ -5,8 +5,8 @@
  * in memory as a whole, so that a page costs one decryption; bounded, and the oldest goes first.
  */
 import { hash } from 'node:crypto';
-import type { Sealed } from '../../bytes.ts';
-import { MemorySeal } from '../../keyring/memory.ts';
+import type { Sealed } from '../../base/bytes.ts';
+import { MemorySeal } from '../../keyring/sealing/memory.ts';
 import type { Labels } from './sealing.ts';
 
 const mostBytes = 8 * 1024 * 1024;

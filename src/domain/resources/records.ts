@@ -8,7 +8,7 @@
 import type { ResourceKind } from '../../access/caller.ts';
 import { type AuditAction, hasEffect } from '../../contract/audit-actions.ts';
 import type { ResourceType } from '../../contract/resources.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import { eventOf, resourceSubject } from '../kernel/events.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';

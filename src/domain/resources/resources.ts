@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import { holds, resourceReads, resourceWrites } from '../../access/policy.ts';
 import type { GenericResource, MixedQuery, ResourceType } from '../../contract/resources.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';

@@ -4,11 +4,11 @@
  */
 
 import type { Caller } from '../../access/caller.ts';
-import type { Sealed } from '../../bytes.ts';
+import type { Sealed } from '../../base/bytes.ts';
 import type { Tags } from '../../contract/text.ts';
 import type { Sealer } from '../../keyring/keyring.ts';
-import type { TagRow } from '../../store/resource-changes.ts';
-import type { ResourceRow, VersionRow } from '../../store/resources.ts';
+import type { TagRow } from '../../store/records/resource-changes.ts';
+import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 
 export interface Labels {

@@ -12,7 +12,7 @@ import {
   type Version,
 } from '../../contract/resources.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
-import type { ResourceRow, VersionRow } from '../../store/resources.ts';
+import type { ResourceRow, VersionRow } from '../../store/records/resources.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import { KeyedLock } from '../kernel/keyed-lock.ts';
 import type { Parts } from '../kernel/parts.ts';

@@ -3,7 +3,7 @@
  * one of a vault with long values has fewer rows. Rows come as they are stored, and are to be checked before they are used.
  */
 import type { ResourceKind } from '../../access/caller.ts';
-import type { Stretch as Packed, ResourceWithValue } from '../../store/resources.ts';
+import type { Stretch as Packed, ResourceWithValue } from '../../store/records/resources.ts';
 import type { Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
 

@@ -3,7 +3,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { ResourceType } from '../../contract/resources.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Allowed, MaybeAllowed, Revealed, SubjectChange } from '../kernel/subjects.ts';
 

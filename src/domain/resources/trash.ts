@@ -2,8 +2,8 @@
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { ResourceType } from '../../contract/resources.ts';
-import type { Statement } from '../../store/engine.ts';
-import type { ResourceRow } from '../../store/resources.ts';
+import type { Statement } from '../../store/engine/engine.ts';
+import type { ResourceRow } from '../../store/records/resources.ts';
 import { type EventKind, eventOf, resourceSubject } from '../kernel/events.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';

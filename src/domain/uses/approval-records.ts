@@ -2,7 +2,7 @@
 import type { Action } from '../../access/policy.ts';
 import { iso } from '../../contract/text.ts';
 import type { Approval, ShownRequest } from '../../contract/uses.ts';
-import type { ApprovalRow } from '../../store/approvals.ts';
+import type { ApprovalRow } from '../../store/records/approvals.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 
 /** What lies sealed in one. */

@@ -9,7 +9,7 @@ import type { AuditAction } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Approval, ApprovalQuery, ApprovalScope } from '../../contract/uses.ts';
-import type { ApprovalRow } from '../../store/approvals.ts';
+import type { ApprovalRow } from '../../store/records/approvals.ts';
 import { listOf } from '../kernel/collection.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';

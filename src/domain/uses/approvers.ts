@@ -3,8 +3,8 @@
  * not when it was given: with a member who was removed, invited anew or given less, all that they approved is over.
  */
 import { allows } from '../../access/policy.ts';
-import type { ApprovalRow } from '../../store/approvals.ts';
-import type { Statement } from '../../store/engine.ts';
+import type { Statement } from '../../store/engine/engine.ts';
+import type { ApprovalRow } from '../../store/records/approvals.ts';
 import type { Store } from '../../store/store.ts';
 import { type Holder, rightsOf, rightsProvenBy } from '../credentials/member-rights.ts';
 

@@ -4,7 +4,7 @@ import { invalid } from '../../contract/errors.ts';
 import { iso } from '../../contract/text.ts';
 import { decryptionAlgorithms, signingAlgorithms, type UseAlgorithm } from '../../contract/use-names.ts';
 import type { UseRule, UseRuleUpdate } from '../../contract/use-rules.ts';
-import type { UseRuleRow } from '../../store/use-rules.ts';
+import type { UseRuleRow } from '../../store/records/use-rules.ts';
 
 type Decided = Omit<
   UseRule,

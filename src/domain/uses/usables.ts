@@ -6,7 +6,7 @@
  */
 import type { Reader, ResourceKind } from '../../access/caller.ts';
 import { isId } from '../../contract/id.ts';
-import type { UseRuleRow } from '../../store/use-rules.ts';
+import type { UseRuleRow } from '../../store/records/use-rules.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
 import type { OpenVault } from '../resources/sealing.ts';

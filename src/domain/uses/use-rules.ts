@@ -11,7 +11,7 @@ import type { AuditAction } from '../../contract/audit-actions.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { UseRule, UseRuleCreate, UseRuleQuery, UseRuleUpdate } from '../../contract/use-rules.ts';
 import type { UseCheck, Verdict } from '../../contract/uses.ts';
-import type { UseRuleFilter, UseRuleRow } from '../../store/use-rules.ts';
+import type { UseRuleFilter, UseRuleRow } from '../../store/records/use-rules.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import { type Permit, vaultsAsked } from '../kernel/guard.ts';
 import type { Lasts } from '../kernel/lasting.ts';

@@ -4,11 +4,11 @@
  * a row that isn't as it was written is told to the operator, and gets nothing.
  */
 import { trustedCaller } from '../../access/caller.ts';
-import type { Sealed } from '../../bytes.ts';
+import type { Sealed } from '../../base/bytes.ts';
 import { type DisabledReason, testKind } from '../../contract/webhooks.ts';
-import type { DueDelivery } from '../../store/deliveries.ts';
-import type { StoredEvent } from '../../store/outbox.ts';
-import type { AuditedWebhook, ListeningWebhook, WebhookRow } from '../../store/webhooks.ts';
+import type { DueDelivery } from '../../store/records/deliveries.ts';
+import type { StoredEvent } from '../../store/records/outbox.ts';
+import type { AuditedWebhook, ListeningWebhook, WebhookRow } from '../../store/records/webhooks.ts';
 import { eventOf, webhookSubject } from '../kernel/events.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { eventIn } from '../kernel/row-check.ts';

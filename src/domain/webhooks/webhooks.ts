@@ -20,8 +20,8 @@ import type {
   WebhookUpdate,
   WebhookWithSecret,
 } from '../../contract/webhooks.ts';
-import type { Statement } from '../../store/engine.ts';
-import type { WebhookRow } from '../../store/webhooks.ts';
+import type { Statement } from '../../store/engine/engine.ts';
+import type { WebhookRow } from '../../store/records/webhooks.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
 import type { Parts } from '../kernel/parts.ts';

@@ -7,8 +7,8 @@ import { vaultsAllowing } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { Place } from '../../domain/resources/named-secrets.ts';
-import type { AppParts } from '../parts.ts';
-import { isRead } from '../request.ts';
+import { isRead } from '../listener/request.ts';
+import type { AppParts } from '../surface/parts.ts';
 import { type Asked, type StoreCall, type TokenCall, versionIn } from './asked.ts';
 import type { DialectAnswer, DialectCall } from './calls.ts';
 import {

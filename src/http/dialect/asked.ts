@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { longestCredential } from '../../contract/restrictions.ts';
-import { isRead } from '../request.ts';
+import { isRead } from '../listener/request.ts';
 
 const verbs = ['data', 'metadata', 'subkeys', 'config', 'delete', 'undelete', 'destroy'] as const;
 export type StoreVerb = (typeof verbs)[number];

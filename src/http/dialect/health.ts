@@ -4,7 +4,7 @@
  * every client of Vault understands that it has to wait.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ReadingSurfaceParts } from '../parts.ts';
+import type { ReadingSurfaceParts } from '../surface/parts.ts';
 import type { Probe } from './asked.ts';
 import { contentType } from './forms.ts';
 

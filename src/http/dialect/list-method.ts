@@ -9,8 +9,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import type { AnswerClientError, ConnectionError } from '../client-errors.ts';
-import { largestHead } from '../server.ts';
+import { type AnswerClientError, type ConnectionError, largestHead } from '../listener/server.ts';
 
 const start = 'LIST /vault/v1/';
 const headEnd = '\r\n\r\n';

@@ -13,13 +13,13 @@ import type {
   ReadResult,
   RequestFacts,
 } from '../../domain/reads/vault-request.ts';
-import { failureHeaders } from '../errors.ts';
-import type { ReadingSurfaceParts } from '../parts.ts';
-import { answeringWith } from '../read-answers.ts';
-import { faultOf, hasUnreadBody, isRead, senderOf } from '../request.ts';
-import { headersOnEvery } from '../security-headers.ts';
-import type { HandleVaultRead } from '../server.ts';
-import { isRepeated, type LastRequest } from '../vault-read.ts';
+import { failureHeaders } from '../listener/errors.ts';
+import { faultOf, hasUnreadBody, isRead, senderOf } from '../listener/request.ts';
+import { headersOnEvery } from '../listener/security-headers.ts';
+import type { HandleVaultRead } from '../listener/server.ts';
+import type { ReadingSurfaceParts } from '../surface/parts.ts';
+import { answeringWith } from '../vault/answers.ts';
+import { isRepeated, type LastRequest } from '../vault/read.ts';
 import {
   type Asked,
   askedOf,

@@ -5,7 +5,7 @@
 import { type Failure, invalid } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { AnswerEncoding, PlainSelection, Selection } from '../../domain/reads/vault-request.ts';
-import { failureOf } from '../errors.ts';
+import { failureOf } from '../listener/errors.ts';
 import { type Asked, type StoreCall, versionIn } from './asked.ts';
 import {
   configForm,

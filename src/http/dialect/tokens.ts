@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { check } from '../../contract/check.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { shownLine } from '../../contract/text.ts';
-import type { AppParts } from '../parts.ts';
+import type { AppParts } from '../surface/parts.ts';
 import { routeOf, type TokenCall } from './asked.ts';
 import { type DialectAnswer, type DialectCall, objectIn } from './calls.ts';
 import { authForm } from './forms.ts';

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../contract/errors.ts';
 import { oauthScopes } from '../../contract/names.ts';
 import { resourceOf } from '../../domain/oauth/authorization-requests.ts';
-import type { OAuthSurface } from './issuer.ts';
+import type { OAuthSurface } from '../surface/oauth-issuer.ts';
 
 export const paths = {
   authorize: '/oauth/authorize',

@@ -1,9 +1,8 @@
 /** OAuth on the management plane, where the operator turned it on: its documents, its endpoints and the consent page. */
 import type { FastifyInstance } from 'fastify';
-import type { ServePage } from '../dashboard.ts';
-import type { AppParts } from '../parts.ts';
-import type { UnauthenticatedBodies } from '../unauthenticated-bodies.ts';
-import type { OAuthSurface } from './issuer.ts';
+import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
+import type { OAuthSurface } from '../surface/oauth-issuer.ts';
+import type { AppParts, ServePage } from '../surface/parts.ts';
 import { mountOAuthMetadata, paths } from './metadata.ts';
 import { mountTokenEndpoint } from './token-endpoint.ts';
 

@@ -8,11 +8,11 @@ import { Failure } from '../../contract/errors.ts';
 import { OAuthError } from '../../contract/oauth.ts';
 import { resourceIn } from '../../domain/oauth/authorization-requests.ts';
 import type { Issued } from '../../domain/oauth/token-requests.ts';
-import { failureHeaders, failureOf, statusOf } from '../errors.ts';
-import type { AppParts } from '../parts.ts';
-import { hasUnreadBody, originOf } from '../request.ts';
-import type { UnauthenticatedBodies } from '../unauthenticated-bodies.ts';
-import type { OAuthSurface } from './issuer.ts';
+import { failureHeaders, failureOf, statusOf } from '../listener/errors.ts';
+import { hasUnreadBody, originOf } from '../listener/request.ts';
+import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
+import type { OAuthSurface } from '../surface/oauth-issuer.ts';
+import type { AppParts } from '../surface/parts.ts';
 import { paths } from './metadata.ts';
 
 const largestBody = 16 * 1024;

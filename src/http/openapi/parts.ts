@@ -1,7 +1,7 @@
 /** What the operations of the OpenAPI document share: error answers, headers and ways to authenticate. */
 import { Failure, type FailureCode, invalid } from '../../contract/errors.ts';
-import { sessionCookie, signOnCookie } from '../browser.ts';
-import { errorBody, statusOf } from '../errors.ts';
+import { sessionCookie, signOnCookie } from '../listener/browser.ts';
+import { errorBody, statusOf } from '../listener/errors.ts';
 import type { AuthNeed, RouteDescription } from '../routes/route.ts';
 
 export function refersTo(part: 'schemas' | 'responses' | 'headers', name: string) {

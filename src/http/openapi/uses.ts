@@ -4,7 +4,7 @@ import { Failure, invalid } from '../../contract/errors.ts';
 import { id } from '../../contract/text.ts';
 import * as uses from '../../contract/uses.ts';
 import { message } from '../../contract/vault-read.ts';
-import { messageBody } from '../errors.ts';
+import { messageBody } from '../listener/errors.ts';
 import type { Components, Json } from './schemas.ts';
 import { refusal } from './vault.ts';
 

@@ -10,7 +10,7 @@ import {
   vaultReadNames,
   vaultReadQuery,
 } from '../../contract/vault-read.ts';
-import { messageBody, statusOf } from '../errors.ts';
+import { messageBody, statusOf } from '../listener/errors.ts';
 import { type Components, type Json, queryParameters } from './schemas.ts';
 
 const secret = {

@@ -4,7 +4,7 @@ import { searchQuery } from '../../contract/common.ts';
 import * as people from '../../contract/members.ts';
 import { whoami } from '../../contract/whoami.ts';
 import type { Domain } from '../../domain/domain.ts';
-import { readOnlyMembers } from '../read-only.ts';
+import { readOnlyMembers } from '../listener/read-only.ts';
 import { collectionRoutes } from './collection.ts';
 import { type Permissions, type Route, route } from './route.ts';
 

@@ -5,10 +5,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/caller.ts';
 import { holds } from '../../access/policy.ts';
-import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../browser.ts';
-import type { AppParts } from '../parts.ts';
-import { planLimit } from '../plan-limit.ts';
-import { bearerToken, originOf } from '../request.ts';
+import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../listener/browser.ts';
+import { planLimit } from '../listener/plan-limit.ts';
+import { bearerToken, originOf } from '../listener/request.ts';
+import type { AppParts } from '../surface/parts.ts';
 import { type Entrance, type Permissions, provenAgain, type Route, registerRoutes } from './route.ts';
 
 declare module 'fastify' {

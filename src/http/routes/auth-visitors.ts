@@ -3,13 +3,13 @@
  * Judged before the body is read, and again once it is there.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { SignedInAs } from '../../domain/accounts/dashboard-sessions.ts';
-import type { Site } from '../../domain/accounts/passkeys.ts';
-import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../browser.ts';
-import { failureOf } from '../errors.ts';
-import type { AppParts } from '../parts.ts';
-import { clientCertificateOf, isRead, originOf } from '../request.ts';
-import type { UnauthenticatedBodies } from '../unauthenticated-bodies.ts';
+import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
+import type { Site } from '../../domain/sign-in/passkeys.ts';
+import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../listener/browser.ts';
+import { failureOf } from '../listener/errors.ts';
+import { clientCertificateOf, isRead, originOf } from '../listener/request.ts';
+import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
+import type { AppParts } from '../surface/parts.ts';
 import {
   type AuthNeed,
   type ByVisitor,

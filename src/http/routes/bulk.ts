@@ -6,8 +6,8 @@ import { Failure, invalid } from '../../contract/errors.ts';
 import { type BulkAnswer, type Secret, secretCreate, secretUpdate } from '../../contract/resources.ts';
 import { id } from '../../contract/text.ts';
 import type { Secrets, SecretWrite } from '../../domain/resources/secrets.ts';
-import { errorBody, failureOf, statusOf } from '../errors.ts';
-import { checkExpiry } from '../expiry.ts';
+import { errorBody, failureOf, statusOf } from '../listener/errors.ts';
+import { checkExpiry } from '../listener/expiry.ts';
 
 type Result = BulkAnswer['results'][number];
 

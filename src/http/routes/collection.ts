@@ -15,7 +15,7 @@ import {
 import { warningHeader } from '../../contract/look-alikes.ts';
 import type { Collection } from '../../domain/kernel/collection.ts';
 import { isNamed, type LooksAlike, type Named } from '../../domain/resources/look-alikes.ts';
-import { readOnlyMembers, type Shape } from '../read-only.ts';
+import { readOnlyMembers, type Shape } from '../listener/read-only.ts';
 import { type Permissions, type Route, route } from './route.ts';
 
 interface Identified {

@@ -3,7 +3,7 @@
 import { done } from '../../contract/auth.ts';
 import { deletion, deletionOf } from '../../contract/common.ts';
 import * as device from '../../contract/device-login.ts';
-import type { Accounts } from '../../domain/accounts/accounts.ts';
+import type { Accounts } from '../../domain/accounts.ts';
 import { type AuthNeed, type Route, route } from './route.ts';
 
 const own = { tag: 'auth', needs: 'session' } as const;

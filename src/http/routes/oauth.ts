@@ -2,10 +2,10 @@
 import { deletion, deletionOf } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import * as oauth from '../../contract/oauth.ts';
-import type { Site } from '../../domain/accounts/passkeys.ts';
 import type { AuthorizationRequest } from '../../domain/oauth/authorization-requests.ts';
-import type { OAuthSurface } from '../oauth/issuer.ts';
-import type { AppParts } from '../parts.ts';
+import type { Site } from '../../domain/sign-in/passkeys.ts';
+import type { OAuthSurface } from '../surface/oauth-issuer.ts';
+import type { AppParts } from '../surface/parts.ts';
 import { type AuthNeed, type Route, route } from './route.ts';
 
 const own = { tag: 'auth', needs: 'session' } as const;

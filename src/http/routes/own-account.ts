@@ -1,7 +1,7 @@
 /** What people who are signed in see and change of their own accounts: sessions, and how they prove who they are. */
 import * as auth from '../../contract/auth.ts';
 import { deletion, deletionOf } from '../../contract/common.ts';
-import type { Accounts } from '../../domain/accounts/accounts.ts';
+import type { Accounts } from '../../domain/accounts.ts';
 import { type AuthNeed, type Route, route } from './route.ts';
 
 const own = { tag: 'auth', needs: 'session' } as const;

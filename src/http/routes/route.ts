@@ -8,14 +8,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Caller, Origin } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
+import { onBehalfOf } from '../../base/fair-line.ts';
 import { check } from '../../contract/check.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
-import type { SignedInAs } from '../../domain/accounts/dashboard-sessions.ts';
-import type { Site } from '../../domain/accounts/passkeys.ts';
-import { onBehalfOf } from '../../fair-line.ts';
-import { checkExpiry } from '../expiry.ts';
-import { changesIn, type ReadOnly } from '../read-only.ts';
+import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
+import type { Site } from '../../domain/sign-in/passkeys.ts';
+import { checkExpiry } from '../listener/expiry.ts';
+import { changesIn, type ReadOnly } from '../listener/read-only.ts';
 
 /** What the general API asks of a caller: all of these permissions, or one of them. */
 export type Permissions = { readonly all: readonly Action[] } | { readonly anyOf: readonly Action[] };

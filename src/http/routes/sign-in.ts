@@ -1,9 +1,9 @@
 /** Signing in and out, set-up and invitations. A session's token goes out in one cookie, and nowhere else. */
 import type { FastifyReply } from 'fastify';
 import * as auth from '../../contract/auth.ts';
-import { longestSession, type SignedInAs } from '../../domain/accounts/dashboard-sessions.ts';
-import { clearedSession, clearIfOver, sessionCookie, setCookie, takesPasskeys } from '../browser.ts';
-import type { AppParts } from '../parts.ts';
+import { longestSession, type SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
+import { clearedSession, clearIfOver, sessionCookie, setCookie, takesPasskeys } from '../listener/browser.ts';
+import type { AppParts } from '../surface/parts.ts';
 import { type AuthNeed, type ByVisitor, type Route, route } from './route.ts';
 
 async function stateOf(

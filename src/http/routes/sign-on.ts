@@ -7,10 +7,10 @@ import { z } from 'zod';
 import type { Origin } from '../../access/caller.ts';
 import * as auth from '../../contract/auth.ts';
 import { Failure, statusOf } from '../../contract/errors.ts';
-import { longestSession } from '../../domain/accounts/dashboard-sessions.ts';
-import type { SingleSignOn } from '../../domain/accounts/single-sign-on.ts';
-import { sessionCookie, setCookie, signOnCookie } from '../browser.ts';
-import type { AppParts } from '../parts.ts';
+import { longestSession } from '../../domain/sessions/dashboard-sessions.ts';
+import type { SingleSignOn } from '../../domain/sign-in/single-sign-on.ts';
+import { sessionCookie, setCookie, signOnCookie } from '../listener/browser.ts';
+import type { AppParts } from '../surface/parts.ts';
 import { type AuthNeed, type Route, route } from './route.ts';
 
 const signOnLifetime = 10 * 60_000;

@@ -6,8 +6,8 @@ import { createHash, createSecretKey, randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, link, lstat, open, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { makeFolder } from '../../durable-file.ts';
-import { openDirect, type ParentKey, parentIdOf, sealDirect } from '../envelope.ts';
+import { makeFolder } from '../../base/durable-file.ts';
+import { openDirect, type ParentKey, parentIdOf, sealDirect } from '../sealing/envelope.ts';
 import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
 
 const provider = 'key-file';

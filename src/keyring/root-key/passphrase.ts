@@ -4,7 +4,7 @@
  */
 import crypto, { type Argon2Parameters, createSecretKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { isDirect, openDirect, type ParentKey, sealDirect } from '../envelope.ts';
+import { isDirect, openDirect, type ParentKey, sealDirect } from '../sealing/envelope.ts';
 import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from './root-key.ts';
 
 const provider = 'passphrase';

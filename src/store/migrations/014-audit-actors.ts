@@ -1,6 +1,6 @@
 /** The audit log is found by who acted, too: an index over what its entries say already. No entry changes. */
 import { sql } from 'kysely';
-import { actorIn } from '../audit-actor.ts';
+import { actorIn } from '../engine/audit-actor.ts';
 import type { Step } from './step.ts';
 
 export const auditActors: Step = async (db, types) => {

@@ -1,6 +1,6 @@
 /** Brings a database forward to the newest schema, under a lock, one step after another. There is no way back. */
 import { type Kysely, type Migration, Migrator, type RawBuilder, sql } from 'kysely';
-import { StoreError } from '../store-error.ts';
+import { StoreError } from '../engine/store-error.ts';
 import { foundation } from './001-foundation.ts';
 import { events } from './002-events.ts';
 import { accounts } from './003-accounts.ts';

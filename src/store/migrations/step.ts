@@ -1,6 +1,6 @@
 /** A step of a migration, and the column types in which the engines differ. */
 import type { Kysely, RawBuilder } from 'kysely';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../engine/engine.ts';
 
 export type EngineName = Engine['name'];
 

@@ -1,0 +1,97 @@
+/** `strongroom use-rules …`: which calls the service makes with secrets and keys, for access keys that may use them. */
+import { usePresets } from '../../contract/use-presets.ts';
+import type { UseRule } from '../../contract/use-rules.ts';
+import type { Verdict } from '../../contract/uses.ts';
+import { readCommand, readOptions } from '../../service/settings/options.ts';
+import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { type Admin, adminFor } from '../connection/admin.ts';
+import { callIn, callOptions, printVerdict } from '../connection/call-options.ts';
+import { isId } from '../connection/secret.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { note, printable, printJson, table } from '../terminal/terminal.ts';
+
+/** By its name, or by its id where several have that. */
+export async function foundRule(admin: Admin, vault: string | null, named?: string): Promise<UseRule> {
+  if (named === undefined) throw new UsageError('the name or id of a use rule is required');
+  if (isId(named)) return admin.call('GET', `/v1/use-rules/${named}`);
+  const { id: vault_id } = await admin.vault(vault);
+  const listed = await admin.pages<UseRule>('/v1/use-rules', { vault_id, q: named.slice(0, 255) });
+  const [one, ...others] = listed.filter(({ name }) => name === named.normalize('NFC'));
+  if (one === undefined) throw new Refusal(`there is no use rule ${printable(JSON.stringify(named))}`);
+  if (others.length > 0) throw new UsageError('several use rules have this name: give the id');
+  return one;
+}
+
+function inWords({ hosts, methods, paths, operations, algorithms }: UseRule): string {
+  const parts = hosts === null ? [operations, algorithms] : [methods, hosts, paths];
+  return parts.map(part => part!.join(',')).join(' ');
+}
+
+export const listCommand: Command = {
+  usage: 'use-rules list [flags]',
+  summary: 'print the use rules of a vault',
+  options: serviceOptions,
+  about:
+    'Prints the use rules of the vault in --vault: the name of each, its id, its approval and what it allows.',
+  run: async args => {
+    const values = readOptions(serviceOptions, args, process.env);
+    const settings = settingsFor(values, process.env);
+    const admin = adminFor(settings);
+    const { id: vault_id } = await admin.vault(settings.vault);
+    const all = await admin.pages<UseRule>('/v1/use-rules', { vault_id });
+    if (values.json) printJson(all);
+    else process.stdout.write(table(all.map(rule => [rule.name, rule.id, rule.approval, inWords(rule)])));
+  },
+};
+
+export const deleteCommand: Command = {
+  usage: 'use-rules delete RULE [flags]',
+  summary: 'delete a use rule',
+  options: serviceOptions,
+  about: 'Deletes a use rule, by its name or id. Calls under it are refused immediately.',
+  run: async args => {
+    const { values, positionals } = readCommand(serviceOptions, args, process.env, 1);
+    const settings = settingsFor(values, process.env);
+    const admin = adminFor(settings);
+    const { id, name } = await foundRule(admin, settings.vault, positionals[0]);
+    const answer = await admin.call('DELETE', `/v1/use-rules/${id}`);
+    if (values.json) printJson(answer);
+    else note(`${printable(name)} is deleted`);
+  },
+};
+
+export const presetsCommand: Command = {
+  usage: 'use-rules presets [flags]',
+  summary: 'print the services that use-rules add --preset knows',
+  options: { json: serviceOptions.json },
+  about: 'Prints the well-known services. Parts in capitals are yours to replace.',
+  run: async args => {
+    const { json } = readOptions({ json: serviceOptions.json }, args, process.env);
+    const lines = usePresets.map(({ id, hosts, paths }) => [id, hosts.join(','), paths.join(',')]);
+    if (json) printJson(usePresets);
+    else process.stdout.write(table(lines));
+  },
+};
+
+const checkOptions = { ...serviceOptions, ...callOptions };
+
+export const checkCommand: Command = {
+  usage: 'use-rules check SECRET URL [flags]',
+  summary: 'say whether a call with a secret would be allowed, and why not',
+  options: checkOptions,
+  completes: 'secrets',
+  about:
+    'Says whether the use rules of a secret allow a call, and why not. Nothing is sent. The exit code is 1 if not.',
+  run: async args => {
+    const { values, positionals } = readCommand(checkOptions, args, process.env, 2);
+    const [name = '', url] = positionals;
+    const call = await callIn(url, values);
+    const settings = settingsFor(values, process.env);
+    const admin = adminFor(settings);
+    const { id } = await admin.find((await admin.vault(settings.vault)).id, name);
+    const verdict = await admin.call<Verdict>('POST', '/v1/use-rules/check', { secret_id: id, ...call });
+    if (values.json) printJson(verdict);
+    else printVerdict(verdict);
+  },
+};

@@ -1,0 +1,68 @@
+/** A call as flags describe it, and what the rules say to it, as `use` and `use-rules check` have them. */
+import { useMethods } from '../../contract/use-names.ts';
+import type { Verdict } from '../../contract/uses.ts';
+import { choice, names, type readCommand, text } from '../../service/settings/options.ts';
+import { UsageError } from '../../service/settings/report.ts';
+import { bytesOf, bytesOfInput } from '../terminal/input.ts';
+import { note, printable } from '../terminal/terminal.ts';
+
+const header = {
+  ...names('a header of the call; can be repeated'),
+  value: 'NAME:VALUE',
+  /** Where one is repeated, a comma stands before the next name. */
+  parse: (given: string) => given.split(/,(?=[\w-]+:)/),
+};
+
+export const callOptions = {
+  method: choice('the method of the call (default: GET, or POST with a body)', useMethods),
+  header,
+  body: text('FILE|-', 'the body of the call, from a file or from standard input'),
+  rule: text('ID', 'the use rule (default: the first that allows the call)'),
+};
+type Values = ReturnType<typeof readCommand<typeof callOptions>>['values'];
+
+export interface Call {
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly body_base64?: string;
+  readonly rule?: string;
+}
+
+export async function callIn(url: string | undefined, values: Values): Promise<Call> {
+  if (url === undefined) throw new UsageError('the name of a secret and a URL are required');
+  const { method, header, body, rule } = values;
+  return {
+    url,
+    method: method ?? (body === null ? 'GET' : 'POST'),
+    headers: Object.fromEntries(header.map(pairIn)),
+    ...(body === null ? {} : bodyOf(body === '-' ? await bytesOfInput() : bytesOf(body))),
+    ...(rule === null ? {} : { rule }),
+  };
+}
+
+function pairIn(line: string): [string, string] {
+  const at = line.indexOf(':');
+  if (at <= 0) throw new UsageError('--header must be of the form NAME:VALUE');
+  return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+}
+
+function bodyOf(bytes: Buffer): Pick<Call, 'body' | 'body_base64'> {
+  const text = bytes.toString('utf8');
+  const isText = Buffer.from(text, 'utf8').equals(bytes);
+  return isText ? { body: text } : { body_base64: bytes.toString('base64') };
+}
+
+/** Exit code 1 where the call would be refused. */
+export function printVerdict({ allowed, rule, approval, refusals }: Verdict): void {
+  if (allowed) {
+    const wait = approval ? ', once a person has approved it' : '';
+    process.stdout.write(`allowed by the rule ${rule}${wait}\n`);
+    return;
+  }
+  process.exitCode = 1;
+  if (refusals.length === 0) note('not allowed: there is no such use rule');
+  for (const { name, field, reason } of refusals)
+    note(`not allowed by ${printable(name)}: ${field} ${reason}`);
+}

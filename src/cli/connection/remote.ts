@@ -1,0 +1,163 @@
+/**
+ * Requests to the service. A failure is one line that says what to do, and never contains a key or a value. Redirects
+ * are not followed, because a credential is sent along. Uses `node:http`, which starts faster
+ * than `fetch`.
+ */
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { warningHeader } from '../../contract/look-alikes.ts';
+import { socketIn } from '../../service/settings/options.ts';
+import { Refusal } from '../../service/settings/report.ts';
+import { note, printable } from '../terminal/terminal.ts';
+
+export interface Asked {
+  readonly method?: string;
+  readonly path: string;
+  readonly key: string | null;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Milliseconds without an answer. */
+  readonly patience?: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+/** The service could not be reached, or could not serve: what was kept may be used instead. */
+export class Away extends Refusal {}
+
+/** The service answered, and refused. */
+export class Refused extends Refusal {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const patience = 30_000;
+const mostBytes = 256 * 1024 * 1024;
+const mostTries = 3;
+const longestWait = 60;
+
+/** The answer, whatever its status, if there is one. */
+export async function ask(url: string, asked: Asked): Promise<Answer> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await once(url, asked);
+    const warning = answer.headers[warningHeader];
+    if (warning !== undefined) note(printable(String(warning)));
+    const wait = Number(answer.headers['retry-after']);
+    // A limit refuses before anything is done, so that any method may be repeated.
+    if (answer.status !== 429 || tries === mostTries || !(wait <= longestWait)) return answer;
+    await sleep(wait * 1000);
+  }
+}
+
+/** The answer as JSON; anything but 200 is refused. */
+export async function askJson<T>(url: string, asked: Asked): Promise<T> {
+  const answer = await ask(url, asked);
+  if (answer.status !== 200) throw refusalOf(url, answer);
+  return jsonOf(url, answer) as T;
+}
+
+export function jsonOf(url: string, { body }: Answer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new Refused(`${url} does not answer like Strongroom: check the address`, 200);
+  }
+}
+
+/** An import would load what these modules offer only on demand, such as web sockets, and take twice as long. */
+function moduleFor({ protocol }: URL): Pick<typeof import('node:http'), 'request'> {
+  return process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http');
+}
+
+async function once(base: string, asked: Asked): Promise<Answer> {
+  const socketPath = socketIn(base);
+  const url = new URL((socketPath === null ? base : 'http://localhost') + asked.path);
+  const { request } = moduleFor(url);
+  const body = asked.body === undefined ? null : JSON.stringify(asked.body);
+  return new Promise((resolve, reject) => {
+    const options: RequestOptions = {
+      method: asked.method ?? 'GET',
+      headers: headersOf(asked, body),
+      ...(socketPath === null ? {} : { socketPath }),
+    };
+    const sent = request(url, options, answer => collect(answer).then(resolve, failed));
+    const failed = (error: Error) => reject(new Away(unreachable(base, error)));
+    sent.setTimeout(asked.patience ?? patience, () => sent.destroy(new Error('no answer in time')));
+    sent.on('error', failed);
+    sent.end(body);
+  });
+}
+
+function headersOf({ key, headers }: Asked, body: string | null): Record<string, string | number> {
+  return {
+    accept: 'application/json',
+    'user-agent': `strongroom/${packageJson.version}`,
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    ...(body === null
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+    ...headers,
+  };
+}
+
+async function collect(answer: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > mostBytes) throw new Error('the answer is too large');
+    chunks.push(chunk);
+  }
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) };
+}
+
+const untrusted = /CERT|SELF_SIGNED|ISSUER|ERR_TLS|VERIFY/;
+
+function unreachable(url: string, error: Error): string {
+  const code = (error as NodeJS.ErrnoException).code ?? error.message;
+  return untrusted.test(code)
+    ? `the certificate of ${url} is not trusted (${code}): name its authority in NODE_EXTRA_CA_CERTS`
+    : `can’t reach ${url} (${code})`;
+}
+
+const meanings: Readonly<Record<number, string>> = {
+  401: 'the key is not accepted: it may be wrong, expired or revoked, or belong to another vault',
+  403: 'the key is not allowed to do this',
+  404: 'not found',
+  429: 'too many requests: try again later',
+};
+
+export function refusalOf(url: string, answer: Answer): Refusal {
+  const { status } = answer;
+  if (status >= 500) return new Away(`${url} can’t serve now (status ${status}): try again later`);
+  if (status >= 300 && status < 400)
+    return new Refused(`${url} redirects to another address: use that one`, status);
+  if (status === 403 && answer.body.includes('"PROOF_REQUIRED"'))
+    return new Refused(
+      'Confirm who you are first: run strongroom login, and try again within five minutes',
+      403,
+    );
+  const said = status === 400 || status === 403 ? reasonIn(answer) : null;
+  return new Refused(said ?? meanings[status] ?? `${url} answered with status ${status}`, status);
+}
+
+/** The service's own words, which never repeat a value. */
+function reasonIn({ body }: Answer): string | null {
+  try {
+    const { error, message } = JSON.parse(body.toString('utf8'));
+    const { field = '', reason = '' } = error?.details ?? {};
+    const text = reason === '' ? (error?.message ?? message) : `${field} ${reason}`.trim();
+    return typeof text === 'string' && text !== 'Forbidden' ? printable(text) : null;
+  } catch {
+    return null;
+  }
+}

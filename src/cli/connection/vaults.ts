@@ -1,0 +1,128 @@
+/**
+ * A vault as the key at hand allows it to be read: an access key reads its own vault in one request, an API key reveals
+ * each secret, and a machine with neither logs in first. What is asked of one vault is never answered from another.
+ */
+import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { type Admin, adminOf } from './admin.ts';
+import { ask, jsonOf, Refused, refusalOf } from './remote.ts';
+import { isId, type Secret, unknownSecret } from './secret.ts';
+import type { Settings } from './settings.ts';
+import { logIn, type Workload } from './workload.ts';
+
+export interface Snapshot {
+  readonly vault: { readonly id: string; readonly name: string };
+  readonly secrets: readonly Secret[];
+  /** The same for as long as nothing changes. */
+  readonly tag: string;
+}
+
+export type NamedSecret = Pick<Secret, 'id' | 'name'>;
+
+export interface Vault {
+  /** Null if nothing has changed since the tag. */
+  read(tag?: string): Promise<Snapshot | null>;
+  one(name: string): Promise<Secret>;
+  names(): Promise<readonly NamedSecret[]>;
+}
+
+/**
+ * With both kinds of key, a vault that is named is read with the API key, which reaches every vault; otherwise the
+ * access key says which vault it is.
+ */
+export function vaultOf(settings: Settings, named = settings.vault): Vault {
+  const { url, accessKey, apiKey, workload } = settings;
+  if (accessKey !== null && (apiKey === null || named === null)) return withAccessKey(url, accessKey, named);
+  if (apiKey !== null) return withApiKey(adminOf(url, apiKey), named);
+  if (workload !== null) return withWorkload(url, workload, named);
+  throw new UsageError(
+    `there is no key for ${url}: set STRONGROOM_ACCESS_KEY or STRONGROOM_API_KEY, or sign in with strongroom login`,
+  );
+}
+
+export async function wholeVault(vault: Vault): Promise<Snapshot> {
+  return (await vault.read())!;
+}
+
+function withAccessKey(url: string, key: string, named: string | null): Vault {
+  const path = `/api/v1/vaults/${named !== null && isId(named) ? named : 'self'}`;
+  const asked = async (query: string, tag?: string) => {
+    const headers = tag === undefined ? {} : { 'if-none-match': tag };
+    const answer = await ask(url, { path: path + query, key, headers });
+    if (answer.status === 304) return null;
+    if (answer.status !== 200) throw refusalOf(url, answer);
+    return { body: jsonOf(url, answer) as Snapshot & Secret, tag: answer.headers.etag ?? '' };
+  };
+  const mine = (vault: Snapshot['vault']) => {
+    if (named === null || isId(named) || vault.name === named.normalize('NFC')) return vault;
+    throw new Refusal('the access key belongs to another vault than the one that is asked for');
+  };
+  const listed = async () => {
+    const { body } = (await asked('?secrets=names'))!;
+    mine(body as unknown as Snapshot['vault']);
+    return body.secrets;
+  };
+  return {
+    read: async known => {
+      const found = await asked('', known);
+      if (found === null) return null;
+      const { id, name, secrets } = found.body;
+      if (secrets.some(({ value }) => value === undefined))
+        throw new Refused('the access key may read names only', 403);
+      return { vault: mine({ id, name }), secrets, tag: found.tag };
+    },
+    one: async name => {
+      if (named !== null && !isId(named)) await listed();
+      try {
+        return (await asked(`?name=${encodeURIComponent(name)}`))!.body;
+      } catch (error) {
+        throw error instanceof Refused && error.status === 404 ? unknownSecret(name) : error;
+      }
+    },
+    names: listed,
+  };
+}
+
+/** Logs in with the first use, and again where the access key is over: a program may run for longer than that. */
+function withWorkload(url: string, workload: Workload, named: string | null): Vault {
+  let current: Promise<Vault> | null = null;
+  const begin = () => {
+    current ??= logIn(url, workload, named).then(key => withAccessKey(url, key, named));
+    return current;
+  };
+  async function through<T>(use: (vault: Vault) => Promise<T>): Promise<T> {
+    const before = current;
+    try {
+      return await use(await begin());
+    } catch (error) {
+      current = null;
+      const isOver = before !== null && error instanceof Refused && error.status === 401;
+      if (!isOver) throw error;
+      return use(await begin());
+    }
+  }
+  return {
+    read: tag => through(vault => vault.read(tag)),
+    one: name => through(vault => vault.one(name)),
+    names: () => through(vault => vault.names()),
+  };
+}
+
+/** The versions of all secrets together are the tag: a value never changes without one. */
+function withApiKey(admin: Admin, named: string | null): Vault {
+  const found = admin.vault(named);
+  found.catch(() => {});
+  return {
+    read: async known => {
+      const vault = await found;
+      const listed = await admin.secrets(vault.id, 'active');
+      const tag = JSON.stringify(listed.map(({ id, name, version }) => [id, name, version]));
+      if (tag === known) return null;
+      return { vault, secrets: await admin.reveal(listed.map(({ id }) => id)), tag };
+    },
+    one: async name => {
+      const { id } = await admin.find((await found).id, name, 'active');
+      return (await admin.reveal([id]))[0]!;
+    },
+    names: async () => admin.secrets((await found).id, 'active'),
+  };
+}

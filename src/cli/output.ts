@@ -1,9 +1,0 @@
-/** Where a command prints something secret: standard output, or a file that only its owner can read, which a redirection is not. */
-import { text } from '../options.ts';
-
-export const outOption = { out: text('FILE', 'write to FILE, which only you can read') };
-
-export async function printTo(file: string | null, content: string): Promise<void> {
-  if (file === null) process.stdout.write(content);
-  else await (await import('../durable-file.ts')).writeDurably(file, content);
-}

@@ -1,0 +1,220 @@
+/** `strongroom members …` and `strongroom groups …`: who may do what, and in which vaults. */
+import { grantedRoleNames, roleNames } from '../../contract/names.ts';
+import { choice, flag, readCommand, readOptions } from '../../service/settings/options.ts';
+import { counted, Refusal, UsageError } from '../../service/settings/report.ts';
+import { type Admin, adminFor } from '../connection/admin.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { outOption, printTo } from '../terminal/output.ts';
+import { note, printable, printJson, table } from '../terminal/terminal.ts';
+
+interface Grant {
+  readonly vault_id: string;
+  readonly role: string;
+}
+
+/** A member, whose name is their email address, or a group. */
+interface Holder {
+  readonly id: string;
+  readonly name: string;
+  readonly grants: readonly Grant[];
+}
+
+interface Member extends Holder {
+  readonly role: string;
+  readonly state: string;
+}
+
+interface Group extends Holder {
+  readonly member_ids: readonly string[];
+  readonly single_sign_on: boolean;
+}
+
+type Collection = 'members' | 'groups';
+type Given = { readonly url: string | null; readonly profile: string | null };
+
+const { vault: _, ...options } = serviceOptions;
+const kinds = { members: 'member', groups: 'group' } as const;
+
+function adminIn(values: Given): Admin {
+  return adminFor(settingsFor({ ...values, vault: null }, process.env));
+}
+
+async function found<H extends Holder>(admin: Admin, of: Collection, named: string | undefined): Promise<H> {
+  if (named === undefined) throw new UsageError(`the name of a ${kinds[of]} is required`);
+  const all = await admin.pages<H>(`/v1/${of}`, { q: named.slice(0, 255) });
+  const wanted = named.normalize('NFC');
+  const one = all.find(({ id, name }) => name === wanted || id === named);
+  if (one === undefined) throw new Refusal(`there is no ${kinds[of]} ${printable(JSON.stringify(named))}`);
+  return one;
+}
+
+async function vaultNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
+  const all = await admin.pages<{ id: string; name: string }>('/v1/vaults', {});
+  return new Map(all.map(({ id, name }) => [id, name]));
+}
+
+/** As `production=editor`. */
+function inWords(grants: readonly Grant[], vaults: ReadonlyMap<string, string>): string {
+  const words = grants.map(({ vault_id, role }) => `${vaults.get(vault_id) ?? vault_id}=${role}`);
+  return words.length === 0 ? '-' : words.join(' ');
+}
+
+function done(json: boolean, answer: unknown, line: string): void {
+  if (json) printJson(answer);
+  else note(line);
+}
+
+export const membersCommand: Command = {
+  usage: 'members list [flags]',
+  summary: 'print the members, their roles, and their roles in single vaults',
+  options,
+  about: 'Prints the members of the organization: role, state, and roles in single vaults as VAULT=ROLE.',
+  run: async args => {
+    const values = readOptions(options, args, process.env);
+    const admin = adminIn(values);
+    const all = await admin.pages<Member>('/v1/members', {});
+    if (values.json) return printJson(all);
+    const vaults = await vaultNames(admin);
+    const lines = all.map(({ name, role, state, grants }) => [name, role, state, inWords(grants, vaults)]);
+    process.stdout.write(table(lines));
+  },
+};
+
+const inviteOptions = {
+  ...options,
+  ...outOption,
+  role: choice('their role in the organization (default: none)', roleNames),
+};
+
+export const inviteCommand: Command = {
+  usage: 'members invite EMAIL [flags]',
+  summary: 'invite a member, and print the link for them',
+  options: inviteOptions,
+  about:
+    'Invites a member. The link is printed once, to standard output: send it to them. Without a role they see nothing until\nmembers grant, or a group, gives them a role in a vault.',
+  run: async args => {
+    const { values, positionals } = readCommand(inviteOptions, args, process.env, 1);
+    const [email] = positionals;
+    if (email === undefined) throw new UsageError('an email address is required');
+    const settings = settingsFor({ ...values, vault: null }, process.env);
+    const body = { email, role: values.role ?? 'none' };
+    const invited = await adminFor(settings).call<{ token: string }>('POST', '/v1/members', body);
+    const link = `${settings.url}/invite#${invited.token}`;
+    await printTo(values.out, `${values.json ? JSON.stringify(invited) : link}\n`);
+  },
+};
+
+/** Members and groups are given roles in the same way. */
+function grantCommandOf(of: Collection, who: string): Command {
+  return {
+    usage: `${of} grant ${who} VAULT ROLE [flags]`,
+    summary: `give a ${kinds[of]} a role in a vault, or none`,
+    options,
+    completes: of,
+    about: `Gives a ${kinds[of]} a role in one vault, instead of the one that they had there: ${grantedRoleNames.join(', ')}. none takes it away.`,
+    run: async args => {
+      const { values, positionals } = readCommand(options, args, process.env, 3);
+      const [named, vaultNamed, role] = positionals;
+      if (vaultNamed === undefined || role === undefined)
+        throw new UsageError(`a ${kinds[of]}, a vault and a role are required`);
+      const known: readonly string[] = roleNames;
+      if (!known.includes(role)) throw new UsageError(`the role must be one of: ${roleNames.join(', ')}`);
+      const admin = adminIn(values);
+      const holder = await found(admin, of, named);
+      const vault = await admin.vault(vaultNamed);
+      const answer = await admin.call('PUT', `/v1/${of}/${holder.id}`, {
+        change_grants: [{ vault_id: vault.id, role }],
+      });
+      done(values.json, answer, `${printable(holder.name)} has the role ${role} in ${printable(vault.name)}`);
+    },
+  };
+}
+
+export const grantMemberCommand = grantCommandOf('members', 'EMAIL');
+export const grantGroupCommand = grantCommandOf('groups', 'NAME');
+
+export const groupsCommand: Command = {
+  usage: 'groups list [flags]',
+  summary: 'print the groups, their members, and their roles in vaults',
+  options,
+  about:
+    'Prints the groups of the organization: how many members each has, and its roles in vaults as VAULT=ROLE.',
+  run: async args => {
+    const values = readOptions(options, args, process.env);
+    const admin = adminIn(values);
+    const all = await admin.pages<Group>('/v1/groups', {});
+    if (values.json) return printJson(all);
+    const vaults = await vaultNames(admin);
+    const lines = all.map(({ name, member_ids, grants }) => [
+      name,
+      counted(member_ids.length, 'member'),
+      inWords(grants, vaults),
+    ]);
+    process.stdout.write(table(lines));
+  },
+};
+
+const createOptions = {
+  ...options,
+  'single-sign-on': flag('members are also in it while the issuer of single sign-on lists its name'),
+};
+
+export const createGroupCommand: Command = {
+  usage: 'groups create NAME [flags]',
+  summary: 'create a group of members',
+  options: createOptions,
+  about: 'Creates a group. groups add puts members into it, and groups grant gives it roles in vaults.',
+  run: async args => {
+    const { values, positionals } = readCommand(createOptions, args, process.env, 1);
+    const [name] = positionals;
+    if (name === undefined) throw new UsageError('the name of a group is required');
+    const body = { name, single_sign_on: values['single-sign-on'] };
+    const answer = await adminIn(values).call('POST', '/v1/groups', body);
+    done(values.json, answer, `${printable(name)} is created`);
+  },
+};
+
+export const deleteGroupCommand: Command = {
+  usage: 'groups delete NAME [flags]',
+  summary: 'delete a group; its members lose the roles that it gave',
+  options,
+  completes: 'groups',
+  about: 'Deletes a group. Its members stay, without the roles that the group gave them.',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, 1);
+    const admin = adminIn(values);
+    const { id, name } = await found(admin, 'groups', positionals[0]);
+    done(values.json, await admin.call('DELETE', `/v1/groups/${id}`), `${printable(name)} is deleted`);
+  },
+};
+
+function membershipCommandOf(action: 'add' | 'remove', summary: string, about: string): Command {
+  return {
+    usage: `groups ${action} NAME EMAIL [flags]`,
+    summary,
+    options,
+    completes: 'groups',
+    about,
+    run: async args => {
+      const { values, positionals } = readCommand(options, args, process.env, 2);
+      const admin = adminIn(values);
+      const { id, name } = await found<Group>(admin, 'groups', positionals[0]);
+      const member = await found<Member>(admin, 'members', positionals[1]);
+      const answer = await admin.call('PUT', `/v1/groups/${id}`, { [`${action}_member_ids`]: [member.id] });
+      const is = action === 'add' ? 'is in' : 'is not in';
+      done(values.json, answer, `${printable(member.name)} ${is} ${printable(name)}`);
+    },
+  };
+}
+
+export const addToGroupCommand = membershipCommandOf(
+  'add',
+  'put a member into a group',
+  'Puts a member into a group, with the next request that they make.',
+);
+export const removeFromGroupCommand = membershipCommandOf(
+  'remove',
+  'take a member out of a group',
+  'Takes a member out of a group, with the next request that they make.',
+);

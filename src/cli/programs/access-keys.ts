@@ -1,0 +1,121 @@
+/** `strongroom access-keys …`: the credentials with which programs read one vault. A new one is printed once. */
+import { flag, names, readCommand, readOptions, whole } from '../../service/settings/options.ts';
+import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { type Admin, adminFor } from '../connection/admin.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { outOption, printTo } from '../terminal/output.ts';
+import { note, printable, printJson, table } from '../terminal/terminal.ts';
+
+interface AccessKey {
+  readonly id: string;
+  readonly name: string;
+  readonly expiration_date: string | null;
+  readonly last_used_at: string | null;
+}
+
+interface Place {
+  readonly admin: Admin;
+  readonly vault: { readonly id: string; readonly name: string };
+}
+
+const { vault, ...others } = serviceOptions;
+const options = {
+  ...others,
+  vault: { ...vault, help: 'the vault, by name or id (default: the only one that the API key reaches)' },
+};
+const day = 86_400_000;
+
+async function placeIn(values: Parameters<typeof settingsFor>[0]): Promise<Place> {
+  const settings = settingsFor(values, process.env);
+  const admin = adminFor(settings);
+  return { admin, vault: await admin.vault(settings.vault) };
+}
+
+function keysIn({ admin, vault: { id } }: Place): Promise<AccessKey[]> {
+  return admin.pages<AccessKey>('/v1/access-keys', { vault_id: id });
+}
+
+export const listCommand: Command = {
+  usage: 'access-keys list [flags]',
+  summary: 'print the access keys of a vault',
+  options,
+  about: 'Prints the access keys of a vault: name, id, when each expires, and when it was last used.',
+  run: async args => {
+    const values = readOptions(options, args, process.env);
+    const all = await keysIn(await placeIn(values));
+    const lines = all.map(({ name, id, expiration_date, last_used_at }) => [
+      name,
+      id,
+      expiration_date === null ? 'does not expire' : `expires ${expiration_date}`,
+      last_used_at === null ? 'never used' : `last used ${last_used_at}`,
+    ]);
+    if (values.json) printJson(all);
+    else process.stdout.write(table(lines));
+  },
+};
+
+const createOptions = {
+  ...options,
+  only: names('restrict it to secrets with these names, in which * matches anything'),
+  'names-only': flag('let it see names, and no values'),
+  'may-use': flag('let it use secrets where use rules allow it'),
+  ...outOption,
+  days: whole('N', 'after how many days it expires (default: never)', 0, 1, 36_500),
+};
+
+export const createCommand: Command = {
+  usage: 'access-keys create NAME [flags]',
+  summary: 'create an access key, with which a program reads one vault',
+  options: createOptions,
+  about: 'Creates an access key for a vault, and prints it to standard output, once.',
+  run: async args => {
+    const { values, positionals } = readCommand(createOptions, args, process.env, 1);
+    const [name] = positionals;
+    if (name === undefined) throw new UsageError('a name for the access key is required');
+    const { admin, vault } = await placeIn(values);
+    const created = await admin.call<{ token: string }>('POST', '/v1/access-keys', {
+      vault_id: vault.id,
+      name,
+      names_only: values['names-only'],
+      may_use: values['may-use'],
+      ...(values.only.length === 0 ? {} : { kinds: ['secret'], names: values.only }),
+      ...(values.days === 0
+        ? {}
+        : { expiration_date: new Date(Date.now() + values.days * day).toISOString() }),
+    });
+    if (values.json) await printTo(values.out, `${JSON.stringify(created)}\n`);
+    else {
+      note(
+        `${printable(name)} may read the vault ${printable(vault.name)}; the access key is not shown again`,
+      );
+      await printTo(values.out, `${created.token}\n`);
+    }
+  },
+};
+
+export const revokeCommand: Command = {
+  usage: 'access-keys revoke NAME [flags]',
+  summary: 'revoke an access key',
+  options,
+  about: 'Revokes an access key, by its name or id. It stops working immediately.',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, 1);
+    const [named] = positionals;
+    if (named === undefined) throw new UsageError('the name of an access key is required');
+    const place = await placeIn(values);
+    const { id, name } = one(await keysIn(place), named);
+    const answer = await place.admin.call('DELETE', `/v1/access-keys/${id}`);
+    if (values.json) printJson(answer);
+    else note(`${printable(name)} is revoked`);
+  },
+};
+
+/** Several access keys may have the same name: then only an id says which is meant. */
+function one(keys: readonly AccessKey[], named: string): AccessKey {
+  const found = keys.filter(({ id, name }) => id === named || name === named.normalize('NFC'));
+  const shown = printable(JSON.stringify(named));
+  if (found.length > 1) throw new Refusal(`${found.length} access keys are called ${shown}: give the id`);
+  if (found[0] === undefined) throw new Refusal(`there is no access key ${shown} in this vault`);
+  return found[0];
+}

@@ -1,0 +1,140 @@
+/** `strongroom identities …`: the machines that may log in, why some may not, and their secret ids. */
+import { identityPresets } from '../../contract/identity-presets.ts';
+import { readCommand, readOptions, text, whole } from '../../service/settings/options.ts';
+import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { type Admin, adminFor } from '../connection/admin.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { outOption, printTo } from '../terminal/output.ts';
+import { note, printable, printJson, table } from '../terminal/terminal.ts';
+
+export interface Identity {
+  readonly id: string;
+  readonly name: string;
+  readonly method: string;
+  readonly issuer: string | null;
+  readonly subjects: readonly string[] | null;
+  readonly last_login_at: string | null;
+}
+
+const { vault: _, ...options } = serviceOptions;
+const day = 86_400_000;
+
+async function found(admin: Admin, name: string | undefined): Promise<Identity> {
+  if (name === undefined) throw new UsageError('the name of an identity is required');
+  const all = await admin.pages<Identity>('/v1/identities', { q: name.slice(0, 255) });
+  const one = all.find(identity => identity.name === name.normalize('NFC') || identity.id === name);
+  if (one === undefined) throw new Refusal(`there is no identity ${printable(JSON.stringify(name))}`);
+  return one;
+}
+
+function adminIn(values: { url: string | null; profile: string | null }): Admin {
+  return adminFor(settingsFor({ ...values, vault: null }, process.env));
+}
+
+export const listCommand: Command = {
+  usage: 'identities list [flags]',
+  summary: 'print the machines that may log in',
+  options,
+  about:
+    'Prints the identities of the organization: how each proves itself, its id, and when it last logged in.',
+  run: async args => {
+    const values = readOptions(options, args, process.env);
+    const all = await adminIn(values).pages<Identity>('/v1/identities', {});
+    const lines = all.map(({ name, id, method, issuer, subjects, last_login_at }) => [
+      name,
+      id,
+      issuer ?? method,
+      subjects?.join(' ') ?? '-',
+      last_login_at ?? 'never',
+    ]);
+    if (values.json) printJson(all);
+    else process.stdout.write(table(lines));
+  },
+};
+
+export const deleteCommand: Command = {
+  usage: 'identities delete NAME [flags]',
+  summary: 'delete an identity, and end the access keys that it has',
+  options,
+  about: 'Deletes an identity. Its secret ids and access keys stop working immediately.',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, 1);
+    const admin = adminIn(values);
+    const { id, name } = await found(admin, positionals[0]);
+    const answer = await admin.call('DELETE', `/v1/identities/${id}`);
+    if (values.json) printJson(answer);
+    else note(`${printable(name)} is deleted`);
+  },
+};
+
+export const presetsCommand: Command = {
+  usage: 'identities presets [flags]',
+  summary: 'print the platforms that identities create --preset knows',
+  options: { json: serviceOptions.json },
+  about:
+    'Prints the well-known issuers, with an example of a subject. Parts in capitals are yours to replace.',
+  run: async args => {
+    const { json } = readOptions({ json: serviceOptions.json }, args, process.env);
+    const lines = identityPresets.map(({ name, issuer, subjects }) => [name, issuer, subjects[0]]);
+    if (json) printJson(identityPresets);
+    else process.stdout.write(table(lines));
+  },
+};
+
+interface Entry {
+  readonly created_at: string;
+  readonly ip_address: string;
+  readonly details: { readonly reason?: string };
+}
+
+export const refusalsCommand: Command = {
+  usage: 'identities refusals NAME [flags]',
+  summary: 'print why logins as an identity were refused',
+  options,
+  about: 'Prints the newest refused logins of an identity: when, from where, and which condition failed.',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, 1);
+    const admin = adminIn(values);
+    const { id } = await found(admin, positionals[0]);
+    const query = `?action=identity.login_refused&subject_id=${id}&limit=20`;
+    const { data } = await admin.call<{ data: readonly Entry[] }>('GET', `/v1/audit-logs${query}`);
+    if (values.json) printJson(data);
+    else
+      process.stdout.write(
+        table(data.map(one => [one.created_at, one.ip_address, one.details.reason ?? ''])),
+      );
+  },
+};
+
+const secretIdOptions = {
+  ...options,
+  uses: whole('N', 'how many logins it is good for (default: any number)', 0, 1, 999_999_999),
+  days: whole('N', 'after how many days it ends (default: 30)', 30, 1, 366),
+  ...outOption,
+  label: text('TEXT', 'what it is called in the list (default: the name of the identity)'),
+};
+
+export const secretIdCommand: Command = {
+  usage: 'identities secret-id NAME [flags]',
+  summary: 'create a secret id for an identity, and print it',
+  options: secretIdOptions,
+  about:
+    'Creates a secret id for an identity of the method secret_id. It is printed once, to standard output; the role id, which\nis no secret, to standard error.',
+  run: async args => {
+    const { values, positionals } = readCommand(secretIdOptions, args, process.env, 1);
+    const admin = adminIn(values);
+    const { id } = await found(admin, positionals[0]);
+    const created = await admin.call<{ token: string }>('POST', '/v1/secret-ids', {
+      identity_id: id,
+      expiration_date: new Date(Date.now() + values.days * day).toISOString(),
+      ...(values.uses === 0 ? {} : { max_uses: values.uses }),
+      ...(values.label === null ? {} : { name: values.label }),
+    });
+    if (values.json) await printTo(values.out, `${JSON.stringify(created)}\n`);
+    else {
+      note(`STRONGROOM_ROLE_ID is ${id}; the secret id is not shown again`);
+      await printTo(values.out, `${created.token}\n`);
+    }
+  },
+};

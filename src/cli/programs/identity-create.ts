@@ -1,0 +1,111 @@
+/** `strongroom identities create`: lets a machine in, from the preset of its platform or from flags alone. */
+import { identityPresets } from '../../contract/identity-presets.ts';
+import { choice, flag, names, readCommand, text, whole } from '../../service/settings/options.ts';
+import { UsageError } from '../../service/settings/report.ts';
+import { adminFor } from '../connection/admin.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { contentOf } from '../terminal/input.ts';
+import { note, printable, printJson } from '../terminal/terminal.ts';
+import type { Identity } from './identities.ts';
+
+const list = (value: string, help: string) => ({ ...names(help), value });
+const options = {
+  ...serviceOptions,
+  preset: choice(
+    'the platform: fills in issuer and audience',
+    identityPresets.map(({ name }) => name),
+  ),
+  method: choice('how it proves itself (default: jwt)', ['jwt', 'secret_id', 'certificate'] as const),
+  issuer: text('URL', 'the issuer of its tokens, exactly as their iss'),
+  audience: text('TEXT', 'the audience of its tokens (default: strongroom)'),
+  subject: list('PATTERN[,PATTERN]', 'who it is: patterns for the subject, in which * matches anything'),
+  claim: list('NAME=PATTERN[,…]', 'further claims that must match'),
+  jwks: text('FILE', 'the issuer’s public keys, where the service can’t reach it'),
+  ca: text('FILE', 'the authorities of its client certificates, in PEM'),
+  only: names('restrict it to secrets with these names, in which * matches anything'),
+  lifetime: whole('SECONDS', 'how long an access key lives (default: 900)', 900, 60, 3_600),
+  'single-use': flag('take each token once'),
+};
+type Values = ReturnType<typeof readCommand<typeof options>>['values'];
+
+export const command: Command = {
+  usage: 'identities create NAME [flags]',
+  summary: 'let a machine log in without a stored key',
+  options,
+  about:
+    'Creates an identity for the vault in --vault and prints its id, which is STRONGROOM_IDENTITY in the machine’s environment\n(STRONGROOM_ROLE_ID where it logs in with a secret id).',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, 1);
+    const [name] = positionals;
+    if (name === undefined) throw new UsageError('a name for the identity is required');
+    const settings = settingsFor(values, process.env);
+    const admin = adminFor(settings);
+    const trust = trustIn(values);
+    const { id: vault } = await admin.vault(settings.vault);
+    const created = await admin.call<Identity>('POST', '/v1/identities', {
+      name,
+      ...trust,
+      vault_ids: [vault],
+      lifetime: values.lifetime,
+      ...(values.only.length === 0 ? {} : { kinds: ['secret'], names: values.only }),
+    });
+    if (values.json) printJson(created);
+    else {
+      note(`${printable(name)} may log in`);
+      process.stdout.write(`${created.id}\n`);
+    }
+  },
+};
+
+function trustIn(values: Values): object {
+  const method = values.method ?? 'jwt';
+  if (method === 'secret_id') return { method };
+  if (values.subject.length === 0) throw new UsageError(`--subject is required${exampleFor(values)}`);
+  if (method === 'certificate')
+    return { method, subjects: values.subject, ca_pem: required('ca', values.ca) };
+  const preset = identityPresets.find(({ name }) => name === values.preset);
+  return {
+    method,
+    issuer: values.issuer ?? replaced('issuer', preset?.issuer),
+    audience: values.audience ?? replaced('audience', preset?.audience ?? 'strongroom'),
+    subjects: values.subject,
+    claims: claimsIn(values.claim),
+    single_use: values['single-use'],
+    ...(values.jwks === null ? {} : { jwks: keysIn(values.jwks) }),
+  };
+}
+
+function exampleFor({ preset }: Values): string {
+  const found = identityPresets.find(({ name }) => name === preset);
+  return found === undefined ? '' : `, such as ${found.subjects[0]}`;
+}
+
+function required(name: string, file: string | null): string {
+  if (file === null) throw new UsageError(`--${name} is required`);
+  return contentOf(file);
+}
+
+/** A preset leaves in capitals what only its user knows. */
+function replaced(name: string, value: string | undefined): string {
+  if (value !== undefined && !/[A-Z]{2}/.test(value)) return value;
+  throw new UsageError(`--${name} is required${value === undefined ? '' : `, such as ${value}`}`);
+}
+
+function claimsIn(given: readonly string[]): Record<string, string[]> {
+  const claims: Record<string, string[]> = {};
+  for (const one of given) {
+    const at = one.lastIndexOf('=');
+    if (at <= 0) throw new UsageError('--claim must be of the form NAME=PATTERN');
+    claims[one.slice(0, at)] = [...(claims[one.slice(0, at)] ?? []), one.slice(at + 1)];
+  }
+  return claims;
+}
+
+function keysIn(file: string): unknown {
+  try {
+    return JSON.parse(contentOf(file));
+  } catch {
+    throw new UsageError('--jwks names a file that is not JSON');
+  }
+}

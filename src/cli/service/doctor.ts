@@ -1,0 +1,58 @@
+/** `strongroom doctor`: examines an installation, and says what is wrong with it and what to do. */
+
+import { type Result, worstOf } from '../../service/doctor/check.ts';
+import { checkNames, examine } from '../../service/doctor/doctor.ts';
+import { serveOptions } from '../../service/settings/command-options.ts';
+import { flag, readConfig } from '../../service/settings/config.ts';
+import { names } from '../../service/settings/options.ts';
+import type { Command } from '../terminal/command.ts';
+import { painter, printable, printJson } from '../terminal/terminal.ts';
+
+const skip = names(`leave these checks out: ${checkNames.join(', ')}`);
+const options = {
+  ...serveOptions,
+  skip: {
+    ...skip,
+    value: 'CHECK[,CHECK]',
+    parse: (given: string) => {
+      const list = skip.parse(given);
+      if (!list.every(name => checkNames.includes(name)))
+        throw new Error(`must be some of: ${checkNames.join(', ')}`);
+      return list;
+    },
+  },
+  json: flag('print one JSON object'),
+};
+
+const verdicts = ['ok', 'warning', 'failed'] as const;
+const colours = { ok: 'green', warning: 'yellow', failed: 'red' } as const;
+
+export const command: Command = {
+  usage: 'doctor [flags]',
+  summary: 'examine an installation: versions, files, clock, disk, TLS, keys, backups, logs',
+  options,
+  about:
+    'Examines what the service needs, beside a running service or without one, and changes nothing. Give it the flags and the environment that serve has.',
+  more: `Exit codes:
+  0  all is well
+  1  there are warnings
+  2  something failed, or the command line is not valid
+`,
+  run: async args => {
+    const config = readConfig(options, args, process.env);
+    const results: Result[] = [];
+    for await (const result of examine(config, config.skip)) {
+      results.push(result);
+      if (!config.json) process.stdout.write(lineOf(result));
+    }
+    const worst = worstOf(results);
+    if (config.json) printJson({ status: verdicts[worst], checks: results });
+    process.exitCode = worst;
+  },
+};
+
+const paint = painter(process.env);
+
+function lineOf({ check, outcome, message }: Result): string {
+  return `${paint(colours[outcome], outcome.padEnd(8))} ${check.padEnd(12)} ${printable(message)}\n`;
+}

@@ -1,0 +1,16 @@
+import type { Options } from '../../service/settings/options.ts';
+
+/** What every command provides. */
+export interface Command {
+  readonly usage: string;
+  readonly summary: string;
+  /** What it does, at the head of its help. */
+  readonly about: string;
+  /** What its help says after the flags. */
+  readonly more?: string;
+  readonly options: Options;
+  /** What its first argument names, for completion. */
+  readonly completes?: 'secrets' | 'files' | 'groups' | 'members' | readonly string[];
+  /** Returns when the command is done. */
+  run(args: readonly string[]): Promise<void>;
+}

@@ -1,0 +1,85 @@
+/** `strongroom complete -- WORD...`: what could stand at the cursor, one per line. Shells call it; it never fails and never asks. */
+import { readOptions } from '../../service/settings/options.ts';
+import { adminFor } from '../connection/admin.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import { vaultOf } from '../connection/vaults.ts';
+import type { Command } from '../terminal/command.ts';
+import { printable } from '../terminal/terminal.ts';
+
+const files = ':files';
+
+export type Commands = Readonly<Record<string, () => Promise<{ readonly command: Command }>>>;
+
+export async function complete(commands: Commands, args: readonly string[]): Promise<void> {
+  const words = args.slice(args[0] === '--' ? 1 : 0);
+  const current = words.at(-1) ?? '';
+  const found = await candidates(commands, words.slice(0, -1), current).catch(() => []);
+  const shown = found.filter(
+    word => word === files || (word.startsWith(current) && printable(word) === word),
+  );
+  process.stdout.write(shown.map(word => `${word}\n`).join(''));
+}
+
+async function candidates(
+  commands: Commands,
+  before: readonly string[],
+  current: string,
+): Promise<readonly string[]> {
+  const name = nameIn(commands, before);
+  if (name === null) return nextWords(commands, before);
+  const rest = before.slice(name.split(' ').length);
+  if (rest.includes('--')) return [files];
+  const { options, completes } = (await commands[name]!()).command;
+  const previous = rest.at(-1) ?? '';
+  const option = previous.startsWith('--') ? options[previous.slice(2)] : undefined;
+  if (option?.value !== undefined) return valuesOf(previous.slice(2), option.value, rest);
+  if (current.startsWith('-')) return [...Object.keys(options).map(flag => `--${flag}`), '--help'];
+  return argumentsOf(completes, rest);
+}
+
+/** Longest first: `mcp config` is not `mcp` with an argument. */
+function nameIn(commands: Commands, words: readonly string[]): string | null {
+  const known = Object.keys(commands).sort((a, b) => b.length - a.length);
+  return known.find(name => `${words.join(' ')} `.startsWith(`${name} `)) ?? null;
+}
+
+function nextWords(commands: Commands, before: readonly string[]): string[] {
+  const fitting = Object.keys(commands)
+    .map(name => name.split(' '))
+    .filter(parts => before.every((word, at) => parts[at] === word));
+  // None is complete: that would be the name of a command.
+  const next = fitting.map(parts => parts[before.length]!);
+  return [...new Set([...next, ...(before.length === 0 ? ['help', 'version'] : [])])].sort();
+}
+
+async function valuesOf(name: string, value: string, rest: readonly string[]): Promise<readonly string[]> {
+  if (value.includes('|')) return value.split('|');
+  if (name === 'vault') return namesOf('vaults', rest);
+  if (name === 'only') return secretNames(rest);
+  return /FILE|DIR/.test(value) ? [files] : [];
+}
+
+function argumentsOf(completes: Command['completes'], rest: readonly string[]) {
+  if (completes === 'secrets') return secretNames(rest);
+  if (completes === 'groups' || completes === 'members') return namesOf(completes, rest);
+  return completes === 'files' ? [files] : (completes ?? []);
+}
+
+/** The vault that the line names so far counts too. Judged as the command itself would: a key goes nowhere else on Tab. */
+function settingsIn(rest: readonly string[]) {
+  const { url, vault, profile } = serviceOptions;
+  const given = ['--url', '--vault', '--profile'].flatMap(flag => {
+    const value = rest.includes(flag) ? rest[rest.indexOf(flag) + 1] : undefined;
+    return value === undefined ? [] : [`${flag}=${value}`];
+  });
+  return settingsFor(readOptions({ url, vault, profile }, given, process.env), process.env);
+}
+
+async function secretNames(rest: readonly string[]): Promise<string[]> {
+  return (await vaultOf(settingsIn(rest)).names()).map(({ name }) => name);
+}
+
+async function namesOf(collection: string, rest: readonly string[]): Promise<string[]> {
+  const found = await adminFor(settingsIn(rest)).pages<{ name: string }>(`/v1/${collection}`, {});
+  return found.map(({ name }) => name);
+}

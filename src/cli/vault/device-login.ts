@@ -1,0 +1,89 @@
+/**
+ * Signing in by a person at a browser (RFC 8628): shows a code, and polls no faster than it is told to until the person
+ * has decided. While the service is away it goes on asking, for as long as the code lives.
+ */
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { type Environment, socketIn } from '../../service/settings/options.ts';
+import { Refusal, UsageError } from '../../service/settings/report.ts';
+import { Away, askJson, Refused } from '../connection/remote.ts';
+import { browse } from '../terminal/browser.ts';
+import { note, printable } from '../terminal/terminal.ts';
+
+interface Begun {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri: string;
+  readonly verification_uri_complete: string;
+  readonly expires_in: number;
+  readonly interval: number;
+}
+
+interface Polled {
+  readonly status: 'pending' | 'slow_down' | 'denied' | 'expired' | 'approved';
+  readonly interval: number;
+  readonly api_key: { readonly token: string } | null;
+}
+
+const second = 1_000;
+/** What a client that is told to slow down adds. */
+const slower = 5;
+const over = 'the code has expired: run strongroom login again';
+
+/** The API key that the person allowed. With an environment, a browser is opened where there is one. */
+export async function signInAtBrowser(url: string, environment: Environment | null): Promise<string> {
+  if (socketIn(url) !== null)
+    throw new UsageError(
+      '--url must be the address of a page to sign in at a browser; with a Unix socket, use --with-key',
+    );
+  const body = { client: `strongroom/${packageJson.version}`, host: hostname().slice(0, 64) };
+  const begun = await askJson<Begun>(url, { method: 'POST', path: '/auth/device', key: null, body });
+  checkPage(url, begun);
+  const opened = environment !== null && browse(begun.verification_uri_complete, environment);
+  const code = printable(begun.user_code);
+  if (opened) note(`check in the browser that the code is ${code}, or open ${begun.verification_uri}`);
+  else note(`open ${begun.verification_uri_complete} in a browser, or enter the code ${code} there`);
+  return decided(url, begun);
+}
+
+/** It is opened on this machine: it must be a page of the service itself. */
+function checkPage(url: string, { verification_uri, verification_uri_complete }: Begun): void {
+  const { origin } = new URL(url);
+  const isOwn = (page: string) => URL.parse(page)?.origin === origin && printable(page) === page;
+  if (isOwn(verification_uri) && isOwn(verification_uri_complete)) return;
+  throw new Refusal(`${url} sends to another address to sign in: use that one`);
+}
+
+async function decided(url: string, { device_code, expires_in, interval }: Begun): Promise<string> {
+  const end = Date.now() + expires_in * second;
+  for (let wait = interval; Date.now() < end; ) {
+    await sleep(Math.max(1, wait) * second);
+    const { status, api_key } = await polled(url, device_code);
+    if (api_key !== null) return api_key.token;
+    if (status === 'denied') throw new Refusal('the sign-in was refused in the dashboard');
+    if (status === 'expired') break;
+    if (status === 'slow_down') wait += slower;
+  }
+  throw new Refusal(over);
+}
+
+async function polled(url: string, device_code: string): Promise<Polled> {
+  try {
+    const body = { device_code };
+    return await askJson<Polled>(url, { method: 'POST', path: '/auth/device/token', key: null, body });
+  } catch (error) {
+    if (error instanceof Away) return { status: 'pending', interval: 0, api_key: null };
+    throw error instanceof Refused && error.status === 401 ? new Refusal(over) : error;
+  }
+}
+
+/** Ends a sign-in at the service. False where that could not be done; one that had ended already is fine. */
+export async function endSignIn(url: string, token: string): Promise<boolean> {
+  try {
+    await askJson(url, { method: 'POST', path: '/auth/device/revoke', key: null, body: { token } });
+    return true;
+  } catch (error) {
+    return error instanceof Refused && error.status === 401;
+  }
+}

@@ -1,0 +1,104 @@
+/** Turns secrets into the environment of a program, and refuses what can't or must not be in one. */
+import { parseEnv } from 'node:util';
+import { isVariable } from '../../contract/variable-names.ts';
+import type { Environment } from '../../service/settings/options.ts';
+import { Refusal } from '../../service/settings/report.ts';
+import { ourSecrets, withoutOurs } from '../connection/own-credentials.ts';
+import type { Project } from '../connection/project.ts';
+import { referenceIn, resolver } from '../connection/references.ts';
+import { unknownSecret } from '../connection/secret.ts';
+import type { Settings } from '../connection/settings.ts';
+import type { Snapshot } from '../connection/vaults.ts';
+import { contentOf } from '../terminal/input.ts';
+import type { Masked } from '../terminal/mask.ts';
+import { note, printable } from '../terminal/terminal.ts';
+import type { RunValues } from './run-options.ts';
+import { type Allowed, refuseUnsafe } from './unsafe-names.ts';
+
+export interface Given {
+  readonly environment: Environment;
+  /** What must not be seen in its output. */
+  readonly secrets: readonly Masked[];
+}
+
+type Pair = readonly [name: string, value: string];
+
+export async function environmentFor(
+  settings: Settings,
+  values: RunValues,
+  snapshot: Snapshot | null,
+  inherited: Environment,
+): Promise<Given> {
+  const fromVault = snapshot === null ? [] : chosen(snapshot, values, settings.project);
+  const { plain, secret } = await fromFile(settings, values);
+  const before = withoutOurs(inherited);
+  const pairs = [...fromVault.filter(pair => passes(pair, values)), ...secret];
+  if (values.strict) refuseReplacing(pairs, before);
+  const added = { ...Object.fromEntries(fromVault), ...Object.fromEntries([...plain, ...secret]) };
+  const kept = values.pristine ? {} : before;
+  return {
+    environment: { ...kept, ...onlyVariables(added), ...(values.preserve ? kept : {}) },
+    secrets: [...pairs.map(([name, value]) => ({ name, value })), ...ourSecrets(settings, inherited)],
+  };
+}
+
+function onlyVariables(pairs: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(pairs).filter(([name]) => isVariable(name)));
+}
+
+/** The secrets that are wanted, under the names that they get; refused where such a name changes what is run. */
+export function chosen(
+  { secrets }: Snapshot,
+  { only, prefix, ...allowed }: Pick<RunValues, 'only' | 'prefix'> & Allowed,
+  project: Project | null,
+): Pair[] {
+  const wanted = only.length > 0 ? only : (project?.names ?? []);
+  const byName = new Map(secrets.map(({ name, value }) => [name, value]));
+  const under = (variable: string, name: string): Pair => {
+    const value = byName.get(name.normalize('NFC'));
+    if (value === undefined) throw unknownSecret(name);
+    return [variable, value];
+  };
+  const picked = wanted.length === 0 ? [...byName] : wanted.map(name => under(name, name));
+  const mapped = Object.entries(project?.map ?? {}).map(([variable, name]) => under(variable, name));
+  // A name that the project gives to another secret is that one's.
+  const named = new Map(
+    [...picked, ...mapped].map(([name, value]): Pair => [`${prefix ?? ''}${name}`, value]),
+  );
+  refuseUnsafe(named.keys(), allowed);
+  return [...named];
+}
+
+/** What is no name of a variable is left out, and said, or refused. */
+function passes([name, value]: Pair, { strict }: RunValues): boolean {
+  const shown = printable(JSON.stringify(name));
+  if (value.includes('\0'))
+    throw new Refusal(`${shown} contains a zero byte, which no environment can contain`);
+  if (isVariable(name)) return true;
+  if (strict) throw new Refusal(`${shown} can’t be the name of an environment variable`);
+  note(`left out ${shown}: it can’t be the name of an environment variable`);
+  return false;
+}
+
+function refuseReplacing(pairs: readonly Pair[], inherited: Environment): void {
+  const found = pairs.find(([name, value]) => inherited[name] !== undefined && inherited[name] !== value);
+  if (found !== undefined) throw new Refusal(`${found[0]} is already set to something else`);
+}
+
+/** Lines as `node --env-file` reads them. A value that is a reference is a secret, any other is not. */
+async function fromFile(
+  settings: Settings,
+  { variables: file, ...allowed }: Pick<RunValues, 'variables'> & Allowed,
+): Promise<{ plain: Pair[]; secret: Pair[] }> {
+  const raw = file === null ? {} : (parseEnv(contentOf(file)) as Record<string, string>);
+  refuseUnsafe(Object.keys(raw), allowed);
+  const resolve = resolver(settings);
+  const plain: Pair[] = [];
+  const secret: Pair[] = [];
+  for (const [name, value] of Object.entries(raw)) {
+    const reference = referenceIn(value);
+    if (reference === null) plain.push([name, value]);
+    else secret.push([name, await resolve(reference)]);
+  }
+  return { plain, secret };
+}

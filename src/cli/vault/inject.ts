@@ -1,0 +1,65 @@
+/** `strongroom inject`: fills the references of a template. Either all of them, or nothing is written. */
+import { type Option, readOptions, text } from '../../service/settings/options.ts';
+import { Refusal } from '../../service/settings/report.ts';
+import { referenceIn, resolver } from '../connection/references.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { contentOf, standardInput } from '../terminal/input.ts';
+import { outOption, printTo } from '../terminal/output.ts';
+import { refuseUnsafe, unsafeNames } from './unsafe-names.ts';
+
+const usage = 'inject [-i TEMPLATE] [-o FILE] [flags]';
+const summary = 'fill a template with secrets';
+const { json: _, ...place } = serviceOptions;
+const options = {
+  ...place,
+  in: { ...text('FILE', 'the template (default: standard input)'), short: 'i' } as Option<string | null>,
+  out: { ...outOption.out, short: 'o' } as Option<string | null>,
+  ...unsafeNames,
+};
+
+export const command: Command = {
+  usage,
+  summary,
+  options,
+  completes: 'files',
+  about:
+    'Replaces {{ sr://vault/NAME }} and sr://vault/NAME in a template by the values. The vault self is that of the settings.',
+  run: async args => {
+    const values = readOptions(options, args, process.env);
+    const template = values.in === null ? await standardInput() : contentOf(values.in);
+    refuseUnsafe(assigned(template), values);
+    const filled = await fill(template, resolver(settingsFor(values, process.env)));
+    await printTo(values.out, filled);
+  },
+};
+
+/** In braces a name may contain anything but white space; elsewhere it ends where a URL would. */
+const references = /\{\{\s*(sr:\/\/[^\s{}]+)\s*\}\}|sr:\/\/[^\s/"'`{}<>]+\/[\w.~%-]*[\w~%-]/g;
+
+/** The names that a template gives to references, in the ways that shells, dotenv files, YAML and JSON write it. */
+function assigned(template: string): string[] {
+  return [...template.matchAll(references)].flatMap(({ index }) => {
+    const line = template.slice(template.lastIndexOf('\n', index) + 1, index);
+    return /([^\s"'`=:,{]+)["']?\s*[=:]\s*["'`]?$/.exec(line)?.[1] ?? [];
+  });
+}
+
+/** What is filled in is not looked at again: a value may contain anything. */
+async function fill(template: string, resolve: ReturnType<typeof resolver>): Promise<string> {
+  const found = [...template.matchAll(references)];
+  const values = await Promise.all(
+    found.map(([whole, inner]) => {
+      const reference = referenceIn(inner ?? whole);
+      if (reference === null) throw new Refusal('the template contains an incomplete reference');
+      return resolve(reference);
+    }),
+  );
+  let at = 0;
+  const parts = found.map((match, index) => {
+    const before = template.slice(at, match.index);
+    at = match.index + match[0].length;
+    return before + values[index];
+  });
+  return parts.join('') + template.slice(at);
+}

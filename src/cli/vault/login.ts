@@ -1,0 +1,132 @@
+/**
+ * `strongroom login`: signs a person in at their browser and stores what came of it in a profile; or stores a key that
+ * was created in the dashboard, after the service has accepted it. That is typed unseen or piped in, never an argument.
+ */
+import { fstatSync } from 'node:fs';
+import { flag, readOptions } from '../../service/settings/options.ts';
+import { UsageError } from '../../service/settings/report.ts';
+import {
+  forgetKey,
+  keptKey,
+  keysOf,
+  kindOf,
+  type Profile,
+  profilesFile,
+  readProfiles,
+  storeProfiles,
+} from '../connection/profiles.ts';
+import { findProject } from '../connection/project.ts';
+import { askJson } from '../connection/remote.ts';
+import { missingAddress, serviceOptions } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { prompted, standardInput } from '../terminal/input.ts';
+import { note, printable, printJson } from '../terminal/terminal.ts';
+import { endSignIn, signInAtBrowser } from './device-login.ts';
+
+const usage = 'login [flags]';
+const summary = 'sign in at a browser, or store a key, in a profile';
+const defaultProfile = 'default';
+const options = {
+  ...serviceOptions,
+  'no-browser': flag('print the address and the code, and open no browser'),
+  'with-key': flag('store an API key or an access key that is typed or piped in'),
+  'no-keyring': flag('store the key in the profile’s file, not in the system’s keyring'),
+};
+
+export const command: Command = {
+  usage,
+  summary,
+  options,
+  about:
+    'Opens the dashboard, where you allow this command line to act as you, for 12 hours unless you choose otherwise.\nA key that is piped in is checked and stored instead. Keys go to the system’s keyring where there is one, else to\n~/.config/strongroom with mode 0600. A key in the environment still wins.',
+  run: async args => {
+    const given = readOptions(options, args, process.env);
+    const file = profilesFile(process.env);
+    const { profiles } = readProfiles(file);
+    const name = given.profile ?? defaultProfile;
+    const url = given.url ?? profiles[name]?.url;
+    if (url === undefined) throw new UsageError(missingAddress(findProject(process.cwd(), process.env)));
+    const byKey = given['with-key'] || (!given['no-browser'] && isPiped());
+    const key = byKey
+      ? await typedKey(url)
+      : await signInAtBrowser(url, given['no-browser'] ? null : process.env);
+    const found = await look(url, key);
+    const stored: Profile = {
+      url,
+      ...keptKey(key, name, given['no-keyring'] ? null : process.env),
+      ...(given.vault === null ? {} : { vault: given.vault }),
+      ...(byKey ? {} : { member: found.member!, expires_at: found.expires! }),
+    };
+    await storeProfiles(file, name, { ...profiles, [name]: stored });
+    if (profiles[name] !== undefined) await endProfile(profiles[name], name);
+    if (given.json) printJson({ profile: name, url, ...found });
+    else note(`signed in to ${url} (${described(found)}) as profile ${printable(name)}`);
+  },
+};
+
+/** What a profile had: a sign-in is ended, and a key is no longer in the keyring. False where the sign-in goes on. */
+export async function endProfile(profile: Profile, name: string): Promise<boolean> {
+  const ended = profile.member === undefined || (await endedAtService(profile, name));
+  forgetKey(profile, process.env);
+  return ended;
+}
+
+async function endedAtService(profile: Profile, name: string): Promise<boolean> {
+  try {
+    return await endSignIn(profile.url, keysOf(profile, name, process.env).apiKey!);
+  } catch {
+    // It has expired, or its key is gone from the keyring.
+    return Date.now() >= Date.parse(profile.expires_at!);
+  }
+}
+
+/** Whether something was piped in, or comes from a file: a terminal and `/dev/null` are neither. */
+function isPiped(): boolean {
+  if (process.stdin.isTTY) return false;
+  const input = fstatSync(0);
+  return input.isFIFO() || input.isFile() || input.isSocket();
+}
+
+async function typedKey(url: string): Promise<string> {
+  if (!process.stdin.isTTY) return (await standardInput()).trim();
+  note(`create a key in the dashboard: ${url}/`);
+  return (await prompted('API key or access key: ')).trim();
+}
+
+interface Found {
+  readonly vault?: string;
+  readonly organization?: string;
+  readonly member?: string;
+  readonly role?: string;
+  readonly expires?: string;
+}
+
+/** What the key opens, by which it is checked. */
+export async function look(url: string, key: string): Promise<Found> {
+  if (kindOf(key) === 'access_key')
+    return {
+      vault: (await askJson<{ name: string }>(url, { path: '/api/v1/vaults/self?secrets=names', key })).name,
+    };
+  const { organization, member, role, expiration_date } = await askJson<Whoami>(url, {
+    path: '/v1/whoami',
+    key,
+  });
+  return {
+    organization: organization.name,
+    ...(member === null ? {} : { member: member.email }),
+    role,
+    ...(expiration_date === null ? {} : { expires: expiration_date }),
+  };
+}
+
+interface Whoami {
+  readonly organization: { readonly name: string };
+  readonly member: { readonly email: string } | null;
+  readonly role: string;
+  readonly expiration_date: string | null;
+}
+
+function described({ vault, organization, member, role, expires }: Found): string {
+  const parts = member === undefined ? [vault ?? organization!] : [organization!, member, role!];
+  return printable([...parts, ...(expires === undefined ? [] : [`until ${expires}`])].join(', '));
+}

@@ -1,0 +1,105 @@
+/** `strongroom narrow`: prints a weaker access key. Nobody is asked, and nothing is stored. */
+import { isCidr } from '../../access/address.ts';
+import { narrow } from '../../client/narrow.ts';
+import {
+  type Environment,
+  flag,
+  names,
+  type Option,
+  readCommand,
+  text,
+} from '../../service/settings/options.ts';
+import { UsageError } from '../../service/settings/report.ts';
+import type { Command } from '../terminal/command.ts';
+import { contentOf, standardInput } from '../terminal/input.ts';
+import { outOption, printTo } from '../terminal/output.ts';
+import { note } from '../terminal/terminal.ts';
+
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const kinds = ['secret', 'key', 'certificate'] as const;
+
+const kindList: Option<readonly (typeof kinds)[number][]> = {
+  ...names('only resources of these kinds: secret, key, certificate'),
+  value: 'KIND[,KIND]',
+  fallback: [],
+  parse: given => {
+    const list = given.split(',').map(part => kinds.find(kind => kind === part.trim()));
+    if (list.includes(undefined)) throw new Error(`must be of: ${kinds.join(', ')}`);
+    return list as (typeof kinds)[number][];
+  },
+};
+
+const addresses: Option<readonly string[]> = {
+  ...names('only from these addresses'),
+  value: 'CIDR[,CIDR]',
+  parse: given => {
+    const list = given.split(',').map(part => part.trim());
+    if (!list.every(isCidr)) throw new Error('must be ranges such as 10.0.0.0/8 or 2001:db8::/32');
+    return list;
+  },
+};
+
+const duration: Option<number | null> = {
+  value: 'DURATION',
+  help: 'ends after this time, such as 10m or 12h',
+  fallback: null,
+  parse: given => {
+    const [, amount, unit] = /^([1-9]\d{0,5})([smhd])$/.exec(given) ?? [];
+    if (unit === undefined) throw new Error('must be a duration such as 90s, 10m, 12h or 7d');
+    return Number(amount) * units[unit]!;
+  },
+};
+
+const options = {
+  names: names('only secrets, keys and certificates with these names, in which * matches anything'),
+  kinds: kindList,
+  'names-only': flag('no values; what it may use, it may still use'),
+  'no-use': flag('reads alone: it may not have the service use anything'),
+  from: addresses,
+  'expires-in': duration,
+  'expires-at': text('DATE', 'ends at this time, such as 2027-01-31T00:00:00Z'),
+  ...outOption,
+  json: flag('print JSON: the key, and the id that the request log calls it by'),
+};
+type Values = ReturnType<typeof readCommand<typeof options>>['values'];
+
+export const command: Command = {
+  usage: 'narrow [-|@FILE] [flags]',
+  summary: 'make a weaker access key from an access key',
+  options,
+  about:
+    'Takes the access key in STRONGROOM_ACCESS_KEY, on standard input (-) or in a file, and prints one that can do less. No service is\nasked. The new key ends with the one that it was made of, and can be restricted again.',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, 1);
+    const key = await keyFrom(positionals[0], process.env);
+    const { token, id } = await narrow(key, restrictionsIn(values)).catch(error => {
+      throw new UsageError((error as Error).message.replace(/\.$/, ''));
+    });
+    if (values.json) return printTo(values.out, `${JSON.stringify({ token, id })}\n`);
+    note(`the request log names it by its restrictions, ${id}`);
+    await printTo(values.out, `${token}\n`);
+  },
+};
+
+/** Never an argument: those are visible to other users. */
+async function keyFrom(source: string | undefined, environment: Environment): Promise<string> {
+  if (source === '-') return standardInput();
+  if (source?.startsWith('@')) return contentOf(source.slice(1));
+  if (source !== undefined)
+    throw new UsageError('the access key must come from -, @FILE or STRONGROOM_ACCESS_KEY');
+  const key = environment.STRONGROOM_ACCESS_KEY ?? '';
+  if (key === '') throw new UsageError('STRONGROOM_ACCESS_KEY is required: the access key to restrict');
+  return key;
+}
+
+function restrictionsIn(values: Values) {
+  return {
+    ...(values.names.length > 0 && { names: values.names }),
+    ...(values.kinds.length > 0 && { kinds: values.kinds }),
+    ...(values['names-only'] && { namesOnly: true as const }),
+    ...(values['no-use'] && { mayUse: false as const }),
+    ...(values.from.length > 0 && { cidrs: values.from }),
+    ...(values['expires-in'] !== null && { expiresInSeconds: values['expires-in'] }),
+    ...(values['expires-at'] !== null && { expiresAt: new Date(values['expires-at']) }),
+  };
+}

@@ -1,0 +1,40 @@
+/** `strongroom rm`: deletes secrets. */
+import { flag, readCommand } from '../../service/settings/options.ts';
+import { UsageError } from '../../service/settings/report.ts';
+import { adminFor } from '../connection/admin.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { note, printable, printJson } from '../terminal/terminal.ts';
+
+const usage = 'rm NAME... [flags]';
+const summary = 'delete secrets';
+const mostNames = 1_000;
+const options = {
+  ...serviceOptions,
+  purge: flag('delete permanently; needs --yes'),
+  yes: flag('confirm --purge'),
+};
+
+export const command: Command = {
+  usage,
+  summary,
+  options,
+  completes: 'secrets',
+  about: 'Deletes secrets. They can be restored for 30 days, unless --purge is given.',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, mostNames);
+    if (positionals.length === 0) throw new UsageError('the name of a secret is required');
+    if (values.purge && !values.yes)
+      throw new UsageError('--purge deletes permanently: add --yes to confirm');
+    const settings = settingsFor(values, process.env);
+    const admin = adminFor(settings);
+    const vault = await admin.vault(settings.vault);
+    // All of them exist before the first one goes.
+    const found = [];
+    for (const name of positionals) found.push(await admin.find(vault.id, name));
+    const query = values.purge ? '?purge=true' : '';
+    for (const { id } of found) await admin.call('DELETE', `/v1/secrets/${id}${query}`);
+    if (values.json) printJson(found.map(({ id, name }) => ({ id, name, deleted: true })));
+    else for (const { name } of found) note(`${printable(name)} is deleted`);
+  },
+};

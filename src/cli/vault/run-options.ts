@@ -1,0 +1,31 @@
+/** The flags of `strongroom run`. */
+import { flag, names, type readOptions, text, whole } from '../../service/settings/options.ts';
+import { serviceOptions } from '../connection/settings.ts';
+import { unsafeNames } from './unsafe-names.ts';
+
+const { json: _, ...place } = serviceOptions;
+
+export const runOptions = {
+  ...place,
+  only: names('pass on only these secrets'),
+  prefix: text('P', 'put P before the name of every variable'),
+  pristine: flag('pass on nothing of the current environment'),
+  preserve: flag('keep the value of a variable that is already set'),
+  strict: flag(
+    'pass on only declared names (--only, or names of the project file), and fail if one can’t be passed on or would replace a variable that is set',
+  ),
+  variables: text(
+    'FILE',
+    'also set the variables in FILE; values of the form sr://vault/NAME are read from the vault',
+  ),
+  ...unsafeNames,
+  mask: flag('replace values in the output even on a terminal'),
+  'no-mask': flag('leave the output as it is (default on a terminal)'),
+  watch: flag('restart the program when a value changes'),
+  'watch-interval': whole('SECONDS', 'how often to look for a change (default: 10)', 10, 1, 86_400),
+  offline: flag('if the service is away, use what was read last'),
+  'offline-max-age': whole('HOURS', 'how old that may be (default: 24)', 24, 1, 8_760),
+  'no-cache': flag('keep nothing for --offline'),
+};
+
+export type RunValues = ReturnType<typeof readOptions<typeof runOptions>>;

@@ -1,0 +1,32 @@
+/** `strongroom run`: runs a program with the secrets of a vault as its environment. */
+import { readOptions } from '../../service/settings/options.ts';
+import { UsageError } from '../../service/settings/report.ts';
+import { settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { endAs } from './child.ts';
+import { runOptions } from './run-options.ts';
+import { sourceOf, supervise } from './supervision.ts';
+
+const usage = 'run [flags] -- COMMAND [ARGUMENT...]';
+const summary = 'run a program with the secrets of a vault in its environment';
+export const command: Command = {
+  usage,
+  summary,
+  options: runOptions,
+  about:
+    'Runs COMMAND with the secrets of a vault as environment variables. Its exit code, signals and terminal are its own.\nValues are replaced in output that does not go to a terminal.',
+  run: async args => {
+    const end = args.includes('--') ? args.indexOf('--') : args.length;
+    const [own, program] = [args.slice(0, end), args.slice(end + 1)];
+    if (own.some(arg => /^--env-file(=|$)/.test(arg)))
+      throw new UsageError('--env-file is now --variables: Node reads a flag of the old name itself');
+    const values = readOptions(runOptions, own, process.env);
+    if (program.length === 0)
+      throw new UsageError('write the program after --, as in strongroom run -- npm start');
+    if (values.mask && values['no-mask']) throw new UsageError('--mask and --no-mask can’t be combined');
+    const settings = settingsFor(values, process.env);
+    if (values.strict && values.only.length === 0 && (settings.project?.names ?? []).length === 0)
+      throw new UsageError('--strict needs the expected names: --only, or names in the project file');
+    endAs(await supervise(program, values, sourceOf(settings, values, process.env), process.env));
+  },
+};

@@ -1,0 +1,55 @@
+/** `strongroom set`: creates a secret or gives it a new value. */
+import { flag, readCommand, text, whole } from '../../service/settings/options.ts';
+import { UsageError } from '../../service/settings/report.ts';
+import { adminFor } from '../connection/admin.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import type { Command } from '../terminal/command.ts';
+import { generated, valueFrom } from '../terminal/input.ts';
+import { note, printable, printJson } from '../terminal/terminal.ts';
+
+const usage = 'set NAME [-|@FILE] [flags]';
+const summary = 'create a secret or give it a new value';
+const options = {
+  ...serviceOptions,
+  generate: flag('generate a random value of letters and digits; it is not printed'),
+  length: whole('N', 'how long a generated value is (default: 32)', 32, 8, 1_024),
+  'content-type': text('TYPE', 'what the value is, for example application/json'),
+};
+
+export const command: Command = {
+  usage,
+  summary,
+  options,
+  completes: 'secrets',
+  about:
+    'Creates a secret, or stores a new version of it. The value comes from standard input (without its last newline), from\na file (as it is), from a hidden prompt at a terminal, or is generated.',
+  run: async args => {
+    const { values, positionals } = readCommand(options, args, process.env, 2);
+    const [name, given] = split(positionals);
+    if (values.generate && given !== undefined) throw new UsageError('--generate takes no value');
+    const admin = adminFor(settingsFor(values, process.env));
+    const value = values.generate
+      ? generated(values.length)
+      : await valueFrom(given, `Value of ${printable(name)}: `);
+    const vault = await admin.vault(settingsFor(values, process.env).vault);
+    const type = values['content-type'] === null ? {} : { content_type: values['content-type'] };
+    const existing = await admin.search(vault.id, name);
+    const stored = await (existing === null
+      ? admin.call<Stored>('POST', '/v1/secrets', { vault_id: vault.id, name, value, ...type })
+      : admin.call<Stored>('PUT', `/v1/secrets/${existing.id}`, { value, ...type }));
+    if (values.json) printJson(stored);
+    else note(`${printable(name)} is now version ${stored.version}`);
+  },
+};
+
+interface Stored {
+  readonly version: number;
+}
+
+/** `NAME VALUE`, or both in one as in a shell. */
+function split(positionals: readonly string[]): [name: string, given: string | undefined] {
+  const [name, given] = positionals;
+  if (name === undefined) throw new UsageError('the name of a secret is required');
+  const at = name.indexOf('=');
+  return given === undefined && at > 0 ? [name.slice(0, at), name.slice(at + 1)] : [name, given];
+}

@@ -1,0 +1,35 @@
+/** `strongroom whoami`: which service, which key, whose it is, and what it opens. */
+import { readOptions } from '../../service/settings/options.ts';
+import { kindOf } from '../connection/profiles.ts';
+import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import { vaultOf } from '../connection/vaults.ts';
+import { logIn } from '../connection/workload.ts';
+import type { Command } from '../terminal/command.ts';
+import { printJson, table } from '../terminal/terminal.ts';
+import { look } from './login.ts';
+
+const usage = 'whoami [flags]';
+const summary = 'print which service and key are used, and check them';
+
+export const command: Command = {
+  usage,
+  summary,
+  options: serviceOptions,
+  about:
+    'Prints which service and key are used, whose it is and until when. Fails if the key is not accepted.',
+  run: async args => {
+    const values = readOptions(serviceOptions, args, process.env);
+    const settings = settingsFor(values, process.env);
+    // Says which key is missing where there is none.
+    vaultOf(settings);
+    const { url, profile, source, accessKey, apiKey, workload } = settings;
+    const key = accessKey ?? apiKey ?? (await logIn(url, workload!, settings.vault));
+    const kind = kindOf(key) === 'api_key' ? 'API key' : 'access key';
+    const found = { url, profile, source, key: kind, ...(await look(url, key)) };
+    const lines = Object.entries(found).flatMap(([name, value]) =>
+      value === null ? [] : [[`${name}:`, value]],
+    );
+    if (values.json) printJson(found);
+    else process.stdout.write(table(lines));
+  },
+};

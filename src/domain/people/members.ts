@@ -1,0 +1,223 @@
+/**
+ * Members of an organization, their roles in it and in single vaults. Inviting is granting: nobody can grant more than
+ * they have, nor touch a member who has more.
+ */
+import { type Caller, memberBehind } from '../../access/caller.ts';
+import { type Action, type Grant, mayGrant, type Role } from '../../access/policy.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
+import { Failure } from '../../contract/errors.ts';
+import type {
+  GrantQuery,
+  InvitedMember,
+  Member,
+  MemberCreate,
+  MemberUpdate,
+} from '../../contract/members.ts';
+import { iso } from '../../contract/text.ts';
+import type { Statement } from '../../store/engine/engine.ts';
+import type { MemberGroupRow } from '../../store/records/member-groups.ts';
+import type { MemberRow } from '../../store/records/organizations.ts';
+import { isIn, rightsOf, vaultGrantsIn } from '../credentials/member-rights.ts';
+import { type Collection, listOf } from '../kernel/collection.ts';
+import type { Permit } from '../kernel/guard.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { retryingStale } from '../kernel/stale-changes.ts';
+import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
+import type { Records } from '../resources/records.ts';
+import { emailKey, sameAddress } from './email.ts';
+import { type Groups, groupChange } from './groups.ts';
+import { inviteAgain, inviteNew, newMember } from './invitations.ts';
+import { groupsOf } from './people.ts';
+import { checkVaults, grantsAfter, grantsText } from './vault-grants.ts';
+
+export interface Members extends Collection<Member, MemberCreate, MemberUpdate, GrantQuery, InvitedMember> {
+  /** A new invitation for a member, who is signed out everywhere and must use it to sign in again. */
+  invite(caller: Caller, id: string): Promise<InvitedMember>;
+  /** The same by the operator for an owner, also for the only one, whom nobody else could let in again. */
+  recover(operator: Caller, email: string): Promise<InvitedMember>;
+}
+
+type Writing = Permit<'members:write'>;
+
+export function membersWith(parts: Parts, records: Records, groups: Groups): Members {
+  const { store, stamps, guard, now, newId } = parts;
+
+  async function find<A extends Action>(permit: Permit<A>, id: string) {
+    const row = await store.organizations.member(permit.caller.organizationId, id);
+    return stamps.member.believe(await guard.found(permit, row));
+  }
+
+  /** A member stays until someone removes them, so that is given for ever; taking away asks for the rank alone. */
+  function checkGrant(caller: Caller, wanted: Grant, until: number | null = null): void {
+    if (mayGrant(caller, { ...wanted, until })) return;
+    throw new Failure('FORBIDDEN', {
+      message: 'A member can’t be given more permissions than the person inviting them',
+    });
+  }
+
+  /** With what their groups give them. */
+  async function rights(member: MemberRow): Promise<Grant> {
+    return rightsOf({ member, groups: await groupsOf(parts, member) });
+  }
+
+  /** An organization whose members include an owner keeps one: nobody else could put one back. */
+  function keepAnOwner({ id, role, state, organization_id }: MemberRow): Statement[] {
+    const isOwner = role === 'owner' && state === 'active';
+    return isOwner ? [store.conditions.anotherOwner(organization_id, id)] : [];
+  }
+
+  function subject<A extends Action = never>(row: MaybeAllowed<MemberRow, A>): SubjectChange<A> {
+    return { type: 'member', id: row.id, name: row.email, revision: row.revision };
+  }
+
+  /** What a change gives is told with it. */
+  function given<A extends Action = never>(row: MaybeAllowed<MemberRow, A>): SubjectChange<A> {
+    const details = { role: row.role, grants: vaultGrantsIn(row) };
+    return { ...subject<A>(row), details, lasts: 'without end' };
+  }
+
+  async function presented(...rows: readonly MemberRow[]): Promise<Member[]> {
+    const all = rows.length === 0 ? [] : await groups.all(rows[0]!.organization_id);
+    return rows.map(row =>
+      presentMember(
+        row,
+        all.filter(group => isIn(group, row.id)).map(({ id }) => id),
+      ),
+    );
+  }
+
+  async function reset(
+    permit: Writing,
+    before: MaybeAllowed<MemberRow, 'members:write'>,
+    verb: AuditAction,
+    steps: readonly Statement[],
+  ): Promise<InvitedMember> {
+    const row = stamps.member.revise(before, { state: 'invited' }, now());
+    const { token, subjects, statements } = await inviteAgain(parts, row);
+    await guard.change(permit, verb, {
+      subjects: [{ ...subject(row), lasts: 'without end' }, ...subjects],
+      statements: [...steps, store.organizations.updateMember(row), ...statements],
+      touches: [row.id],
+    });
+    return { ...(await presented(row))[0]!, token };
+  }
+
+  return {
+    async list(caller, query) {
+      const { vaults } = await guard.admit(caller, 'members:read');
+      if (vaults !== null) return listOf<Member>([], 0, query);
+      const page = { page: query.page, limit: query.limit, asOf: query.as_of };
+      const filter = { q: query.q, vaultId: query.vault_id };
+      const { rows, total } = await store.organizations.memberPage(caller.organizationId, page, filter);
+      return listOf(await presented(...rows.map(stamps.member.believe)), total, query);
+    },
+
+    async get(caller, id) {
+      const [member] = await presented(await find(await guard.admit(caller, 'members:read'), id));
+      return member!;
+    },
+
+    async create(caller, { email, role, grants = [] }) {
+      const permit = await guard.admit(caller, 'members:write');
+      const { organizationId } = caller;
+      const wanted = { id: newId(), organizationId, email, role, grants: grantsText(grants) };
+      const row = newMember(parts, wanted);
+      checkGrant(caller, rightsOf({ member: row, groups: [] }));
+      await checkVaults(records, permit, grants);
+      const { token, subjects, statements } = inviteNew(parts, row);
+      await guard.change(permit, 'member.invited', {
+        subjects: [given(row), ...subjects],
+        statements: [store.organizations.insertMember(row), ...statements],
+        unique: 'email',
+      });
+      return { ...presentMember(row, []), token };
+    },
+
+    async invite(caller, id) {
+      const permit = await guard.admit(caller, 'members:write');
+      // It would be a way around the proof that changing one's own factors takes, by one's own API keys too.
+      if (memberBehind(caller) === id) {
+        throw new Failure('FORBIDDEN', {
+          message: 'You can’t re-invite yourself; ask another administrator',
+        });
+      }
+      return retryingStale(async () => {
+        const before = await find(permit, id);
+        checkGrant(caller, await rights(before));
+        return reset(permit, before, 'member.invited', keepAnOwner(before));
+      });
+    },
+
+    async recover(operator, email) {
+      const permit = await guard.admit(operator, 'members:write');
+      return retryingStale(async () => {
+        const found = await store.organizations.memberByEmail(operator.organizationId, emailKey(email));
+        const before = stamps.member.believe(await guard.found(permit, found));
+        if (!sameAddress(before.email, email)) throw new Failure('NOT_FOUND');
+        if (before.role !== 'owner')
+          throw new Failure('FORBIDDEN', { message: 'The member is not an owner' });
+        return reset(permit, before, 'member.recovered', []);
+      });
+    },
+
+    async update(caller, id, { role, ...body }) {
+      const permit = await guard.admit(caller, 'members:write');
+      return retryingStale(async () => {
+        const before = await find(permit, id);
+        const groups = await groupsOf(parts, before);
+        checkGrant(caller, rightsOf({ member: before, groups }), caller.until);
+        const grants = grantsAfter(vaultGrantsIn(before), body);
+        const columns = { role: role ?? before.role, grants: grantsText(grants) };
+        const row = stamps.member.revise(before, columns, now());
+        checkGrant(caller, rightsOf({ member: row, groups }));
+        await checkVaults(records, permit, grants, vaultGrantsIn(before));
+        const steps = role !== undefined && role !== 'owner' ? keepAnOwner(before) : [];
+        await guard.change(permit, 'member.updated', {
+          subjects: [given(row)],
+          statements: [...steps, store.organizations.updateMember(row)],
+          touches: [row.id],
+        });
+        return presentMember(
+          row,
+          groups.map(group => group.id),
+        );
+      });
+    },
+
+    async remove(caller, id) {
+      const permit = await guard.admit(caller, 'members:write');
+      await retryingStale(async () => {
+        const before = await find(permit, id);
+        checkGrant(caller, await rights(before), caller.until);
+        const left = await groups.without(before);
+        await guard.change(permit, 'member.removed', {
+          subjects: [{ ...subject(before), revision: before.revision + 1 }, ...left.map(leftBy)],
+          statements: [
+            ...keepAnOwner(before),
+            store.organizations.removeMember(id, before.revision),
+            ...left.map(store.memberGroups.update),
+          ],
+          touches: [id, ...left.map(group => group.id)],
+        });
+      });
+    },
+  };
+}
+
+function leftBy(group: MemberGroupRow): SubjectChange {
+  return { ...groupChange<never>(group), verb: 'group.updated', lasts: 'as before' };
+}
+
+function presentMember(row: MemberRow, groupIds: string[]): Member {
+  return {
+    id: row.id,
+    name: row.email,
+    email: row.email,
+    role: row.role as Role,
+    grants: vaultGrantsIn(row),
+    group_ids: groupIds,
+    state: row.state,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

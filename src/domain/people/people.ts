@@ -1,0 +1,109 @@
+/**
+ * A person: a member together with how they prove who they are, and the groups that they are in. The rows are believed
+ * together and kept together; whatever changes one of them touches the member's id, so a role, a group or a removal takes
+ * effect at once.
+ */
+
+import type { Caller, Origin, Proof } from '../../access/caller.ts';
+import type { AuditAction } from '../../contract/audit-actions.ts';
+import type { AccountRow } from '../../store/records/accounts.ts';
+import type { MemberGroupRow } from '../../store/records/member-groups.ts';
+import type { MemberRow } from '../../store/records/organizations.ts';
+import type { Store } from '../../store/store.ts';
+import { type Holder, isIn, rightsOf } from '../credentials/member-rights.ts';
+import { RowCache } from '../kernel/row-cache.ts';
+import type { Stamps } from '../kernel/stamps.ts';
+import type { SubjectChange } from '../kernel/subjects.ts';
+import { emailKey, sameAddress } from './email.ts';
+
+export type Person = Holder;
+
+export interface People {
+  /** From memory where that can be trusted. */
+  byMember(memberId: string): Promise<Person | undefined>;
+  /** From the store, for whoever is about to change it. */
+  fresh(memberId: string): Promise<Person | undefined>;
+  byAccount(accountId: string): Promise<Person | undefined>;
+  /** All who have this very address, in whichever organization. */
+  byEmail(email: string): Promise<Person[]>;
+  /** All accounts that the issuer's person came in by before. */
+  byIdentity(issuer: string, subject: string): Promise<Person[]>;
+}
+
+const mostKept = 5_000;
+const nobody = '00000000-0000-7000-8000-000000000000';
+
+export function peopleWith(store: Store, stamps: Stamps): People {
+  const kept = new RowCache<Person>(store, mostKept);
+
+  async function withAccount(member: MemberRow): Promise<Person | undefined> {
+    const account = await store.accounts.accountOf(member.id);
+    if (account === undefined) return undefined;
+    const groups = await groupsOf({ store, stamps }, member);
+    return { member, account: stamps.account.believe(account), groups };
+  }
+
+  async function fresh(memberId: string): Promise<Person | undefined> {
+    const member = await store.accounts.member(memberId);
+    return member && withAccount(stamps.member.believe(member));
+  }
+
+  return {
+    fresh,
+    byMember: async memberId => kept.get(memberId) ?? kept.load(memberId, () => fresh(memberId)),
+
+    byAccount: async accountId => {
+      const account = await store.accounts.account(accountId);
+      return account && fresh(stamps.account.believe(account).member_id);
+    },
+
+    byEmail: async email => {
+      const alike = await store.accounts.membersByEmail(emailKey(email));
+      const members = alike.filter(member => sameAddress(member.email, email));
+      // As much is asked of the store as for a person who is known.
+      if (members.length === 0) {
+        await store.accounts.accountOf(nobody);
+        await store.memberGroups.naming(nobody, nobody);
+      }
+      const people = members.map(member => withAccount(stamps.member.believe(member)));
+      return (await Promise.all(people)).filter(person => person !== undefined);
+    },
+
+    byIdentity: async (issuer, subject) => {
+      const accounts = await store.accounts.accountsOfIdentity(issuer, subject);
+      const people = accounts.map(account => fresh(stamps.account.believe(account).member_id));
+      return (await Promise.all(people)).filter(person => person !== undefined);
+    },
+  };
+}
+
+/** The groups that a member is in, from the store. */
+export async function groupsOf(
+  { store, stamps }: { readonly store: Store; readonly stamps: Stamps },
+  { id, organization_id }: Pick<MemberRow, 'id' | 'organization_id'>,
+): Promise<MemberGroupRow[]> {
+  const rows = await store.memberGroups.naming(organization_id, id);
+  return rows.map(stamps.memberGroup.believe).filter(group => isIn(group, id));
+}
+
+export function callerOf(person: Person, origin: Origin, proof: Proof): Caller {
+  const { member } = person;
+  return {
+    ...rightsOf(person),
+    kind: 'member',
+    id: member.id,
+    name: member.email,
+    organizationId: member.organization_id,
+    origin,
+    proof,
+  };
+}
+
+export function memberSubject(member: MemberRow): SubjectChange {
+  return { type: 'member', id: member.id, name: member.email, revision: member.revision };
+}
+
+export function accountSubject(account: AccountRow, email: string, verb?: AuditAction): SubjectChange {
+  const subject = { type: 'account', id: account.id, name: email, revision: account.revision };
+  return verb === undefined ? subject : { ...subject, verb };
+}

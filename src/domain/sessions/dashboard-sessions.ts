@@ -1,0 +1,293 @@
+/**
+ * Sessions of the dashboard: in the store, so that they outlive a restart and are shared by replicas. One ends
+ * after 12 hours without use, after 7 days in any case, when it is ended by hand, when its member is removed,
+ * and when the member's way of proving who they are changes (its epoch is then over). Of its token only a keyed
+ * digest is stored. The role is looked up each time, never carried by the session.
+ */
+import { type Caller, type Origin, type Proof, unstored } from '../../access/caller.ts';
+import { mintToken, parseToken } from '../../access/token.ts';
+import type { Session } from '../../contract/auth.ts';
+import { Failure } from '../../contract/errors.ts';
+import { iso } from '../../contract/text.ts';
+import { equalBytes } from '../../keyring/keyring.ts';
+import { logText } from '../../logs/entries.ts';
+import type { Statement } from '../../store/engine/engine.ts';
+import type { Audited } from '../../store/integrity/audited.ts';
+import type { DashboardSessionRow } from '../../store/records/accounts.ts';
+import { rightsProvenBy } from '../credentials/member-rights.ts';
+import type { Parts } from '../kernel/parts.ts';
+import { RowCache } from '../kernel/row-cache.ts';
+import type { SubjectChange } from '../kernel/subjects.ts';
+import { callerOf, type People, type Person } from '../people/people.ts';
+import type { LockOut } from './lock-out.ts';
+
+export const longestSession = 7 * 24 * 3_600_000;
+const longestIdle = 12 * 3_600_000;
+/** The time of use is written down this often, which is enough for what it decides. */
+const noteEvery = 60_000;
+const mostSessions = 20;
+const mostKept = 10_000;
+
+/** Who is signed in, and by which session. */
+export interface SignedInAs {
+  readonly caller: Caller;
+  readonly person: Person;
+  readonly session: DashboardSessionRow;
+}
+
+/** What is stored in the same step as a new session. */
+export interface RelatedWrites {
+  readonly subjects?: readonly SubjectChange[];
+  readonly statements?: readonly Statement[];
+  readonly touches?: readonly string[];
+}
+
+export interface DashboardSessions {
+  /** The new session's token. */
+  start(person: Person, method: string, origin: Origin, related: RelatedWrites): Promise<string>;
+  /** Refuses a caller who isn't signed in. An invalid cookie counts against its network address. */
+  require(token: string | null, origin: Origin): Promise<SignedInAs>;
+  /** Who is signed in, where a cookie was sent at all. A bad one counts, too. */
+  recognise(token: string | null, origin: Origin): Promise<SignedInAs | null>;
+  find(token: string | null, origin: Origin): Promise<SignedInAs | null>;
+  /** The same from the store, for a caller about to change it; refuses a session that has ended meanwhile. */
+  again(id: string, origin: Origin): Promise<SignedInAs>;
+  /** Notes that the person has proven themselves again, together with what the proof used up. */
+  proven(as: SignedInAs, related: RelatedWrites): Promise<void>;
+  list(as: SignedInAs): Promise<Session[]>;
+  end(as: SignedInAs, id: string): Promise<void>;
+  /** Whoever's session it is: for the operator. */
+  endBy(operator: Caller, id: string): Promise<void>;
+  /** Carries this session into the next epoch; all others stay behind. */
+  renew(as: SignedInAs, epoch: number): { subject: SubjectChange; statements: Statement[] };
+}
+
+interface Live {
+  readonly row: DashboardSessionRow;
+  usedAt: number;
+}
+
+export function dashboardSessionsWith(
+  { store, keyring, stamps, guard, now, newId }: Parts,
+  people: People,
+  lockOut: LockOut,
+): DashboardSessions {
+  const kept = new RowCache<Live>(store, mostKept);
+  const nobody = keyring.tokenDigest(mintToken('session', '00000000-0000-7000-8000-000000000000'));
+
+  async function load(id: string): Promise<Live | undefined> {
+    const stored = await store.accounts.session(id);
+    const row = stored && stamps.session.believe(stored);
+    return row && { row, usedAt: row.used_at };
+  }
+
+  /** What looks idle here may have been used at another replica, so that is looked up. */
+  async function live(id: string): Promise<Live | undefined> {
+    const known = kept.get(id);
+    return known !== undefined && !isOver(known) ? known : kept.load(id, () => load(id));
+  }
+
+  function isOver({ row, usedAt }: Live): boolean {
+    return now() >= endOf(row) || now() >= usedAt + longestIdle;
+  }
+
+  function noteUse(session: Live): void {
+    if (now() - session.usedAt < noteEvery) return;
+    session.usedAt = now();
+    const used = stamps.session.stamp({ ...session.row, used_at: session.usedAt });
+    store.accounts.noteSessionUse(used).catch(() => {
+      // The next use notes it again; a store that is away shows itself elsewhere.
+    });
+  }
+
+  async function find(token: string | null, origin: Origin): Promise<SignedInAs | null> {
+    const sent = token ?? '';
+    const parsed = parseToken(sent);
+    const session = parsed?.kind === 'session' ? await live(parsed.id) : undefined;
+    const proven = equalBytes(keyring.tokenDigest(sent), session?.row.digest ?? nobody);
+    if (session === undefined || !proven || isOver(session)) return null;
+    const person = await people.byMember(session.row.member_id);
+    if (person === undefined || !isOf(session.row, person)) return null;
+    noteUse(session);
+    const caller = callerOf(person, origin, proofOf(session.row, person));
+    return { caller, person, session: session.row };
+  }
+
+  function newRow({ member, account }: Person, method: string, origin: Origin, token: string, id: string) {
+    const time = now();
+    return stamps.session.stamp({
+      id,
+      organization_id: member.organization_id,
+      member_id: member.id,
+      digest: keyring.tokenDigest(token),
+      epoch: account.epoch,
+      method,
+      ip_address: origin.address,
+      user_agent: logText(origin.userAgent),
+      proven_at: null,
+      created_at: time,
+      updated_at: time,
+      revision: 1,
+      used_at: time,
+    });
+  }
+
+  /** The oldest give way to a new one. */
+  async function surplus(person: Person): Promise<DashboardSessionRow[]> {
+    return (await store.accounts.sessionsOf(person.member.id))
+      .slice(mostSessions - 1)
+      .map(stamps.session.believe);
+  }
+
+  async function end(by: Caller, row: DashboardSessionRow & Audited, person: Person): Promise<void> {
+    const believed = stamps.session.believe(row);
+    await guard.own(by, 'session.ended', {
+      subjects: [ended(believed, person)],
+      statements: [store.accounts.removeSession(believed)],
+      touches: [row.id],
+    });
+  }
+
+  return {
+    find,
+
+    require: async (token, origin) => (await find(token, origin)) ?? lockOut.refuse(origin),
+
+    recognise: async (token, origin) => {
+      const found = await find(token, origin);
+      if (found !== null || token === null) return found;
+      lockOut.check(origin);
+      lockOut.failed(origin);
+      return null;
+    },
+
+    again: async (id, origin) => {
+      const current = await load(id);
+      const person = current && (await people.fresh(current.row.member_id));
+      if (person === undefined || isOver(current!) || !isOf(current!.row, person))
+        throw new Failure('UNAUTHORIZED');
+      const session = current!.row;
+      return { caller: callerOf(person, origin, proofOf(session, person)), person, session };
+    },
+
+    proven: async ({ caller, person, session }, { subjects = [], statements = [], touches = [] }) => {
+      const row = stamps.session.revise(session, { proven_at: now() }, now());
+      await guard.own(caller, 'session.proven', {
+        subjects: [subjectOf(row, person), ...subjects],
+        statements: [store.accounts.updateSession(row), ...statements],
+        touches: [row.id, ...touches],
+        unique: 'credential',
+      });
+    },
+
+    start: async (person, method, origin, { subjects = [], statements = [], touches = [] }) => {
+      const id = newId();
+      const token = mintToken('session', id);
+      const row = newRow(person, method, origin, token, id);
+      const old = await surplus(person);
+      // The person is proven by what was sent, for which those who ask for the session have conditions of their own.
+      await guard.own(callerOf(person, origin, unstored), 'session.started', {
+        subjects: [
+          { ...subjectOf(row, person), details: { method } },
+          ...subjects,
+          ...old.map(session => ended(session, person)),
+        ],
+        statements: [
+          ...statements,
+          store.accounts.removeSessionsBefore(now() - longestSession),
+          ...old.map(store.accounts.dropSession),
+          store.accounts.insertSession(row),
+          store.conditions.proves(person.member, person.account.epoch),
+        ],
+        touches: [...touches, ...old.map(session => session.id)],
+      });
+      return token;
+    },
+
+    list: async ({ person, session: current }) => {
+      const rows = (await store.accounts.sessionsOf(person.member.id)).map(stamps.session.believe);
+      return rows
+        .filter(row => isOf(row, person) && !isOver({ row, usedAt: row.used_at }))
+        .map(row => present(row, row.id === current.id));
+    },
+
+    end: async ({ person, caller }, id) => {
+      const row = await store.accounts.session(id);
+      if (row === undefined || row.member_id !== person.member.id) throw new Failure('NOT_FOUND');
+      await end(caller, row, person);
+    },
+
+    endBy: async (operator, id) => {
+      const row = await store.accounts.session(id);
+      const person = row && (await people.byMember(row.member_id));
+      if (person === undefined || row!.organization_id !== operator.organizationId)
+        throw new Failure('NOT_FOUND');
+      await end(operator, row!, person);
+    },
+
+    renew: ({ session, person }, epoch) => {
+      const row = stamps.session.revise(session, { epoch, used_at: now() }, now());
+      return {
+        subject: { ...subjectOf(row, person), verb: 'session.renewed' },
+        statements: [
+          store.accounts.updateSession(row),
+          store.accounts.removeOtherSessions(person.member.id, row.id),
+        ],
+      };
+    },
+  };
+}
+
+function endOf({ created_at }: DashboardSessionRow): number {
+  return created_at + longestSession;
+}
+
+/** What the authority of whoever is signed in rests on. That they used it just now, the request itself shows. */
+export function proofOf(session: DashboardSessionRow, person: Person): Proof {
+  const { account } = person;
+  return {
+    rows: [
+      { table: 'sessions', id: session.id, revision: session.revision },
+      ...rightsProvenBy(person),
+      { table: 'accounts', id: account.id, revision: account.revision },
+    ],
+    until: endOf(session),
+    provenAt: provenAt(session),
+  };
+}
+
+/**
+ * When the person last sent what proves who they are, by signing in or since. The issuer may have signed them in without
+ * asking for anything, so that counts only where it was asked to.
+ */
+function provenAt({ proven_at, created_at, method }: DashboardSessionRow): number | null {
+  return proven_at ?? (method === 'oidc' ? null : created_at);
+}
+
+export function isSignedIn(row: DashboardSessionRow, person: Person, now: number): boolean {
+  return isOf(row, person) && now < endOf(row);
+}
+
+function isOf(row: DashboardSessionRow, { member, account }: Person): boolean {
+  return row.member_id === member.id && row.epoch === account.epoch && member.state === 'active';
+}
+
+function subjectOf(row: DashboardSessionRow, { member }: Person): SubjectChange {
+  return { type: 'session', id: row.id, name: member.email, revision: row.revision };
+}
+
+/** The row goes, and its next revision is in the audit log: put back, it isn't believed. */
+function ended(row: DashboardSessionRow, person: Person): SubjectChange {
+  return { ...subjectOf(row, person), revision: row.revision + 1, verb: 'session.ended' };
+}
+
+function present(row: DashboardSessionRow, current: boolean): Session {
+  return {
+    id: row.id,
+    created_at: iso(row.created_at),
+    used_at: iso(row.used_at),
+    ip_address: row.ip_address,
+    user_agent: row.user_agent,
+    current,
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Who fails to prove who they are waits. An attempt is counted before it is made, for the account and the factor
+ * that it is made at, in the store and so over all replicas; after a few, each further one has to wait longer.
+ * Only a success with that factor of that account forgets them: the same address in another organization is
+ * another account. Attempts at an address that nobody has are counted alike, by the address. The counts are
+ * stamped: where one was edited, nobody signs in by it. The network address is limited beside it.
+ */
+import type { Origin } from '../../access/caller.ts';
+import { Failure } from '../../contract/errors.ts';
+import type { Keyring } from '../../keyring/keyring.ts';
+import type { Statement } from '../../store/engine/engine.ts';
+import type { AccountRow, LockOutRow } from '../../store/records/accounts.ts';
+import type { Store } from '../../store/store.ts';
+import type { FailedAttempts } from '../kernel/failed-attempts.ts';
+import type { Stamps } from '../kernel/stamps.ts';
+
+const second = 1_000;
+/** How long to wait after a number of failures. */
+const waits = [0, 0, 0, 0, 0, 30, 60, 120, 240, 480, 900, 1800, 3600].map(seconds => seconds * second);
+
+/** What can be guessed. */
+export type Factor = 'password' | 'code';
+
+export interface LockOut {
+  /** Counts an attempt, or refuses it. */
+  take(account: AccountRow, factor: Factor, origin: Origin): Promise<void>;
+  /**
+   * The same where the person is signed in. It counts for the account too, but only the session's own failures refuse
+   * it: guesses of strangers at the sign-in don't keep a person from changing their password.
+   */
+  takeInSession(sessionId: string, account: AccountRow, factor: Factor, origin: Origin): Promise<void>;
+  /**
+   * Counts an attempt at the password of each of these accounts, all of one address. Answers those that may be
+   * tried, or refuses where none may.
+   */
+  takeEach(accounts: readonly AccountRow[], emailKey: string, origin: Origin): Promise<ReadonlySet<string>>;
+  /** Refuses a network address that failed too often. */
+  check(origin: Origin): void;
+  failed(origin: Origin): void;
+  /** Refuses a failed attempt: 401, or 429 if too many came from the address. */
+  refuse(origin: Origin): never;
+  forget(account: AccountRow, factor: Factor): Statement;
+  forgetInSession(sessionId: string, factor: Factor): Statement;
+}
+
+export interface LockOutParts {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly stamps: Stamps;
+  readonly attempts: FailedAttempts;
+  readonly now: () => number;
+}
+
+export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutParts): LockOut {
+  const subjectOf = ({ id }: AccountRow, factor: Factor) =>
+    keyring.blindIndex('lock-out', `account ${id} ${factor}`);
+  const inSession = (id: string, factor: Factor) => keyring.blindIndex('lock-out', `session ${id} ${factor}`);
+  const nobody = (emailKey: string) => keyring.blindIndex('lock-out', `address ${emailKey}`);
+
+  function check({ address }: Origin): void {
+    const wait = attempts.blockedFor(address);
+    if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
+  }
+
+  /** Counts an attempt, or says until when none is taken. Attempts made at the same time are counted one after another. */
+  async function counted(subject: string): Promise<number | null> {
+    for (;;) {
+      const stored = await store.accounts.attempts(subject);
+      const before = stored && stamps.lockOut.vouched(stored);
+      const until = before === undefined ? 0 : before.last_at + waitAfter(before);
+      if (until > now()) return until;
+      const failures = (before?.failures ?? 0) + 1;
+      const after = stamps.lockOut.stamp({ subject, failures, last_at: now() });
+      if (await store.accounts.countAttempt(before, after)) return null;
+    }
+  }
+
+  /** Those of the subjects that may be tried. */
+  async function taken(subjects: readonly string[], origin: Origin): Promise<string[]> {
+    check(origin);
+    const until = await Promise.all(subjects.map(counted));
+    const open = subjects.filter((_, index) => until[index] === null);
+    if (open.length > 0) return open;
+    attempts.failed(origin.address);
+    const wait = Math.min(...until.map(Number)) - now();
+    throw new Failure('RATE_LIMITED', { retryAfter: Math.max(1, Math.ceil(wait / second)) });
+  }
+
+  return {
+    check,
+    failed: ({ address }) => attempts.failed(address),
+    forget: (account, factor) => store.accounts.clearAttempts(subjectOf(account, factor)),
+    forgetInSession: (id, factor) => store.accounts.clearAttempts(inSession(id, factor)),
+
+    refuse: origin => {
+      const wait = attempts.blockedFor(origin.address);
+      attempts.failed(origin.address);
+      throw wait > 0 ? new Failure('RATE_LIMITED', { retryAfter: wait }) : new Failure('UNAUTHORIZED');
+    },
+
+    take: async (account, factor, origin) => {
+      await taken([subjectOf(account, factor)], origin);
+    },
+
+    takeInSession: async (sessionId, account, factor, origin) => {
+      await taken([inSession(sessionId, factor)], origin);
+      await counted(subjectOf(account, factor));
+    },
+
+    takeEach: async (accounts, emailKey, origin) => {
+      const ids = new Map(accounts.map(account => [subjectOf(account, 'password'), account.id]));
+      const open = await taken(ids.size === 0 ? [nobody(emailKey)] : [...ids.keys()].sort(), origin);
+      return new Set(open.map(subject => ids.get(subject) ?? ''));
+    },
+  };
+}
+
+function waitAfter({ failures }: LockOutRow): number {
+  return waits[Math.min(failures, waits.length - 1)]!;
+}

@@ -1,0 +1,80 @@
+/** The rows of passkeys: one that was just made, and one that was just used, each with what stores it. */
+import { publicBytes } from '../../base/bytes.ts';
+import type { PasskeyCredential, PasskeyRecord } from '../../contract/auth.ts';
+import { iso, isoOrNull } from '../../contract/text.ts';
+import type { Statement } from '../../store/engine/engine.ts';
+import type { PasskeyRow } from '../../store/records/accounts.ts';
+import type { Parts } from '../kernel/parts.ts';
+import type { SubjectChange } from '../kernel/subjects.ts';
+import type { Person } from '../people/people.ts';
+import type { RelatedWrites } from '../sessions/dashboard-sessions.ts';
+import type { Challenges } from './challenges.ts';
+import type { NewPasskey, UsedPasskey } from './passkeys.ts';
+
+interface RowParts extends Parts {
+  readonly challenges: Challenges;
+}
+
+export async function believedPasskey(
+  { store, stamps }: Parts,
+  credential: PasskeyCredential,
+): Promise<PasskeyRow | undefined> {
+  const row = await store.accounts.passkeyByCredential(credential.id);
+  return row && stamps.passkey.believe(row);
+}
+
+/** The row of a passkey that was just proven, and what stores it. */
+export function newPasskey(
+  { store, stamps, now, newId, challenges }: RowParts,
+  { member }: Pick<Person, 'member'>,
+  name: string,
+  made: NewPasskey,
+): { row: PasskeyRow; subject: SubjectChange; statements: Statement[] } {
+  const time = now();
+  const row = stamps.passkey.stamp({
+    id: newId(),
+    organization_id: member.organization_id,
+    member_id: member.id,
+    name,
+    credential_id: made.credentialId,
+    public_key: publicBytes(made.publicKey),
+    transports: JSON.stringify(made.transports),
+    counter: made.counter,
+    created_at: time,
+    updated_at: time,
+    revision: 1,
+    used_at: null,
+  });
+  return {
+    row,
+    subject: {
+      type: 'passkey',
+      id: row.id,
+      name,
+      revision: 1,
+      verb: 'passkey.created',
+      details: { member: row.member_id },
+    },
+    statements: [...challenges.use(made.challenge), store.accounts.insertPasskey(row)],
+  };
+}
+
+/** What its use is stored by: the challenge is used up, and its counter goes on. */
+export function passkeyUsed(
+  { store, stamps, now, challenges }: RowParts,
+  row: PasskeyRow,
+  { counter, challenge }: UsedPasskey,
+): RelatedWrites {
+  const used = [...challenges.use(challenge), store.accounts.notePasskeyUse(row.id, now())];
+  if (counter === row.counter) return { statements: used };
+  const after = stamps.passkey.revise(row, { counter }, now());
+  const subject = { type: 'passkey', id: row.id, name: row.name, revision: after.revision };
+  return {
+    subjects: [{ ...subject, verb: 'passkey.counted', details: { member: row.member_id } }],
+    statements: [...used, store.accounts.updatePasskey(after)],
+  };
+}
+
+export function presentPasskey(row: PasskeyRow): PasskeyRecord {
+  return { id: row.id, name: row.name, created_at: iso(row.created_at), used_at: isoOrNull(row.used_at) };
+}

@@ -1,0 +1,140 @@
+/**
+ * Passkeys (WebAuthn), by a library that is loaded when it is first needed. A passkey is discoverable and
+ * verifies its user, so it is two factors by itself. It is good for one site: the host that it was made on.
+ */
+import type { PasskeyCredential, PasskeyOptions } from '../../contract/auth.ts';
+import { invalid } from '../../contract/errors.ts';
+import type { PasskeyRow } from '../../store/records/accounts.ts';
+import type { Challenges } from './challenges.ts';
+
+/** Where the browser is: its origin, and the host that passkeys are bound to. */
+export interface Site {
+  readonly origin: string;
+  readonly host: string;
+}
+
+export interface NewPasskey {
+  readonly credentialId: string;
+  readonly publicKey: Uint8Array;
+  readonly transports: readonly string[];
+  readonly counter: number;
+  readonly challenge: string;
+}
+
+/** What a use leaves behind. */
+export interface UsedPasskey {
+  readonly counter: number;
+  readonly challenge: string;
+}
+
+export interface Passkeys {
+  creationOptions(
+    site: Site,
+    purpose: string,
+    user: { readonly handle: string; readonly email: string },
+    existing: readonly PasskeyRow[],
+  ): Promise<PasskeyOptions>;
+  /** `allowed`: the person is known already, and one of these passkeys is theirs. */
+  requestOptions(site: Site, purpose: string, allowed?: readonly PasskeyRow[]): Promise<PasskeyOptions>;
+  /** Throws where it proves nothing. */
+  verifyNew(site: Site, purpose: string, credential: PasskeyCredential): Promise<NewPasskey>;
+  /** What a proof that holds leaves behind, or null. */
+  verify(
+    site: Site,
+    purpose: string,
+    credential: PasskeyCredential,
+    row: PasskeyRow,
+  ): Promise<UsedPasskey | null>;
+}
+
+/** Ed25519, ES256 and RS256. */
+const algorithms = [-8, -7, -257];
+const load = () => import('@simplewebauthn/server');
+
+export function passkeysWith(challenges: Challenges): Passkeys {
+  /** Checks the challenge that a browser signed, and remembers it. */
+  function watch(purpose: string) {
+    const watched = {
+      challenge: '',
+      check: (sent: string): boolean => {
+        watched.challenge = sent;
+        return challenges.holds(purpose, sent);
+      },
+    };
+    return watched;
+  }
+
+  return {
+    creationOptions: async (site, purpose, { handle, email }, existing) => {
+      const { generateRegistrationOptions } = await load();
+      return generateRegistrationOptions({
+        rpName: 'Strongroom',
+        rpID: site.host,
+        userName: email,
+        userDisplayName: email,
+        userID: plainBytes(Buffer.from(handle, 'utf8')),
+        challenge: plainBytes(challenges.issue(purpose)),
+        attestationType: 'none',
+        supportedAlgorithmIDs: algorithms,
+        authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+        excludeCredentials: existing.map(({ credential_id }) => ({ id: credential_id })),
+      });
+    },
+
+    requestOptions: async (site, purpose, allowed = []) => {
+      const { generateAuthenticationOptions } = await load();
+      return generateAuthenticationOptions({
+        rpID: site.host,
+        challenge: plainBytes(challenges.issue(purpose)),
+        userVerification: 'required',
+        allowCredentials: allowed.map(({ credential_id }) => ({ id: credential_id })),
+      });
+    },
+
+    verifyNew: async (site, purpose, credential) => {
+      const { verifyRegistrationResponse } = await load();
+      const watched = watch(purpose);
+      const result = await verifyRegistrationResponse({
+        response: credential as never,
+        expectedChallenge: watched.check,
+        expectedOrigin: site.origin,
+        expectedRPID: site.host,
+        requireUserVerification: true,
+        supportedAlgorithmIDs: algorithms,
+      }).catch(noProof);
+      if (!result.verified) return noProof();
+      const { id, publicKey, counter, transports = [] } = result.registrationInfo.credential;
+      return {
+        credentialId: id,
+        publicKey,
+        counter,
+        challenge: watched.challenge,
+        transports: transports.slice(0, 8),
+      };
+    },
+
+    verify: async (site, purpose, credential, row) => {
+      const { verifyAuthenticationResponse } = await load();
+      const watched = watch(purpose);
+      const result = await verifyAuthenticationResponse({
+        response: credential as never,
+        expectedChallenge: watched.check,
+        expectedOrigin: site.origin,
+        expectedRPID: site.host,
+        requireUserVerification: true,
+        credential: { id: row.credential_id, publicKey: plainBytes(row.public_key), counter: row.counter },
+      }).catch(() => null);
+      if (!result?.verified) return null;
+      return { counter: result.authenticationInfo.newCounter, challenge: watched.challenge };
+    },
+  };
+}
+
+function noProof(cause?: unknown): never {
+  throw invalid('credential', 'is not a passkey just created for this site', cause);
+}
+
+/** The library's types ask for bytes that share no memory. */
+function plainBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(bytes);
+}

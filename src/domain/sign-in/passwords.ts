@@ -1,0 +1,44 @@
+/**
+ * Passwords. The salt is made from the address that signs in, under the keyring, so one derivation answers for
+ * every organization that knows the address, and for an address that nobody knows: the work is the same by
+ * structure. What is stored is a keyed mark over argon2id's output, bound to the account: a thief of the
+ * database has nothing to guess against without the keyring.
+ */
+import type { Argon2Parameters } from 'node:crypto';
+import type { Digest } from '../../base/bytes.ts';
+import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
+import type { PasswordPool } from '../../material/password-pool.ts';
+import type { AccountRow } from '../../store/records/accounts.ts';
+
+/** RFC 9106's second recommended choice. Another form gets another number, and both are read. */
+const form = 1;
+export const passwordCosts: PasswordCosts = { memory: 64 * 1024, passes: 3, parallelism: 4 };
+const tagLength = 32;
+
+/** What one derivation takes: memory in KiB. */
+export type PasswordCosts = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism'>;
+
+export interface Passwords {
+  derive(emailKey: string, password: string): Promise<Buffer>;
+  /** What is stored of it. */
+  mark(accountId: string, derived: Uint8Array): Digest;
+  matches(account: AccountRow, derived: Uint8Array): boolean;
+}
+
+export function passwordsWith(keyring: Keyring, pool: PasswordPool, costs: PasswordCosts): Passwords {
+  const mark = (accountId: string, derived: Uint8Array) => {
+    const stamp = keyring.stamp('password', [accountId, form, derived]);
+    return Buffer.concat([Buffer.from([form]), stamp]) as Uint8Array as Digest;
+  };
+  return {
+    derive: (emailKey, password) =>
+      pool.derive({
+        ...costs,
+        tagLength,
+        message: Buffer.from(password, 'utf8'),
+        nonce: keyring.stamp('password-salt', [form, emailKey]).subarray(0, 16),
+      }),
+    mark,
+    matches: ({ id, password }, derived) => password !== null && equalBytes(mark(id, derived), password),
+  };
+}

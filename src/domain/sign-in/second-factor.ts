@@ -1,0 +1,75 @@
+/** The second factor of one account: its sealed seed, the newest code that was used, its recovery codes. */
+import type { Sealed } from '../../base/bytes.ts';
+import type { Keyring } from '../../keyring/keyring.ts';
+import type { AccountRow } from '../../store/records/accounts.ts';
+import type { KeyringSync } from '../kernel/keyring-sync.ts';
+import type { Stamps } from '../kernel/stamps.ts';
+import { looksLikeRecoveryCode, makeRecoveryCodes, seedSize, stepOf } from './totp.ts';
+
+export interface SecondFactor {
+  /** The account after the code was used, or null where it is not right, or not any more. */
+  take(account: AccountRow, code: string): Promise<AccountRow | null>;
+  /** A new seed, sealed for the account. */
+  newSeed(account: AccountRow): { readonly seed: Uint8Array; readonly sealed: Sealed };
+  openSeed(account: AccountRow, sealed: Sealed): Promise<Buffer>;
+  newRecoveryCodes(account: AccountRow): { readonly codes: string[]; readonly digests: string };
+}
+
+export interface SecondFactorParts {
+  readonly keyring: Keyring;
+  readonly stamps: Stamps;
+  readonly keyringSync: KeyringSync;
+  readonly now: () => number;
+  readonly random: (size: number) => Uint8Array;
+}
+
+export function secondFactorWith({
+  keyring,
+  stamps,
+  keyringSync,
+  now,
+  random,
+}: SecondFactorParts): SecondFactor {
+  const digestOf = (account: AccountRow, code: string) =>
+    Buffer.from(keyring.tokenDigest(`recovery ${account.id} ${code}`)).toString('base64url');
+
+  async function openSeed(account: AccountRow, sealed: Sealed): Promise<Buffer> {
+    await keyringSync.ensureKeysFor(sealed);
+    return keyring.organizationSealer(account.organization_id).open(seedPlace(account), sealed);
+  }
+
+  function takeRecovery(account: AccountRow, code: string): AccountRow | null {
+    const left = JSON.parse(account.recovery) as string[];
+    const rest = left.filter(digest => digest !== digestOf(account, code));
+    if (rest.length === left.length) return null;
+    return stamps.account.revise(account, { recovery: JSON.stringify(rest) }, now());
+  }
+
+  return {
+    openSeed,
+
+    take: async (account, code) => {
+      if (looksLikeRecoveryCode(code)) return takeRecovery(account, code);
+      const step = stepOf(await openSeed(account, account.totp!), code, now(), account.totp_step);
+      return step === null ? null : stamps.account.revise(account, { totp_step: step }, now());
+    },
+
+    newSeed: account => {
+      const seed = random(seedSize);
+      return {
+        seed,
+        sealed: keyring.organizationSealer(account.organization_id).seal(seedPlace(account), seed),
+      };
+    },
+
+    newRecoveryCodes: account => {
+      const codes = makeRecoveryCodes(random);
+      return { codes, digests: JSON.stringify(codes.map(code => digestOf(account, code))) };
+    },
+  };
+}
+
+/** Where the seed of one-time codes is sealed. */
+export function seedPlace(account: Pick<AccountRow, 'id'>) {
+  return { type: 'account', resource: account.id, field: 'totp', version: 1 };
+}

@@ -1,0 +1,194 @@
+/**
+ * OpenID Connect: authorization code with PKCE, state and nonce. What must come back unchanged travels in a
+ * sealed cookie of the browser that started, so nothing is stored and another browser can't finish. What comes of
+ * it is who the issuer says that somebody is; whom that makes them here is decided elsewhere (identities.ts).
+ */
+import { Failure } from '../../contract/errors.ts';
+import type { NewId } from '../../contract/id.ts';
+import { boundedFetch } from '../../egress/bounded-fetch.ts';
+import type { Keyring } from '../../keyring/keyring.ts';
+import type { Identity, KeptIdentity } from './sign-on-identities.ts';
+
+type Library = typeof import('openid-client');
+type Configuration = import('openid-client').Configuration;
+type Tokens = Awaited<ReturnType<Library['authorizationCodeGrant']>>;
+
+export interface SingleSignOnSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string | null;
+  readonly name: string;
+  /** The claim that lists the groups that somebody is in; null where groups are not asked for. */
+  readonly groupsClaim: string | null;
+}
+
+export interface SingleSignOn {
+  readonly name: string;
+  /** Where to send the browser, and what it must bring back. `proves`: the session whose person proves themselves. */
+  start(redirectUri: string, proves: string | null): Promise<{ readonly url: string; readonly kept: string }>;
+  /** Who it is, lower-level faults turned into UNAUTHORIZED. */
+  finish(
+    url: URL,
+    kept: string | null,
+  ): Promise<{ readonly identity: Identity; readonly proves: string | null }>;
+  /** What the browser keeps while its person chooses, and back. */
+  keep(identity: Identity): string;
+  kept(value: string | null): KeptIdentity;
+}
+
+interface Asked {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly proves: string | null;
+  readonly expires: number;
+}
+
+const placeOf = (field: string) => ({ type: 'single-sign-on', resource: 'browser', field, version: 1 });
+const asked = placeOf('kept');
+const answered = placeOf('identity');
+const lifetime = 10 * 60_000;
+const timeout = 10;
+/** Who proves themselves by the issuer has signed in there within this many seconds. */
+const freshFor = 300;
+const longestSubject = 255;
+const mostGroups = 5_000;
+
+export function singleSignOnWith(
+  settings: SingleSignOnSettings,
+  keyring: Keyring,
+  now: () => number,
+  newId: NewId,
+): SingleSignOn {
+  const sealer = keyring.organizationSealer('');
+  let found: Promise<{ library: Library; configuration: Configuration }> | null = null;
+
+  /** Looked up when it is first needed, and again after it failed. */
+  function issuer() {
+    found ??= discover(settings).catch(cause => {
+      found = null;
+      throw new Failure('UNAVAILABLE', { cause, retryAfter: 5 });
+    });
+    return found;
+  }
+
+  function seal(place: typeof asked, values: Asked | KeptIdentity): string {
+    return Buffer.from(sealer.seal(place, Buffer.from(JSON.stringify(values), 'utf8'))).toString('base64url');
+  }
+
+  function open<T extends Asked | KeptIdentity>(place: typeof asked, kept: string | null): T {
+    try {
+      const bytes = sealer.open(place, Buffer.from(String(kept), 'base64url'));
+      const values = JSON.parse(bytes.toString('utf8')) as T;
+      if (now() < values.expires) return values;
+    } catch {
+      // Not ours, or of another deployment.
+    }
+    throw refused('the browser has no sign-on in progress, or it has expired');
+  }
+
+  return {
+    name: settings.name,
+
+    start: async (redirectUri, proves) => {
+      const { library, configuration } = await issuer();
+      const values: Asked = {
+        state: library.randomState(),
+        nonce: library.randomNonce(),
+        verifier: library.randomPKCECodeVerifier(),
+        proves,
+        expires: now() + lifetime,
+      };
+      const url = library.buildAuthorizationUrl(configuration, {
+        redirect_uri: redirectUri,
+        scope: 'openid email',
+        code_challenge: await library.calculatePKCECodeChallenge(values.verifier),
+        code_challenge_method: 'S256',
+        state: values.state,
+        nonce: values.nonce,
+        ...(proves === null ? {} : { prompt: 'login', max_age: String(freshFor) }),
+      });
+      return { url: url.href, kept: seal(asked, values) };
+    },
+
+    finish: async (url, kept) => {
+      const { state, nonce, verifier, proves } = open<Asked>(asked, kept);
+      const { library, configuration } = await issuer();
+      const tokens = await library
+        .authorizationCodeGrant(configuration, url, {
+          pkceCodeVerifier: verifier,
+          expectedState: state,
+          expectedNonce: nonce,
+          idTokenExpected: true,
+          // Asked of the token itself: the address bar is the browser's, and what it asked for may have been cut.
+          ...(proves === null ? {} : { maxAge: freshFor }),
+        })
+        .catch(cause => {
+          throw refused('the issuer’s response is not valid', cause);
+        });
+      return { identity: await identityOf(library, configuration, tokens, settings.groupsClaim), proves };
+    },
+
+    keep: identity => seal(answered, { identity, id: newId(), expires: now() + lifetime }),
+
+    kept: value => open<KeptIdentity>(answered, value),
+  };
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+async function identityOf(
+  library: Library,
+  configuration: Configuration,
+  tokens: Tokens,
+  groupsClaim: string | null,
+): Promise<Identity> {
+  const { iss, sub, ...inToken } = tokens.claims()!;
+  if (sub === '' || sub.length > longestSubject) throw refused('the issuer names no subject');
+  const isWhole = inToken.email !== undefined && (groupsClaim === null || inToken[groupsClaim] !== undefined);
+  const told = isWhole ? {} : await userInfo(library, configuration, tokens);
+  const address: Claims = inToken.email === undefined ? told : inToken;
+  const groups = groupsClaim === null ? [] : (inToken[groupsClaim] ?? (told as Claims)[groupsClaim]);
+  return {
+    issuer: iss,
+    subject: sub,
+    email: typeof address.email === 'string' ? address.email : null,
+    emailVerified: address.email_verified === true,
+    groups: groupNamesIn(groups),
+  };
+}
+
+/** Many issuers tell the address and the groups there, and not in the token. Without it somebody is in no group. */
+async function userInfo(library: Library, configuration: Configuration, tokens: Tokens): Promise<Claims> {
+  const { sub, email } = tokens.claims()!;
+  return library.fetchUserInfo(configuration, tokens.access_token, sub).catch(cause => {
+    if (email !== undefined) return {};
+    throw refused('the issuer does not provide the email address', cause);
+  });
+}
+
+function groupNamesIn(claim: unknown): string[] {
+  const names = (Array.isArray(claim) ? claim : [claim]).filter(name => typeof name === 'string');
+  return names.slice(0, mostGroups).map(name => name.normalize('NFC'));
+}
+
+/** The answer is the same each time; why is for the operator. */
+function refused(reason: string, cause?: unknown): Failure {
+  return new Failure('UNAUTHORIZED', { cause: new Error(reason, { cause }) });
+}
+
+async function discover({ issuer, clientId, clientSecret }: SingleSignOnSettings) {
+  const library = await import('openid-client');
+  const url = new URL(issuer);
+  // The flag's parser lets plain HTTP pass for this machine alone.
+  const plain = url.protocol === 'http:' ? [library.allowInsecureRequests] : [];
+  // The token comes from the issuer itself, but a name that leads elsewhere must not be enough to sign in as anyone.
+  const execute = [library.enableNonRepudiationChecks, ...plain];
+  const secret = clientSecret === null ? library.None() : library.ClientSecretPost(clientSecret);
+  const configuration = await library.discovery(url, clientId, undefined, secret, {
+    execute,
+    timeout,
+    [library.customFetch]: boundedFetch,
+  });
+  return { library, configuration };
+}

@@ -1,0 +1,46 @@
+/**
+ * Fields that a GET shows and a PUT can't change: they may be sent back unchanged, so that a record can be fetched,
+ * edited and sent back in full. A different value is refused by name, because its sender expects it to change
+ * something.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { invalid } from '../../contract/errors.ts';
+
+export interface ReadOnly<Who> {
+  readonly members: ReadonlySet<string>;
+  /** The record as a GET shows it, to those who may get it. */
+  readonly shown: (who: Who, id: string) => Promise<object>;
+}
+
+/** Fields of a record that can't be changed. */
+export function readOnlyMembers(item: Shape, ...changes: readonly Shape[]): ReadonlySet<string> {
+  const changing = new Set(changes.flatMap(({ shape }) => Object.keys(shape)));
+  return new Set(Object.keys(item.shape).filter(name => !changing.has(name)));
+}
+
+/** The schema of an object, as far as its members go. */
+export interface Shape {
+  readonly shape: object;
+}
+
+/**
+ * Returns the fields that remain to be checked as a change. The record is looked up only if read-only fields were
+ * sent.
+ */
+export async function changesIn<Who>(
+  sent: unknown,
+  { members, shown }: ReadOnly<Who>,
+  who: Who,
+  id: string,
+): Promise<unknown> {
+  if (typeof sent !== 'object' || sent === null) return sent;
+  const entries = Object.entries(sent);
+  if (!entries.some(([name]) => members.has(name))) return sent;
+  const record = new Map(Object.entries(await shown(who, id)));
+  const unchanged = ([name, value]: [string, unknown]): boolean => {
+    if (!members.has(name) || !record.has(name)) return false;
+    if (isDeepStrictEqual(value, record.get(name))) return true;
+    throw invalid(name, 'can’t be changed: omit it or send its current value');
+  };
+  return Object.fromEntries(entries.filter(entry => !unchanged(entry)));
+}

@@ -1,0 +1,122 @@
+/**
+ * What every request must satisfy before it is handled, and who sent it. Node accepts doubled headers and absolute
+ * targets; here they get 400, because two parsers could read them as two different requests.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { addressSet, plainAddress } from '../../access/address.ts';
+import type { Origin, Sender } from '../../access/caller.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { longestCredential } from '../../contract/restrictions.ts';
+
+/** Each with a bit of its own. */
+const single = new Map(
+  [
+    'host',
+    'authorization',
+    'x-vault-token',
+    'content-type',
+    'content-length',
+    'mcp-session-id',
+    'origin',
+    'cookie',
+  ].map((name, index) => [name, 1 << index]),
+);
+/** Before the query. */
+const suspiciousPath = /^[^?]*?(?:\/\.{1,2}(?:[/?]|$)|%2e|%2f|%5c|%00|\\|\/\/)/i;
+
+/** Null if the request is well-formed. */
+export function faultOf(request: IncomingMessage): Failure | null {
+  const { rawHeaders, url = '', httpVersionMinor } = request;
+  // Without a version it is read as 0.9, which has no headers, so no credential either.
+  if (httpVersionMinor > 1) return invalid('', 'the request must name HTTP/1.0 or HTTP/1.1');
+  if (!url.startsWith('/')) return invalid('', 'the request target must be a path');
+  if (suspiciousPath.test(url)) {
+    return invalid('', 'the path must not contain dot segments, empty segments or encoded separators');
+  }
+  return headerFault(rawHeaders) ?? (isForeignText(request) ? notUtf8 : null);
+}
+
+const notUtf8 = invalid('content-type', 'must name no charset but UTF-8');
+
+function headerFault(rawHeaders: readonly string[]): Failure | null {
+  let seen = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    const bit = single.get(name) ?? 0;
+    if ((seen & bit) !== 0) return invalid(name, 'must be sent once');
+    seen |= bit;
+    if (name === 'expect' && rawHeaders[at + 1]!.toLowerCase() !== '100-continue')
+      return new Failure('EXPECTATION_FAILED');
+  }
+  return null;
+}
+
+/** Bodies are read as UTF-8: in another charset the same bytes are another text. */
+function isForeignText(request: IncomingMessage): boolean {
+  const charset = request.headers['content-type']?.match(/;\s*charset\s*=\s*"?([^\s";]*)/i)?.[1];
+  if (charset === undefined || /^(?:utf-?8|us-ascii)$/i.test(charset)) return false;
+  return hasUnreadBody(request);
+}
+
+/** A HEAD asks for what a GET would be answered with, without the body. */
+export function isRead(method: string | undefined): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** A refused upload is not read to the end just to keep the connection open. */
+export function hasUnreadBody(request: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  return !request.complete && (encoding !== undefined || (length !== undefined && length !== '0'));
+}
+
+const longestBearer = 'Bearer '.length + longestCredential;
+
+/** The token of an `Authorization: Bearer` header, or null. */
+export function bearerToken(header: string | undefined): string | null {
+  if (header === undefined || header.length > longestBearer) return null;
+  return /^Bearer +([!-~]+) *$/i.exec(header)?.[1] ?? null;
+}
+
+export type AddressOf = (request: IncomingMessage) => string;
+
+/** The address of the peer of a connection. */
+export type PeerOf = (socket: { readonly remoteAddress?: string | undefined }) => string;
+
+/**
+ * A peer over a Unix socket has no address of its own: it is this machine. That is known of the listener, never guessed
+ * from an address that is missing, because a connection that is gone has none either.
+ */
+export function peerReader(overUnixSocket: boolean): PeerOf {
+  if (overUnixSocket) return () => '127.0.0.1';
+  return ({ remoteAddress = '' }) => plainAddress(remoteAddress);
+}
+
+/** The address of the peer, or of the client behind it if the peer is a proxy that the operator named. */
+export function addressReader(proxies: readonly string[], peerOf: PeerOf): AddressOf {
+  if (proxies.length === 0) return request => peerOf(request.socket);
+  const isProxy = addressSet(proxies);
+  return request => {
+    const peer = peerOf(request.socket);
+    if (!isProxy(peer)) return peer;
+    const hops = String(request.headers['x-forwarded-for'] ?? '')
+      .split(',')
+      .map(hop => plainAddress(hop.trim()));
+    // The nearest hop that is not one of our proxies is the client; anything before it could have been written by anyone.
+    const client = hops.findLast(hop => !isProxy(hop));
+    return client !== undefined && isIP(client) !== 0 ? client : peer;
+  };
+}
+
+/** In DER, as the TLS handshake on the other plane proved it; null where the client showed none. */
+export function clientCertificateOf({ socket }: IncomingMessage): Uint8Array | null {
+  return (socket as { clientCertificate?: Uint8Array | null }).clientCertificate ?? null;
+}
+
+export function senderOf(request: IncomingMessage, addressOf: AddressOf): Sender {
+  return { address: addressOf(request), userAgent: request.headers['user-agent'] ?? '' };
+}
+
+export function originOf(request: IncomingMessage, requestId: string, addressOf: AddressOf): Origin {
+  return { ...senderOf(request, addressOf), requestId };
+}

@@ -1,0 +1,124 @@
+/**
+ * `GET /api/v1/vaults/{vault_id}`, on the bare server: turns a request into a vault read, and its result into
+ * bytes, with all headers written at once. Every request below this path ends here and is recorded before it
+ * is answered: other methods, other paths and unsound requests too, which read nothing.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { AccessKeyRead, ReadResult, RequestFacts } from '../../domain/reads/vault-request.ts';
+import { bearerToken, faultOf, hasUnreadBody, senderOf } from '../listener/request.ts';
+import { headersOnEvery } from '../listener/security-headers.ts';
+import type { HandleVaultRead } from '../listener/server.ts';
+import type { ReadingSurfaceParts } from '../surface/parts.ts';
+import { answeringWith, refusingWith } from './answers.ts';
+import { isBelowVaults, misplaced, vaultIdIn, vaultRoute } from './path.ts';
+import { selectionIn } from './query.ts';
+
+const contentTypes = {
+  json: 'application/json; charset=utf-8',
+  text: 'text/plain; charset=utf-8',
+  pem: 'application/x-pem-file',
+} as const;
+/** PEM carries no tag; it is sent anew each time. */
+const untaggedHeaders = ['Cache-Control', 'no-store, no-cache, must-revalidate', 'Pragma', 'no-cache'];
+
+/** The last request of a connection, verbatim: clients often repeat the same request. */
+export interface LastRequest {
+  readonly url: string;
+  readonly rawHeaders: readonly string[];
+}
+
+/** And how it was parsed. */
+interface LastRead extends LastRequest {
+  readonly read: AccessKeyRead;
+}
+
+export function vaultReadHandler(parts: ReadingSurfaceParts): HandleVaultRead {
+  const lastRequests = new WeakMap<Socket, LastRead>();
+  const { vaultReads } = parts.domain;
+  const refuse = refusingWith(parts);
+  const answerWith = answeringWith(parts, 'vault_read', { answer, refuse });
+  const onEvery = headersOnEvery(parts.encrypted, headers => Object.entries(headers).flat());
+
+  function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
+    if (hasUnreadBody(request)) response.shouldKeepAlive = false;
+    const fault = faultOf(request) ?? misplaced(request);
+    if (fault !== null) {
+      // Nothing is read for it; what it names says whose log it belongs into.
+      answerWith(response, vaultReads.refuse(factsOf(request), fault), started);
+      return;
+    }
+    const read = readOf(request);
+    if (request.method === 'GET') {
+      lastRequests.set(request.socket, { url: request.url!, rawHeaders: request.rawHeaders, read });
+    }
+    answerWith(response, vaultReads.read(read), started);
+  }
+
+  function factsOf(request: IncomingMessage): RequestFacts {
+    const { headers, url, method } = request;
+    return {
+      sender: senderOf(request, parts.addressOf),
+      requestId: null,
+      route: vaultRoute,
+      method: method!,
+      tool: null,
+      token: bearerToken(headers.authorization),
+      vaultId: vaultIdIn(url!),
+      keyId: null,
+    };
+  }
+
+  function readOf(request: IncomingMessage): AccessKeyRead {
+    return {
+      ...factsOf(request),
+      by: 'access-key',
+      connection: request.socket,
+      selection: selectionIn(request.url!),
+      knownDigests: digestsIn(request.headers['if-none-match']),
+    };
+  }
+
+  function answer(response: ServerResponse, result: ReadResult): void {
+    const { requestId, receipt } = result;
+    if ('failure' in result) {
+      refuse(response, requestId, result.failure, receipt);
+      return;
+    }
+    const { digest } = result;
+    const headers = [...onEvery(response.req), 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
+    if (parts.draining()) headers.push('Connection', 'close');
+    if (digest === null) headers.push(...untaggedHeaders);
+    else headers.push('Cache-Control', 'no-store', 'ETag', `"${digest}"`);
+    if (result.status === 304) {
+      response.writeHead(304, headers).end();
+      return;
+    }
+    const { body, format } = result;
+    headers.push('Content-Type', contentTypes[format], 'Content-Length', String(body.length));
+    response.writeHead(200, headers).end(body);
+  }
+
+  return (request, response) => {
+    const started = performance.now();
+    const last = lastRequests.get(request.socket);
+    if (last !== undefined && isRepeated(last, request)) {
+      answerWith(response, vaultReads.read(last.read), started);
+      return true;
+    }
+    if (!isBelowVaults(request.url!)) return false;
+    serve(request, response, started);
+    return true;
+  };
+}
+
+export function isRepeated(last: LastRequest, { method, url, rawHeaders }: IncomingMessage): boolean {
+  if (method !== 'GET' || url !== last.url || rawHeaders.length !== last.rawHeaders.length) return false;
+  return rawHeaders.every((text, index) => text === last.rawHeaders[index]);
+}
+
+/** The digests in an `If-None-Match` header. */
+function digestsIn(header: string | undefined): readonly string[] {
+  if (header === undefined) return [];
+  return header.split(',').flatMap(tag => /^(?:W\/)?"(.*)"$/.exec(tag.trim())?.[1] ?? []);
+}

@@ -1,0 +1,151 @@
+/**
+ * `POST /api/v1/vaults/{vault_id}/use` and its like, on the bare server beside the vault read: has the service use what
+ * lies in a vault. A body is read only of those whose access key is good, and is bounded. Whatever comes of it is
+ * recorded before it is answered.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { z } from 'zod';
+import { BodyTooLong, bodyOf } from '../../base/message-body.ts';
+import { check } from '../../contract/check.ts';
+import { Failure, invalid } from '../../contract/errors.ts';
+import { decryptCall, signCall, useCall, verifyCall } from '../../contract/uses.ts';
+import type { RequestFacts } from '../../domain/reads/vault-request.ts';
+import { approvalIn } from '../../domain/uses/approval-requests.ts';
+import type { UseResult } from '../../domain/uses/using.ts';
+import { ownAddresses } from '../../mcp/addresses.ts';
+import { requestsOf } from '../../metrics/requests.ts';
+import { failureHeaders, failureOf, messageBody } from '../listener/errors.ts';
+import { parseJson } from '../listener/json.ts';
+import { bearerToken, faultOf, senderOf } from '../listener/request.ts';
+import { headersOnEvery } from '../listener/security-headers.ts';
+import type { HandleVaultRead } from '../listener/server.ts';
+import type { ReadingSurfaceParts } from '../surface/parts.ts';
+import { refusingWith } from './answers.ts';
+import { operationIn, vaultIdIn, vaultRoute } from './path.ts';
+
+const largestBody = 256 * 1024;
+
+type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
+
+export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
+  const { vaultUses, keyUses, vaultReads, authenticate } = parts.domain;
+  const onEvery = headersOnEvery(parts.encrypted, headers => headers);
+  const refuse = refusingWith(parts);
+  const addresses = ownAddresses(parts.addresses);
+  const count = requestsOf(parts.meter, 'use');
+
+  const operations: Readonly<Record<string, Run>> = {
+    use: (facts, sent) => vaultUses.use({ ...facts, call: understood(useCall, sent) }),
+    'keys/sign': (facts, sent) => {
+      const call = understood(signCall, sent);
+      return keyUses.use({ ...facts, asked: call instanceof Failure ? call : { operation: 'sign', call } });
+    },
+    'keys/verify': (facts, sent) => {
+      const call = understood(verifyCall, sent);
+      return keyUses.use({ ...facts, asked: call instanceof Failure ? call : { operation: 'verify', call } });
+    },
+    'keys/decrypt': (facts, sent) => {
+      const call = understood(decryptCall, sent);
+      return keyUses.use({
+        ...facts,
+        asked: call instanceof Failure ? call : { operation: 'decrypt', call },
+      });
+    },
+  };
+
+  function factsOf(request: IncomingMessage, operation: string): RequestFacts {
+    const { headers, url, method } = request;
+    return {
+      sender: senderOf(request, parts.addressOf),
+      requestId: null,
+      route: `${vaultRoute}/${operation}`,
+      method: method!,
+      tool: null,
+      token: bearerToken(headers.authorization),
+      vaultId: vaultIdIn(url!),
+      keyId: null,
+    };
+  }
+
+  async function prove({ socket }: IncomingMessage, { token, vaultId, sender }: RequestFacts): Promise<void> {
+    if (authenticate.remembered(socket, token, vaultId, sender) !== null) return;
+    const reader = await (vaultId === null
+      ? authenticate.accessKeyAnywhere(token, sender)
+      : authenticate.accessKey(token, vaultId, sender));
+    authenticate.remember(socket, token, reader);
+  }
+
+  /** A stranger's body is not read: they are refused by what their head says. */
+  async function serve(request: IncomingMessage, run: Run, facts: RequestFacts): Promise<UseResult<object>> {
+    const fault = faultOf(request);
+    if (fault !== null) return vaultReads.refuse(facts, fault);
+    try {
+      await prove(request, facts);
+    } catch (error) {
+      return vaultReads.refuse(facts, failureOf(error));
+    }
+    return run(facts, await sentIn(request));
+  }
+
+  function answer(request: IncomingMessage, response: ServerResponse, result: UseResult<object>): void {
+    const { requestId, receipt, status } = result;
+    const isRefused = 'failure' in result;
+    if (isRefused && status >= 500) parts.onError(result.failure.cause ?? result.failure, requestId);
+    const content = isRefused
+      ? { ...messageBody(result.failure), ...approvalIn(result.failure, addresses.dashboardOf(request)) }
+      : result.answer;
+    const body = JSON.stringify(content);
+    if (!request.complete) response.shouldKeepAlive = false;
+    response
+      .writeHead(status, {
+        ...onEvery(response.req),
+        'X-Request-Id': requestId,
+        'Strongroom-Receipt': receipt,
+        'Cache-Control': 'no-store',
+        ...(isRefused ? failureHeaders(result.failure) : {}),
+        'Content-Type': 'application/json; charset=utf-8',
+        'Content-Length': Buffer.byteLength(body),
+        ...(parts.draining() ? { Connection: 'close' } : {}),
+      })
+      .end(body);
+  }
+
+  function fail(response: ServerResponse, error: unknown): void {
+    response.shouldKeepAlive = false;
+    refuse(response, parts.newId(), failureOf(error));
+  }
+
+  return (request, response) => {
+    const operation = String(operationIn(request));
+    if (!Object.hasOwn(operations, operation)) return false;
+    const started = performance.now();
+    serve(request, operations[operation]!, factsOf(request, operation))
+      .then(
+        result => answer(request, response, result),
+        error => fail(response, error),
+      )
+      .finally(() => count(response.statusCode, performance.now() - started));
+    return true;
+  };
+}
+
+/** What is wrong about a body is told by whoever records the request. */
+function understood<S extends z.ZodType>(schema: S, sent: unknown): z.output<S> | Failure {
+  if (sent instanceof Failure) return sent;
+  try {
+    return check(schema, sent);
+  } catch (error) {
+    return failureOf(error);
+  }
+}
+
+async function sentIn(request: IncomingMessage): Promise<unknown> {
+  const [type] = String(request.headers['content-type']).toLowerCase().split(';') as [string];
+  if (type.trim() !== 'application/json') return invalid('content-type', 'must be application/json');
+  try {
+    return parseJson(await bodyOf(request, largestBody));
+  } catch (error) {
+    if (error instanceof BodyTooLong) return invalid('', 'the body must have 256 KiB at most');
+    return failureOf(error);
+  }
+}

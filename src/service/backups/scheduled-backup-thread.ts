@@ -1,0 +1,27 @@
+/** The thread of one scheduled backup. Its proof takes the root key, so it also shows that this key opens the backup. */
+import packageJson from '../../../package.json' with { type: 'json' };
+import { backupToFile } from '../../backup/backup.ts';
+import { recipientsOf } from '../../backup/recipients.ts';
+import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
+import { threadData, toStarter } from '../../threads/thread.ts';
+import { locationOf, rootKeySource } from '../opening/open-data.ts';
+import { messageOf } from '../settings/report.ts';
+import type { BackupJob, BackupServices } from './scheduled-backups.ts';
+
+const { place, file, encryptedFor, startedAt } = threadData<BackupJob>();
+const begun = performance.now();
+const wrapper = new KeyringWrapper(rootKeySource(place));
+const parts = {
+  location: locationOf(place, false),
+  recipients: recipientsOf(encryptedFor),
+  version: packageJson.version,
+  now: () => startedAt + (performance.now() - begun),
+};
+const services: BackupServices = {
+  take: () =>
+    backupToFile(parts, file, stored => wrapper.unwrap(stored)).then(
+      taken => ({ taken }),
+      async error => ({ failed: await messageOf(error) }),
+    ),
+};
+toStarter(services);

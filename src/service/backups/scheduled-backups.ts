@@ -1,0 +1,113 @@
+/** The backups that a service takes by itself, each in a thread of its own: nothing that is served waits for one. */
+import { readFileSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { type Taken, unfinished } from '../../backup/backup.ts';
+import { BackupError } from '../../backup/backup-error.ts';
+import { type EncryptedFor, recipientsOf } from '../../backup/recipients.ts';
+import { BackupSchedule } from '../../backup/schedule.ts';
+import type { Failure } from '../../contract/errors.ts';
+import type { About } from '../../contract/overview.ts';
+import type { Keyring } from '../../keyring/keyring.ts';
+import { startThread, threadFile } from '../../threads/thread.ts';
+import { type Place, type ServeConfig, UsageError } from '../settings/config.ts';
+
+/** What the thread is started with. */
+export interface BackupJob {
+  readonly place: Place;
+  readonly file: string;
+  readonly encryptedFor: EncryptedFor;
+  /** What the service takes for the time. */
+  readonly startedAt: number;
+}
+
+export type BackupServices = {
+  take: () => Promise<{ readonly taken: Taken } | { readonly failed: string }>;
+};
+
+const file = threadFile(import.meta.url, 'scheduled-backup-thread');
+/** In MB. Rows come a few at a time, so one that needs more is in trouble. */
+const largestHeap = 256;
+
+/** Null where none are asked for. Throws where they are asked for in a way that can't be. */
+export function backupScheduleOf(
+  config: ServeConfig,
+  { keyring, now }: { readonly keyring: Pick<Keyring, 'stamp'>; readonly now: () => number },
+  report: (line: string) => void,
+): BackupSchedule | null {
+  const folder = config['backup-to'];
+  if (folder === null) return null;
+  const encryptedFor = encryptedForIn(config);
+  return new BackupSchedule({
+    folder: resolve(folder),
+    every: config['backup-every'],
+    keep: config.keep,
+    now,
+    report,
+    markOf: fields => Buffer.from(keyring.stamp('backup', fields)).toString('base64url'),
+    take: (file, stopping) => takeInThread({ place: config, file, encryptedFor, startedAt: now() }, stopping),
+  });
+}
+
+/** Found out at the start, and not by the first backup. */
+export function checkBackups(config: ServeConfig): void {
+  if (config['backup-to'] === null) return;
+  try {
+    recipientsOf(encryptedForIn(config));
+  } catch (error) {
+    throw error instanceof BackupError ? new UsageError(`--backup-to: ${error.message}`) : error;
+  }
+}
+
+function encryptedForIn(config: ServeConfig): EncryptedFor {
+  const file = config['backup-passphrase-file'];
+  const keys = config['backup-recipient'];
+  if (file !== null) return { keys, passphrase: passphraseIn(file) };
+  return { keys, passphrase: keys.length > 0 ? null : config.backupPassphrase };
+}
+
+export function passphraseIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    throw new UsageError('--backup-passphrase-file names a file that can’t be read');
+  }
+}
+
+async function takeInThread(job: BackupJob, stopping: AbortSignal): Promise<Taken> {
+  const thread = startThread<BackupServices>(file, { data: job, largestHeap });
+  const end = () => void thread.terminate();
+  stopping.addEventListener('abort', end);
+  try {
+    const outcome = await thread.call('take').catch(({ cause }: Failure) => {
+      throw cause ?? new BackupError('it was stopped');
+    });
+    if ('taken' in outcome) return outcome.taken;
+    throw new BackupError(outcome.failed);
+  } finally {
+    stopping.removeEventListener('abort', end);
+    await thread.terminate();
+    await removeUnfinished(job.file);
+  }
+}
+
+/** A thread that was ended cleaned up nothing. */
+async function removeUnfinished(file: string): Promise<void> {
+  const folder = dirname(file);
+  for (const name of await readdir(folder))
+    if (name.startsWith(`${unfinished}${basename(file)}`))
+      await rm(join(folder, name), { recursive: true, force: true });
+}
+
+/** What the API shows of them. Where they lie, and why one failed, is for the operator. */
+export function backupFacts(schedule: BackupSchedule | null): About['backups'] {
+  if (schedule === null) return null;
+  const { last, failed } = schedule.status;
+  return {
+    every_seconds: schedule.every / 1_000,
+    last_at: last?.created_at ?? null,
+    proven_at: last?.proven_at ?? null,
+    bytes: last?.bytes ?? null,
+    failed_at: failed?.at ?? null,
+  };
+}

@@ -1,0 +1,60 @@
+/**
+ * What an examination finds, one line for each check: whether all is well, and what to do where it is not. A check
+ * that can't be made, because another one failed, says so as a warning. No check ends the others, and none changes anything.
+ */
+import { counted, messageOf } from '../settings/report.ts';
+
+export type Outcome = 'ok' | 'warning' | 'failed';
+
+export interface Found {
+  readonly outcome: Outcome;
+  /** One line, with what to do where something is wrong. */
+  readonly message: string;
+}
+
+export interface Result extends Found {
+  readonly check: string;
+}
+
+export type Check = () => Promise<Found>;
+
+export const ok = (message: string): Found => ({ outcome: 'ok', message });
+export const warning = (message: string): Found => ({ outcome: 'warning', message });
+export const failed = (message: string): Found => ({ outcome: 'failed', message });
+
+/** What a check needs is not there, and another check says why. */
+export class NotChecked extends Error {}
+
+export async function resultOf(check: string, run: Check): Promise<Result> {
+  try {
+    return { check, ...(await run()) };
+  } catch (error) {
+    if (error instanceof NotChecked) return { check, ...warning(`not checked: ${error.message}`) };
+    return { check, ...failed(await messageOf(error)) };
+  }
+}
+
+const severity: readonly Outcome[] = ['ok', 'warning', 'failed'];
+
+/** The worst of them: also the exit code, as monitoring programs read it. */
+export function worstOf(results: readonly Found[]): 0 | 1 | 2 {
+  return Math.max(0, ...results.map(({ outcome }) => severity.indexOf(outcome))) as 0 | 1 | 2;
+}
+
+/** Such as 3 days. */
+export function lasting(milliseconds: number): string {
+  const units = [
+    ['day', 86_400_000],
+    ['hour', 3_600_000],
+    ['minute', 60_000],
+    ['second', 1_000],
+  ] as const;
+  const [name, size] = units.find(([, length]) => milliseconds >= 2 * length) ?? units.at(-1)!;
+  return counted(Math.round(milliseconds / size), name);
+}
+
+export function sized(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = bytes < 1024 ? 0 : Math.min(4, Math.floor(Math.log2(bytes) / 10));
+  return `${power === 0 ? bytes : (bytes / 1024 ** power).toFixed(1)} ${units[power]}`;
+}

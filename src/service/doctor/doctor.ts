@@ -1,0 +1,39 @@
+/** The examination of an installation, check by check, beside a running service or without one. */
+import type { ServeConfig } from '../settings/config.ts';
+import { type Check, type Result, resultOf } from './check.ts';
+import * as data from './data-checks.ts';
+import { type Examined, examined } from './examined.ts';
+import * as machine from './machine-checks.ts';
+
+/** In the order in which they are shown. */
+const checks = {
+  versions: machine.versions,
+  service: machine.service,
+  schema: data.schema,
+  'root-key': data.rootKey,
+  permissions: machine.permissions,
+  clock: machine.clock,
+  disk: machine.disk,
+  tls: machine.tls,
+  backup: machine.backup,
+  replication: data.replication,
+  hearing: data.hearing,
+  rights: data.rights,
+  logs: data.logs,
+} as const satisfies Readonly<Record<string, (of: Examined) => ReturnType<Check>>>;
+
+export const checkNames: readonly string[] = Object.keys(checks);
+
+export async function* examine(
+  config: ServeConfig,
+  skipped: readonly string[],
+  now: () => number = Date.now,
+): AsyncIterable<Result> {
+  const subject = examined(config, now);
+  try {
+    for (const [name, check] of Object.entries(checks))
+      if (!skipped.includes(name)) yield await resultOf(name, () => check(subject));
+  } finally {
+    await subject.close();
+  }
+}

@@ -1,0 +1,85 @@
+/** What is examined: opened once, when the first check needs it, and never written to. What can't be opened is told of by one check. */
+
+import type { Keyring } from '../../keyring/keyring.ts';
+import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
+import { openSnapshot, peekKeyring, type Snapshot } from '../../store/store.ts';
+import { locationOf, requireDatabase, rootKeySource } from '../opening/open-data.ts';
+import type { ServeConfig } from '../settings/config.ts';
+import { messageOf, UsageError } from '../settings/report.ts';
+import { NotChecked } from './check.ts';
+import { type Answering, askService } from './service.ts';
+
+export interface Examined {
+  readonly config: ServeConfig;
+  readonly now: () => number;
+  /** Throws where the database can't be read. */
+  snapshot(): Promise<Snapshot>;
+  /** Throws where the root key does not open it. */
+  keyring(): Promise<Keyring>;
+  /** What answers where the service should; null where nothing does. */
+  answering(): Promise<Answering | null>;
+  /** The same, and null where that is known to serve other data. */
+  service(): Promise<Answering | null>;
+  /** The same two for checks that are about something else. */
+  readonly given: { snapshot(): Promise<Snapshot>; keyring(): Promise<Keyring> };
+  close(): Promise<void>;
+}
+
+export function examined(config: ServeConfig, now: () => number): Examined {
+  const location = locationOf(config, false);
+  const opened: Snapshot[] = [];
+  const snapshot = once(async () => {
+    requireDatabase(config);
+    const found = await openSnapshot(location);
+    opened.push(found);
+    return found;
+  });
+  const keyring = once(async () => {
+    requireDatabase(config);
+    const stored = await peekKeyring(location);
+    if (stored === undefined)
+      throw new UsageError('the database contains no keyring: start the service once');
+    return new KeyringWrapper(rootKeySource(config)).unwrap(stored);
+  });
+  const answering = once(() => askService(config));
+  return {
+    config,
+    now,
+    snapshot,
+    keyring,
+    answering,
+    service: once(async () => {
+      const found = await answering();
+      return found === null || found.proof === null || (await isOwn(found, keyring)) ? found : null;
+    }),
+    given: {
+      snapshot: () => orNotChecked(snapshot(), 'the database can’t be read'),
+      keyring: () => orNotChecked(keyring(), 'the keyring can’t be opened'),
+    },
+    close: async () => {
+      for (const one of opened) await one.close();
+    },
+  };
+}
+
+/** Where the keyring can't be opened, another check says so. */
+async function isOwn({ challenge, proof }: Answering, keyring: () => Promise<Keyring>): Promise<boolean> {
+  const own = await keyring().catch(() => null);
+  return own === null || own.answerTo(challenge) === proof;
+}
+
+function once<T>(open: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | null = null;
+  return () => {
+    found ??= open();
+    return found;
+  };
+}
+
+async function orNotChecked<T>(needed: Promise<T>, why: string): Promise<T> {
+  try {
+    return await needed;
+  } catch (error) {
+    throw new NotChecked(`${why}: ${await messageOf(error)}`);
+  }
+}

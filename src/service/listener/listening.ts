@@ -1,0 +1,108 @@
+/**
+ * Where the service listens: on an address, or on a Unix socket instead. What leaves the machine is encrypted, by us or
+ * by a proxy that the operator names; a socket doesn't leave it.
+ */
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { addressSet } from '../../access/address.ts';
+import { isThisMachine } from '../../base/this-machine.ts';
+import { peerReader } from '../../http/listener/request.ts';
+import type { Connections } from '../../http/listener/server.ts';
+import { serveOptions } from '../settings/command-options.ts';
+import { type ServeConfig, UsageError } from '../settings/config.ts';
+import { claimSocket } from './socket-file.ts';
+
+/** By ourselves. What makes certificates is loaded only where one is needed. */
+export function isEncrypted(config: ServeConfig): boolean {
+  return config.tls !== null || config['tls-cert'] !== null || config['tls-key'] !== null;
+}
+
+/** Network traffic must be encrypted: by us, or by the proxy that the operator names. */
+export function checkListener(config: ServeConfig): void {
+  const { host, socket } = config;
+  if (config['client-certificates'] && !isEncrypted(config))
+    throw new UsageError('--client-certificates needs --tls-cert and --tls-key, or --tls auto');
+  if (socket !== null) {
+    checkSocket(config);
+    return;
+  }
+  if (isEncrypted(config) || config['behind-proxy'].length > 0) return;
+  if (isThisMachine(host)) return;
+  throw new UsageError(
+    '--host is not a loopback address: use --tls-cert and --tls-key, --tls auto, or --behind-proxy',
+  );
+}
+
+/** What the operator should know before people open the dashboard; null where there is nothing. */
+export function addressAdvice(config: ServeConfig): string | null {
+  if (config['public-url'].length > 0 || config['behind-proxy'].length === 0) return null;
+  return 'without --public-url, nobody can sign in at the dashboard through the proxy: name the address that browsers see';
+}
+
+/** Whoever names an address expects to be served there, and whoever names a certificate expects it to be used. */
+function checkSocket(config: ServeConfig): void {
+  if (config.host !== serveOptions.host.fallback)
+    throw new UsageError('--socket and --host can’t be combined: the service listens on one of them');
+  if (isEncrypted(config))
+    throw new UsageError('--socket can’t be combined with TLS: what goes over it stays on this machine');
+}
+
+/** What a proxy is to encrypt goes over no network in the clear: only that proxy is spoken to, and this machine itself. */
+export function connectionsOf(config: ServeConfig, encrypted: boolean): Connections {
+  const proxies = config['behind-proxy'];
+  const isClear = !encrypted && proxies.length > 0;
+  return {
+    peerOf: peerReader(config.socket !== null),
+    admits: isClear ? addressSet([...proxies, '127.0.0.0/8', '::1/128']) : () => true,
+    isProxy: addressSet(proxies),
+    mostPerAddress: config['connections-per-address'],
+  };
+}
+
+/** What it gives is called once the listener is closed. */
+export async function bind(app: FastifyInstance, config: ServeConfig): Promise<() => void> {
+  if (config.socket !== null) return bindSocket(app, resolve(config.socket), config['socket-mode']);
+  const { host, port } = config;
+  await app.listen({ host, port }).catch(error => {
+    throw refusedPort('--port', port, error);
+  });
+  return () => {};
+}
+
+async function bindSocket(app: FastifyInstance, path: string, mode: number): Promise<() => void> {
+  const claimed = await claimSocket(path);
+  try {
+    await app.listen({ path });
+    claimed.open(mode);
+    return claimed.release;
+  } catch (error) {
+    await app.close();
+    claimed.release();
+    throw new UsageError(`can’t listen on --socket: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+export function refusedPort(
+  flag: '--port' | '--metrics-port',
+  port: number,
+  error: NodeJS.ErrnoException,
+): UsageError {
+  if (error.code === 'EADDRINUSE') return new UsageError(`${flag} ${port} is in use`);
+  return new UsageError(`can’t listen on ${flag.replace('port', 'host')}: ${error.code}`);
+}
+
+export function urlOf(app: FastifyInstance, { host, socket }: ServeConfig, encrypted: boolean): string {
+  if (socket !== null) return `unix:${resolve(socket)}`;
+  const { port } = app.server.address() as AddressInfo;
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return `${encrypted ? 'https' : 'http'}://${shown}:${port}`;
+}
+
+/** The operator's public URL, or else localhost: browsers create no passkeys for an IP address. */
+export function dashboardUrlOf(url: string, config: ServeConfig): string {
+  const [named] = config['public-url'];
+  if (named !== undefined) return new URL(named).origin;
+  if (config.socket !== null) return 'http://localhost';
+  return url.replace(/\/\/(127\.0\.0\.1|\[::1\]):/, '//localhost:');
+}

@@ -1,0 +1,50 @@
+/**
+ * Whether the service can do its work, tested by doing some: a write goes all the way to disk, the same way as every
+ * other, and changes by other replicas must be heard. The result is valid for a second, so that frequent checks cost
+ * at most one write per second. A write that does not return is not repeated, and counts as failed in the meantime.
+ * The operator is told when the service stops working, with each reason, and when it works again.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe } from '../../base/described-error.ts';
+import type { Store } from '../../store/store.ts';
+
+const holdsFor = 1_000;
+const patience = 2_000;
+const deaf =
+  'changes by other replicas are not heard: our own notifications do not come back from PostgreSQL';
+
+export function readinessOf(
+  { hearsChanges, tryWrite }: Pick<Store, 'hearsChanges' | 'tryWrite'>,
+  report: (line: string) => void,
+): () => Promise<boolean> {
+  let found: Promise<boolean> | null = null;
+  let writing: Promise<string | null> | null = null;
+  let told: string | null = null;
+
+  /** Null if all is well. */
+  async function fault(): Promise<string | null> {
+    if (!hearsChanges()) return deaf;
+    writing ??= tryWrite()
+      .then(() => null, describe)
+      .finally(() => {
+        writing = null;
+      });
+    return Promise.race([writing, sleep(patience, 'a write does not come back', { ref: false })]);
+  }
+
+  async function look(): Promise<boolean> {
+    const why = await fault();
+    if (why !== null && why !== told) report(`not ready: ${why}`);
+    if (why === null && told !== null) report('ready again');
+    told = why;
+    setTimeout(() => {
+      found = null;
+    }, holdsFor).unref();
+    return why === null;
+  }
+
+  return () => {
+    found ??= look();
+    return found;
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * The certificate that we serve with: the operator's, read again when its files change, or one of our own
+ * making, signed by a local authority in the data folder that clients can be told to trust.
+ */
+import { X509Certificate } from 'node:crypto';
+import { existsSync, unwatchFile, watchFile } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import { makeFolder, writeDurably } from '../../base/durable-file.ts';
+import type { CertificatePair } from '../../http/listener/server.ts';
+import { issueServerCertificate, selfSign } from '../../material/certificate.ts';
+import { generateKey } from '../../material/key-material.ts';
+import { inData, type ServeConfig, UsageError } from '../settings/config.ts';
+
+export interface Tls {
+  readonly current: CertificatePair;
+  /** Called once with each new certificate and key. */
+  onChange(listener: (pair: CertificatePair) => void): void;
+  /** Reads the files now. Rejects where they do not fit; then the old pair serves on. */
+  reload(): Promise<void>;
+  close(): void;
+}
+
+const authorityDays = 3650;
+const serverDays = 397;
+const renewBefore = 30 * 24 * 3_600_000;
+const lookEvery = 1_000;
+
+export async function openTls(config: ServeConfig): Promise<Tls | null> {
+  const [cert, key] = [config['tls-cert'], config['tls-key']];
+  if ((cert === null) !== (key === null)) {
+    throw new UsageError(cert === null ? '--tls-key needs --tls-cert' : '--tls-cert needs --tls-key');
+  }
+  if (cert !== null && key !== null) return fromFiles(cert, key);
+  if (config.tls === null) return null;
+  return fromFiles(...(await makeLocalFiles(config)));
+}
+
+async function fromFiles(certFile: string, keyFile: string): Promise<Tls> {
+  const read = async (): Promise<CertificatePair> => {
+    const pair = { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
+    createSecureContext(pair); // A pair that does not fit is found here, and not by the first client.
+    return pair;
+  };
+  const current = await read().catch(error => {
+    throw new UsageError(
+      `--tls-cert and --tls-key can’t be used: ${(error as NodeJS.ErrnoException).code ?? 'they do not match'}`,
+    );
+  });
+  let serveWith: (pair: CertificatePair) => void = () => {};
+  const reload = async () => serveWith(await read());
+  return {
+    current,
+    reload,
+    onChange: listener => {
+      serveWith = listener;
+      // While the two files are being replaced they may not fit: the old pair serves until they do.
+      const look = () => void reload().catch(() => {});
+      for (const file of [certFile, keyFile])
+        watchFile(file, { interval: lookEvery, persistent: false }, look);
+    },
+    close: () => {
+      for (const file of [certFile, keyFile]) unwatchFile(file);
+    },
+  };
+}
+
+/** The authority is made once; the certificate again, where it nears its end or is for another address. */
+async function makeLocalFiles(config: ServeConfig): Promise<[cert: string, key: string]> {
+  const at = (name: string) => inData(config, `tls/${name}`);
+  const files: [string, string] = [at('server.pem'), at('server-key.pem')];
+  const names = [...new Set(['localhost', '127.0.0.1', '::1', config.host])].filter(
+    name => name !== '0.0.0.0' && name !== '::',
+  );
+  makeFolder(inData(config, 'tls'));
+  if (![at('authority.pem'), at('authority-key.pem')].every(file => existsSync(file))) {
+    await makeAuthority(at('authority.pem'), at('authority-key.pem'));
+  } else if (files.every(file => existsSync(file)) && lasts(await readFile(files[0], 'utf8'), names)) {
+    return files;
+  }
+  const authorityPem = await readFile(at('authority.pem'), 'utf8');
+  const server = await generateKey({ key_type: 'EC', curve: 'P-256' });
+  const serverPem = await issueServerCertificate({
+    authorityPem,
+    authorityPrivatePem: await readFile(at('authority-key.pem'), 'utf8'),
+    publicPem: server.publicPem,
+    names,
+    notBefore: justNow(),
+    days: serverDays,
+  });
+  await writeDurably(files[0], serverPem + authorityPem, 0o600);
+  await writeDurably(files[1], server.pem, 0o400);
+  return files;
+}
+
+async function makeAuthority(certFile: string, keyFile: string): Promise<void> {
+  const { pem } = await generateKey({ key_type: 'EC', curve: 'P-256' });
+  const subject = 'CN=Strongroom local authority';
+  const notBefore = justNow();
+  const certificate = await selfSign({
+    privatePem: pem,
+    subject,
+    sans: [],
+    notBefore,
+    days: authorityDays,
+    isAuthority: true,
+  });
+  await writeDurably(keyFile, pem, 0o400);
+  await writeDurably(certFile, certificate, 0o600);
+}
+
+function lasts(pem: string, names: readonly string[]): boolean {
+  const certificate = new X509Certificate(pem);
+  const covers = (name: string) =>
+    isIP(name) === 0 ? certificate.checkHost(name) !== undefined : certificate.checkIP(name) !== undefined;
+  return certificate.validToDate.getTime() - Date.now() > renewBefore && names.every(covers);
+}
+
+/** Clocks differ a little. */
+function justNow(): Date {
+  return new Date(Date.now() - 60_000);
+}

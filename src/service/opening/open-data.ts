@@ -1,0 +1,259 @@
+/**
+ * Opens what a Config names: the store, and the keyring under its root key. The first start creates the root key and
+ * the keyring; every later start must find the same ones, or it stops and changes nothing.
+ */
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline/promises';
+import type { Sealed } from '../../base/bytes.ts';
+import { clockWith, type SignedTime } from '../../base/clock.ts';
+import { idGenerator } from '../../contract/id.ts';
+import type { Acceptance } from '../../domain/operations/acceptance.ts';
+import type { ReadingParts } from '../../domain/reading.ts';
+import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
+import { Keyring } from '../../keyring/keyring.ts';
+import { keyFile } from '../../keyring/root-key/key-file.ts';
+import { passphrase } from '../../keyring/root-key/passphrase.ts';
+import { RootKeyError, type RootKeySource } from '../../keyring/root-key/root-key.ts';
+import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
+import { Meter } from '../../metrics/meter.ts';
+import { addressIn } from '../../store/postgres/address.ts';
+import {
+  isEmpty,
+  type Location,
+  openSnapshot,
+  openStore,
+  peekKeyring,
+  type Sibling,
+  type Snapshot,
+  type Store,
+} from '../../store/store.ts';
+import {
+  databasePath,
+  inData,
+  type Place,
+  type RootKeyPlace,
+  type ServeConfig,
+  UsageError,
+} from '../settings/config.ts';
+import { checkClock, checkDatabase, signedTime } from './start-checks.ts';
+
+/** A snapshot of the logs, which can be verified without any of our secret keys. */
+export async function openLogs(place: Place): Promise<Snapshot> {
+  requireDatabase(place);
+  return openSnapshot(locationOf(place, false));
+}
+
+export function requireDatabase(place: Place): void {
+  if (place['database-url'] === null && !existsSync(databasePath(place)))
+    throw new UsageError('--data contains no database');
+}
+
+/** For what is about existing data: a folder or a database that was mistyped is not filled with a new one. */
+export async function requireData(place: Place): Promise<void> {
+  requireDatabase(place);
+  if (await isEmpty(locationOf(place, false)))
+    throw new UsageError(`${place['database-url'] === null ? '--data' : '--database-url'} contains no data`);
+}
+
+type Ask = () => Promise<string>;
+
+/** Settings of a serving process; other commands have none of these. */
+export type ServePlace = Partial<
+  Pick<
+    ServeConfig,
+    | 'allow-private-webhooks'
+    | 'allow-private-issuers'
+    | 'oauth-client'
+    | 'oauth-fetch-clients'
+    | 'log-retention-days'
+    | 'audit-retention-days'
+    | 'checkpoint-file'
+    | 'accept-restore'
+    | 'accept-clock'
+    | 'new-database'
+  >
+>;
+
+interface OpenedKeyring {
+  readonly keyring: Keyring;
+  /** As it is stored. */
+  readonly storedKeyring: Sealed;
+}
+
+export interface OpenParts {
+  /** Milliseconds that really pass, whatever happens to the clock. */
+  readonly elapsed?: (() => number) | undefined;
+  /** One line for the operator. */
+  readonly report?: ((line: string) => void) | undefined;
+  readonly passwordCosts?: PasswordCosts | undefined;
+  /** Refuses a database that `serve` would refuse, because it is older than the kept checkpoint. */
+  readonly isChecked?: boolean;
+}
+
+/** What lies under a domain: the store, the keyring, and the time. */
+export interface Opened extends Omit<ReadingParts, 'other'> {
+  readonly aged: () => number;
+  /** The newest signed time, from which the clock went on; null where there is none, or where it was set aside. */
+  readonly signed: SignedTime | null;
+  /** What the operator takes upon themselves with this start. */
+  readonly accepted: readonly Acceptance[];
+}
+
+/** Opens store and keyring, and finds out where time begins. */
+export async function openData(
+  place: Place & ServePlace,
+  serves: boolean,
+  wall: () => number,
+  { elapsed = () => performance.now(), report = () => {}, isChecked = serves }: OpenParts,
+  sibling: Sibling | null = null,
+): Promise<Opened> {
+  const wrapper = new KeyringWrapper(rootKeySource(place));
+  refuseOrphan(place);
+  const location = locationOf(place, serves);
+  const opened = await openKeyring(place, wrapper, location);
+  const logKey = opened?.keyring.logPublicKey ?? null;
+  const restored = isChecked
+    ? await checkDatabase(checkpointFile(place), logKey, location, place['accept-restore'] ?? 0)
+    : null;
+  const store = await openStore(location, sibling);
+  try {
+    const { keyring, storedKeyring } = opened ?? (await createKeyring(store, wrapper));
+    const found = await signedTime(store, keyring.logPublicKey);
+    const setBack = serves ? checkClock(found, wall(), place['accept-clock'] ?? 0) : null;
+    const signed = setBack === null ? found : null;
+    const clock = clockWith({ wall, elapsed, signed, onBehind: behind(report) });
+    const accepted = [restored, setBack].filter(one => one !== null);
+    return {
+      store,
+      keyring,
+      wrapper,
+      storedKeyring,
+      ...clock,
+      newId: idGenerator(clock.now),
+      meter: new Meter(),
+      signed,
+      accepted,
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** The key is tried before anything is opened for writing, so that a wrong one changes nothing. */
+async function openKeyring(
+  place: ServePlace,
+  wrapper: KeyringWrapper,
+  location: Location,
+): Promise<OpenedKeyring | undefined> {
+  const stored = await peekKeyring(location);
+  if (stored !== undefined) return { keyring: await wrapper.unwrap(stored), storedKeyring: stored };
+  if (!place['new-database']) await refuseLost(wrapper, location);
+  return undefined;
+}
+
+/** Where the newest checkpoint is kept, outside of the database. */
+export function checkpointFile(place: Pick<Place, 'data'> & ServePlace): string {
+  return place['checkpoint-file'] ?? inData(place, 'checkpoint.json');
+}
+
+/** Where archives of the audit log are kept. */
+export function archiveFolder(place: Pick<Place, 'data'> & Pick<ServeConfig, 'audit-archive'>): string {
+  return place['audit-archive'] ?? inData(place, 'audit-archive');
+}
+
+function behind(report: (line: string) => void): (milliseconds: number) => void {
+  return by =>
+    report(`the clock is ${Math.ceil(by / 1000)} s behind the log: continuing from the log’s time`);
+}
+
+export function locationOf(place: Place, serves: boolean): Location {
+  const url = place['database-url'];
+  const { 'database-listen-url': listenUrl, 'database-password-file': passwordFile } = place;
+  if (url === null && listenUrl !== null) throw new UsageError('--database-listen-url needs --database-url');
+  if (url === null && passwordFile !== null)
+    throw new UsageError('--database-password-file needs --database-url');
+  if (url === null) return { engine: 'sqlite', path: databasePath(place), serves };
+  if (passwordFile !== null && [url, listenUrl].some(one => one !== null && addressIn(one).password !== null))
+    throw new UsageError('--database-password-file can’t be combined with a password in the URL');
+  return { engine: 'postgres', url, listenUrl, passwordFile, environment: place.postgresEnvironment };
+}
+
+/** Where the root key comes from, as the flags say. */
+export function rootKeySource(place: RootKeyPlace, ask: Ask = askPassphrase): RootKeySource {
+  const file = place['passphrase-file'];
+  if (file !== null) return passphrase(() => readFile(file, 'utf8').catch(noPassphraseFile(file)));
+  if (place['passphrase-prompt']) return passphrase(askedOnce(ask));
+  if (place.passphrase !== null) return passphrase(async () => place.passphrase!);
+  return keyFile(place['root-key-file'] ?? inData(place, 'root.key'));
+}
+
+function noPassphraseFile(file: string): (cause: unknown) => never {
+  return cause => {
+    throw new RootKeyError(`the passphrase file ${file} can’t be read`, cause);
+  };
+}
+
+/** A write-ahead log without its database means a partly moved database: a fresh start would hide what is missing. */
+function refuseOrphan(place: Place): void {
+  if (place['database-url'] !== null || existsSync(databasePath(place))) return;
+  if (existsSync(`${databasePath(place)}-wal`)) {
+    throw new UsageError(`--data contains the write-ahead log of a database, but not the database itself`);
+  }
+}
+
+/**
+ * A root key without data is what a lost database or a partly restored backup leaves behind; an empty vault would
+ * hide that. The tables are created before the key, so an interrupted first start is not mistaken for it.
+ */
+async function refuseLost(wrapper: KeyringWrapper, location: Location): Promise<void> {
+  if (!(await wrapper.hasRootKey()) || !(await isEmpty(location))) return;
+  throw new RootKeyError(
+    'there is a root key, but the database is empty: restore the database, or use --new-database to create a new one',
+  );
+}
+
+async function createKeyring(store: Store, wrapper: KeyringWrapper): Promise<OpenedKeyring> {
+  if ((await store.organizations.all()).length > 0) {
+    throw new RootKeyError('this database contains data but no keyring: restore it from a backup');
+  }
+  await store.keyring.setOnce(await wrapper.wrap(Keyring.create(randomUUID())));
+  // Another process may have been first: the stored one counts.
+  const storedKeyring = (await store.keyring.read())!;
+  return { keyring: await wrapper.unwrap(storedKeyring), storedKeyring };
+}
+
+/** Whoever needs the passphrase again must not wait for someone at the terminal. */
+function askedOnce(ask: Ask): Ask {
+  let answer: Promise<string> | null = null;
+  return () => {
+    answer ??= ask();
+    return answer;
+  };
+}
+
+/** The same place with the passphrase at hand, where it is to be asked for: a service has threads, and needs it again. */
+export async function withAskedPassphrase<P extends RootKeyPlace>(place: P): Promise<P> {
+  if (!place['passphrase-prompt'] || place['passphrase-file'] !== null) return place;
+  return { ...place, 'passphrase-prompt': false, passphrase: await askPassphrase() };
+}
+
+/** A typing error in a new passphrase would lock everyone out. */
+export async function askNewPassphrase(): Promise<string> {
+  const first = await askPassphrase('New passphrase');
+  if (first !== (await askPassphrase('Repeat passphrase')))
+    throw new RootKeyError('the passphrases do not match');
+  return first;
+}
+
+async function askPassphrase(question = 'Passphrase'): Promise<string> {
+  if (!process.stdin.isTTY) throw new RootKeyError('asking for a passphrase needs a terminal');
+  process.stderr.write(`${question}: `);
+  const prompt = createInterface({ input: process.stdin, terminal: true });
+  const line = await prompt.question('');
+  prompt.close();
+  process.stderr.write('\n');
+  return line;
+}

@@ -1,0 +1,134 @@
+/** The domain over what a Config names: for the commands, and for the plane of a service that needs all of it. */
+import packageJson from '../../../package.json' with { type: 'json' };
+import { egressInto } from '../../access/egress.ts';
+import type { NewId } from '../../contract/id.ts';
+import { type Domain, domainWith } from '../../domain/domain.ts';
+import type { Facts } from '../../domain/operations/overview.ts';
+import type { OtherPlane } from '../../domain/reading.ts';
+import type { PasswordCosts } from '../../domain/sign-in/passwords.ts';
+import { systemResolve } from '../../egress/connections.ts';
+import { documentsWith } from '../../egress/documents.ts';
+import type { Keyring } from '../../keyring/keyring.ts';
+import { Checkpointer, type CheckpointerParts } from '../../logs/checkpoints.ts';
+import type { Ledger } from '../../logs/ledger.ts';
+import type { Meter } from '../../metrics/meter.ts';
+import type { Store } from '../../store/store.ts';
+import type { Place } from '../settings/config.ts';
+import {
+  checkpointFile,
+  type Opened,
+  type OpenParts,
+  openData,
+  requireData,
+  type ServePlace,
+} from './open-data.ts';
+import { putCheckpointFileAside } from './start-checks.ts';
+
+export interface Strongroom {
+  readonly store: Store;
+  readonly keyring: Keyring;
+  readonly domain: Domain;
+  readonly now: () => number;
+  /** The time used to judge ages before something is removed permanently. */
+  readonly aged: () => number;
+  readonly newId: NewId;
+  readonly meter: Meter;
+  /** Finishes what is in progress, then closes. */
+  close(): Promise<void>;
+}
+
+export async function openStrongroom(
+  place: Place & ServePlace,
+  serves: boolean,
+  wall: () => number = Date.now,
+  parts: OpenParts = {},
+): Promise<Strongroom> {
+  const opened = await openData(place, serves, wall, parts);
+  try {
+    return await strongroomOver(place, opened, !serves, parts.passwordCosts);
+  } catch (error) {
+    await opened.store.close();
+    throw error;
+  }
+}
+
+/** `signs`: there may be no service that signs what is written here. */
+export async function strongroomOver(
+  place: Place & ServePlace,
+  opened: Opened,
+  signs: boolean,
+  passwordCosts: PasswordCosts | undefined,
+  other?: OtherPlane,
+  backups: Facts['backups'] = () => null,
+): Promise<Strongroom> {
+  const { store, keyring, now, aged, newId, accepted } = opened;
+  const privateIssuers = place['allow-private-issuers'] ?? [];
+  const documents = documentsWith({ egress: egressInto(privateIssuers), resolve: systemResolve() });
+  const domain = domainWith({
+    ...opened,
+    other,
+    passwordCosts,
+    privateWebhooks: place['allow-private-webhooks'] ?? [],
+    privateIssuers,
+    fetchDocument: documents.fetch,
+    oauthClients: {
+      documents: place['oauth-client'] ?? [],
+      mayFetch: place['oauth-fetch-clients'] ?? false,
+    },
+    facts: {
+      version: packageJson.version,
+      logRetentionDays: place['log-retention-days'] ?? 0,
+      auditRetentionDays: place['audit-retention-days'] ?? 0,
+      backups,
+    },
+  });
+  for (const one of accepted) await domain.accept(one);
+  const restored = accepted.find(({ verb }) => verb === 'log.restore_accepted');
+  if (restored !== undefined) await putCheckpointFileAside(checkpointFile(place), restored);
+  const close = async () => {
+    await domain.ledger.drain();
+    if (signs) await signOwn({ ...opened, ledger: domain.ledger });
+    documents.close();
+    await domain.closeThreads();
+    await store.close();
+  };
+  return { store, keyring, domain, now, aged, newId, meter: opened.meter, close };
+}
+
+/** For a command that runs beside a service, or without one, over data that there are. */
+export async function withStrongroom<T>(
+  place: Place,
+  run: (strongroom: Strongroom) => Promise<T>,
+  parts: OpenParts = { isChecked: true },
+): Promise<T> {
+  await requireData(place);
+  return withNewStrongroom(place, run, parts);
+}
+
+/** The same, and where there are no data yet, they are created. Closes whatever comes of it. */
+export async function withNewStrongroom<T>(
+  place: Place,
+  run: (strongroom: Strongroom) => Promise<T>,
+  parts: OpenParts = { isChecked: true },
+): Promise<T> {
+  const strongroom = await openStrongroom(place, false, Date.now, parts);
+  try {
+    return await run(strongroom);
+  } finally {
+    await strongroom.close();
+  }
+}
+
+/**
+ * What a command wrote is signed before it ends, because there may be no running service to sign it. If there are
+ * unfiled blocks, a service is running and will sign, or was killed and will sign at its next start; signing before
+ * that would skip them.
+ */
+async function signOwn(
+  parts: Omit<CheckpointerParts, 'keep' | 'onError'> & { ledger: Ledger },
+): Promise<void> {
+  const { store, ledger } = parts;
+  if (!ledger.hasWritten || (await store.requestLogs.left()).length > 0) return;
+  const checkpointer = new Checkpointer({ ...parts, keep: async () => {}, onError: () => {} });
+  await checkpointer.sign().catch(() => {}); // What it did is durable anyway.
+}

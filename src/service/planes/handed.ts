@@ -1,0 +1,32 @@
+/** Opens in another thread of the process what the reading plane opened before: the same writer, keyring and clock. */
+import type { Sealed } from '../../base/bytes.ts';
+import { clockWith, wallClock } from '../../base/clock.ts';
+import { idGenerator } from '../../contract/id.ts';
+import { Keyring } from '../../keyring/keyring.ts';
+import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
+import { Meter } from '../../metrics/meter.ts';
+import { openStore, type Sibling } from '../../store/store.ts';
+import { locationOf, type Opened, rootKeySource } from '../opening/open-data.ts';
+import type { HandedData } from './messages.ts';
+
+export async function openHanded(
+  { config, writer, movedClock, signed, meter, ...handed }: HandedData,
+  sibling: Sibling,
+): Promise<Omit<Opened, 'accepted'>> {
+  const location = locationOf(config, true);
+  const beside = location.engine === 'sqlite' ? { ...location, writer: writer! } : location;
+  const store = await openStore(beside, sibling);
+  // The reading plane, whose clock is the same, tells the operator when it is behind.
+  const parts = { wall: wallClock(movedClock), elapsed: () => performance.now(), signed, onBehind: () => {} };
+  const clock = clockWith(parts);
+  return {
+    store,
+    keyring: Keyring.takeOver(handed.keyring),
+    wrapper: new KeyringWrapper(rootKeySource(config)),
+    storedKeyring: handed.storedKeyring as Sealed,
+    ...clock,
+    newId: idGenerator(clock.now),
+    meter: new Meter(meter),
+    signed,
+  };
+}

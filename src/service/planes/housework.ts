@@ -1,0 +1,63 @@
+/** Background work of the planes, in small steps. */
+import type { BackupSchedule } from '../../backup/schedule.ts';
+import type { Chores } from '../../base/chores.ts';
+import type { UsingDomain } from '../../domain/reading.ts';
+import type { Checkpointer } from '../../logs/checkpoints.ts';
+import type { Strongroom } from '../opening/open.ts';
+import { archiveFolder } from '../opening/open-data.ts';
+import type { ServeConfig } from '../settings/config.ts';
+import { UsageError } from '../settings/report.ts';
+
+const noteUsesEvery = 10_000;
+const houseworkEvery = 60_000;
+const forgetSessionsEvery = 600_000;
+/** What PostgreSQL’s standby had not received when it took over is told from a cut by when that was. */
+const lookForTimelineEvery = 2_000;
+/** How often it is asked whether a backup is due. */
+const lookForBackupsEvery = 1_000;
+
+/** Of the management plane. */
+export function startHousework(
+  chores: Chores,
+  { domain, store, aged }: Pick<Strongroom, 'domain' | 'store' | 'aged'>,
+  config: ServeConfig,
+  checkpointer: Pick<Checkpointer, 'sign'>,
+  backups: Pick<BackupSchedule, 'step'> | null,
+): Chores {
+  const { retention } = domain;
+  const requests = { aged, days: config['log-retention-days'] };
+  const audits = { aged, days: config['audit-retention-days'] };
+  /** Until a removal is signed, nobody without the keyring can tell who removed the entries. */
+  const signed = async (more: boolean) => {
+    await checkpointer.sign();
+    return more;
+  };
+  if (backups !== null) chores.every(lookForBackupsEvery, () => backups.step());
+  return chores
+    .every(noteUsesEvery, async () => {
+      await domain.authenticate.noteUses();
+      await domain.ledger.writeHourCounts();
+    })
+    .every(houseworkEvery, () => retention.prune(requests).then(signed))
+    .every(houseworkEvery, () => retention.archive(audits, archiveFolder(config)).then(signed))
+    .every(houseworkEvery, () => store.giveBackSpace())
+    .every(houseworkEvery, () => domain.housekeeping.step())
+    .every(houseworkEvery, () => domain.revisions.keep())
+    .every(lookForTimelineEvery, () => domain.noteTimeline())
+    .every(forgetSessionsEvery, () => domain.toolSessions.forget());
+}
+
+/** Refuses the start where backups can’t be written. */
+export async function beginBackups(backups: Pick<BackupSchedule, 'begin'> | null): Promise<void> {
+  await backups?.begin().catch(error => {
+    throw new UsageError(`--backup-to can’t be used: ${error.code ?? error.message}`);
+  });
+}
+
+/** Of the plane of uses. */
+export function startUsesHousework(
+  chores: Chores,
+  { authenticate }: Pick<UsingDomain, 'authenticate'>,
+): Chores {
+  return chores.every(noteUsesEvery, () => authenticate.noteUses());
+}

@@ -1,0 +1,162 @@
+/**
+ * The management plane: the general API, sign-in, the dashboard, exports, events and background work, on an event loop
+ * of its own. It is handed what the reading plane opened; both use the same writer, and hear of each other's changes.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import packageJson from '../../../package.json' with { type: 'json' };
+import type { BackupSchedule } from '../../backup/schedule.ts';
+import { Chores } from '../../base/chores.ts';
+import { writeDurably } from '../../base/durable-file.ts';
+import { giveBackSpareMemory } from '../../base/spare-memory.ts';
+import { type Events, startEvents } from '../../events/events.ts';
+import { buildApp } from '../../http/app.ts';
+import { addressReader, peerReader } from '../../http/listener/request.ts';
+import { oauthSurface } from '../../http/surface/oauth-issuer.ts';
+import { toRouter } from '../../http/surface/surface.ts';
+import { writeCheckpointFile } from '../../logs/checkpoint-file.ts';
+import { Checkpointer } from '../../logs/checkpoints.ts';
+import { backupFacts, backupScheduleOf } from '../backups/scheduled-backups.ts';
+import { oauthSettingsOf, signOnOf, siteReaderOf } from '../listener/sign-on.ts';
+import { type Strongroom, strongroomOver } from '../opening/open.ts';
+import { checkpointFile } from '../opening/open-data.ts';
+import { inData } from '../settings/config.ts';
+import { ForwardedRequests, type Post } from './forwarded.ts';
+import { managementGauges } from './gauges.ts';
+import { openHanded } from './handed.ts';
+import { beginBackups, startHousework } from './housework.ts';
+import type { ForManagement, Handed, Ready, ToExchange } from './messages.ts';
+import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
+
+interface Made extends BegunPlane<Ready> {
+  readonly forwarded: ForwardedRequests;
+  /** Requests that are held until something changes are answered. */
+  drain(): void;
+}
+
+type Reading = ToReading<ForManagement>;
+
+export function managementPlane(port: MessagePort): void {
+  let isDraining = false;
+  const draining = () => isDraining;
+  planeSide<Handed, Ready, Made, ForManagement>(port, {
+    begin: (handed, reading) => begin(handed, reading, draining),
+    services: state => ({
+      exchange: (message: ToExchange) => state.made?.forwarded.take(message),
+      drain: () => {
+        isDraining = true;
+        state.made?.drain();
+      },
+    }),
+  });
+}
+
+async function begin(handed: Handed, reading: Reading, draining: () => boolean): Promise<Made> {
+  const data = await openHanded(handed, reading.sibling);
+  const opened = { ...data, accepted: handed.accepted };
+  const backups = backupScheduleOf(handed.config, opened, reading.report);
+  const { channel, tellFailed } = reading;
+  const ledger = {
+    settle: () => channel.call('settle'),
+    writeHourCounts: () => channel.call('writeHourCounts'),
+  };
+  const facts = () => backupFacts(backups);
+  const strongroom = await strongroomOver(
+    handed.config,
+    opened,
+    false,
+    handed.passwordCosts,
+    { ledger, tellFailed },
+    facts,
+  ).catch(async error => {
+    await data.store.close();
+    throw error;
+  });
+  return serveOver(handed, strongroom, backups, reading, draining).catch(async error => {
+    await strongroom.close().catch(() => {});
+    throw error;
+  });
+}
+
+async function serveOver(
+  handed: Handed,
+  strongroom: Strongroom,
+  backups: BackupSchedule | null,
+  { channel, onError }: Reading,
+  draining: () => boolean,
+): Promise<Made> {
+  const { config, encrypted } = handed;
+  const { domain, keyring } = strongroom;
+  const peerOf = peerReader(config.socket !== null);
+  const siteOf = siteReaderOf(config, encrypted, peerOf);
+  const routes: string[] = [];
+  const app = buildApp(
+    {
+      ...strongroom,
+      encrypted,
+      timeouts: handed.timeouts,
+      countRequests: strongroom.store.limits.take,
+      addressOf: addressReader(config['behind-proxy'], peerOf),
+      siteOf,
+      oauth: oauthSurface(oauthSettingsOf(config, siteOf)),
+      singleSignOn: signOnOf(config, strongroom),
+      version: packageJson.version,
+      draining,
+      onRoute: ({ method, url }) => routes.push(...[method].flat().map(one => `${one} ${url}`)),
+      onError,
+    },
+    request => forwarded.late(request),
+  );
+  await app.ready();
+  const post: Post = (message, transfer = []) => channel.notifyMoving(transfer, 'exchange', message);
+  const forwarded = new ForwardedRequests(toRouter(app.routing), post);
+  const checkpointer = new Checkpointer({
+    ...strongroom,
+    ledger: domain.ledger,
+    keep: signed => writeCheckpointFile(checkpointFile(config), keyring.logPublicKey, signed),
+    onError,
+  });
+  await writeDurably(inData(config, 'log-public-key.pem'), keyring.logPublicKey, 0o644);
+  // What comes from now on is never much newer than the newest checkpoint.
+  await checkpointer.begin().catch(onError);
+  await domain.noteTimeline().catch(onError);
+  await beginBackups(backups);
+  const chores = startHousework(new Chores(onError), strongroom, config, checkpointer, backups);
+  const gauges =
+    config['metrics-port'] === null ? null : managementGauges(strongroom, () => backupFacts(backups), chores);
+  checkpointer.start();
+  const privateWebhooks = config['allow-private-webhooks'];
+  const events = await startEvents({ ...strongroom, privateWebhooks, onError });
+  if (handed.sparing) void giveBackSpareMemory();
+  return {
+    begun: { routes, setupToken: await domain.accounts.joining.setupToken() },
+    forwarded,
+    failed: address => domain.attempts.count(address),
+    drain: domain.approvalWatch.answerAll,
+    stop: async () => {
+      backups?.stop();
+      await chores.stop();
+      gauges?.stop();
+      await app.close();
+      await finish(strongroom, events, checkpointer, onError);
+    },
+  };
+}
+
+type OnError = (error: unknown) => void;
+
+/** The log is flushed and signed, and everything is closed. */
+async function finish(
+  strongroom: Strongroom,
+  events: Events,
+  checkpointer: Checkpointer,
+  onError: OnError,
+): Promise<void> {
+  const { ledger, authenticate } = strongroom.domain;
+  await events.stop();
+  await authenticate.noteUses().catch(onError);
+  await ledger.drain();
+  await ledger.writeHourCounts().catch(onError);
+  await checkpointer.stop();
+  await strongroom.domain.revisions.keep(1).catch(onError); // So that the next start has nothing to read on.
+  await strongroom.close();
+}

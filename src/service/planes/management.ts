@@ -1,0 +1,104 @@
+/**
+ * The reading plane's view of the management plane: a thread of its own, which it starts, hands requests to, and starts
+ * anew where it dies. Reads go on meanwhile.
+ */
+import type { RequestListener } from 'node:http';
+import { type StartThread, threadFile } from '../../threads/thread.ts';
+import { type Report, StartRefused, UsageError } from '../settings/report.ts';
+import { Forwarding, type ForwardingParts } from './forwarding.ts';
+import type { ForManagement, Handed, LedgerServices, ManagementServices, Ready } from './messages.ts';
+import { Plane } from './plane.ts';
+
+/** What the management plane needs of the reading plane. */
+export interface ReadingSide extends Pick<ForwardingParts, 'refuse' | 'onLate'> {
+  readonly ledger: LedgerServices;
+  /** A caller over there failed to prove who they are. */
+  readonly failed: (address: string) => void;
+  /** What a thread that is started anew begins with. */
+  readonly handed: () => Handed;
+}
+
+const restartAfter = 1_000;
+
+export class Management {
+  readonly plane: Plane<ManagementServices>;
+  readonly #report: Report;
+  readonly #forwarding: Forwarding;
+  #reading: ReadingSide | null = null;
+  #isUp = false;
+  #hasBegun = false;
+
+  constructor(report: Report, start?: StartThread) {
+    this.#report = report;
+    const services: Omit<ForManagement, 'touched' | 'failed' | 'report'> = {
+      exchange: message => this.#forwarding.take(message),
+      settle: () => this.#reading!.ledger.settle(),
+      writeHourCounts: () => this.#reading!.ledger.writeHourCounts(),
+    };
+    this.plane = new Plane({
+      name: 'the management plane',
+      file: threadFile(import.meta.url, 'management-thread'),
+      report,
+      start,
+      services,
+      onEnded: () => this.#ended(),
+    });
+    this.#forwarding = new Forwarding({
+      post: (message, transfer = []) => this.plane.thread?.notifyMoving(transfer, 'exchange', message),
+      isUp: () => this.#isUp,
+      refuse: (request, response) => this.#reading!.refuse(request, response),
+      onLate: request => this.#reading!.onLate(request),
+    });
+    this.plane.start();
+  }
+
+  get forward(): RequestListener {
+    return this.#forwarding.forward;
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** Whether it was ready before. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  async begin(reading: ReadingSide): Promise<Ready> {
+    this.#reading = reading;
+    this.plane.onFailed(reading.failed);
+    return this.#begin();
+  }
+
+  drain(): void {
+    this.plane.thread?.notify('drain');
+  }
+
+  async #begin(): Promise<Ready> {
+    const thread = this.plane.thread;
+    const beginning =
+      thread === null ? null : await this.plane.begin(thread, this.#reading!.handed()).catch(() => null);
+    if (beginning === null) throw new StartRefused('the management plane ended before it was ready');
+    if ('refused' in beginning) throw new (beginning.isUsage ? UsageError : StartRefused)(beginning.refused);
+    this.#isUp = true;
+    this.#hasBegun = true;
+    return beginning.begun;
+  }
+
+  #ended(): void {
+    this.#isUp = false;
+    this.#forwarding.failAll();
+    // Where it never began, the start has failed.
+    if (this.#hasBegun) setTimeout(() => this.#restart(), restartAfter).unref();
+  }
+
+  #restart(): void {
+    if (this.plane.isStopping) return;
+    this.plane.start();
+    this.#begin().catch(async (error: Error) => {
+      this.#report(`the management plane could not begin: ${error.message}`);
+      await this.plane.thread?.terminate(); // Another one is tried.
+    });
+  }
+}

@@ -1,0 +1,93 @@
+/** A plane's own side of its channel: it begins with what it is handed, is told of changes, and ends when it is told to. */
+import type { MessagePort } from 'node:worker_threads';
+import { describe } from '../../base/described-error.ts';
+import type { Sibling } from '../../store/store.ts';
+import { Channel, type Port, type Services } from '../../threads/channel.ts';
+import { messageOf, UsageError } from '../settings/report.ts';
+import type { PlaneServices, ReadingServices } from './messages.ts';
+
+/** The reading plane, as another plane sees it. */
+export interface ToReading<Near extends Services> {
+  readonly channel: Channel<Near>;
+  readonly sibling: Sibling;
+  readonly tellFailed: (address: string) => void;
+  readonly report: (line: string) => void;
+  readonly onError: (error: unknown, requestId?: string) => void;
+}
+
+export interface BegunPlane<Begun> {
+  readonly begun: Begun;
+  /** An address failed elsewhere. */
+  failed(address: string): void;
+  stop(): Promise<void>;
+}
+
+/** What came of the beginning. */
+export interface Begin<Made> {
+  /** Null until it has begun. */
+  readonly made: Made | null;
+  /** Rejects where it could not begin. */
+  readonly whenMade: Promise<Made>;
+}
+
+export interface PlaneSide<Data, Made, Near extends Services> {
+  /** Opens what it needs; closes it again where it fails. */
+  readonly begin: (data: Data, reading: ToReading<Near>) => Promise<Made>;
+  /** What it does besides what every plane does. */
+  readonly services: (begin: Begin<Made>) => Services;
+  readonly gather?: number;
+}
+
+export function planeSide<
+  Data,
+  Begun,
+  Made extends BegunPlane<Begun>,
+  Near extends ReadingServices & Services,
+>(port: MessagePort, { begin, services, gather }: PlaneSide<Data, Made, Near>): void {
+  const told: ((touched: readonly string[]) => void)[] = [];
+  const { promise: whenMade, resolve, reject } = Promise.withResolvers<Made>();
+  whenMade.catch(() => {});
+  const state = { made: null as Made | null, whenMade };
+  const every: PlaneServices<Data, Begun> = {
+    begin: async data => {
+      isBeginning = true;
+      try {
+        state.made = await begin(data, reading);
+        resolve(state.made);
+        return { begun: state.made.begun };
+      } catch (error) {
+        reject(error);
+        return { refused: await messageOf(error), isUsage: error instanceof UsageError };
+      }
+    },
+    touched: ids => {
+      for (const listener of told) listener(ids);
+    },
+    failed: address =>
+      void whenMade.then(
+        made => made.failed(address),
+        () => {},
+      ),
+    stop: () => void stop(),
+  };
+  let isBeginning = false;
+  const channel = new Channel<Near>(port as Port, { ...every, ...services(state) }, { gather });
+  const near = channel as Channel<Services> as Channel<ReadingServices>;
+  const onError = (error: unknown, requestId?: string) => near.notify('report', describe(error), requestId);
+  const reading: ToReading<Near> = {
+    channel,
+    sibling: {
+      tell: ids => near.notify('touched', ids),
+      onTold: listener => void told.push(listener),
+    },
+    tellFailed: address => near.notify('failed', address),
+    report: line => near.notify('report', line),
+    onError,
+  };
+
+  async function stop(): Promise<void> {
+    const made = isBeginning ? await whenMade.catch(() => null) : null;
+    await made?.stop().catch(onError);
+    port.close();
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * The plane of uses: brokered calls and the use of keys, on an event loop of its own, with chains of its own in the log.
+ * Neither what these cost nor what other services do is felt by those who read a vault.
+ */
+import type { MessagePort } from 'node:worker_threads';
+import { egressInto } from '../../access/egress.ts';
+import { Chores } from '../../base/chores.ts';
+import { Failure } from '../../contract/errors.ts';
+import { type UsingDomain, usingDomainWith } from '../../domain/reading.ts';
+import type { UseResult } from '../../domain/uses/using.ts';
+import { brokerWith } from '../../egress/brokered-call.ts';
+import { systemResolve } from '../../egress/connections.ts';
+import { failureOf } from '../../http/listener/errors.ts';
+import { receivedFailure, sentFailure } from '../../threads/failures.ts';
+import { usesGauges } from './gauges.ts';
+import { openHanded } from './handed.ts';
+import { startUsesHousework } from './housework.ts';
+import type { HandedData, Order, Outcome, ReadingServices } from './messages.ts';
+import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
+
+/** How long calls that are cut off may take to say so in the log. */
+const longestStop = 2_000;
+
+interface Made extends BegunPlane<null> {
+  readonly domain: UsingDomain;
+  use(order: Order): Promise<Outcome>;
+}
+
+export function usesPlane(port: MessagePort): void {
+  planeSide<HandedData, null, Made, ReadingServices>(port, {
+    begin,
+    gather: 0,
+    services: ({ whenMade }) => ({
+      use: async (order: Order) => (await whenMade.catch(notBegun)).use(order),
+      settle: async () => (await whenMade).domain.ledger.settle(),
+      writeHourCounts: async () => (await whenMade).domain.ledger.writeHourCounts(),
+    }),
+  });
+}
+
+function notBegun(): never {
+  throw new Failure('UNAVAILABLE', { retryAfter: 1 });
+}
+
+async function begin(
+  handed: HandedData,
+  { sibling, tellFailed, onError }: ToReading<ReadingServices>,
+): Promise<Made> {
+  const opened = await openHanded(handed, sibling);
+  const egress = egressInto(handed.config['allow-private-webhooks']);
+  const broker = brokerWith({ egress, resolve: systemResolve() });
+  const domain = usingDomainWith({ ...opened, broker, other: { tellFailed } });
+  const chores = startUsesHousework(new Chores(onError), domain);
+  const gauges =
+    handed.config['metrics-port'] === null ? null : usesGauges(opened.meter, domain.ledger, chores);
+  const underWay = new Set<Promise<unknown>>();
+  return {
+    begun: null,
+    domain,
+    failed: address => domain.attempts.count(address),
+    use: order => {
+      const made = carryOut(domain, order).finally(() => underWay.delete(made));
+      underWay.add(made);
+      return made;
+    },
+    stop: async () => {
+      gauges?.stop();
+      await chores.stop();
+      await broker.close();
+      const over = new Promise(resolve => setTimeout(resolve, longestStop).unref());
+      await Promise.race([Promise.allSettled(underWay), over]);
+      await domain.authenticate.noteUses().catch(() => {});
+      await domain.ledger.drain();
+      await domain.ledger.writeHourCounts().catch(() => {});
+      await domain.closeThreads();
+      await opened.store.close();
+    },
+  };
+}
+
+async function carryOut(domain: UsingDomain, order: Order): Promise<Outcome> {
+  const result = await resultOf(domain, order).catch(error => {
+    throw failureOf(error);
+  });
+  const { status, receipt, requestId } = result;
+  return 'failure' in result
+    ? { status, receipt, requestId, answer: null, failure: sentFailure(result.failure) }
+    : { status, receipt, requestId, answer: result.answer, failure: null };
+}
+
+async function resultOf(
+  { vaultUses, keyUses }: UsingDomain,
+  { of, facts, asked }: Order,
+): Promise<UseResult<object>> {
+  if ('call' in asked) return vaultUses.use({ ...facts, call: asked.call });
+  if ('key' in asked) return keyUses.use({ ...facts, asked: asked.key });
+  const unread = receivedFailure(asked.unread);
+  return of === 'key' ? keyUses.use({ ...facts, asked: unread }) : vaultUses.use({ ...facts, call: unread });
+}

@@ -1,0 +1,110 @@
+/**
+ * The reading plane's view of the plane of uses. Its thread starts with the first use; one that dies takes what it held
+ * with it, which is refused, and the next use starts another.
+ */
+import { Failure } from '../../contract/errors.ts';
+import type { Uses as UsesOfVault } from '../../domain/reading.ts';
+import type { RequestFacts } from '../../domain/reads/vault-request.ts';
+import type { UseResult } from '../../domain/uses/using.ts';
+import type { OtherLedger } from '../../logs/ledger.ts';
+import { receivedFailure, sentFailure, ThreadEnded } from '../../threads/failures.ts';
+import { type StartThread, type Thread, threadFile } from '../../threads/thread.ts';
+import type { Report } from '../settings/report.ts';
+import type { Asked, HandedData, LedgerServices, Order, Outcome, UsesServices } from './messages.ts';
+import { Plane } from './plane.ts';
+
+/** What the plane of uses needs of the reading plane. */
+export interface UsesParts {
+  readonly handed: () => HandedData;
+  /** Records that a request was not served. */
+  readonly refuse: (facts: RequestFacts, failure: Failure) => Promise<UseResult<never>>;
+  /** A caller over there failed to prove who they are. */
+  readonly failed: (address: string) => void;
+}
+
+/** In milliseconds: a service that stops does not wait for longer. */
+const longestStop = 5_000;
+
+export class Uses implements UsesOfVault, OtherLedger {
+  readonly plane: Plane<UsesServices>;
+  readonly #report: Report;
+  #parts: UsesParts | null = null;
+
+  constructor(report: Report, start?: StartThread) {
+    this.#report = report;
+    this.plane = new Plane({
+      name: 'the plane of uses',
+      file: threadFile(import.meta.url, 'uses-thread'),
+      report,
+      start,
+      gather: 0,
+      onEnded: () => {},
+    });
+  }
+
+  begin(parts: UsesParts): void {
+    this.#parts = parts;
+    this.plane.onFailed(parts.failed);
+  }
+
+  readonly vaultUses: UsesOfVault['vaultUses'] = {
+    use: ({ call, ...facts }) =>
+      this.#order('secret', facts, call instanceof Failure ? { unread: sentFailure(call) } : { call }),
+  };
+
+  readonly keyUses: UsesOfVault['keyUses'] = {
+    use: ({ asked, ...facts }) =>
+      this.#order('key', facts, asked instanceof Failure ? { unread: sentFailure(asked) } : { key: asked }),
+  };
+
+  settle = (): Promise<void> => this.#ask('settle');
+
+  writeHourCounts = (): Promise<void> => this.#ask('writeHourCounts');
+
+  /** Resolves once what it does is recorded, and it is gone. */
+  stop(): Promise<void> {
+    return this.plane.stop(longestStop);
+  }
+
+  async #order(of: Order['of'], facts: RequestFacts, asked: Asked): Promise<UseResult<never>> {
+    const { refuse } = this.#parts!;
+    if (this.plane.isStopping) return refuse(facts, new ThreadEnded());
+    const thread = this.plane.thread ?? this.#start();
+    const { sender, requestId, route, method, tool, token, vaultId, keyId } = facts;
+    const { address, userAgent } = sender;
+    const copied = { sender: { address, userAgent }, requestId, route, method, tool, token, vaultId, keyId };
+    try {
+      return resultOf(await thread.call('use', { of, facts: copied, asked }));
+    } catch (error) {
+      // How far it got is unknown.
+      if (error instanceof ThreadEnded) return refuse(facts, error);
+      throw error;
+    }
+  }
+
+  /** One that was stopped has recorded all it did. */
+  async #ask(what: keyof LedgerServices): Promise<void> {
+    await this.plane.thread?.call(what).catch(error => {
+      if (!this.plane.isStopping) throw error;
+    });
+  }
+
+  #start(): Thread<UsesServices> {
+    const thread = this.plane.start();
+    void this.plane.begin(thread, this.#parts!.handed()).then(
+      beginning => {
+        if (!('refused' in beginning)) return;
+        this.#report(`the plane of uses could not begin: ${beginning.refused}`);
+        void thread.terminate();
+      },
+      () => {}, // It ended: its calls are refused.
+    );
+    return thread;
+  }
+}
+
+function resultOf({ status, receipt, requestId, answer, failure }: Outcome): UseResult<never> {
+  return failure === null
+    ? { status: 200, answer: answer as never, receipt, requestId }
+    : { status, failure: receivedFailure(failure), receipt, requestId };
+}

@@ -1,0 +1,298 @@
+/** The flags of the commands that open the data, and of those for assistants: what each is called, takes and means. */
+import { readFileSync } from 'node:fs';
+import { isCidr } from '../../access/address.ts';
+import type { Keep } from '../../backup/schedule.ts';
+import { isThisMachine } from '../../base/this-machine.ts';
+import { mostEnterpriseLimit } from '../../contract/access.ts';
+import { type ClientDocument, clientDocument } from '../../contract/oauth.ts';
+import { recipientFrom } from '../../keyring/age/keys.ts';
+import { addressIn } from '../../store/postgres/address.ts';
+import { choice, flag, isHttpUrl, type Option, serviceUrl, text, whole } from './options.ts';
+
+/** 0, which no checkpoint has, if none is given. */
+const checkpointNumber = (help: string) => whole('N', help, 0, 1, 999_999_999);
+
+const cidrs = (help: string): Option<readonly string[]> => ({
+  value: 'CIDR[,CIDR]',
+  list: true,
+  help,
+  fallback: [],
+  parse: given => {
+    const list = given.split(',').map(part => part.trim());
+    if (!list.every(isCidr)) throw new Error('must be ranges such as 10.0.0.0/8');
+    return list;
+  },
+});
+
+const urls = (help: string): Option<readonly string[]> => ({
+  value: 'URL[,URL]',
+  list: true,
+  help,
+  fallback: [],
+  parse: given => {
+    const list = given.split(',').map(part => part.trim());
+    if (!list.every(isHttpUrl)) throw new Error('must be addresses such as https://vault.example.com');
+    return list;
+  },
+});
+
+function databaseUrl(given: string): string {
+  addressIn(given);
+  return given;
+}
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    throw new Error('names a file that can’t be read');
+  }
+}
+
+function clientsIn(content: string): readonly ClientDocument[] {
+  try {
+    return clientDocument.array().parse(JSON.parse(content));
+  } catch {
+    throw new Error('must name a file with a JSON list of client metadata documents');
+  }
+}
+
+/** Where the data and its root key are: the same for every command that touches them. */
+export const placeOptions = {
+  data: { ...text('DIR', 'the data folder (default: ./data)'), fallback: 'data' } as Option<string>,
+  'database-url': {
+    ...text('URL', 'use this PostgreSQL database instead of the embedded SQLite'),
+    parse: databaseUrl,
+  } satisfies Option<string | null> as Option<string | null>,
+  'database-url-file': {
+    ...text('FILE', 'read the database URL from FILE, so that it is not visible in the process list'),
+    parse: file => databaseUrl(contentOf(file)),
+  } satisfies Option<string | null> as Option<string | null>,
+  'database-password-file': text('FILE', 'read the database password from FILE, for each new connection'),
+  'database-listen-url': {
+    ...text(
+      'URL',
+      'a direct way to the same database, for notifications, where --database-url names a pooler',
+    ),
+    parse: databaseUrl,
+  } satisfies Option<string | null> as Option<string | null>,
+  'root-key-file': text('FILE', 'the root key file (default: root.key in the data folder)'),
+  'passphrase-file': text(
+    'FILE',
+    'protect the keyring with the passphrase in FILE instead of a root key file',
+  ),
+  'passphrase-prompt': flag('ask for the passphrase on the terminal at start'),
+};
+
+const newDatabase = flag('create a new database although a root key already exists');
+
+/** What a backup is encrypted for. */
+export const recipientOptions = {
+  'backup-recipient': {
+    value: 'KEY[,KEY]',
+    list: true,
+    help: 'encrypt backups for these public keys (age1…)',
+    fallback: [],
+    parse: given => {
+      const list = given.split(',').map(part => part.trim());
+      if (list.some(key => recipientFrom(key) === null)) throw new Error('must be public keys such as age1…');
+      return list;
+    },
+  } satisfies Option<readonly string[]> as Option<readonly string[]>,
+  'backup-passphrase-file': text('FILE', 'encrypt backups with the passphrase in FILE instead'),
+};
+
+/** For whoever writes or reads archives of the audit log. */
+export const archiveOptions = {
+  'audit-archive': text(
+    'DIR',
+    'the folder for archives of the audit log (default: audit-archive in the data folder)',
+  ),
+};
+
+/** Such as 6h; in milliseconds. */
+function durationOf(given: string): number {
+  const [, count, unit] = /^([1-9]\d{0,3})([mhd])$/.exec(given) ?? [];
+  if (count === undefined)
+    throw new Error('must be a number of minutes, hours or days, such as 30m, 6h or 1d');
+  return Number(count) * { m: 60_000, h: 3_600_000, d: 86_400_000 }[unit as 'm' | 'h' | 'd'];
+}
+
+const scheduleOptions = {
+  'backup-to': text('DIR', 'take backups into this folder, by the service itself'),
+  'backup-every': {
+    value: 'TIME',
+    help: 'how often, such as 30m, 6h or 1d (default: 6h)',
+    fallback: durationOf('6h'),
+    parse: durationOf,
+  } satisfies Option<number> as Option<number>,
+  keep: {
+    value: 'N|TIME',
+    help: 'how many of those backups to keep, or for how long, such as 30d (default: 28)',
+    fallback: { count: 28 },
+    parse: given => (/^[1-9]\d{0,4}$/.test(given) ? { count: Number(given) } : { age: durationOf(given) }),
+  } satisfies Option<Keep> as Option<Keep>,
+};
+
+export const serveOptions = {
+  ...placeOptions,
+  'new-database': newDatabase,
+  host: {
+    ...text('H', 'the address to listen on (default: 127.0.0.1)'),
+    fallback: '127.0.0.1',
+  } as Option<string>,
+  port: whole('N', 'the port to listen on (default: 8420; 0 picks a free one)', 8420, 0, 65_535),
+  socket: text('FILE', 'listen on this Unix socket instead of --host and --port'),
+  'socket-mode': {
+    value: 'MODE',
+    help: 'who may connect to the Unix socket (default: 0660, owner and group)',
+    fallback: 0o660,
+    parse: given => {
+      if (!/^0?[0-7]{3}$/.test(given)) throw new Error('must be an octal mode such as 0660');
+      return Number.parseInt(given, 8);
+    },
+  } satisfies Option<number> as Option<number>,
+  'tls-cert': text('FILE', 'the TLS certificate with its chain; reloaded when it changes'),
+  'tls-key': text('FILE', 'the private key of the TLS certificate'),
+  tls: choice('create a local certificate authority and a certificate in the data folder', ['auto'] as const),
+  'client-certificates': flag('ask TLS clients for a certificate, for identities that log in with one'),
+  'behind-proxy': cidrs('the proxies that terminate TLS; forwarded headers are trusted only from them'),
+  'connections-per-address': whole(
+    'N',
+    'maximum connections per client address, except proxies (default: 1000)',
+    1_000,
+    1,
+    10_000,
+  ),
+  'oidc-issuer': {
+    ...text('URL', 'offer sign-in through this OpenID Connect issuer'),
+    parse: given => {
+      const { protocol, hostname } = URL.canParse(given) ? new URL(given) : { protocol: '', hostname: '' };
+      if (protocol !== 'https:' && !(protocol === 'http:' && isThisMachine(hostname))) {
+        throw new Error('must be a URL that begins with https://');
+      }
+      return given;
+    },
+  } satisfies Option<string | null> as Option<string | null>,
+  'oidc-client-id': text(
+    'ID',
+    'the client id at the issuer; the client secret is STRONGROOM_OIDC_CLIENT_SECRET',
+  ),
+  'oidc-name': text('NAME', 'the issuer’s name on the sign-in button (default: Single sign-on)'),
+  'oidc-groups-claim': text(
+    'NAME',
+    'the claim in which the issuer lists a person’s groups; fills groups with single_sign_on by their names',
+  ),
+  'public-url': urls(
+    'the addresses at which clients reach the service; sign-in and the tool endpoint refuse other Host headers',
+  ),
+  oauth: choice(
+    'lead clients of the tool endpoint to sign in: when a call has no key (offered), or from their first request on (required)',
+    ['offered', 'required'] as const,
+  ),
+  'oauth-client': {
+    ...text('FILE', 'further OAuth clients: a JSON list of client metadata documents'),
+    fallback: [],
+    parse: file => clientsIn(contentOf(file)),
+  } satisfies Option<readonly ClientDocument[]> as Option<readonly ClientDocument[]>,
+  'oauth-fetch-clients': flag('fetch the metadata documents of unknown OAuth clients from public addresses'),
+  'oauth-registration': flag('let unknown OAuth clients register themselves'),
+  'mcp-base-url': urls('other addresses that a tool call may give as baseUrl; compared, never fetched'),
+  'checkpoint-file': text(
+    'FILE',
+    'where to keep the newest signed log checkpoint (default: checkpoint.json in the data folder)',
+  ),
+  'accept-restore': checkpointNumber(
+    'accept, once, a restored database that does not match the kept checkpoint N',
+  ),
+  'accept-clock': checkpointNumber('accept, once, a clock that is far behind the time of checkpoint N'),
+  'allow-private-webhooks': cidrs('private networks that webhooks may be sent to, also over plain http'),
+  'log-format': choice('print reports as text to stderr (default), or as lines of JSON to stdout', [
+    'text',
+    'json',
+  ] as const),
+  'metrics-port': {
+    ...whole('N', 'serve Prometheus metrics on this port (default: off; 0 picks a free one)', 0, 0, 65_535),
+    fallback: null,
+  } satisfies Option<number | null> as Option<number | null>,
+  'metrics-host': {
+    ...text('H', 'the address on which metrics are served (default: 127.0.0.1)'),
+    fallback: '127.0.0.1',
+  } as Option<string>,
+  'allow-private-issuers': cidrs(
+    'private networks that the keys of token issuers may be fetched from, also over plain http',
+  ),
+  'log-retention-days': whole(
+    'N',
+    'days to keep request log entries (default: 90; 0 keeps them indefinitely)',
+    90,
+    0,
+    36_500,
+  ),
+  'audit-retention-days': whole(
+    'N',
+    'days to keep audit log entries before they go to archives (default: 0, which keeps them indefinitely)',
+    0,
+    0,
+    36_500,
+  ),
+  ...archiveOptions,
+  ...scheduleOptions,
+  ...recipientOptions,
+};
+
+const planOption = choice('the plan', ['free', 'pro', 'enterprise'] as const);
+
+export const setupOptions = {
+  ...placeOptions,
+  'new-database': newDatabase,
+  organization: text('NAME', 'the name of the organization (default: Default, if there is none yet)'),
+  plan: { ...planOption, help: 'the plan of the organization (default: pro)' },
+  'enterprise-limit': whole(
+    'N',
+    'requests per minute on the enterprise plan (default: 0, unlimited)',
+    0,
+    0,
+    mostEnterpriseLimit,
+  ),
+  'new-key': flag('add an owner’s API key to an existing organization'),
+  email: text('ADDRESS', 'invite this person as an owner, and print the link that they join with'),
+  'public-url': urls('the address of the dashboard, for the link (default: http://localhost:8420)'),
+  json: flag('print one JSON object'),
+};
+
+export const setPlanOptions = {
+  ...placeOptions,
+  organization: text('NAME', 'the name of the organization'),
+  plan: planOption,
+  'enterprise-limit': setupOptions['enterprise-limit'],
+};
+
+export const ownerResetOptions = {
+  ...placeOptions,
+  organization: text('NAME', 'the name of the organization, where there are several'),
+  email: text('ADDRESS', 'the owner’s email address'),
+  url: { ...serviceUrl, help: 'the address of the dashboard, for the link (default: http://localhost:8420)' },
+  json: flag('print one JSON object'),
+};
+
+export const mcpOptions = {
+  url: serviceUrl,
+  names: choice('how tools are named (default: dotted)', ['dotted', 'underscore'] as const),
+};
+
+export const mcpConfigOptions = {
+  client: choice('the client to configure', [
+    'claude-code',
+    'claude-desktop',
+    'codex',
+    'copilot',
+    'cursor',
+    'gemini',
+    'opencode',
+    'vscode',
+    'zed',
+    'inspector',
+  ] as const),
+  url: { ...serviceUrl, help: 'the address of the service (default: http://127.0.0.1:8420)' },
+};

@@ -1,0 +1,99 @@
+/**
+ * Turns flags and environment into one frozen Config; nothing else reads `process.env`. Every flag has an environment
+ * variable (`--tls-cert`, `STRONGROOM_TLS_CERT`), and the flag wins. An unknown flag or an invalid value stops the
+ * start with one line that names it.
+ */
+import { join, resolve } from 'node:path';
+import { BadVariable, type TracingSettings, tracingSettingsIn } from '../../tracing/settings.ts';
+import type { placeOptions, serveOptions } from './command-options.ts';
+import { type Environment, type Options, readCommand, type ValuesOf } from './options.ts';
+import { UsageError } from './report.ts';
+
+export { type Environment, flag, type Option, type Options, text } from './options.ts';
+export { StartRefused, UsageError } from './report.ts';
+
+/** Secrets have no flags, because other users can see command lines. */
+export interface EnvironmentSecrets {
+  readonly passphrase: string | null;
+  readonly oidcClientSecret: string | null;
+  /** A vault access key, for commands that call a remote service. */
+  readonly accessKey: string | null;
+  /** Of backups. */
+  readonly backupPassphrase: string | null;
+  /** What PostgreSQL's own clients take from there. */
+  readonly postgresEnvironment: Environment;
+}
+
+/** What is set by variables that other programs know too. */
+export interface EnvironmentSettings {
+  /** Null where no traces are sent. */
+  readonly tracing: TracingSettings | null;
+}
+
+export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
+export type ServeConfig = ValuesOf<typeof serveOptions> & Place & EnvironmentSettings;
+
+/** The settings that say where the root key comes from. */
+export type RootKeyPlace = Pick<
+  Place,
+  'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
+>;
+
+export function readConfig<O extends Options>(
+  options: O,
+  args: readonly string[],
+  environment: Environment,
+): ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings {
+  return readConfigOf(options, args, environment, 0).config;
+}
+
+/** The same, with at most so many arguments that are not flags. */
+export function readConfigOf<O extends Options>(
+  options: O,
+  args: readonly string[],
+  environment: Environment,
+  most: number,
+): {
+  readonly config: ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
+  readonly positionals: readonly string[];
+} {
+  const { values: read, positionals } = readCommand(options, args, environment, most);
+  const values: Record<string, unknown> = { ...read };
+  const { 'database-url': url = null, 'database-url-file': fromFile = null } = values;
+  if (url !== null && fromFile !== null)
+    throw new UsageError('--database-url and --database-url-file can’t be combined');
+  if (fromFile !== null) values['database-url'] = fromFile;
+  const secrets: EnvironmentSecrets = {
+    passphrase: environment.STRONGROOM_PASSPHRASE ?? null,
+    oidcClientSecret: environment.STRONGROOM_OIDC_CLIENT_SECRET ?? null,
+    accessKey: environment.STRONGROOM_ACCESS_KEY?.trim() || null,
+    backupPassphrase: environment.STRONGROOM_BACKUP_PASSPHRASE ?? null,
+    postgresEnvironment: Object.fromEntries(
+      Object.entries(environment).filter(([name]) => name.startsWith('PG')),
+    ),
+  };
+  const config = Object.freeze({
+    ...values,
+    ...secrets,
+    tracing: tracingIn(options, environment),
+  }) as ValuesOf<O> & EnvironmentSecrets & EnvironmentSettings;
+  return { config, positionals };
+}
+
+/** Only of those who serve: no other command should end because of them. */
+function tracingIn(options: Options, environment: Environment): TracingSettings | null {
+  if (!('port' in options)) return null;
+  try {
+    return tracingSettingsIn(environment);
+  } catch (error) {
+    throw error instanceof BadVariable ? new UsageError(error.message) : error;
+  }
+}
+
+export function databasePath({ data }: Pick<Place, 'data'>): string {
+  return join(resolve(data), 'strongroom.db');
+}
+
+export function inData({ data }: Pick<Place, 'data'>, name: string): string {
+  return join(resolve(data), name);
+}

@@ -1,0 +1,127 @@
+/**
+ * Queries whose text is the same each time. Building one costs more than running it, so each is built once, when it is
+ * first needed, with a placeholder for every value; from then on only its values change. What a query says can depend
+ * on its form alone.
+ */
+import type { Compilable, CompiledQuery, Kysely } from 'kysely';
+import type { Schema } from '../schema/schema.ts';
+import { refuseNul, type Statement, type StatementOptions } from './engine.ts';
+
+type Named = Readonly<Record<string, unknown>>;
+
+/** Stands for a value, by its name, while a query is built; or for one of a list. */
+class Placeholder {
+  readonly name: string;
+  readonly index: number | null;
+
+  constructor(name: string, index: number | null = null) {
+    this.name = name;
+    this.index = index;
+  }
+
+  valueIn(values: Named): unknown {
+    const value = values[this.name];
+    return this.index === null ? value : (value as readonly unknown[])[this.index];
+  }
+}
+
+/** A statement for any values of these names: `prepared<{ id: string }>(({ id }) => db.deleteFrom(…).where('id', '=', id))`. */
+export function prepared<Values extends object>(
+  build: (values: Values) => Compilable,
+  options: StatementOptions = {},
+): (values: Values) => Statement {
+  const compile = once(() => build(placeholders<Values>()).compile());
+  return values => {
+    const { sql, parameters } = bound(compile(), values);
+    refuseNul(parameters);
+    return { sql, parameters, ...options };
+  };
+}
+
+/** A read for any values of these names. */
+export function preparedRead<Values extends object, Row>(
+  db: Kysely<Schema>,
+  build: (values: Values) => Compilable<Row>,
+): (values: Values) => Promise<Row[]> {
+  const compile = once(() => build(placeholders<Values>()).compile());
+  return async values => (await db.executeQuery(bound(compile(), values))).rows;
+}
+
+/** Forms that callers choose are bounded by their schemas; this bounds what is kept of them. */
+const mostForms = 500;
+
+/**
+ * A query in many forms. Part of its form is which values there are at all: an undefined one has no placeholder, and a
+ * list has as many as it is long.
+ */
+export function preparedForms<Form, Values extends object, Row>(
+  build: (form: Form, values: Values) => CompiledQuery<Row>,
+): (form: Form, values: Values) => CompiledQuery<Row> {
+  const forms = new Map<string, CompiledQuery<Row>>();
+  return (form, values) => {
+    const key = formKey(form, values as Named);
+    let query = forms.get(key);
+    if (query === undefined) {
+      if (forms.size >= mostForms) forms.clear();
+      query = build(form, placeholdersFor(values as Named) as Values);
+      forms.set(key, query);
+    }
+    return bound(query, values);
+  };
+}
+
+/** Statements of an engine that come in a few forms: each form is prepared when it is first needed, and kept. */
+export class StatementForms<Values extends object> {
+  readonly #forms = new WeakMap<Kysely<Schema>, Map<string, (values: Values) => Statement>>();
+
+  of(
+    db: Kysely<Schema>,
+    name: string,
+    prepare: () => (values: Values) => Statement,
+  ): (values: Values) => Statement {
+    const forms = this.#forms.get(db) ?? new Map<string, (values: Values) => Statement>();
+    this.#forms.set(db, forms);
+    const form = forms.get(name) ?? prepare();
+    forms.set(name, form);
+    return form;
+  }
+}
+
+function formKey(form: unknown, values: Named): string {
+  let key = JSON.stringify(form);
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined) key += Array.isArray(value) ? ` ${name}:${value.length}` : ` ${name}`;
+  }
+  return key;
+}
+
+function placeholders<Values extends object>(): Values {
+  const get = (_: object, name: string) => new Placeholder(name);
+  return new Proxy({}, { get }) as Values;
+}
+
+function placeholdersFor(values: Named): Named {
+  const each = Object.entries(values).map(([name, value]) => {
+    if (value === undefined) return [name, undefined];
+    return [
+      name,
+      Array.isArray(value) ? value.map((_, index) => new Placeholder(name, index)) : new Placeholder(name),
+    ];
+  });
+  return Object.fromEntries(each) as Named;
+}
+
+function bound<Row>(query: CompiledQuery<Row>, values: object): CompiledQuery<Row> {
+  const parameters = query.parameters.map(one =>
+    one instanceof Placeholder ? one.valueIn(values as Named) : one,
+  );
+  return { ...query, parameters };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

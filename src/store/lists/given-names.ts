@@ -1,0 +1,58 @@
+/** The names that people tell things of one kind apart by, within the space in which they do. */
+import { type RawBuilder, sql } from 'kysely';
+import type { Engine } from '../engine/engine.ts';
+
+interface Space {
+  readonly from: RawBuilder<unknown>;
+  /** The column that says in which vault, organization or identity a name is. */
+  readonly within: 'vault_id' | 'organization_id' | 'identity_id';
+  readonly named?: string;
+}
+
+const resource = (type: string) => sql`resources WHERE deleted_at IS NULL AND type = ${sql.lit(type)}`;
+const credential = (kind: string) => sql`credentials WHERE revoked_at IS NULL AND kind = ${sql.lit(kind)}`;
+
+/** By the name of the collection. Access keys that a login gave to an identity are named by no person. */
+const spaces = {
+  vaults: { from: resource('vault'), within: 'organization_id' },
+  secrets: { from: resource('secret'), within: 'vault_id' },
+  keys: { from: resource('key'), within: 'vault_id' },
+  certificates: { from: resource('certificate'), within: 'vault_id' },
+  'access-keys': { from: sql`${credential('access-key')} AND identity_id IS NULL`, within: 'vault_id' },
+  'public-tokens': { from: credential('public-token'), within: 'vault_id' },
+  'api-keys': { from: credential('api-key'), within: 'organization_id' },
+  'secret-ids': { from: credential('secret-id'), within: 'identity_id' },
+  members: { from: sql`members WHERE true`, within: 'organization_id', named: 'email' },
+  groups: { from: sql`member_groups WHERE true`, within: 'organization_id' },
+  identities: { from: sql`identities WHERE true`, within: 'organization_id' },
+  webhooks: { from: sql`webhooks WHERE true`, within: 'organization_id' },
+  'use-rules': { from: sql`use_rules WHERE true`, within: 'vault_id' },
+} as const satisfies Readonly<Record<string, Space>>;
+
+export type NamedCollection = keyof typeof spaces;
+export const namedCollections = Object.keys(spaces) as NamedCollection[];
+
+export function isNamed(collection: string): collection is NamedCollection {
+  return Object.hasOwn(spaces, collection);
+}
+
+export function spaceOf(collection: NamedCollection): Space['within'] {
+  return spaces[collection].within;
+}
+
+export function givenNames({ lists }: Engine) {
+  return {
+    /** Of what is there now, the newest ones. */
+    in: async (
+      organizationId: string,
+      collection: NamedCollection,
+      within: string,
+      limit: number,
+    ): Promise<{ id: string; name: string }[]> => {
+      const { from, within: column, named = 'name' }: Space = spaces[collection];
+      const found = sql<{ id: string; name: string }>`SELECT id, ${sql.ref(named)} AS name FROM ${from}
+        AND organization_id = ${organizationId} AND ${sql.ref(column)} = ${within} ORDER BY id DESC LIMIT ${limit}`;
+      return (await found.execute(lists)).rows;
+    },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * In which schema our tables are, and that every name is looked up there and in the catalogue, never in a schema that
+ * a role, a database or another user of a pooled connection put in front. A connection that is ours alone is pinned once;
+ * behind a pooler each statement is pinned in the round trip that carries it. The schema is the one that has our tables,
+ * wherever the path leads; for an empty database it is the first of the path, as PostgreSQL itself would choose.
+ */
+import pg from 'pg';
+import { StoreError } from '../engine/store-error.ts';
+
+/** Names are resolved before anything is pinned, so each of them says where it is from. */
+const asked = `SELECT pg_catalog.current_schemas(false)::pg_catalog.text[] AS path, ARRAY(
+    SELECT n.nspname::pg_catalog.text FROM pg_catalog.pg_class c
+    JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+    WHERE c.relname OPERATOR(pg_catalog.=) 'kysely_migration'
+      AND c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'p') AS having`;
+
+interface Schemas {
+  /** Those of the session's path that exist. */
+  readonly path: readonly string[];
+  /** Those with our tables. */
+  readonly having: readonly string[];
+}
+
+/** `isNamed`: the address itself says which schema is meant. */
+export async function schemaFor(client: pg.Client, isNamed: boolean): Promise<string> {
+  const { rows } = await client.query(asked);
+  const { path, having } = rows[0] as Schemas;
+  if (!isNamed && having.length > 1)
+    throw new StoreError(
+      `several schemas of this database contain Strongroom’s tables (${having.join(', ')}): name one in the URL, as in ?options=-csearch_path%3D${having[0]}`,
+    );
+  const chosen = isNamed ? path[0] : (having[0] ?? path[0]);
+  if (chosen === undefined)
+    throw new StoreError('no schema of the search_path exists in this database: create one');
+  return chosen;
+}
+
+/** The catalogue comes first by itself, and temporary tables last. */
+export function pathTo(schema: string): string {
+  return `"${schema.replaceAll('"', '""')}", pg_temp`;
+}
+
+/** As the beginning of a transaction. */
+export function pinning(path: string): string {
+  return `SET LOCAL search_path = ${path}`;
+}
+
+/** As an expression: `isLocal` for the transaction alone. */
+export function settingPath(path: string, isLocal: boolean): string {
+  return `pg_catalog.set_config('search_path', '${path.replaceAll("'", "''")}', ${isLocal})`;
+}
+
+/** Nothing is looked up by these; one that begins a transaction pins it itself. */
+const isControl = (text: string) => /^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/.test(text);
+
+type Config = string | pg.QueryConfig;
+type Done = (error: Error | null, result: pg.QueryResult) => void;
+
+/** A statement, or several in the simple protocol, that needs no pin of its own. */
+export function needsNoPin(config: unknown): boolean {
+  const { text, submit } =
+    typeof config === 'string' ? { text: config } : (config as Partial<pg.QueryConfig & pg.Query>);
+  return submit !== undefined || isControl(text ?? '');
+}
+
+/** What the driver's types leave out. */
+interface Wire {
+  parse(statement: { text: string }): void;
+  bind(portal: object): void;
+  execute(portal: object): void;
+}
+interface DriverQuery {
+  queryMode: string;
+  callback?: Done;
+  query_timeout?: number;
+  prepare(wire: Wire): void;
+  handleCommandComplete(message: unknown, wire: Wire): void;
+}
+const Query = pg.Query as unknown as new (
+  config: Config,
+  values?: unknown,
+  callback?: unknown,
+) => DriverQuery;
+
+/**
+ * A statement with the pin before it: up to the end of a round trip the server takes both for one transaction, so the
+ * pin holds for this statement and for nothing that comes after it.
+ */
+export class PinnedQuery extends Query {
+  readonly #pin: string;
+  #isPinned = false;
+
+  constructor(path: string, config: Config, values?: unknown, callback?: unknown) {
+    super(config, values, callback);
+    // It finds no row, so nothing comes back of it.
+    this.#pin = `SELECT WHERE ${settingPath(path, true)} IS NULL`;
+    this.queryMode = 'extended';
+    if (typeof config === 'object' && 'query_timeout' in config)
+      this.query_timeout = config.query_timeout as number;
+  }
+
+  override prepare(wire: Wire): void {
+    wire.parse({ text: this.#pin });
+    wire.bind({});
+    wire.execute({});
+    super.prepare(wire);
+  }
+
+  override handleCommandComplete(message: unknown, wire: Wire): void {
+    if (this.#isPinned) super.handleCommandComplete(message, wire);
+    this.#isPinned = true;
+  }
+}

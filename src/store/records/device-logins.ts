@@ -1,0 +1,55 @@
+/** Command lines that wait to be signed in: digests of their codes, what they said of themselves, and who allowed them. */
+import type { Selectable } from 'kysely';
+import { type Engine, type Statement, statement, UnitsRefused } from '../engine/engine.ts';
+import type { DeviceLoginTable } from '../schema/schema.ts';
+
+export type DeviceLoginRow = Selectable<DeviceLoginTable>;
+
+export function deviceLogins({ db, commit }: Engine) {
+  const rows = () => db.selectFrom('device_logins').selectAll();
+
+  return {
+    byId: (id: string): Promise<DeviceLoginRow | undefined> => rows().where('id', '=', id).executeTakeFirst(),
+
+    byUserCode: (userCode: string): Promise<DeviceLoginRow | undefined> =>
+      rows().where('user_code', '=', userCode).executeTakeFirst(),
+
+    async waiting(now: number): Promise<number> {
+      const counted = db
+        .selectFrom('device_logins')
+        .where('expires_at', '>', now)
+        .select(({ fn }) => fn.countAll().as('waiting'));
+      return Number((await counted.executeTakeFirstOrThrow()).waiting);
+    },
+
+    /** Those that are over go. False where the code is in use. */
+    async add(row: DeviceLoginRow): Promise<boolean> {
+      const over = db.deleteFrom('device_logins').where('expires_at', '<=', row.created_at);
+      const insert = db.insertInto('device_logins').values(row);
+      try {
+        await commit([{ statements: [statement(over), statement(insert)] }]);
+        return true;
+      } catch (error) {
+        if (error instanceof UnitsRefused) return false;
+        throw error;
+      }
+    },
+
+    /** Refused as stale where somebody else decided about it meanwhile. */
+    decide: (before: DeviceLoginRow, { state, approval, stamp }: DeviceLoginRow): Statement =>
+      statement(
+        db
+          .updateTable('device_logins')
+          .set({ state, approval, stamp })
+          .where('id', '=', before.id)
+          .where('stamp', '=', before.stamp),
+        { expect: 1 },
+      ),
+
+    /** Refused as stale where it is gone. */
+    remove: ({ id, stamp }: DeviceLoginRow): Statement =>
+      statement(db.deleteFrom('device_logins').where('id', '=', id).where('stamp', '=', stamp), {
+        expect: 1,
+      }),
+  };
+}

@@ -1,0 +1,74 @@
+/** Workload identities: what a machine proves itself by, and what it is given. */
+import { type Selectable, sql } from 'kysely';
+import { type Engine, type Statement, statement } from '../engine/engine.ts';
+import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
+import { preparedRead } from '../engine/prepared.ts';
+import { type Audited, auditedRevision } from '../integrity/audited.ts';
+import { removeRevised, updateRevised } from '../integrity/revisions.ts';
+import type { IdentityTable } from '../schema/schema.ts';
+
+export type IdentityRow = Selectable<IdentityTable>;
+export type AuditedIdentity = IdentityRow & Audited;
+
+export function identities({ db, lists }: Engine) {
+  const audited = (from = db) =>
+    from.selectFrom('identities').selectAll('identities').select(auditedRevision());
+
+  const byId = preparedRead(db, ({ id }: { id: string }) => audited().where('id', '=', id));
+
+  return {
+    byId: (organizationId: string, id: string): Promise<AuditedIdentity | undefined> =>
+      audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
+
+    /** By id alone: for logins, which are nobody's yet, and for the access keys that came of them. */
+    anywhere: async (id: string): Promise<AuditedIdentity | undefined> => (await byId({ id }))[0],
+
+    /** Those that may open a vault. */
+    ofVault: (organizationId: string, vaultId: string): Promise<AuditedIdentity[]> =>
+      audited()
+        .where('organization_id', '=', organizationId)
+        .where('narrowing', 'like', `%${vaultId}%`)
+        .execute(),
+
+    /** What others created. */
+    madeBy: (organizationId: string, makerIds: readonly string[], most: number): Promise<AuditedIdentity[]> =>
+      audited()
+        .where('organization_id', '=', organizationId)
+        .where('created_by', 'in', [...makerIds])
+        .orderBy('id', 'desc')
+        .limit(most)
+        .execute(),
+
+    async page(organizationId: string, page: Page, q?: string): Promise<PageOf<AuditedIdentity>> {
+      let found = audited(lists).where('organization_id', '=', organizationId);
+      if (q !== undefined) {
+        found = found.where(sql<boolean>`name_search LIKE ${containing(q)} ESCAPE '\\'`);
+      }
+      return pageOf(found, page);
+    },
+
+    insert: (row: IdentityRow): Statement => statement(db.insertInto('identities').values(row)),
+
+    /** When it last logged in is noted beside the row's changes, so an update leaves that alone. */
+    update: ({ last_login_at, ...row }: IdentityRow): Statement => updateRevised(db, 'identities', row),
+
+    /** With its secret ids; its access keys are over without it. */
+    remove: (id: string, revision: number): Statement[] => [
+      statement(
+        db.deleteFrom('credentials').where('identity_id', '=', id).where('identity_revision', 'is', null),
+      ),
+      removeRevised(db, 'identities', { id, revision }),
+    ],
+
+    /** Refused as stale where the identity is not as it was when the proof was judged. */
+    loggedIn: ({ id, revision }: IdentityRow, last_login_at: number): Statement =>
+      statement(
+        db
+          .updateTable('identities')
+          .set({ last_login_at })
+          .where('id', '=', id)
+          .where('revision', '=', revision),
+        { expect: 1 },
+      ),
+  };
+}

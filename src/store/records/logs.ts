@@ -1,0 +1,259 @@
+/** The audit log, the heads of both logs' chains, how long each organization's logs are, and signed checkpoints. */
+import { type Insertable, type Selectable, sql } from 'kysely';
+import { publicBytes } from '../../base/bytes.ts';
+import { actorIn } from '../engine/audit-actor.ts';
+import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
+import { countOf, offsetOf, type Page, type PageOf } from '../engine/page.ts';
+import { revisedTables } from '../integrity/audited.ts';
+import { hashesBefore } from '../integrity/links-before.ts';
+import type { AuditLogTable, CheckpointTable, LogCountTable, LogHeadTable } from '../schema/schema.ts';
+
+/** What is written of an entry. */
+export type NewAuditRow = Omit<Insertable<AuditLogTable>, 'position'>;
+export type PlacedAuditRow = Selectable<AuditLogTable>;
+export type LogHeadRow = Selectable<LogHeadTable>;
+export type LogCountRow = Selectable<LogCountTable>;
+export type CheckpointRow = Selectable<CheckpointTable>;
+export type Stream = 'request' | 'audit';
+
+export interface AuditFilter {
+  readonly organizationId: string;
+  readonly action?: string | undefined;
+  readonly subjectId?: string | undefined;
+  readonly actorId?: string | undefined;
+  /** Ids bound the time: they sort by it. */
+  readonly fromId?: string | undefined;
+  readonly beforeId?: string | undefined;
+}
+
+const auditColumns: Columns<'audit_logs'> = {
+  id: 'uuid',
+  writer: 'uuid',
+  seq: 'bigint',
+  entry: 'text',
+  hash: 'text',
+  mark: 'text',
+};
+const countColumns: Columns<'log_counts'> = { organization_id: 'uuid', stream: 'text', total: 'bigint' };
+/** The row of `meta` with the newest revisions. */
+const revisionsRow = 'audited_revisions';
+const addToCount =
+  'ON CONFLICT (organization_id, stream) DO UPDATE SET total = log_counts.total + excluded.total';
+
+export function logs({ db, lists, name, commit, insertingInto }: Engine) {
+  const actor = actorIn(name);
+  // It goes with every group of entries, so it is built once and only its parameters change.
+  const headSql = db
+    .insertInto('log_heads')
+    .values({ writer: '', stream: '', seq: 0, hash: '', mark: '' })
+    .onConflict(on =>
+      on.columns(['writer', 'stream']).doUpdateSet(eb => ({
+        seq: eb.ref('excluded.seq'),
+        hash: eb.ref('excluded.hash'),
+        mark: eb.ref('excluded.mark'),
+      })),
+    )
+    .compile().sql;
+  const appendAudits = insertingInto('audit_logs', auditColumns);
+  const addToCounts = insertingInto('log_counts', countColumns, addToCount);
+
+  function audits(filter: AuditFilter) {
+    let found = lists.selectFrom('audit_logs').where('organization_id', '=', filter.organizationId);
+    if (filter.action !== undefined) found = found.where('action', '=', filter.action);
+    if (filter.subjectId !== undefined) found = found.where('subject_id', '=', filter.subjectId);
+    if (filter.actorId !== undefined) found = found.where(actor, '=', filter.actorId);
+    if (filter.fromId !== undefined) found = found.where('id', '>=', filter.fromId);
+    if (filter.beforeId !== undefined) found = found.where('id', '<', filter.beforeId);
+    return found;
+  }
+
+  /** Of these subjects, those whose row is still there. */
+  const living = (ids: readonly string[]) => {
+    const asked = ids.map(id => (name === 'postgres' ? sql`(${id}::uuid)` : sql`(${id})`));
+    const rows = revisedTables.map(table => sql`SELECT 1 FROM ${sql.table(table)} WHERE id = asked.id`);
+    return sql<{
+      id: string;
+    }>`SELECT id FROM (WITH given (id) AS (VALUES ${sql.join(asked)}) SELECT id FROM given) AS asked
+      WHERE EXISTS (${sql.join(rows, sql` UNION ALL `)})`;
+  };
+
+  return {
+    /** Entries of an organization that are kept. */
+    total: (organizationId: string, stream: Stream) => totalOf(db, organizationId, stream),
+
+    /** Refused where the table does not keep each of them. */
+    appendAudits: (rows: readonly NewAuditRow[]): Statement => ({
+      ...appendAudits(rows),
+      expect: rows.length,
+    }),
+
+    setHead: ({ writer, stream, seq, hash, mark }: LogHeadRow): Statement => ({
+      sql: headSql,
+      parameters: [writer, stream, seq, hash, mark],
+    }),
+
+    /** Adds to the totals. In the order of ids, so that two replicas never wait for each other. */
+    count: (changes: readonly LogCountRow[]): Statement =>
+      addToCounts(changes.toSorted((a, b) => (a.organization_id < b.organization_id ? -1 : 1))),
+
+    async auditPage(filter: AuditFilter, page: Page): Promise<PageOf<PlacedAuditRow>> {
+      const found = audits(filter);
+      const rows = await found
+        .selectAll()
+        .orderBy('id', 'desc')
+        .limit(page.limit)
+        .offset(offsetOf(page))
+        .execute();
+      if (!isNarrowed(filter)) return { rows, total: await totalOf(db, filter.organizationId, 'audit') };
+      return { rows, total: await countOf(found) };
+    },
+
+    /** The newest that a filter finds. */
+    newestAudits: (filter: AuditFilter, limit: number): Promise<PlacedAuditRow[]> =>
+      audits(filter).selectAll().orderBy('id', 'desc').limit(limit).execute(),
+
+    audit: (organizationId: string, id: string): Promise<PlacedAuditRow | undefined> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('id', '=', id)
+        .where('organization_id', '=', organizationId)
+        .executeTakeFirst(),
+
+    /** Of these entries, by their positions, what the links before them hash to. */
+    hashesBefore: hashesBefore<number>(lists, 'audit_logs', 'position'),
+
+    /** A stretch of the whole audit log in the order in which it came, for export and verification. */
+    auditStretch: (after: number, limit: number): Promise<PlacedAuditRow[]> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('position', '>', after)
+        .orderBy('position')
+        .limit(limit)
+        .execute(),
+
+    auditsOfWriter: (writer: string, after: number, limit: number): Promise<PlacedAuditRow[]> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('position', '>', after)
+        .where('writer', '=', writer)
+        .orderBy('position')
+        .limit(limit)
+        .execute(),
+
+    /** The oldest entries, as they came; the newest of all is never among them, so that positions go on from it. */
+    oldestAudits: (limit: number): Promise<PlacedAuditRow[]> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('position', '<', eb =>
+          eb.selectFrom('audit_logs').select(({ fn }) => fn.max('position').as('last')),
+        )
+        .orderBy('position')
+        .limit(limit)
+        .execute(),
+
+    /** Of these subjects, those whose row is still there. */
+    living: async (ids: readonly string[]): Promise<string[]> =>
+      ids.length === 0 ? [] : (await living(ids).execute(db)).rows.map(({ id }) => id),
+
+    /** None of these rows was removed meanwhile. */
+    stillLiving: (ids: readonly string[]): Statement[] => {
+      if (ids.length === 0) return [];
+      const counted = sql`SELECT 1 AS found WHERE (SELECT count(*) FROM (${living(ids)}) AS l) = ${ids.length}`;
+      const { sql: text, parameters } = counted.compile(db);
+      return [{ sql: text, parameters, unless: 'stale' }];
+    },
+
+    removeAudits: (positions: readonly [first: number, last: number], expect: number): Statement =>
+      statement(
+        db
+          .deleteFrom('audit_logs')
+          .where('position', '>=', positions[0])
+          .where('position', '<=', positions[1]),
+        { expect },
+      ),
+
+    /** The newest entry of this kind that is no organization's. */
+    newestOwn: (action: string): Promise<PlacedAuditRow | undefined> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('organization_id', 'is', null)
+        .where('action', '=', action)
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+
+    /** The link of the same chain before this one, where it is still here. */
+    auditBefore: ({ writer, seq, position }: PlacedAuditRow): Promise<PlacedAuditRow | undefined> =>
+      db
+        .selectFrom('audit_logs')
+        .selectAll()
+        .where('position', '<', position)
+        .where('writer', '=', writer)
+        .where('seq', '=', seq - 1)
+        .orderBy('position', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+
+    heads: (): Promise<LogHeadRow[]> => db.selectFrom('log_heads').selectAll().execute(),
+
+    lastCheckpoint: (): Promise<CheckpointRow | undefined> =>
+      db.selectFrom('checkpoints').selectAll().orderBy('number', 'desc').limit(1).executeTakeFirst(),
+
+    checkpoints: (after: number, limit: number): Promise<CheckpointRow[]> =>
+      db
+        .selectFrom('checkpoints')
+        .selectAll()
+        .where('number', '>', after)
+        .orderBy('number')
+        .limit(limit)
+        .execute(),
+
+    /** What `logs/revision-index.ts` keeps; undefined before it kept anything. */
+    async keptRevisions(): Promise<Uint8Array | undefined> {
+      const row = await db
+        .selectFrom('meta')
+        .select('value')
+        .where('key', '=', revisionsRow)
+        .executeTakeFirst();
+      return row?.value;
+    },
+
+    async keepRevisions(bytes: Uint8Array): Promise<void> {
+      const value = publicBytes(bytes);
+      const insert = db
+        .insertInto('meta')
+        .values({ key: revisionsRow, value })
+        .onConflict(on => on.column('key').doUpdateSet({ value }));
+      await commit([{ statements: [statement(insert)] }]);
+    },
+
+    addCheckpoint: (row: CheckpointRow): Statement => statement(db.insertInto('checkpoints').values(row)),
+
+    removeCheckpoints: (before: number): Statement =>
+      statement(db.deleteFrom('checkpoints').where('number', '<', before)),
+  };
+}
+
+/** How many entries of an organization are kept, without counting them. */
+export async function totalOf(db: Engine['db'], organizationId: string, stream: Stream): Promise<number> {
+  const row = await db
+    .selectFrom('log_counts')
+    .select('total')
+    .where('organization_id', '=', organizationId)
+    .where('stream', '=', stream)
+    .executeTakeFirst();
+  return row?.total ?? 0;
+}
+
+/** Whether anything but the organization is asked for. */
+export function isNarrowed<F extends { readonly organizationId: string }>({
+  organizationId,
+  ...rest
+}: F): boolean {
+  return Object.values(rest).some(value => value !== undefined);
+}

@@ -1,0 +1,52 @@
+/** Groups of members, who have the same roles in the same vaults. */
+import { type Selectable, sql } from 'kysely';
+import { type Engine, type Statement, statement } from '../engine/engine.ts';
+import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
+import { type Audited, auditedRevision } from '../integrity/audited.ts';
+import { removeRevised, updateRevised } from '../integrity/revisions.ts';
+import type { MemberGroupTable } from '../schema/schema.ts';
+
+export type MemberGroupRow = Selectable<MemberGroupTable>;
+export type AuditedGroup = MemberGroupRow & Audited;
+
+export function memberGroups({ db, lists }: Engine) {
+  const audited = (organizationId: string, from = db) =>
+    from
+      .selectFrom('member_groups')
+      .where('organization_id', '=', organizationId)
+      .selectAll('member_groups')
+      .select(auditedRevision());
+
+  return {
+    byId: (organizationId: string, id: string): Promise<AuditedGroup | undefined> =>
+      audited(organizationId).where('id', '=', id).executeTakeFirst(),
+
+    all: (organizationId: string): Promise<AuditedGroup[]> => audited(organizationId).orderBy('id').execute(),
+
+    /** Those that a member is in; they may be more, by somebody's doing, so each row is looked at. */
+    naming: (organizationId: string, memberId: string): Promise<AuditedGroup[]> =>
+      audited(organizationId)
+        .where(({ or, eb }) =>
+          or([eb('member_ids', 'like', `%${memberId}%`), eb('signed_on_ids', 'like', `%${memberId}%`)]),
+        )
+        .orderBy('id')
+        .execute(),
+
+    async page(
+      organizationId: string,
+      page: Page,
+      { q, vaultId }: { q?: string | undefined; vaultId?: string | undefined } = {},
+    ): Promise<PageOf<AuditedGroup>> {
+      let found = audited(organizationId, lists);
+      if (q !== undefined) found = found.where(sql<boolean>`name_search LIKE ${containing(q)} ESCAPE '\\'`);
+      if (vaultId !== undefined) found = found.where('grants', 'like', `%${vaultId}%`);
+      return pageOf(found, page);
+    },
+
+    insert: (row: MemberGroupRow): Statement => statement(db.insertInto('member_groups').values(row)),
+
+    update: (row: MemberGroupRow): Statement => updateRevised(db, 'member_groups', row),
+
+    remove: (id: string, revision: number): Statement => removeRevised(db, 'member_groups', { id, revision }),
+  };
+}

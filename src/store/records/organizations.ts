@@ -1,0 +1,62 @@
+/** Organizations and their members. */
+import { type Selectable, sql } from 'kysely';
+import { type Engine, type Statement, statement } from '../engine/engine.ts';
+import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
+import { type Audited, auditedRevision } from '../integrity/audited.ts';
+import { removeRevised, updateRevised } from '../integrity/revisions.ts';
+import type { MemberTable, OrganizationTable } from '../schema/schema.ts';
+
+export type OrganizationRow = Selectable<OrganizationTable>;
+export type MemberRow = Selectable<MemberTable>;
+
+export function organizations({ db, lists }: Engine) {
+  const audited = () => db.selectFrom('organizations').selectAll('organizations').select(auditedRevision());
+  const members = (organizationId: string, from = db) =>
+    from
+      .selectFrom('members')
+      .where('organization_id', '=', organizationId)
+      .selectAll('members')
+      .select(auditedRevision());
+
+  return {
+    byId: (id: string): Promise<(OrganizationRow & Audited) | undefined> =>
+      audited().where('id', '=', id).executeTakeFirst(),
+
+    byName: (name: string): Promise<(OrganizationRow & Audited) | undefined> =>
+      audited().where('name', '=', name).executeTakeFirst(),
+
+    all: (): Promise<(OrganizationRow & Audited)[]> => audited().orderBy('id').execute(),
+
+    insert: (row: OrganizationRow): Statement => statement(db.insertInto('organizations').values(row)),
+
+    update: (row: OrganizationRow): Statement => updateRevised(db, 'organizations', row),
+
+    member: (organizationId: string, id: string): Promise<(MemberRow & Audited) | undefined> =>
+      members(organizationId).where('id', '=', id).executeTakeFirst(),
+
+    memberByEmail: (organizationId: string, emailKey: string): Promise<(MemberRow & Audited) | undefined> =>
+      members(organizationId).where('email_key', '=', emailKey).executeTakeFirst(),
+
+    async memberPage(
+      organizationId: string,
+      page: Page,
+      { q, vaultId }: { q?: string | undefined; vaultId?: string | undefined } = {},
+    ): Promise<PageOf<MemberRow & Audited>> {
+      let found = members(organizationId, lists);
+      if (vaultId !== undefined) found = found.where('grants', 'like', `%${vaultId}%`);
+      if (q !== undefined) found = found.where(sql<boolean>`email_key LIKE ${containing(q)} ESCAPE '\\'`);
+      return pageOf(found, page);
+    },
+
+    /** Whether anybody, in any organization, has joined. */
+    hasJoined: async (): Promise<boolean> =>
+      (await db.selectFrom('members').select('id').where('state', '=', 'active').limit(1).execute()).length >
+      0,
+
+    insertMember: (row: MemberRow): Statement => statement(db.insertInto('members').values(row)),
+
+    updateMember: (row: MemberRow): Statement => updateRevised(db, 'members', row),
+
+    removeMember: (id: string, revision: number): Statement => removeRevised(db, 'members', { id, revision }),
+  };
+}

@@ -1,0 +1,115 @@
+/** Events, stored with the change that they tell of, and delivered later; and what was told about expiries. */
+import { type Selectable, sql } from 'kysely';
+import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
+import { auditedRevision } from '../integrity/audited.ts';
+import type { EventTable, ExpiryNoticeTable } from '../schema/schema.ts';
+import type { AuditedResource } from './resources.ts';
+
+export type StoredEvent = Selectable<EventTable>;
+export type EventRow = Omit<StoredEvent, 'position'>;
+export type ExpiryNotice = Selectable<ExpiryNoticeTable>;
+
+/** Resources that expire after `after` and up to `to`, beyond the one named by `from`. */
+export interface ExpiryWindow {
+  readonly after: number;
+  readonly to: number;
+  readonly from: { readonly expiration_date: number; readonly id: string } | null;
+}
+
+const columns: Columns<'events'> = {
+  id: 'uuid',
+  organization_id: 'uuid',
+  vault_id: 'uuid',
+  resource_id: 'uuid',
+  type: 'text',
+  payload: 'text',
+  created_at: 'bigint',
+  fanned: 'integer',
+  stamp: 'bytea',
+};
+
+export function outbox({ db, commit, insertingInto }: Engine) {
+  const addAll = insertingInto('events', columns);
+  const expiring = () =>
+    db
+      .selectFrom('resources')
+      .selectAll('resources')
+      .select(auditedRevision())
+      .where('deleted_at', 'is', null)
+      .where('enabled', '=', 1)
+      .where('expiration_date', 'is not', null)
+      .where(
+        sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
+          WHERE vault.id = resources.vault_id AND vault.deleted_at IS NOT NULL)`,
+      );
+
+  return {
+    add: (...rows: readonly EventRow[]): Statement => addAll(rows),
+
+    /** The oldest whose deliveries are not made yet. */
+    toFanOut: (limit: number): Promise<StoredEvent[]> =>
+      db.selectFrom('events').selectAll().where('fanned', '=', 0).orderBy('position').limit(limit).execute(),
+
+    /** Refused as stale where another replica was first with any of them. */
+    markFanned: (ids: readonly string[]): Statement =>
+      statement(
+        db
+          .updateTable('events')
+          .set({ fanned: 1 })
+          .where('id', 'in', [...ids])
+          .where('fanned', '=', 0),
+        { expect: ids.length },
+      ),
+
+    /** Taken where it was told already. */
+    addNotice: (row: ExpiryNotice): Statement => statement(db.insertInto('expiry_notices').values(row)),
+
+    /** Whether this, or a nearer expiry of the same version, was told. */
+    async noticed({ resource_id, version, expiration_date, days }: ExpiryNotice): Promise<boolean> {
+      const found = await db
+        .selectFrom('expiry_notices')
+        .select('days')
+        .where('resource_id', '=', resource_id)
+        .where('version', '=', version)
+        .where('expiration_date', '=', expiration_date)
+        .where('days', '<=', days)
+        .limit(1)
+        .executeTakeFirst();
+      return found !== undefined;
+    },
+
+    expiringIn({ after, to, from }: ExpiryWindow, limit: number): Promise<AuditedResource[]> {
+      let found = expiring().where('expiration_date', '>', after).where('expiration_date', '<=', to);
+      if (from !== null) {
+        const { expiration_date, id } = from;
+        found = found.where(eb =>
+          eb.or([
+            eb('expiration_date', '>', expiration_date),
+            eb.and([eb('expiration_date', '=', expiration_date), eb('id', '>', id)]),
+          ]),
+        );
+      }
+      return found.orderBy('expiration_date').orderBy('id').limit(limit).execute();
+    },
+
+    expiringAmong: (ids: readonly string[]): Promise<AuditedResource[]> =>
+      expiring()
+        .where('id', 'in', [...ids])
+        .execute(),
+
+    /** Removes a few of the oldest that nothing needs any more, and says how many. */
+    async forget(before: number, limit: number): Promise<number> {
+      const old = db
+        .selectFrom('events')
+        .select('position')
+        .where('created_at', '<', before)
+        .where('fanned', '=', 1)
+        .where(sql<boolean>`NOT EXISTS (SELECT 1 FROM deliveries WHERE deliveries.event_id = events.id)`)
+        .orderBy('created_at')
+        .limit(limit);
+      const remove = db.deleteFrom('events').where('position', 'in', old).returning('position');
+      const [rows] = await commit([{ statements: [statement(remove, { returning: true })] }]);
+      return rows![0]!.length;
+    },
+  };
+}

@@ -1,0 +1,214 @@
+/** What the overview shows: requests counted by the hour, what expires, and what nobody uses. */
+import { type Selectable, sql } from 'kysely';
+import { type Engine, type Statement, statement } from '../engine/engine.ts';
+import { auditedRevision } from '../integrity/audited.ts';
+import type { LogHourTable } from '../schema/schema.ts';
+import { type AuditedCredential, opensSomething } from './credentials.ts';
+import type { AuditedResource } from './resources.ts';
+
+export type LogHourRow = Selectable<LogHourTable>;
+
+export interface HourFilter {
+  readonly organizationId: string;
+  readonly kind: string;
+  readonly from: number;
+  readonly subjects?: readonly string[] | undefined;
+}
+
+export interface Busy {
+  readonly subject: string;
+  readonly successes: number;
+  readonly failures: number;
+}
+
+export interface WebhookHealth {
+  readonly total: number;
+  readonly failing: number;
+  readonly disabled: number;
+}
+
+export function overview({ lists: db }: Engine) {
+  const resources = () => db.selectFrom('resources').selectAll().select(auditedRevision());
+  const credentials = () => db.selectFrom('credentials').selectAll().select(auditedRevision());
+
+  function hours({ organizationId, kind, from, subjects }: HourFilter) {
+    const found = db
+      .selectFrom('log_hours')
+      .where('log_hours.organization_id', '=', organizationId)
+      .where('log_hours.kind', '=', kind)
+      .where('hour', '>=', from);
+    return subjects === undefined ? found : found.where('subject', 'in', [...subjects]);
+  }
+  const sums = [
+    sql<number>`CAST(sum(successes) AS bigint)`.as('successes'),
+    sql<number>`CAST(sum(failures) AS bigint)`.as('failures'),
+  ] as const;
+
+  async function livingVaults(organizationId: string, ids: readonly string[]): Promise<string[]> {
+    const rows = await db
+      .selectFrom('resources')
+      .select('id')
+      .where('organization_id', '=', organizationId)
+      .where('id', 'in', [...ids])
+      .where('type', '=', 'vault')
+      .where('deleted_at', 'is', null)
+      .execute();
+    return rows.map(({ id }) => id);
+  }
+
+  return {
+    /** Adds to the counters of an hour; no row stands in the list twice. */
+    countHours: (rows: readonly LogHourRow[]): Statement =>
+      statement(
+        db
+          .insertInto('log_hours')
+          .values(rows)
+          .onConflict(on =>
+            on.columns(['organization_id', 'kind', 'hour', 'subject']).doUpdateSet({
+              successes: sql`log_hours.successes + excluded.successes`,
+              failures: sql`log_hours.failures + excluded.failures`,
+            }),
+          ),
+      ),
+
+    forgetHours: (before: number): Statement =>
+      statement(db.deleteFrom('log_hours').where('hour', '<', before)),
+
+    byHour: (filter: HourFilter): Promise<{ hour: number; successes: number; failures: number }[]> =>
+      hours(filter).select('hour').select(sums).groupBy('hour').orderBy('hour').execute(),
+
+    /** The busiest first. */
+    busiest: (filter: HourFilter, limit: number): Promise<Busy[]> =>
+      hours(filter)
+        .select('subject')
+        .select(sums)
+        .groupBy('subject')
+        .orderBy(sql`sum(successes) + sum(failures)`, 'desc')
+        .limit(limit)
+        .execute(),
+
+    mostFailures: (filter: HourFilter, limit: number): Promise<{ subject: string; failures: number }[]> =>
+      hours(filter)
+        .select(['subject', sums[1]])
+        .groupBy('subject')
+        .orderBy(sql`sum(failures)`, 'desc')
+        .limit(limit)
+        .execute(),
+
+    expiringResources: (
+      organizationId: string,
+      types: readonly string[],
+      vaultIds: readonly string[] | null,
+      period: { readonly from: number; readonly to: number },
+      limit: number,
+    ): Promise<AuditedResource[]> => {
+      let found = resources()
+        .where('organization_id', '=', organizationId)
+        .where('type', 'in', [...types])
+        .where('deleted_at', 'is', null)
+        .where('expiration_date', '>', period.from)
+        .where('expiration_date', '<=', period.to)
+        .where(eb =>
+          eb.exists(
+            eb
+              .selectFrom('resources as vaults')
+              .select('vaults.id')
+              .whereRef('vaults.id', '=', 'resources.vault_id')
+              .where('vaults.deleted_at', 'is', null),
+          ),
+        );
+      if (vaultIds !== null) found = found.where('vault_id', 'in', [...vaultIds]);
+      return found.orderBy('expiration_date').limit(limit).execute();
+    },
+
+    /** Of all organizations together. */
+    async expiringWithin({ from, to }: { readonly from: number; readonly to: number }): Promise<number> {
+      const { count } = await db
+        .selectFrom('resources')
+        .select(eb => eb.fn.countAll<number>().as('count'))
+        .where('deleted_at', 'is', null)
+        .where('expiration_date', '>', from)
+        .where('expiration_date', '<=', to)
+        .executeTakeFirstOrThrow();
+      return Number(count);
+    },
+
+    expiringCredentials: (
+      organizationId: string,
+      kinds: readonly string[],
+      period: { readonly from: number; readonly to: number },
+      limit: number,
+    ): Promise<AuditedCredential[]> =>
+      credentials()
+        .where('organization_id', '=', organizationId)
+        .where('kind', 'in', [...kinds])
+        .where('revoked_at', 'is', null)
+        .where(opensSomething)
+        .where('expiration_date', '>', period.from)
+        .where('expiration_date', '<=', period.to)
+        .orderBy('expiration_date')
+        .limit(limit)
+        .execute(),
+
+    /** Made before that moment, and not used since. */
+    unusedSince: (
+      organizationId: string,
+      kinds: readonly string[],
+      moment: number,
+      limit: number,
+    ): Promise<AuditedCredential[]> =>
+      credentials()
+        .where('organization_id', '=', organizationId)
+        .where('kind', 'in', [...kinds])
+        .where('revoked_at', 'is', null)
+        .where(opensSomething)
+        .where('created_at', '<', moment)
+        .where(eb => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment)]))
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+
+    async livingCounts(
+      organizationId: string,
+      vaultIds: readonly string[] | null,
+    ): Promise<Map<string, number>> {
+      const among = vaultIds === null ? [organizationId] : await livingVaults(organizationId, vaultIds);
+      if (among.length === 0) return new Map();
+      const rows = await db
+        .selectFrom('counts')
+        .where('organization_id', '=', organizationId)
+        .where('vault_id', 'in', [...among])
+        .select(['type', sql<number>`CAST(sum(living) AS bigint)`.as('living')])
+        .groupBy('type')
+        .execute();
+      const counts = new Map(rows.map(({ type, living }) => [type, Number(living)]));
+      return vaultIds === null ? counts : counts.set('vault', among.length);
+    },
+
+    /** How many webhooks there are, how many of the enabled ones are failing, and how many are disabled. */
+    async webhookHealth(organizationId: string): Promise<WebhookHealth> {
+      const row = await db
+        .selectFrom('webhooks')
+        .leftJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')
+        .where('organization_id', '=', organizationId)
+        .select(({ fn }) => [
+          fn.countAll<number>().as('total'),
+          sql<number>`count(CASE WHEN enabled = 1 AND failing_since IS NOT NULL THEN 1 END)`.as('failing'),
+          sql<number>`count(CASE WHEN enabled = 0 THEN 1 END)`.as('disabled'),
+        ])
+        .executeTakeFirstOrThrow();
+      return { total: Number(row.total), failing: Number(row.failing), disabled: Number(row.disabled) };
+    },
+
+    /** Requests counted in the plan's window that starts then. */
+    async used(organizationId: string, windowStart: number): Promise<number> {
+      const row = await db
+        .selectFrom('rate_windows')
+        .select('count')
+        .where('subject_id', '=', organizationId)
+        .where('window_start', '=', windowStart)
+        .executeTakeFirst();
+      return row?.count ?? 0;
+    },
+  };
+}

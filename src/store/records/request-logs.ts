@@ -1,0 +1,202 @@
+/**
+ * The request log: blocks of entries that were synced together, and an index that says which of them concern whom.
+ * One row for each entry would cost a read more than all the rest of it.
+ */
+import { type Selectable, sql } from 'kysely';
+import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
+import { offsetOf, type Page } from '../engine/page.ts';
+import { hashesBefore } from '../integrity/links-before.ts';
+import type { RequestBlockTable, RequestIndexTable, UnfiledTable } from '../schema/schema.ts';
+import { isNarrowed, totalOf } from './logs.ts';
+
+export type RequestBlockRow = Selectable<RequestBlockTable>;
+export type RequestIndexRow = Selectable<RequestIndexTable>;
+export type UnfiledRow = Selectable<UnfiledTable>;
+
+export interface RequestFilter {
+  readonly organizationId: string;
+  readonly vaultId?: string | undefined;
+  readonly vaultIds?: readonly string[] | undefined;
+  readonly status?: number | undefined;
+  readonly address?: string | undefined;
+  readonly accessKeyId?: string | undefined;
+  /** Ids bound the time: they sort by it. */
+  readonly fromId?: string | undefined;
+  readonly beforeId?: string | undefined;
+}
+
+/** The blocks that hold a page of a filtered list, newest first; before it come `skip` entries of the first one. */
+export interface BlocksOfPage {
+  readonly blocks: readonly RequestBlockRow[];
+  readonly skip: number;
+}
+
+const blockColumns: Columns<'request_blocks'> = {
+  id: 'uuid',
+  writer: 'uuid',
+  seq: 'bigint',
+  text: 'text',
+  hash: 'text',
+  mark: 'text',
+};
+const indexColumns: Columns<'request_index'> = {
+  organization_id: 'uuid',
+  block_id: 'uuid',
+  part: 'integer',
+  vault_id: 'uuid',
+  access_key_id: 'uuid',
+  status: 'integer',
+  ip_address: 'text',
+  entries: 'integer',
+  requests: 'integer',
+};
+
+export function requestLogs({ db, lists, name, insertingInto }: Engine) {
+  const appendAny = insertingInto('request_blocks', blockColumns);
+  // It goes with every group of requests, so it is built once; one long row is handed over faster as it is.
+  const appendSql = db
+    .insertInto('request_blocks')
+    .values({ id: '', writer: '', seq: 0, text: '', hash: '', mark: '' })
+    .compile().sql;
+  const appendOne = ({ id, writer, seq, text, hash, mark }: RequestBlockRow): Statement =>
+    name === 'postgres'
+      ? appendAny([{ id, writer, seq, text, hash, mark }])
+      : { sql: appendSql, parameters: [id, writer, seq, text, hash, mark] };
+
+  function index(filter: RequestFilter) {
+    let found = lists.selectFrom('request_index').where('organization_id', '=', filter.organizationId);
+    if (filter.vaultId !== undefined) found = found.where('vault_id', '=', filter.vaultId);
+    if (filter.vaultIds !== undefined) found = found.where('vault_id', 'in', [...filter.vaultIds]);
+    if (filter.status !== undefined) found = found.where('status', '=', filter.status);
+    if (filter.address !== undefined) found = found.where('ip_address', '=', filter.address);
+    if (filter.accessKeyId !== undefined) found = found.where('access_key_id', '=', filter.accessKeyId);
+    if (filter.fromId !== undefined) found = found.where('block_id', '>=', filter.fromId);
+    if (filter.beforeId !== undefined) found = found.where('block_id', '<', filter.beforeId);
+    return found;
+  }
+
+  const newest = (filter: RequestFilter, limit: number) =>
+    index(filter)
+      .select(({ fn }) => ['block_id', fn.sum<number>('entries').as('entries')])
+      .groupBy('block_id')
+      .orderBy('block_id', 'desc')
+      .limit(limit);
+
+  async function blocks(ids: readonly string[]): Promise<RequestBlockRow[]> {
+    if (ids.length === 0) return [];
+    return lists
+      .selectFrom('request_blocks')
+      .selectAll()
+      .where('id', 'in', ids)
+      .orderBy('id', 'desc')
+      .execute();
+  }
+
+  return {
+    /** Refused where the table does not keep it. */
+    append: (row: RequestBlockRow): Statement => ({ ...appendOne(row), expect: 1 }),
+
+    addToIndex: insertingInto('request_index', indexColumns),
+
+    /** From this block on, the writer's are not in the index. */
+    leave: (row: UnfiledRow): Statement => statement(db.insertInto('unfiled').values(row)),
+
+    noneLeft: (writer: string): Statement => statement(db.deleteFrom('unfiled').where('writer', '=', writer)),
+
+    left: (): Promise<UnfiledRow[]> => db.selectFrom('unfiled').selectAll().execute(),
+
+    ofWriter: (writer: string, fromId: string, limit: number): Promise<RequestBlockRow[]> =>
+      db
+        .selectFrom('request_blocks')
+        .selectAll()
+        .where('id', '>=', fromId)
+        .where('writer', '=', writer)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+
+    async total(filter: RequestFilter): Promise<number> {
+      if (!isNarrowed(filter)) return totalOf(db, filter.organizationId, 'request');
+      const { total } = await index(filter)
+        .select(({ fn }) => fn.sum<number | null>(fn.coalesce('requests', 'entries')).as('total'))
+        .executeTakeFirstOrThrow();
+      return total ?? 0;
+    },
+
+    /** Each block holds one matching entry at least, so as many blocks as entries are enough to look at. */
+    async page(filter: RequestFilter, page: Page): Promise<BlocksOfPage> {
+      const offset = offsetOf(page);
+      const seen = sql<number>`CAST(SUM(entries) OVER (ORDER BY block_id DESC ROWS UNBOUNDED PRECEDING) AS bigint)`;
+      const ranked = lists
+        .selectFrom(newest(filter, offset + page.limit).as('newest'))
+        .select(['block_id', 'entries', seen.as('seen')]);
+      const found = await lists
+        .selectFrom(ranked.as('ranked'))
+        .selectAll()
+        .where('seen', '>', offset)
+        .orderBy('block_id', 'desc')
+        .limit(page.limit)
+        .execute();
+      const first = found[0];
+      const skip = first === undefined ? 0 : offset - (first.seen - first.entries);
+      return { blocks: await blocks(found.map(row => row.block_id)), skip };
+    },
+
+    /** The newest matching blocks, for reading on from one stretch to the next. */
+    async newest(filter: RequestFilter, limit: number): Promise<RequestBlockRow[]> {
+      return blocks((await newest(filter, limit).execute()).map(row => row.block_id));
+    },
+
+    block: (id: string): Promise<RequestBlockRow | undefined> =>
+      db.selectFrom('request_blocks').selectAll().where('id', '=', id).executeTakeFirst(),
+
+    /** Of these blocks, what the links before them hash to. */
+    hashesBefore: hashesBefore<string>(lists, 'request_blocks', 'id'),
+
+    /** A stretch of the whole log, oldest first, for export and verification. */
+    stretch: (afterId: string | null, limit: number): Promise<RequestBlockRow[]> =>
+      db
+        .selectFrom('request_blocks')
+        .selectAll()
+        .$if(afterId !== null, query => query.where('id', '>', afterId))
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+
+    indexOf: async (
+      organizationIds: readonly string[],
+      blockIds: readonly string[],
+    ): Promise<RequestIndexRow[]> => {
+      if (organizationIds.length === 0) return [];
+      return db
+        .selectFrom('request_index')
+        .selectAll()
+        .where('organization_id', 'in', organizationIds)
+        .where('block_id', 'in', blockIds)
+        .orderBy('part')
+        .execute();
+    },
+
+    /** The oldest blocks, of those that are older than an id. */
+    oldest: (beforeId: string, limit: number): Promise<RequestBlockRow[]> =>
+      db
+        .selectFrom('request_blocks')
+        .selectAll()
+        .where('id', '<', beforeId)
+        .orderBy('id')
+        .limit(limit)
+        .execute(),
+
+    remove: (ids: readonly string[], organizationIds: readonly string[]): Statement[] => [
+      statement(db.deleteFrom('request_blocks').where('id', 'in', ids), { expect: ids.length }),
+      ...organizationIds.map(organizationId =>
+        statement(
+          db
+            .deleteFrom('request_index')
+            .where('organization_id', '=', organizationId)
+            .where('block_id', 'in', ids),
+        ),
+      ),
+    ],
+  };
+}

@@ -1,0 +1,150 @@
+/** Vaults, secrets, keys and certificates, with their versions. */
+
+import { sql } from 'kysely';
+import type { Sealed } from '../../base/bytes.ts';
+import type { Engine } from '../engine/engine.ts';
+import { type Page, type PageOf, pageOf } from '../engine/page.ts';
+import { preparedRead } from '../engine/prepared.ts';
+import { type Audited, auditedRevision } from '../integrity/audited.ts';
+import { type Stretch, stretches } from '../lists/packed-resources.ts';
+import { inLivingVault } from '../lists/resource-filter.ts';
+import { resourceLists } from '../lists/resource-lists.ts';
+import { type ResourceRow, resourceChanges, type VersionRow } from './resource-changes.ts';
+
+export type { Stretch } from '../lists/packed-resources.ts';
+export type { ResourceFilter } from '../lists/resource-filter.ts';
+export type { ResourcePage } from '../lists/resource-lists.ts';
+export type { ResourceRow, VersionRow } from './resource-changes.ts';
+export type AuditedResource = ResourceRow & Audited;
+/** A resource together with its current version's sealed value. Where that version is gone it is null, and the row is not believed. */
+export type ResourceWithValue = AuditedResource & { readonly value: Sealed };
+
+export function resources(engine: Engine) {
+  const { db, lists } = engine;
+  const audited = () =>
+    db.selectFrom('resources').where(inLivingVault).selectAll('resources').select(auditedRevision());
+
+  const withValue = () =>
+    audited()
+      .leftJoin('versions', join =>
+        join
+          .onRef('versions.resource_id', '=', 'resources.id')
+          .onRef('versions.version', '=', 'resources.version'),
+      )
+      .select(sql<Sealed>`versions.value`.as('value'));
+
+  const stretch = stretches(engine);
+  const byId = preparedRead(db, ({ organizationId, id }: { organizationId: string; id: string }) =>
+    audited().where('id', '=', id).where('organization_id', '=', organizationId),
+  );
+  const vaultById = preparedRead(db, ({ id }: { id: string }) =>
+    audited().where('id', '=', id).where('type', '=', 'vault').where('deleted_at', 'is', null),
+  );
+
+  return {
+    /** In this organization, or nothing: another's resource is looked up like one that never was. */
+    byId: async (organizationId: string, id: string): Promise<AuditedResource | undefined> =>
+      (await byId({ organizationId, id }))[0],
+
+    /** By id alone: only for callers whose credential names the vault. */
+    vault: async (id: string): Promise<AuditedResource | undefined> => (await vaultById({ id }))[0],
+
+    /** By id alone: only to tell whose log a refused request for it belongs into. */
+    key: (id: string): Promise<AuditedResource | undefined> =>
+      audited().where('id', '=', id).where('type', '=', 'key').executeTakeFirst(),
+
+    byName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
+      audited()
+        .where('vault_id', '=', vaultId)
+        .where('type', '=', type)
+        .where('name', '=', name)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst(),
+
+    /** The one that was deleted last. */
+    deletedByName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
+      audited()
+        .where('vault_id', '=', vaultId)
+        .where('type', '=', type)
+        .where('name', '=', name)
+        .where('deleted_at', 'is not', null)
+        .orderBy('deleted_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+
+    vaultByName: (organizationId: string, name: string): Promise<AuditedResource | undefined> =>
+      audited()
+        .where('organization_id', '=', organizationId)
+        .where('type', '=', 'vault')
+        .where('name', '=', name)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst(),
+
+    withValue: async (vaultId: string, id: string): Promise<ResourceWithValue | undefined> => {
+      if (id === vaultId) return undefined; // A vault has no version.
+      return withValue()
+        .where('resources.id', '=', id)
+        .where('vault_id', '=', vaultId)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst();
+    },
+
+    /** What lives of one type in a vault, oldest first, with the sealed values: so many after an id. */
+    stretchWithValues: (
+      vaultId: string,
+      type: string,
+      afterId: string | undefined,
+      limit: number,
+    ): Promise<Stretch> => stretch({ vaultId, type, afterId, limit }),
+
+    /** How many of each type live in vaults that live: of these vaults, or of any so many. */
+    counts: (
+      organizationId: string,
+      vaultIds: readonly string[] | undefined,
+      limit: number,
+    ): Promise<{ vault_id: string; type: string; living: number }[]> => {
+      const living = lists
+        .selectFrom('resources')
+        .select('id')
+        .where('organization_id', '=', organizationId)
+        .where('type', '=', 'vault')
+        .where('deleted_at', 'is', null)
+        .orderBy('id', 'desc')
+        .limit(limit);
+      const vaults = vaultIds === undefined ? living : living.where('id', 'in', [...vaultIds]);
+      return lists
+        .selectFrom(vaults.as('vaults'))
+        .leftJoin('counts', join =>
+          join.onRef('counts.vault_id', '=', 'vaults.id').on('counts.organization_id', '=', organizationId),
+        )
+        .select(eb => [
+          'vaults.id as vault_id',
+          eb.fn.coalesce('counts.type', sql.lit('')).as('type'),
+          eb.fn.coalesce('counts.living', sql.lit(0)).as('living'),
+        ])
+        .execute();
+    },
+
+    page: resourceLists(engine).page,
+
+    ...resourceChanges(engine),
+
+    /** Deleted before that moment, and due to be removed for good. */
+    deletedBefore: (moment: number, limit: number): Promise<AuditedResource[]> =>
+      audited().where('deleted_at', '<', moment).orderBy('deleted_at').limit(limit).execute(),
+
+    version: (resourceId: string, version: number): Promise<VersionRow | undefined> =>
+      db
+        .selectFrom('versions')
+        .selectAll()
+        .where('resource_id', '=', resourceId)
+        .where('version', '=', version)
+        .executeTakeFirst(),
+
+    versionPage(resourceId: string, { page, limit }: Page): Promise<PageOf<VersionRow>> {
+      const found = lists.selectFrom('versions').selectAll().where('resource_id', '=', resourceId);
+      return pageOf(found, { page, limit }, 'version');
+    },
+  };
+}

@@ -1,0 +1,183 @@
+/** Webhooks, and the lease on each one's queue: one process at a time works on a queue, and loses it when it dies. */
+import { type Selectable, sql } from 'kysely';
+import { type Engine, type Statement, statement } from '../engine/engine.ts';
+import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
+import { type Audited, auditedRevision } from '../integrity/audited.ts';
+import { removeRevised, updateRevised } from '../integrity/revisions.ts';
+import type { WebhookQueueTable, WebhookTable } from '../schema/schema.ts';
+
+export type WebhookRow = Selectable<WebhookTable>;
+export type AuditedWebhook = WebhookRow & Audited;
+export type ListeningWebhook = AuditedWebhook & Pick<QueueRow, 'begins_after'>;
+export type QueueRow = Selectable<WebhookQueueTable>;
+
+export function webhooks({ db, lists, commit, name: engine }: Engine) {
+  const postgres = engine === 'postgres';
+  /** Leases run by the database's clock, so that replicas whose clocks differ agree on them. */
+  const databaseNow = postgres
+    ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+    : sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
+
+  const audited = (from = db) => from.selectFrom('webhooks').selectAll('webhooks').select(auditedRevision());
+
+  const claimable = (now: number) =>
+    db
+      .selectFrom('webhook_queues')
+      .select('webhook_id')
+      .where('due_at', '<=', now)
+      .where(eb => eb.or([eb('resume_at', 'is', null), eb('resume_at', '<=', now)]))
+      .where(eb => eb.or([eb('leased_until', 'is', null), eb('leased_until', '<', databaseNow)]))
+      .orderBy('due_at');
+
+  return {
+    byId: (organizationId: string, id: string): Promise<AuditedWebhook | undefined> =>
+      audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
+
+    /** By id alone: for the delivery, which nobody asked for. */
+    anywhere: (id: string): Promise<AuditedWebhook | undefined> =>
+      audited().where('id', '=', id).executeTakeFirst(),
+
+    enabledOf: (organizationIds: readonly string[]): Promise<ListeningWebhook[]> =>
+      audited()
+        .innerJoin('webhook_queues', 'webhook_queues.webhook_id', 'webhooks.id')
+        .select('webhook_queues.begins_after')
+        .where('organization_id', 'in', [...organizationIds])
+        .where('enabled', '=', 1)
+        .orderBy('id')
+        .execute(),
+
+    async page(organizationId: string, page: Page, q?: string): Promise<PageOf<AuditedWebhook>> {
+      let found = audited(lists).where('organization_id', '=', organizationId);
+      if (q !== undefined) {
+        found = found.where(sql<boolean>`lower(name) LIKE ${containing(q)} ESCAPE '\\'`);
+      }
+      return pageOf(found, page);
+    },
+
+    insert: (row: WebhookRow): Statement[] => [
+      statement(db.insertInto('webhooks').values(row)),
+      statement(
+        db.insertInto('webhook_queues').values({
+          ...idleQueue,
+          webhook_id: row.id,
+          begins_after: sql<number>`(SELECT position FROM last_positions WHERE name = 'events')`,
+        }),
+      ),
+    ],
+
+    update: (row: WebhookRow): Statement => updateRevised(db, 'webhooks', row),
+
+    /** With its queue, and with what was still to be delivered. */
+    remove: (id: string, revision: number): Statement[] => [
+      statement(db.deleteFrom('deliveries').where('webhook_id', '=', id).where('state', '=', 'pending')),
+      removeRevised(db, 'webhooks', { id, revision }),
+    ],
+
+    /** Something waits in the queue from `at` on. */
+    arrive: (id: string, at: number): Statement =>
+      statement(
+        db
+          .updateTable('webhook_queues')
+          .set({
+            due_at: sql`CASE WHEN due_at IS NULL OR due_at > ${at} THEN ${at} ELSE due_at END`,
+            arrivals: sql`arrivals + 1`,
+          })
+          .where('webhook_id', '=', id),
+      ),
+
+    arrived: (id: string): Statement =>
+      statement(db.updateTable('webhook_queues').set({ failing_since: null }).where('webhook_id', '=', id)),
+
+    /** Forgets what was held against the receiver. */
+    forgive: (id: string): Statement =>
+      statement(
+        db
+          .updateTable('webhook_queues')
+          .set({ failing_since: null, resume_at: null })
+          .where('webhook_id', '=', id),
+      ),
+
+    pause: (id: string, until: number): Statement =>
+      statement(db.updateTable('webhook_queues').set({ resume_at: until }).where('webhook_id', '=', id)),
+
+    /** The first failure after a success counts; later ones change nothing. */
+    failed: (id: string, at: number): Statement =>
+      statement(
+        db
+          .updateTable('webhook_queues')
+          .set({ failing_since: at })
+          .where('webhook_id', '=', id)
+          .where('failing_since', 'is', null),
+      ),
+
+    /** Since when nothing has arrived, of those that are failing. */
+    async failing(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+      if (ids.length === 0) return new Map();
+      const rows = await lists
+        .selectFrom('webhook_queues')
+        .select(['webhook_id', 'failing_since'])
+        .where('webhook_id', 'in', [...ids])
+        .where('failing_since', 'is not', null)
+        .execute();
+      return new Map(rows.map(({ webhook_id, failing_since }) => [webhook_id, failing_since!]));
+    },
+
+    queue: (id: string): Promise<QueueRow | undefined> =>
+      db.selectFrom('webhook_queues').selectAll().where('webhook_id', '=', id).executeTakeFirst(),
+
+    /** Takes queues in which something is due, each for one process alone. */
+    async claim(holder: string, now: number, lease: number, limit: number): Promise<string[]> {
+      const waiting = await claimable(now).limit(1).executeTakeFirst();
+      if (waiting === undefined) return [];
+      const free = claimable(now).limit(limit);
+      const claim = db
+        .updateTable('webhook_queues')
+        .set({ leased_by: holder, leased_until: sql`${databaseNow} + ${sql.lit(lease)}` })
+        .where('webhook_id', 'in', postgres ? free.forUpdate().skipLocked() : free)
+        .returning('webhook_id');
+      const [rows] = await commit([{ statements: [statement(claim, { returning: true })] }]);
+      return rows![0]!.map(row => String(row.webhook_id));
+    },
+
+    /** Prolongs what the holder has, and says which queues those are. */
+    async renew(holder: string, ids: readonly string[], lease: number): Promise<Set<string>> {
+      const renewal = db
+        .updateTable('webhook_queues')
+        .set({ leased_until: sql`${databaseNow} + ${sql.lit(lease)}` })
+        .where('leased_by', '=', holder)
+        .where('webhook_id', 'in', [...ids])
+        .returning('webhook_id');
+      const [rows] = await commit([{ statements: [statement(renewal, { returning: true })] }]);
+      return new Set(rows![0]!.map(row => String(row.webhook_id)));
+    },
+
+    /** Gives a queue back; false where something arrived since `arrivals` was read, or it was lost. */
+    async release(id: string, holder: string, arrivals: number, dueAt: number | null): Promise<boolean> {
+      const release = db
+        .updateTable('webhook_queues')
+        .set({ leased_by: null, leased_until: null, due_at: dueAt })
+        .where('webhook_id', '=', id)
+        .where('leased_by', '=', holder)
+        .where('arrivals', '=', arrivals)
+        .returning('webhook_id');
+      const [rows] = await commit([{ statements: [statement(release, { returning: true })] }]);
+      return rows![0]!.length === 1;
+    },
+
+    /** Gives everything back as it is: of one holder at its end, or of all where no other process can live. */
+    async abandon(holder: string | null): Promise<void> {
+      const all = db.updateTable('webhook_queues').set({ leased_by: null, leased_until: null });
+      const held = holder === null ? all : all.where('leased_by', '=', holder);
+      await commit([{ statements: [statement(held)] }]);
+    },
+  };
+}
+
+const idleQueue = {
+  due_at: null,
+  resume_at: null,
+  failing_since: null,
+  arrivals: 0,
+  leased_by: null,
+  leased_until: null,
+};

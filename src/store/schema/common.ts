@@ -1,0 +1,11 @@
+/** What tables have in common. */
+import type { Stamp } from '../../base/bytes.ts';
+
+export type Flag = 0 | 1;
+
+export interface Stamped {
+  created_at: number;
+  updated_at: number;
+  revision: number;
+  stamp: Stamp;
+}

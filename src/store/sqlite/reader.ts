@@ -1,0 +1,126 @@
+/**
+ * The near side of the reader thread: a dialect of the builder whose queries run over there, one after another, each on
+ * what was committed when it began. The thread starts with the first query. Only so many wait, in all and of one organization;
+ * one more is told to come back. Organizations and callers have their queries answered in turn. A thread that dies fails
+ * what it held, and the next query starts another.
+ */
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import { asker, FairLine } from '../../base/fair-line.ts';
+import { Failure } from '../../contract/errors.ts';
+import { startThread, ThreadOnDemand, threadFile } from '../../threads/thread.ts';
+import { refuseNul } from '../engine/engine.ts';
+import type { ReaderServices } from './reader-thread.ts';
+
+const file = threadFile(import.meta.url, 'reader-thread');
+const mostWaiting = 200;
+const mostOfOne = 100;
+/** That the thread has before it, so that it never waits for the next; what it has is answered in this order. */
+const ahead = 2;
+
+export function readerDialect(path: string): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new ReaderDriver(new Reader(path)),
+    createIntrospector: db => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+type Rows = readonly Record<string, unknown>[];
+
+interface Waiting extends PromiseWithResolvers<Rows> {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+class Reader {
+  readonly #line = new FairLine<Waiting>();
+  readonly #thread: ThreadOnDemand<ReaderServices>;
+
+  constructor(path: string) {
+    this.#thread = new ThreadOnDemand(() => startThread(file, { data: path }));
+  }
+
+  ask(sql: string, parameters: readonly unknown[]): Promise<Rows> {
+    refuseNul(parameters);
+    const lane = asker();
+    const isFull = this.#line.length >= mostWaiting || this.#line.lengthIn(lane.organization) >= mostOfOne;
+    if (isFull) return Promise.reject(new Failure('UNAVAILABLE', { retryAfter: 1 }));
+    const waiting = { sql, parameters, ...Promise.withResolvers<Rows>() };
+    this.#line.push(lane, waiting);
+    this.#send(ahead);
+    return waiting.promise;
+  }
+
+  #send(most: number): void {
+    while ((this.#thread.running?.pending ?? 0) < most) {
+      const next = this.#line.shift();
+      if (next === undefined) return;
+      this.#thread
+        .get()
+        .call('rows', next.sql, next.parameters)
+        .then(next.resolve, ({ cause }: Failure) => next.reject(unavailable(cause)))
+        .finally(() => this.#send(ahead));
+    }
+  }
+
+  /** What waits is still answered. */
+  async close(): Promise<void> {
+    this.#send(Number.POSITIVE_INFINITY);
+    const thread = this.#thread.running;
+    thread?.notify('close');
+    await thread?.ended;
+  }
+}
+
+function unavailable(cause: unknown): Failure {
+  return new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
+}
+
+/** It reads, and nothing else: there is no transaction to begin. */
+class ReaderDriver implements Driver {
+  readonly #reader: Reader;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  async init(): Promise<void> {}
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return new ReaderConnection(this.#reader);
+  }
+  async beginTransaction(): Promise<void> {
+    throw new Error('the reader has no transactions');
+  }
+  async commitTransaction(): Promise<void> {}
+  async rollbackTransaction(): Promise<void> {}
+  async releaseConnection(): Promise<void> {}
+  destroy(): Promise<void> {
+    return this.#reader.close();
+  }
+}
+
+class ReaderConnection implements DatabaseConnection {
+  readonly #reader: Reader;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    return { rows: (await this.#reader.ask(sql, parameters)) as Row[] };
+  }
+
+  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    yield await this.executeQuery<Row>(query);
+  }
+}
