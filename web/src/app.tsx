@@ -1,4 +1,4 @@
-/** Which page each address shows, and which of them need a session. A page is loaded when it is first opened. */
+/** The routes, and which of them require a session. Each page is loaded when it is first opened. */
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import type { AuthState } from './api/types.ts';
@@ -94,7 +94,7 @@ function SignedInRoutes({ state }: { state: AuthState }) {
   );
 }
 
-/** What the person came for, where signing in led them elsewhere. */
+/** The page that the person was on their way to, if signing in led them elsewhere. */
 function waitingPage() {
   if (isDeviceWaiting()) return <Redirect to="/device" replace />;
   return isAuthorizationWaiting() ? <Redirect to={authorizePage} replace /> : <Inside />;
@@ -129,7 +129,7 @@ function Pages() {
   );
 }
 
-/** Where to go after signing in: a path on this site, nothing else. */
+/** The `next` parameter for the sign-in page: only ever a path on this site. */
 function nextOf(): string {
   const { pathname } = window.location;
   return pathname === '/' ? '' : `?next=${encodeURIComponent(pathname)}`;

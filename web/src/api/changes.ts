@@ -1,13 +1,13 @@
-/** An edit sends what the person changed, and nothing else: what others changed since the form was opened stays. */
+/** Edits send only changed fields, so that changes others made since the form was opened are kept. */
 import { put } from './client.ts';
 import type { VaultGrant } from './types.ts';
 
-/** False if there was nothing to send. */
+/** Returns false if there was nothing to send. */
 export async function update<T extends object>(path: string, before: T, after: T): Promise<boolean> {
   return send(path, changesOf(before, after));
 }
 
-/** Of a group or a member, whose lists are changed entry by entry. */
+/** Like `update`, for a group or a member, whose lists are changed entry by entry. */
 export async function updateGranted<T extends Granted>(path: string, before: T, after: T): Promise<boolean> {
   const { grants: oldGrants, member_ids: oldIds = [], ...old } = before;
   const { grants, member_ids: ids = [], ...own } = after;

@@ -1,7 +1,7 @@
 /**
- * The only way to the service. The session travels as a cookie that scripts can't see; nothing is stored here.
- * When a session has ended, or a fresh proof is needed, the request waits for the person and is then sent again,
- * so that no form loses its input.
+ * The HTTP client that every page uses. The session is a cookie that scripts can't read; nothing is stored here. When the
+ * session has ended, or the service requires fresh proof of identity, the request waits for the person and is then sent
+ * again, so that no form loses its input.
  */
 
 export interface ErrorBody {
@@ -28,13 +28,13 @@ export class ApiError extends Error {
   }
 }
 
-/** The same failure with a message for this page; other failures stay as they are. */
+/** Replaces the message of an API error that has this status; returns other errors unchanged. */
 export function reworded(error: unknown, status: number, message: string): unknown {
   if (!(error instanceof ApiError) || error.status !== status) return error;
   return new ApiError(status, { error: { code: error.code, message } });
 }
 
-/** One sentence for a person: the reason where the service gave one. */
+/** One sentence for a person, with the reason if the service gave one. */
 export function sentence(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Can’t reach the service. Your input is still here.';
   if (error.reason === '') return `${error.message}.`.replace('..', '.');
@@ -42,7 +42,7 @@ export function sentence(error: unknown): string {
   return `${error.message}: ${field}${error.reason}.`;
 }
 
-/** Asks the person for what a request needs. False if they cancel. */
+/** Asks the person for what a request needs. Resolves to false if they cancel. */
 export type Ask = () => Promise<boolean>;
 let renew: Ask | null = null;
 let prove: Ask | null = null;
@@ -57,17 +57,17 @@ const signIns = new Set([
   '/auth/oidc/choose',
 ]);
 
-/** Registers what asks for a new sign-in when the session has ended. */
+/** Registers the function that asks the person to sign in when the session has ended. */
 export function onSessionEnd(ask: Ask | null): void {
   renew = ask;
 }
 
-/** Registers what asks for a proof where a session alone is not enough. */
+/** Registers the function that asks for proof of identity when a session is not enough. */
 export function onProofRequired(ask: Ask | null): void {
   prove = ask;
 }
 
-/** Registers what shows a warning that came with an answer. */
+/** Registers the function that shows warnings from responses. */
 export function onWarning(show: (text: string) => void): void {
   warn = show;
 }
@@ -98,7 +98,7 @@ export const post = <T>(path: string, body?: unknown) => send<T>('POST', path, b
 export const put = <T>(path: string, body?: unknown) => send<T>('PUT', path, body);
 export const remove = <T>(path: string) => send<T>('DELETE', path);
 
-/** A query string of the given parameters; empty ones are left out. */
+/** Builds a query string; empty parameters are left out. */
 export function query(parameters: Readonly<Record<string, string | number | undefined>>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {

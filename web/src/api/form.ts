@@ -1,16 +1,16 @@
 /**
- * A form's state. Input stays, whatever the service answers; a reason that names a field is shown at that field,
- * anything else above the buttons.
+ * A form's state. Input is kept, whatever the service returns. An error that names a field is shown at that field, any
+ * other error above the buttons.
  */
 import { type FormEvent, useState } from 'react';
 import { ApiError, sentence } from './client.ts';
 
 export interface Form<T> {
   readonly values: T;
-  /** What it began with. */
+  /** The values that the form was opened with. */
   readonly initial: T;
   readonly busy: boolean;
-  /** What to show above the buttons; empty where a field shows it. */
+  /** The error to show above the buttons; empty if a field shows it. */
   readonly problem: string;
   set<K extends keyof T>(name: K, value: T[K]): void;
   errorOf(name: string): string;
@@ -20,7 +20,7 @@ export interface Form<T> {
 }
 
 export function useForm<T extends object>(initial: T): Form<T> {
-  // Another look at the record, while the form is open, changes nothing of what the person began with.
+  // A refetch of the record while the form is open must not change the initial values.
   const [began] = useState(initial);
   const [values, setValues] = useState(began);
   const [failure, setFailure] = useState<unknown>(null);
@@ -50,7 +50,7 @@ export function useForm<T extends object>(initial: T): Form<T> {
     fail: setFailure,
     submit: action => event => {
       event.preventDefault();
-      // React would pass it on to the form that opened this one's dialog.
+      // React would bubble it to the form that opened this form's dialog.
       event.stopPropagation();
       if (!busy) void run(action);
     },

@@ -1,13 +1,16 @@
-/** Whether a person has the page before them, or is told outside of it. Who goes away gives up what is being waited for. */
+/**
+ * Whether the page is in use: visible, or allowed to show notifications, with input in the last hour. Requests that wait
+ * on its behalf are aborted when it no longer is.
+ */
 
-/** In milliseconds, since the page was last touched. */
+/** In milliseconds since the last input. */
 const attention = 60 * 60 * 1000;
 const touches = ['pointerdown', 'keydown', 'focus'] as const;
 
 export class Presence {
   #touchedAt = Date.now();
   #isLeft = false;
-  /** Of what is waited for while somebody is there. */
+  /** Aborts the requests that wait while the page is in use. */
   #stay = new AbortController();
   #wake = () => {};
   readonly #touch = () => {
@@ -24,12 +27,12 @@ export class Presence {
     document.addEventListener('visibilitychange', this.#see);
   }
 
-  /** Aborted once nobody is there. */
+  /** Aborted when the page is no longer in use. */
   get signal(): AbortSignal {
     return this.#stay.signal;
   }
 
-  /** Resolves once somebody is; false once the page is left for good. */
+  /** Resolves to true when the page is in use, to false when it has been left. */
   async isThere(): Promise<boolean> {
     while (!this.#isLeft && !this.#isWanted()) {
       this.#stay.abort();
@@ -39,7 +42,7 @@ export class Presence {
     return !this.#isLeft;
   }
 
-  /** Shorter where somebody comes back meanwhile. */
+  /** Ends early if the page comes back into use. */
   async pause(milliseconds: number): Promise<void> {
     const woken = this.#woken();
     const timer = setTimeout(this.#wake, milliseconds);
@@ -67,7 +70,7 @@ export class Presence {
   }
 }
 
-/** Whether a person is told outside of the page, so that a page that nobody looks at is worth asking for. */
+/** Whether the person allowed notifications, so that a hidden page still needs updates. */
 function isTold(): boolean {
   return 'Notification' in window && Notification.permission === 'granted';
 }

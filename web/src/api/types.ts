@@ -1,4 +1,4 @@
-/** The types that the pages work with: the service's own contract, and what the sign-in returns. */
+/** The types that the pages use, from the service's contract. */
 export type {
   AccessKey,
   ApiKey,

@@ -1,4 +1,4 @@
-/** Reading lists and records, and refreshing them after a change. Each page names its path; the cache does the rest. */
+/** Hooks that read lists and records through the query cache and refresh them after a change. */
 import { keepPreviousData, QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ApiError, get, query } from './client.ts';
 import type { List } from './types.ts';
@@ -42,7 +42,7 @@ export function useRecord<T>(collection: string, id: string | undefined, enabled
   });
 }
 
-/** A path that may not exist in this build: a 404 is an answer, and the page leaves the part out. */
+/** Reads a path that may not be available: a 403 or 404 gives null, and the page leaves that part out. */
 export function useOptional<T>(path: string, enabled = true, every: number | false = false) {
   return useQuery({
     queryKey: ['path', path],
@@ -57,7 +57,7 @@ function nullWhereAbsent(error: unknown): null {
   throw error;
 }
 
-/** After a change: the named collections are read again. */
+/** Returns a function that refetches the named collections after a change. */
 export function useRefresh(): (...collections: readonly string[]) => Promise<void> {
   const client = useQueryClient();
   return async (...collections) => {

@@ -1,4 +1,4 @@
-/** Reads files that were dropped or chosen. They are read in the browser, and nothing is sent before the preview. */
+/** Reads dropped or chosen files in the browser. Nothing is sent before the preview. */
 
 export interface Dropped {
   readonly name: string;
@@ -17,7 +17,7 @@ export function base64Of(bytes: ArrayBuffer): string {
   return btoa(text);
 }
 
-/** PKCS#12 is DER and begins with the byte of a sequence, which no text file does. */
+/** PKCS#12 is DER and starts with 0x30, the tag of a sequence. As text, that is the digit 0, which starts no variable. */
 export function isPkcs12({ name, bytes }: Dropped): boolean {
   return /\.(p12|pfx)$/i.test(name) || new Uint8Array(bytes)[0] === 0x30;
 }
@@ -26,7 +26,7 @@ export function textOf({ bytes }: Dropped): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** A name for a file's content: the file's own, without folder and extension. */
+/** The file's name without folder and extension. */
 export function stemOf(name: string): string {
   return name.replace(/^.*[/\\]/, '').replace(/\.[^.]+$/, '') || name;
 }

@@ -1,6 +1,6 @@
 /**
- * Turns what was pasted or dropped into items: `.env` lines, a JSON object, PEM blocks, a PKCS#12 file. Input that
- * can't be read is reported in a sentence that never repeats it.
+ * Parses pasted text and dropped files into items: `.env` lines, a JSON object, PEM blocks or a PKCS#12 file. Input that
+ * can't be parsed is reported without repeating it.
  */
 import { pemBlocksIn } from '../../../src/contract/pem-blocks.ts';
 import { base64Of, type Dropped, isPkcs12, stemOf, textOf } from './files.ts';
@@ -69,7 +69,7 @@ function pairOf(entry: unknown): [string, unknown] | null {
   return typeof found === 'string' && value !== undefined ? [found, value] : null;
 }
 
-/** Blanks are those of one line: otherwise each empty line would be looked at again for each one before it. */
+/** Matches blanks within a line only: `\s` would rescan each empty line once for every empty line before it. */
 const assignment =
   /^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*=[ \t]*("(?:\\[\s\S]|[^"\\])*"|'[^']*'|`[^`]*`|[^\r\n]*)/gm;
 
@@ -78,7 +78,7 @@ function parseEnvironment(text: string): Parsed {
   const items: Item[] = [];
   const rest = text.replace(assignment, (line, name: string, raw: string) => {
     items.push({ kind: 'secret', name, value: unquote(raw) });
-    // The lines stay, so that the others keep their numbers.
+    // Line breaks stay, so that the remaining lines keep their numbers.
     return line.replace(/[^\n]/g, '');
   });
   const unread = rest.split('\n').flatMap((line, at) => (/^\s*(#|$)/.test(line) ? [] : [at + 1]));
@@ -87,7 +87,7 @@ function parseEnvironment(text: string): Parsed {
 
 const mostNamed = 10;
 
-/** Lines are named by number: what they hold may be a secret. */
+/** Names lines by number only: their content may be secret. */
 function skipped(lines: readonly number[]): string {
   const named = lines.slice(0, mostNamed).join(', ');
   const others = lines.length > mostNamed ? ` and ${lines.length - mostNamed} more` : '';
@@ -105,7 +105,7 @@ function unquote(raw: string): string {
   return (comment < 0 ? text : text.slice(0, comment)).trim();
 }
 
-/** Certificates in one text form one chain; each key is an item of its own. */
+/** All certificates in a text form one chain; each key is a separate item. */
 function parsePem(text: string, name: string): Parsed {
   const blocks = pemBlocksIn(text);
   const chain = blocks.filter(({ label }) => label.endsWith('CERTIFICATE')).map(({ pem }) => pem);

@@ -1,22 +1,22 @@
-/** What an import would do: each item, and what the vault already holds under its name. */
+/** Plans an import by looking up what the vault already contains under each item's name, and carries it out. */
 import { ApiError, get, post, query } from '../api/client.ts';
 import type { BulkAnswer, ComparedSecrets, List } from '../api/types.ts';
 import type { Item } from './parse.ts';
 
 export interface Planned {
   readonly item: Item;
-  /** What already exists under this name. */
+  /** The resource that already has this name. */
   readonly existing: Existing | null;
-  /** The same for items that would be stored under the same name. */
+  /** Equal for items that would be stored under the same name. */
   readonly place: string;
-  /** Another item with this name comes later, and is the one to keep. */
+  /** A later item has the same name and replaces this one. */
   readonly superseded: boolean;
 }
 
 interface Existing {
   readonly id: string;
   readonly version: number;
-  /** Whether its value is the item's own; null where the person may not know. */
+  /** Whether its value equals the item's; null if the person may not know. */
   readonly same: boolean | null;
 }
 
@@ -34,7 +34,7 @@ const collections = {
 const atOnce = 6;
 const bulkSize = 100;
 
-/** The last of several items with one name is the one that counts, as in dotenv. */
+/** If several items have the same name, the last one wins, as in dotenv. */
 export async function planOf(
   vaultId: string,
   items: readonly Item[],
@@ -54,7 +54,7 @@ export async function planOf(
   }));
 }
 
-/** Whether values are the same is for the service to say: nothing is revealed for it. */
+/** The service compares the values; nothing is revealed. */
 async function compare(vaultId: string, items: readonly Item[]): Promise<Map<Item, Existing | null>> {
   const known = new Map<Item, Existing | null>();
   const secrets = items.filter(item => item.kind === 'secret');
@@ -69,7 +69,7 @@ async function compare(vaultId: string, items: readonly Item[]): Promise<Map<Ite
   return known;
 }
 
-/** One item that is not valid is told of when it is stored; it does not keep the others from being shown. */
+/** An invalid item must not prevent the preview; its error is shown when it is stored. */
 function noneWhereRefused(error: unknown): ComparedSecrets {
   if (error instanceof ApiError && error.status === 400) return { results: [] };
   throw error;
@@ -82,7 +82,7 @@ async function find(vaultId: string, { kind, name }: Item): Promise<Existing | n
   return found === undefined ? null : { id: found.id, version: found.version, same: null };
 }
 
-/** Carries out the plan. Each item has its own outcome: one that fails does not stop the others. */
+/** Carries out the plan. Each item has its own outcome: a failure does not stop the others. */
 export async function carryOut(
   vaultId: string,
   plan: readonly Planned[],

@@ -1,4 +1,4 @@
-/** What the import will do, item by item, with a checkbox to skip each; afterwards, what it did. */
+/** Previews an import item by item, with a checkbox to skip each, and shows the outcomes. */
 import { useState } from 'react';
 import { useForm } from '../api/form.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -32,7 +32,7 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
     );
     if (results.every(({ ok }) => ok)) onDone();
   }
-  /** Of several with one name, choosing one leaves the others out. */
+  /** Choosing an item unselects the others with the same name. */
   function toggle(one: Planned) {
     const next = new Set(left);
     if (next.delete(one)) {
@@ -97,7 +97,7 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
           label="Passphrase"
           type="password"
           optional
-          hint="The passphrase of the PKCS#12 file or of the encrypted keys."
+          hint="For the PKCS#12 file or the encrypted keys."
         />
       )}
       <DialogButtons problem={form.problem}>
@@ -110,14 +110,14 @@ export function Preview({ vaultId, planned, problems, onBack, onDone }: PreviewP
   );
 }
 
-/** Keys and certificates are never overwritten by an import; what is the same already needs no new version. */
+/** An import never overwrites keys and certificates, and creates no new version of an unchanged secret. */
 function isSkipped({ item, existing, superseded }: Planned): boolean {
   return superseded || existing?.same === true || (existing !== null && item.kind !== 'secret');
 }
 
 function Change({ one, outcome }: { one: Planned; outcome: Outcome | undefined }) {
   if (outcome) return <Badge tone={outcome.ok ? 'good' : 'bad'}>{outcome.text}</Badge>;
-  if (one.superseded) return <Badge tone="warn">duplicate: a later line counts</Badge>;
+  if (one.superseded) return <Badge tone="warn">duplicate: the last one is used</Badge>;
   if (one.existing === null) return <Badge tone="good">new</Badge>;
   if (one.existing.same) return <Badge>unchanged</Badge>;
   if (one.item.kind !== 'secret') return <Badge tone="warn">name already in use</Badge>;

@@ -1,4 +1,4 @@
-/** A dialog that a request waits for: the request continues once the person has answered. */
+/** A dialog that a request waits for: the request continues when the person has answered. */
 import { useEffect, useRef, useState } from 'react';
 import type { Ask } from '../api/client.ts';
 

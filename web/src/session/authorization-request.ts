@@ -1,11 +1,11 @@
 /**
- * What a client of the tool endpoint sent the browser with. It outlives signing in, which leads to other pages and
- * perhaps to the issuer of single sign-on; it is no secret, and is judged by the service each time.
+ * Keeps the OAuth authorization request of an MCP client while the person signs in, which leads to other pages and
+ * perhaps to the single sign-on issuer. The request is not secret, and the service validates it every time.
  */
 const kept = 'authorization-request';
 export const authorizePage = '/oauth/authorize';
 
-/** First of all, before any page leads elsewhere. */
+/** Must run first, before any page redirects. */
 export function keepAuthorizationRequest(): void {
   const { pathname, search } = window.location;
   if (pathname === authorizePage && search !== '') window.sessionStorage.setItem(kept, search);
@@ -15,7 +15,7 @@ export function isAuthorizationWaiting(): boolean {
   return window.sessionStorage.getItem(kept) !== null;
 }
 
-/** It is taken once; a page that is loaded again has it in its address. */
+/** Returns the request and removes it from storage. It stays in the address, so that the page can be reloaded. */
 export function takeAuthorizationRequest(): string {
   const request = window.location.search || window.sessionStorage.getItem(kept) || '';
   window.sessionStorage.removeItem(kept);

@@ -1,9 +1,9 @@
-/** A one-time token arrives after the `#`, which no server sees. It is removed from the address bar first of all. */
+/** One-time tokens come after the `#`, which is never sent to a server. They are removed from the address bar first. */
 let taken: string | null = null;
 
 /**
- * The code of a command line outlives a visit to the issuer of single sign-on, which comes back to another page than the
- * one that was asked for. It is no secret: it proves nothing to anybody.
+ * A CLI sign-in code is kept during a visit to the single sign-on issuer, which returns to a different page. The code is
+ * not secret: it proves nothing.
  */
 const deviceCode = 'device-code';
 
@@ -16,7 +16,7 @@ export function takeHashToken(): string {
   return taken ?? '';
 }
 
-/** A link that was cut or mistyped is a token that is not valid, and no reason to show an empty page. */
+/** A truncated or mistyped link is treated as an invalid token; it must not break the page. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -29,14 +29,14 @@ export function isDeviceWaiting(): boolean {
   return window.sessionStorage.getItem(deviceCode) !== null;
 }
 
-/** The code that a link to `/device` brought; it is taken once. */
+/** Returns the code from a link to `/device`, and removes it from storage. */
 export function takeDeviceCode(): string {
   taken = takeHashToken() || window.sessionStorage.getItem(deviceCode);
   window.sessionStorage.removeItem(deviceCode);
   return taken ?? '';
 }
 
-/** A link pasted into a tab that already shows its page changes only the `#`, so the page reloads to use it. */
+/** Pasting a link into a tab that already shows its page changes only the `#`, so the page reloads to use it. */
 export function beginAgainWithHashToken(): void {
   window.addEventListener('hashchange', () => {
     const { hash, pathname } = window.location;

@@ -1,6 +1,6 @@
 /**
- * Changing how a person signs in requires fresh proof of who they are. A request that is refused for lack of it
- * opens this dialog, and is sent again once they have confirmed.
+ * Changing how a person signs in requires fresh proof of identity. A request that is refused without it opens this
+ * dialog, and is sent again when the person has confirmed.
  */
 import { Fingerprint, LogIn } from 'lucide-react';
 import { onProofRequired, post } from '../api/client.ts';
@@ -19,7 +19,7 @@ export function ProveAgain() {
       open={asking}
       onClose={() => settle(false)}
       title="Confirm it’s you"
-      description="You need to confirm your identity for this. It is then valid for five minutes."
+      description="Confirm your identity to continue. The confirmation is valid for five minutes."
     >
       <Ways onDone={() => settle(true)} />
     </Dialog>
@@ -83,7 +83,7 @@ function ByPasskey({ onDone }: { onDone: () => void }) {
   );
 }
 
-/** Happens in another tab, so that the input on this page stays. */
+/** Opens another tab, so that the input on this page is kept. */
 function ByIssuer({ name, onDone }: { name: string; onDone: () => void }) {
   return (
     <div className="flex flex-col gap-2">

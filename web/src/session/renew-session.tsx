@@ -1,6 +1,6 @@
 /**
- * When the session ends in the middle of something, this dialog asks the person to sign in again. The form behind
- * it stays as it is, and the request that failed is sent again.
+ * Asks the person to sign in again when the session ends while they are working. The form behind the dialog keeps its
+ * input, and the request that failed is sent again.
  */
 import { useEffect } from 'react';
 import { get, onSessionEnd } from '../api/client.ts';
@@ -37,7 +37,7 @@ export function RenewSession() {
   );
 }
 
-/** Single sign-on happens in another tab: when the person comes back, check whether it worked. */
+/** Single sign-on opens another tab: when the person comes back, check whether it succeeded. */
 function useSignInElsewhere(asking: boolean, memberId: string, done: () => Promise<void>) {
   useEffect(() => {
     if (!asking) return;

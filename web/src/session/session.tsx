@@ -1,4 +1,4 @@
-/** Who is signed in and what they can do. Pages ask here what to show; the service decides what is allowed. */
+/** Who is signed in, and what they may do. Pages use this to decide what to show; the service decides what is allowed. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext } from 'react';
 import { useParams } from 'wouter';
@@ -13,7 +13,7 @@ export function useAuthState() {
   });
 }
 
-/** Reads the state again, after signing in or out. */
+/** Returns a function that reads the state again after signing in or out. */
 export function useRefreshState() {
   const client = useQueryClient();
   return async () => {
@@ -50,12 +50,12 @@ export function useSession(): Session {
   return session;
 }
 
-/** In a vault by its id, or in the organization as a whole. */
+/** A vault's id, or the organization as a whole. */
 type Where = string | 'organization';
 
 /**
- * Whether the person may do something: in the vault of the page, or somewhere, where the page is not a vault's. What is
- * done to the organization as a whole says so.
+ * Returns whether the person may perform an action: in the given vault, by default the one in the address, or in any
+ * vault if there is none. Pass `organization` for actions on the organization as a whole.
  */
 export function useMay(): (action: string, where?: Where) => boolean {
   const { signedIn } = useSession();

@@ -81,7 +81,7 @@ export function SignInForm({ state, email, onDone }: SignInFormProps) {
   );
 }
 
-/** The issuer's page asks who it is. A person with an invitation joins by it, so it is offered before anyone has. */
+/** Single sign-on. Invited people can join with it, so it is offered before anyone has used it. */
 export function ByIssuer({
   state,
   verb,

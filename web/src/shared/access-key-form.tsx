@@ -63,7 +63,7 @@ export function AccessKeyForm({ item, vaultId = '', onClose }: AccessKeyFormProp
         required
         maxLength={255}
         placeholder="payments-api"
-        hint="The program that uses it. Create one access key for each program."
+        hint="The program that uses it. Create a separate access key for each program."
       />
       <RestrictionFields form={form} />
     </FormDialog>

@@ -1,4 +1,4 @@
-/** An access key by its id, shown by its name; a link to its requests. */
+/** The name of the access key with this id, as a link to its requests. */
 import { Link } from 'wouter';
 import { query } from '../api/client.ts';
 import type { AccessKey } from '../api/types.ts';

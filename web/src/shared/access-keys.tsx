@@ -1,4 +1,4 @@
-/** Vault access keys with their restrictions, of one vault or of all. */
+/** The access keys of one vault or of all vaults, with their restrictions. */
 import { KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';

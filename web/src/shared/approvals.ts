@@ -1,7 +1,7 @@
 /**
- * Calls of agents that wait for a person. One place follows them while somebody is there: its request is held by the
- * service until other calls wait. A page that nobody touched for an hour asks no more, because that would keep its
- * session alive; nor does one that nobody sees, unless the person is told outside of it.
+ * Agents' calls that wait for an approval. One component follows them by long polling while the page is in use: the
+ * service holds its request until the list changes. Pages stop polling after an hour without input, because polling would
+ * keep the session alive, and while they are hidden, unless notifications are allowed.
  */
 import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
@@ -13,18 +13,18 @@ import { useMay } from '../session/session.tsx';
 const path = '/auth/approvals/waiting';
 const queryKey = ['approvals', 'waiting'];
 const queryFn = () => get<WaitingApprovals>(path);
-/** Where the service holds no more requests. */
+/** In milliseconds, when the service is not holding requests. */
 const betweenQuestions = 700;
 const shortestPause = 500;
 const longestPause = 30_000;
 
-/** What is known of them; kept up to date by `useWaitingNow`. */
+/** The waiting calls as last read; `useWaitingNow` keeps them up to date. */
 export function useWaiting() {
   const may = useMay();
   return useQuery({ queryKey, queryFn, enabled: may('approvals:read') });
 }
 
-/** For the one place that follows them. */
+/** Follows the waiting calls; used by one component only. */
 export function useWaitingNow() {
   const client = useQueryClient();
   const mayRead = useMay()('approvals:read');
@@ -46,7 +46,7 @@ async function follow(client: QueryClient, presence: Presence): Promise<void> {
       failures = 0;
       if (!found.held) await presence.pause(betweenQuestions);
     } catch (error) {
-      // Whoever went away gave the request up: that is no failure, and they are waited for above.
+      // The request was aborted because the page is not in use. That is not a failure; the loop waits above.
       if (presence.signal.aborted) continue;
       if (isForbidden(error)) void client.invalidateQueries({ queryKey: ['auth-state'] });
       await presence.pause(pauseAfter(++failures));
@@ -54,7 +54,7 @@ async function follow(client: QueryClient, presence: Presence): Promise<void> {
   }
 }
 
-/** The first answer is the one that the page asks for in any case. */
+/** The first request goes through the query cache, because the page makes it anyway. */
 async function next(
   client: QueryClient,
   known: string | undefined,
@@ -66,12 +66,12 @@ async function next(
   return found;
 }
 
-/** What the person may do has changed since the page asked for it. */
+/** The person's permissions have changed since the page was loaded. */
 function isForbidden(error: unknown): boolean {
   return error instanceof ApiError && error.status === 403;
 }
 
-/** Growing, and another one on each page, so that those of many do not come all at once. */
+/** Exponential backoff with jitter, so that many pages don't retry at the same time. */
 function pauseAfter(failures: number): number {
   const pause = Math.min(longestPause, shortestPause * 2 ** (failures - 1));
   return pause * (0.5 + Math.random() / 2);

@@ -1,6 +1,6 @@
 /**
- * A collection as a page shows it: the bar above, the table, the empty state, and the form that creates a record.
- * Search and filters are kept in the address.
+ * A collection on a page: search bar, table, empty state, and the form that creates a record. Search and filters are
+ * kept in the address.
  */
 import type { RowData } from '@tanstack/react-table';
 import { type LucideIcon, Plus } from 'lucide-react';
@@ -29,23 +29,23 @@ interface TableProps<T extends RowData> {
   readonly label: string;
   readonly columns: readonly Column<T>[];
   readonly empty: EmptyTexts;
-  /** What the list is restricted to, whatever the person filters by. */
+  /** Fixed filters that the person can't change. */
   readonly within?: Parameters;
   /** The query parameters that filter the list. */
   readonly filters?: readonly string[];
-  /** How often it is refreshed, in milliseconds. */
+  /** How often to refresh, in milliseconds. */
   readonly every?: number | false;
-  /** What is shown as one row, of the records of a page. */
+  /** Merges records of a page into one row. */
   readonly fold?: (rows: readonly T[]) => readonly T[];
-  /** The list is sorted by its columns, and so many are shown as the person chooses; both are kept in the address. */
+  /** The person can sort by column and choose the page size; both are kept in the address. */
   readonly arranged?: boolean;
   readonly selection?: Selection<T> | undefined;
-  /** Shown above the table, of what it finds. */
+  /** Shown above the table, given the total and the filter. */
   readonly above?: (found: { total: number; filter: Parameters }) => ReactNode;
 }
 
 interface CreateProps {
-  /** The scope needed to create a record. */
+  /** The scope required to create a record. */
   readonly scope: string;
   readonly label: string;
   readonly icon?: LucideIcon;
@@ -123,7 +123,7 @@ export function Collection<T extends { readonly id: string }>({ create, bar, ...
   );
 }
 
-/** The button that opens the form, if the person may create records, and the form while it is open. An address can open it too. */
+/** The button that opens the form, if the person may create records, and the open form. `?create=1` opens it too. */
 export function useCreate({ scope, label, icon: Icon = Plus, form }: CreateProps): {
   readonly action: ReactNode;
   readonly form: ReactNode;

@@ -1,13 +1,13 @@
-/** How a program or an assistant reads a vault: text to paste, and the same requests made by this page. */
+/** Examples of how programs and assistants read a vault, and functions that make the same requests from this page. */
 
 export interface Connection {
   readonly baseUrl: string;
   readonly vaultId: string;
-  /** Known only right after its creation; otherwise a placeholder is shown. */
+  /** Known only right after creation; otherwise a placeholder is shown. */
   readonly accessKey?: string;
 }
 
-/** A shell and most assistants put in its value. */
+/** Shells and most assistants expand it. */
 const placeholder = `\${${'STRONGROOM_ACCESS_KEY'}}`;
 
 export function curlLine({ baseUrl, vaultId, accessKey = placeholder }: Connection): string {
@@ -22,7 +22,7 @@ export function publicKeyLine(baseUrl: string, token: string): string {
   return `curl ${baseUrl}/api/v1/public-key \\\n  -H 'Authorization: Bearer ${token}'`;
 }
 
-/** With underscores in the names of tools: some assistants switch a whole server off for a dotted one. */
+/** Uses underscores in tool names, because some assistants disable a whole server for a name with a dot. */
 export function mcpConfiguration({ baseUrl, accessKey = placeholder }: Connection): string {
   const strongroom = {
     type: 'http',
@@ -37,14 +37,14 @@ export interface Tried {
   readonly text: string;
 }
 
-/** Reads the vault as a program would: with the access key alone, without this page's session. */
+/** Reads the vault as a program would: with only the access key, without this page's session. */
 export async function tryCurl({ vaultId, accessKey = '' }: Connection): Promise<Tried> {
   const answer = await fetch(`/api/v1/vaults/${vaultId}?secrets=names`, {
     credentials: 'omit',
     cache: 'no-store',
     headers: { authorization: `Bearer ${accessKey}`, accept: 'application/json' },
   });
-  if (!answer.ok) return { ok: false, text: `The service answered ${answer.status}.` };
+  if (!answer.ok) return { ok: false, text: `The service returned ${answer.status}.` };
   const { name, secrets } = (await answer.json()) as { name: string; secrets: { name: string }[] };
   return {
     ok: true,
@@ -52,7 +52,7 @@ export async function tryCurl({ vaultId, accessKey = '' }: Connection): Promise<
   };
 }
 
-/** Lists the secrets' names through the tool endpoint, as an assistant would: open a session, call once, end it. */
+/** Lists secret names through the tool endpoint, as an assistant would: opens a session, calls once, ends the session. */
 export async function tryMcp({ accessKey = '' }: Connection): Promise<Tried> {
   const begun = await askTools(accessKey, null, { method: 'initialize' });
   const session = begun.headers.get('mcp-session-id');
@@ -63,7 +63,7 @@ export async function tryMcp({ accessKey = '' }: Connection): Promise<Tried> {
   const body = called.headers.get('content-type')?.includes('json') ? await called.json() : {};
   if (session !== null) void askTools(accessKey, session, null);
   if (!called.ok || body.error || body.result?.isError) {
-    return { ok: false, text: `The tool endpoint answered ${called.status}.` };
+    return { ok: false, text: `The tool endpoint returned ${called.status}.` };
   }
   const secrets: { name: string }[] = body.result?.structuredContent?.secrets ?? [];
   return {
@@ -72,7 +72,7 @@ export async function tryMcp({ accessKey = '' }: Connection): Promise<Tried> {
   };
 }
 
-/** A request without a body ends the session. */
+/** Without a body, ends the session. */
 function askTools(accessKey: string, session: string | null, body: object | null): Promise<Response> {
   return fetch('/mcp', {
     method: body === null ? 'DELETE' : 'POST',

@@ -1,4 +1,4 @@
-/** What the panels of secrets, keys and certificates have in common: loading, headings, deletion with undo. */
+/** Shared parts of the panels of secrets, keys and certificates: loading, headings, deletion with undo. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -76,7 +76,7 @@ export function DeleteItem({ item, collection, onDone }: DeleteItemProps) {
       }
       size="small"
       title={`Delete ${item.name}?`}
-      text="It can’t be read any more. You can restore it from the trash for 30 days."
+      text="It can no longer be read. You can restore it from the trash for 30 days."
       action="Delete"
       onConfirm={discard}
     />

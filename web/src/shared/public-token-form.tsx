@@ -39,7 +39,7 @@ export function PublicTokenForm({ keyId, keyName, onClose }: PublicTokenFormProp
           <h3 className="font-medium">How to use it</h3>
           <CodeBlock text={publicKeyLine(state.base_url, made.token)} label="curl command" />
           <p className="text-xs text-muted">
-            The answer is the public key as PEM. The token opens nothing else.
+            The response is the public key in PEM format. The token gives access to nothing else.
           </p>
         </div>
       </OnceDialog>

@@ -30,7 +30,7 @@ export function PublicTokenList() {
       empty={{
         icon: Share2,
         title: 'No public tokens yet',
-        hint: 'Open a key in a vault and share its public key from there.',
+        hint: 'To create one, open a key in a vault and share its public key.',
       }}
     />
   );
@@ -55,7 +55,7 @@ export function PublicTokens({ keyId, keyName }: { keyId: string; keyName: strin
     >
       {found.length === 0 ? (
         <p className="text-muted">
-          None yet. With a public token, anyone can fetch the public key and nothing else.
+          None yet. Anyone with a public token can fetch the public key, and nothing else.
         </p>
       ) : (
         <div className="rounded-lg border">

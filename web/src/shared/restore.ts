@@ -1,4 +1,4 @@
-/** Takes something out of the trash again, and says why where that is refused. */
+/** Restores a resource from the trash, or shows why that was refused. */
 import { post, sentence } from '../api/client.ts';
 import { useRefresh } from '../api/use.ts';
 import { note } from '../ui/toast.tsx';

@@ -40,9 +40,9 @@ export function restrictionValuesOf(item: Restricted | undefined): RestrictionVa
   };
 }
 
-/** Of an access key, or of those that an identity is given. */
+/** For an access key, or for the access keys that an identity receives. */
 export function RestrictionFields<V extends RestrictionValues>({ form: whole }: { form: Form<V> }) {
-  // The fields that are bound here are those that every such form has.
+  // Binds only fields that every such form has.
   const form = whole as unknown as Form<RestrictionValues>;
   return (
     <>
@@ -57,13 +57,13 @@ export function RestrictionFields<V extends RestrictionValues>({ form: whole }: 
           form={form}
           name="names_only"
           label="Names only"
-          hint="Can list names, but read no values."
+          hint="Can list names but not read values."
         />
         <CheckField
           form={form}
           name="may_use"
           label="Can use"
-          hint="Has calls made with secrets by their use rules. With “Names only”, an agent uses what it can’t read."
+          hint="Can use secrets and keys through use rules. Combined with “Names only”, an agent can use values that it can’t read."
         />
       </fieldset>
       <AreaField

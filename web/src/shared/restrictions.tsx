@@ -1,4 +1,4 @@
-/** The restrictions of an access key, or of those that an identity is given, in brief. */
+/** A summary of an access key's restrictions, or of those on the access keys that an identity receives. */
 import type { AccessKey } from '../api/types.ts';
 import { Badge } from '../ui/badge.tsx';
 

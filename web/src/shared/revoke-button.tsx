@@ -1,4 +1,4 @@
-/** Revokes a credential, or deletes what is none, after the person confirms. */
+/** Revokes a credential, or deletes another record, after confirmation. */
 import { remove } from '../api/client.ts';
 import { useRefresh } from '../api/use.ts';
 import { ConfirmButton } from '../ui/confirm.tsx';
@@ -8,7 +8,7 @@ interface RevokeButtonProps {
   /** As in the path: `access-keys`. */
   readonly collection: string;
   readonly item: { readonly id: string; readonly name: string };
-  /** What revoking it means. */
+  /** The consequences, shown before the person confirms. */
   readonly text: string;
   readonly verb?: 'Revoke' | 'Delete';
 }

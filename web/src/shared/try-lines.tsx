@@ -1,4 +1,4 @@
-/** A curl command and an MCP configuration, each to copy and, while the access key is known, to try with one click. */
+/** A curl command and an MCP configuration to copy and, while the access key is known, to try with one click. */
 import { CircleCheck, CircleX, Play } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../ui/button.tsx';

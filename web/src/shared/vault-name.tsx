@@ -1,4 +1,4 @@
-/** A vault by its id, shown by its name. */
+/** The name of the vault with this id, as a link to it. */
 import { Link } from 'wouter';
 import type { Vault } from '../api/types.ts';
 import { useRecord } from '../api/use.ts';
@@ -13,7 +13,7 @@ export function VaultName({ id }: { id: string | null }) {
   );
 }
 
-/** The same without a link, inside of another one. */
+/** The name without a link, for use inside another link. */
 export function VaultText({ id }: { id: string }) {
   const vault = useRecord<Vault>('vaults', id);
   return <Name text={vault.data?.name ?? `${id.slice(0, 8)}…`} />;

@@ -1,6 +1,6 @@
 /**
- * Who did something: a member by email, an API key by name, if the viewer may see them, and by id otherwise. Records hold
- * only ids, and one that was removed since has no name any more.
+ * Who did something: a member's email or an API key's name if the viewer may see it, otherwise the id. Records contain
+ * only ids, and a member or key that has been removed no longer has a name.
  */
 import { useQuery } from '@tanstack/react-query';
 import { ApiError, get } from '../api/client.ts';

@@ -10,7 +10,7 @@ export function AccountMenu({ onShortcuts }: { onShortcuts: () => void }) {
   const { member, organization } = useSession().signedIn;
   const [, go] = useLocation();
   async function signOut() {
-    onSessionEnd(null); // Whoever signs out is not asked to sign in again.
+    onSessionEnd(null); // Signing out must not open the dialog that asks to sign in again.
     await post('/auth/sign-out', {}).catch(() => undefined);
     // A full page load, so that nothing of the session stays in memory.
     window.location.assign('/sign-in');

@@ -1,4 +1,4 @@
-/** Tells of calls that wait for an approval, on every page and, where the person allowed it, outside of the browser. */
+/** Announces calls that wait for an approval: on every page and, if the person allowed it, as browser notifications. */
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 import type { Approval, WaitingApprovals } from '../api/types.ts';
@@ -28,7 +28,7 @@ export function ApprovalNotices() {
   return null;
 }
 
-/** By the service's clock. What waited already when the page was opened is in the menu. */
+/** By the service's clock. Calls that were waiting when the page was opened are not announced; the menu counts them. */
 function isSinceOpened({ answered_at }: WaitingApprovals): (one: Approval) => boolean {
   const opened = Date.parse(answered_at) - performance.now();
   return ({ created_at }) => Date.parse(created_at) >= opened;

@@ -1,4 +1,4 @@
-/** Finds anything by name, and things to do. Works by keyboard: arrows to choose, Enter to open. */
+/** Search for records, pages and actions by name. Works by keyboard: arrows to choose, Enter to open. */
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { Search } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useState } from 'react';
@@ -78,7 +78,7 @@ function Finder({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** A vault is known by its name, not by its id. */
+/** Shows the vault's name instead of its id. */
 function InVault({ id }: { id: string }) {
   const { data } = useRecord<{ name: string }>('vaults', id);
   return data ? ` in ${data.name}` : null;

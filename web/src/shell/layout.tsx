@@ -81,7 +81,7 @@ function Side({ onSearch, onShortcuts, onGo }: SideProps & { onGo?: () => void }
 function TopBar({ onSearch, onShortcuts }: SideProps) {
   const [open, setOpen] = useState(false);
   const [location] = useLocation();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: going somewhere closes the menu
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigating closes the menu
   useEffect(() => setOpen(false), [location]);
   const after = (next: () => void) => () => {
     setOpen(false);

@@ -21,7 +21,7 @@ export interface Place {
   readonly label: string;
   readonly icon: LucideIcon;
   readonly needs: string;
-  /** Goes there after g was pressed. */
+  /** The shortcut: g, then this key. */
   readonly key: string;
 }
 
@@ -52,7 +52,7 @@ const groups: readonly (readonly [name: string, places: readonly Place[]])[] = [
   ['', [{ href: '/settings', label: 'Settings', icon: Settings, needs: '', key: 's' }]],
 ];
 
-/** The places that the person may go to. */
+/** The pages that the person may open. */
 export function usePlaces(): typeof groups {
   const may = useMay();
   return groups

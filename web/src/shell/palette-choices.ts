@@ -1,6 +1,6 @@
 /**
- * What the command palette finds: resources, access keys, people, webhooks and identities by name, resources by tag,
- * pages, and things to do. Only what the person may see is asked for and offered.
+ * The results of the command palette: resources, access keys, people, webhooks and identities by name, resources by tag,
+ * pages, and actions. Only what the person may see is requested and offered.
  */
 import { useQuery } from '@tanstack/react-query';
 import {
@@ -28,7 +28,7 @@ export interface Choice {
   readonly kind: string;
   readonly href: string;
   readonly icon: LucideIcon;
-  /** The vault that it is in. */
+  /** The vault that contains it. */
   readonly vaultId?: string | null;
 }
 
@@ -72,7 +72,7 @@ const actions: readonly (readonly [label: string, href: string, needs: string])[
   ['Invite a member', '/settings/members?create=1', 'members:write'],
 ];
 
-/** Beside resources: where each kind is shown, and with which icon. */
+/** Collections other than resources: where each is shown, and with which icon. */
 const others: readonly (readonly [string, string, LucideIcon, (one: Named) => string])[] = [
   ['access-keys', 'access key', KeyRound, ({ id }) => `/logs/requests${query({ access_key_id: id })}`],
   ['members', 'member', User, ({ name }) => `/settings/members${query({ q: name })}`],
@@ -97,7 +97,7 @@ export function useChoices(text: string): readonly Choice[] {
       .map(([label, href]): Choice => ({ key: href, label, href, kind, icon }));
   const fixed = [...matching('page', Search, pages), ...matching('action', Plus, actions)];
   if (text === '') return fixed;
-  // What was found for the text before stays until the answer comes, as far as it matches this one.
+  // Results for the previous text stay until the new ones arrive, if they match the new text.
   const known = (found.data ?? []).filter(
     ({ label }) => !found.isPlaceholderData || label.toLowerCase().includes(wanted),
   );
@@ -142,13 +142,13 @@ async function named(
     ...shown(one),
   }));
   if (collection !== 'members' || !text.includes('@')) return all;
-  // What a person did stands in the audit log.
+  // For a whole address, also offer this person's entries in the audit log.
   const actor = data.find(one => one.name === text);
   if (actor === undefined) return all;
   const href = `/logs/audit${query({ actor_id: actor.id })}`;
   const log = {
     key: `log ${actor.id}`,
-    label: `What ${actor.name} did`,
+    label: `Activity of ${actor.name}`,
     kind: 'audit log',
     icon: Activity,
     href,

@@ -1,6 +1,6 @@
 /**
- * What the keyboard does anywhere, and the sheet that says so. Keys alone work only outside of fields and layers, and
- * can be turned off, for those who speak to their computer or press keys by accident.
+ * Keyboard shortcuts, and the dialog that lists them. Single-key shortcuts work only outside fields and dialogs, and can
+ * be turned off by people who use speech input or press keys by accident.
  */
 import { useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -9,7 +9,7 @@ import { Kbd, withKey } from '../ui/kbd.tsx';
 import { usePlaces } from './navigation.tsx';
 
 const storageName = 'strongroom-shortcuts';
-/** So long does g wait for the key after it. */
+/** How long to wait for the key after g, in milliseconds. */
 const patience = 1_500;
 
 function areOn(): boolean {
@@ -56,7 +56,7 @@ export function useShortcuts({ search, sheet }: Openers): void {
   }, []);
 }
 
-/** Somebody types, or a layer is open. */
+/** Whether the person is typing, or a dialog or menu is open. */
 function isBusy({ target }: KeyboardEvent): boolean {
   const isTyping = target instanceof Element && target.closest('input, textarea, select, [contenteditable]');
   return (
@@ -80,9 +80,9 @@ export function ShortcutSheet({ open, onClose }: { open: boolean; onClose: () =>
           all={[
             ['Search everything', `${withKey} K`],
             ['Search this list', '/'],
-            ['New, on this page', 'N'],
-            ['This sheet', '?'],
-            ['Close what is open', 'Esc'],
+            ['Create, on this page', 'N'],
+            ['Show keyboard shortcuts', '?'],
+            ['Close dialog or panel', 'Esc'],
           ]}
         />
         <Keys title="Go to" all={places.map(({ label, key }) => [label, `G ${key.toUpperCase()}`])} />
@@ -97,7 +97,7 @@ export function ShortcutSheet({ open, onClose }: { open: boolean; onClose: () =>
         <span>
           Single-key shortcuts
           <span className="block text-xs text-muted">
-            Turn them off if you use speech input, or press keys by accident. {withKey} K keeps working.
+            Turn these off if you use speech input or press keys by accident. {withKey} K keeps working.
           </span>
         </span>
       </label>

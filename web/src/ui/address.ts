@@ -1,4 +1,4 @@
-/** Filters kept in the address, so that a page can be reloaded, shared and returned to. Never holds a value. */
+/** Keeps filters in the address, so that a page can be reloaded, shared and returned to. Never contains secret values. */
 import { useSearchParams } from 'wouter';
 
 export interface Address {

@@ -1,6 +1,6 @@
 /**
- * Short labels. A state has a dot in its colour; a tag or a kind has a hairline around it. The words carry the meaning;
- * the colour only helps, and only what is not normal has one.
+ * Short labels. A state has a dot in its colour; a tag or a kind has a thin border. The words carry the meaning; colour
+ * is only an aid, and only abnormal states have one.
  */
 import type { ReactNode } from 'react';
 import { Name } from './name.tsx';
@@ -14,7 +14,7 @@ const tones = {
 
 export type Tone = keyof typeof tones | 'neutral';
 
-/** A tag, also where it is a button. */
+/** For tags, including those that are buttons. */
 export const tagClass =
   'inline-flex items-center rounded-md border px-1.5 text-left text-xs text-muted transition-colors';
 

@@ -1,6 +1,6 @@
 /**
- * A month to choose a day from, as the pattern for date grids has it: arrows go by days and weeks, Home and End to the
- * ends of a week, Page Up and Down by months, with Shift by years. One day at a time can be reached by Tab.
+ * A month calendar that follows the ARIA date grid pattern: arrow keys move by day and week, Home and End to the ends of
+ * the week, Page Up and Page Down by month, with Shift by year. Only one day is in the tab order.
  */
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
@@ -12,7 +12,7 @@ const dayName = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeZone: 
 const weekdays = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 
 interface CalendarProps {
-  /** The day that is chosen, if any. */
+  /** The chosen day; empty if none. */
   readonly chosen: string;
   readonly today: string;
   /** The first day that can be chosen. */
@@ -25,7 +25,7 @@ export function Calendar({ chosen, today, earliest = '', onChoose }: CalendarPro
   const title = useId();
   const grid = useRef<HTMLTableElement>(null);
   const isMoving = useRef(false);
-  // A preset or typing may choose a day of another month.
+  // A preset or typed input may choose a day in another month.
   useEffect(() => {
     if (chosen !== '') setAt(chosen);
   }, [chosen]);
@@ -54,7 +54,7 @@ export function Calendar({ chosen, today, earliest = '', onChoose }: CalendarPro
           <ChevronRight className="size-4" aria-hidden />
         </Button>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid is a table that is moved about in */}
+      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: keyboard navigation makes this table a grid */}
       <table ref={grid} role="grid" aria-labelledby={title} className="mt-1 w-full" onKeyDown={onKeyDown}>
         <thead>
           <tr>
@@ -113,7 +113,7 @@ function Day({ day, isChosen, isToday, isOutside, isTooEarly, isHere, onChoose }
     ? 'bg-accent font-semibold text-on-accent'
     : `${isToday ? 'font-semibold text-accent-strong' : isOutside ? 'text-muted' : ''} hover:bg-hover`;
   return (
-    // biome-ignore lint/a11y/useFocusableInteractive: the button in it is
+    // biome-ignore lint/a11y/useFocusableInteractive: the button inside is focusable
     // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a cell of a grid
     <td role="gridcell" aria-selected={isChosen} className="p-0">
       <button

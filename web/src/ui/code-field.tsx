@@ -1,6 +1,6 @@
 /**
- * A text area for values of several lines: line numbers, two spaces for the tab key, and a word on what is not valid.
- * Escape lets the next tab leave the field, so that nobody who uses a keyboard alone is caught in it.
+ * A text area for multi-line values: line numbers, two spaces for the Tab key, and a remark on invalid syntax. After
+ * Escape, Tab leaves the field, so that it is no keyboard trap.
  */
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { Field } from './field.tsx';
@@ -14,7 +14,7 @@ interface CodeFieldProps {
   readonly hint?: ReactNode;
   readonly optional?: boolean;
   readonly required?: boolean;
-  /** What is wrong with the text, if it is of a known form. It can be stored all the same. */
+  /** A syntax error, if the text is in a known format. It doesn't prevent saving. */
   readonly remark?: string;
 }
 
@@ -49,7 +49,7 @@ export function CodeField(props: CodeFieldProps) {
                 className="max-h-96 shrink-0 overflow-hidden border-r bg-sunken px-2 py-2 text-right font-mono text-xs text-muted select-none"
               >
                 {Array.from({ length: lines }, (_, line) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number
+                  // biome-ignore lint/suspicious/noArrayIndexKey: lines are identified by number
                   <div key={line}>{line + 1}</div>
                 ))}
               </div>

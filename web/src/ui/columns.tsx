@@ -1,4 +1,4 @@
-/** Columns shared by several tables, so that the same thing looks the same everywhere. */
+/** Columns shared by several tables. */
 import type { RowData } from '@tanstack/react-table';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
@@ -15,7 +15,7 @@ interface Resource {
   readonly name: string;
 }
 
-/** The name of a resource, which opens it. On a phone, what else matters stands below it. */
+/** The resource's name as a link. On narrow screens, `below` is shown under it. */
 export function nameColumn<T extends Resource>(collection: string, below?: (row: T) => ReactNode): Column<T> {
   return {
     id: 'name',
@@ -52,7 +52,7 @@ export const tagsColumn: Column<{ readonly tags: Readonly<Record<string, string>
   cell: ({ tags }) => <TagFilters tags={tags} />,
 };
 
-/** Tags that filter the list when they are chosen. */
+/** Tags that filter the list when clicked. */
 function TagFilters({ tags }: { tags: Readonly<Record<string, string>> }) {
   const address = useAddress();
   return (
@@ -61,7 +61,7 @@ function TagFilters({ tags }: { tags: Readonly<Record<string, string>> }) {
         <button
           key={name}
           type="button"
-          title="Show only those with this tag"
+          title="Show only resources with this tag"
           onClick={() => address.set({ tag: `${name}=${value}` })}
           className={`${tagClass} hover:border-line-strong hover:text-ink`}
         >

@@ -12,7 +12,7 @@ interface ConfirmProps extends ButtonLook {
   readonly action: string;
   readonly onConfirm: () => Promise<unknown>;
   readonly name?: string;
-  /** What the person must type first, where what they are about to do is hard to undo. */
+  /** The text that the person must type to confirm an action that is hard to undo. */
   readonly typed?: string;
 }
 

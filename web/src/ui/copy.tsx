@@ -6,7 +6,7 @@ import { Button, type ButtonLook } from './button.tsx';
 import { Scrollable } from './scrollable.tsx';
 import { note } from './toast.tsx';
 
-/** Passing a promise keeps the browser's permission to copy while the service is asked for the text. */
+/** Passing a promise keeps the browser's permission to copy while the text is fetched from the service. */
 async function toClipboard(text: string | Promise<string>): Promise<void> {
   if (typeof text === 'string') return navigator.clipboard.writeText(text);
   const blob = text.then(value => new Blob([value], { type: 'text/plain' }));
@@ -14,7 +14,7 @@ async function toClipboard(text: string | Promise<string>): Promise<void> {
 }
 
 interface CopyProps extends ButtonLook {
-  /** The text, or how to get it when the button is pressed. */
+  /** The text, or a function that fetches it when the button is pressed. */
   readonly text: string | (() => Promise<string>);
   readonly label: string;
   readonly shown?: boolean;

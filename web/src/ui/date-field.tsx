@@ -1,6 +1,6 @@
 /**
- * Asks for a date and time: typed, chosen from a calendar, or as a preset. It is shown in the person's own time zone and
- * sent as UTC. What is no date, or lies behind where it must lie ahead, is said when the person leaves the field.
+ * A field for a date and time: typed, chosen from a calendar, or a preset. It is shown in the person's time zone and sent
+ * as UTC. An invalid date, or a past one where it must be in the future, is reported when the person leaves the field.
  */
 import { Popover } from '@base-ui/react/popover';
 import { CalendarDays } from 'lucide-react';
@@ -31,11 +31,11 @@ interface DateFieldProps<T> {
   readonly label: string;
   readonly hint?: ReactNode;
   readonly optional?: boolean;
-  /** What an empty field means. */
+  /** The meaning of an empty field. */
   readonly none?: string;
 }
 
-/** The date from which something is valid, or after which it isn't; the latter must lie ahead. */
+/** An activation date or an expiration date; the latter must be in the future. */
 export function DateField<T extends object>({ form, name, label, hint, optional, none }: DateFieldProps<T>) {
   const value = form.values[name] as string;
   const isExpiry = name === 'expiration_date';
@@ -63,7 +63,7 @@ export function DateField<T extends object>({ form, name, label, hint, optional,
   );
 }
 
-/** One that was stored before may have passed: it is not the person's mistake. */
+/** The stored date. It may be in the past, which is not the person's mistake. */
 function initialOf<T extends object>(form: Form<T>, name: DateName<T>): string {
   return (form.initial[name] as string | undefined) ?? '';
 }
@@ -77,13 +77,13 @@ function wrongWith(value: string, mustBeAhead: boolean): string {
 interface DateInputProps {
   readonly ids: Partial<ControlIds>;
   readonly name?: string;
-  /** A moment, or what was typed if it is none. */
+  /** A moment, or the typed text if it is not a date. */
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly onLeave?: () => void;
   readonly presets: readonly Preset[];
   readonly none: string;
-  /** The time of a day that was chosen without one. */
+  /** The time for a day that was chosen without one. */
   readonly timeOfDay: string;
   readonly mustBeAhead?: boolean;
 }
@@ -186,7 +186,7 @@ function Chooser(props: DateInputProps & { readonly onClose: () => void }) {
   );
 }
 
-/** Hours and minutes as the field above shows them, whatever the browser's own language would write. */
+/** Hours and minutes in the same format as the date field, regardless of the browser's locale. */
 function TimeInput({ value, onChange }: { value: string; onChange: (time: string) => void }) {
   const [typed, setTyped] = useState<string | null>(null);
   function type(text: string) {
@@ -208,14 +208,14 @@ function TimeInput({ value, onChange }: { value: string; onChange: (time: string
   );
 }
 
-/** Converts a date field's value for the wire: an empty field means no date. */
+/** Converts a date field's value for the API: null for an empty field. Throws if it is not a date. */
 export function momentOf(local: string, field = 'activation_date'): string | null {
   if (local === '') return null;
   if (!isMoment(local)) throw refused(field, noDate);
   return new Date(local).toISOString();
 }
 
-/** The same for an expiry: one that is chosen now must lie ahead. One that was stored before may have passed. */
+/** Like `momentOf`, for an expiration date: a new one must be in the future; the stored one may be in the past. */
 export function expiryOf(local: string, before: string | null | undefined = null): string | null {
   const moment = momentOf(local, 'expiration_date');
   if (moment !== null && local !== localOf(before) && Date.parse(moment) <= Date.now())

@@ -1,6 +1,6 @@
 /**
- * Dates as people type and read them, in their own time zone. A moment is text in the form of 2026-12-17T14:30, a day in
- * the form of 2026-12-17; both can be compared as text.
+ * Parses and formats dates in the person's time zone. A moment has the form 2026-12-17T14:30, a day the form 2026-12-17;
+ * both can be compared as strings.
  */
 const shown = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
@@ -17,7 +17,7 @@ const dotted = new RegExp(`^(\\d{1,2})\\.(\\d{1,2})\\.(\\d{4})${time}$`, 'i');
 const written = new RegExp(`^(\\d{1,2})\\.? ([a-z]{3,9})\\.?,? (\\d{4})${time}$`, 'i');
 const ahead = /^(?:in )?(\d{1,4}) ?(hour|day|week|month|year|h|d|w|m|y)s?$/i;
 
-/** What was typed, as a moment; null if it is none. A day without a time has the given one. */
+/** Parses typed text into a moment; null if it is not a date. A day without a time gets the given time. */
 export function momentIn(text: string, timeOfDay: string, now = new Date()): string | null {
   const typed = text.trim();
   const relative = ahead.exec(typed);
@@ -44,7 +44,7 @@ function partsOf(text: string): Parts | null {
 
 const pad = (number: string, to = 2) => number.padStart(to, '0');
 
-/** So many hours, days, weeks, months or years after (or before) now. */
+/** The moment that many hours, days, weeks, months or years from now; a negative count is in the past. */
 export function later(count: number, unit: string, now = new Date()): string {
   const date = new Date(now);
   if (unit === 'h') date.setHours(date.getHours() + count);
@@ -55,7 +55,7 @@ export function later(count: number, unit: string, now = new Date()): string {
   return localOf(date);
 }
 
-/** A point in time as a moment in the person's time zone; empty for none, and for what is no time. */
+/** Converts a point in time to a moment in the person's time zone; empty if there is none or it is invalid. */
 export function localOf(at: Date | string | null | undefined): string {
   if (!at) return '';
   const date = new Date(at);
@@ -63,7 +63,7 @@ export function localOf(at: Date | string | null | undefined): string {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
-/** A moment as it is read: 17 Dec 2026, 14:30. What is no moment stays as it was typed. */
+/** Formats a moment for display: 17 Dec 2026, 14:30. Other text is returned unchanged. */
 export function textOf(moment: string): string {
   return isMoment(moment) ? shown.format(new Date(moment)) : moment;
 }
@@ -72,7 +72,7 @@ export function isMoment(text: string): boolean {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text);
 }
 
-/** The person's time zone, and how far it is from UTC at that moment. */
+/** The person's time zone, and its offset from UTC at that moment. */
 export function zoneAt(moment: string): string {
   const at = isMoment(moment) ? new Date(moment) : new Date();
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
@@ -87,7 +87,7 @@ export function addDays(day: string, count: number): string {
   return new Date(Date.parse(day) + count * dayLength).toISOString().slice(0, 10);
 }
 
-/** The same day of another month, or its last one where it has fewer. */
+/** The same day in another month, or that month's last day if it is shorter. */
 export function addMonths(day: string, count: number): string {
   const [year, month, date] = day.split('-').map(Number) as [number, number, number];
   const last = new Date(Date.UTC(year, month + count, 0));
@@ -100,7 +100,7 @@ export function weekdayOf(day: string): number {
   return (new Date(day).getUTCDay() + 6) % 7;
 }
 
-/** The six weeks that a month is shown in. */
+/** The six weeks that a month's calendar shows. */
 export function weeksAround(day: string): readonly (readonly string[])[] {
   const first = `${day.slice(0, 8)}01`;
   const monday = addDays(first, -weekdayOf(first));

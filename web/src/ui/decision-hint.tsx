@@ -1,8 +1,8 @@
-/** Says why a click on a guarded button did nothing. */
+/** Explains why a click on a guarded button was ignored. */
 export function IgnoredClick() {
   return (
     <p role="status" className="text-xs text-warn">
-      That click was not counted, because the page had just changed. Check what is asked, then click again.
+      Your click was ignored because the page had just changed. Check the request, then click again.
     </p>
   );
 }

@@ -1,16 +1,16 @@
 /**
- * Guards the buttons by which a person allows something. A click counts only if they had time to see what it is about:
- * the buttons have stood still in the window, which was in front, for a while; the event is a real one, and not the second
- * click of two. So nothing that moves under the pointer, and no window that is opened or closed under it, gets a click
- * that was meant for something else.
+ * Guards buttons that grant something against clickjacking. A click counts only if the person had time to see the
+ * request: the buttons have not moved for a while in a visible, focused window, and the event is trusted and not the
+ * second of a double click. So a click meant for something else can't hit a button that moves under the pointer or
+ * appears under it when a window opens or closes.
  */
 import { type SyntheticEvent, useEffect, useRef, useState } from 'react';
 
-/** In milliseconds. People take longer to notice that something changed and to hold back a click. */
+/** In milliseconds: enough time to notice a change and hold back a click. */
 const timeToSee = 700;
 
 interface Settings {
-  /** Whether the person must have done something on the page before: moved the pointer, scrolled, pressed a key, clicked. */
+  /** Whether the person must have interacted with the page first: moved the pointer, scrolled, pressed a key or clicked. */
   readonly afterGesture?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Decision {
   /** For the element that contains the buttons. */
   readonly area: React.RefObject<HTMLDivElement | null>;
   readonly isReady: boolean;
-  /** Whether a click was not counted: then the person is told. */
+  /** Whether the last click was ignored, so that the page can say so. */
   readonly isIgnored: boolean;
   guarded(action: (event: SyntheticEvent) => void): (event: SyntheticEvent) => void;
 }
@@ -82,7 +82,10 @@ class Watch {
     this.#tell(false);
   };
 
-  /** Browsers make up moves of a pointer that rests, where the page changes under it. Enter and the space bar are clicks. */
+  /**
+   * Browsers synthesize pointer moves for a resting pointer when the page changes under it, so the position must differ.
+   * Enter and the space bar don't count: they are clicks.
+   */
   readonly #noteGesture = (event: Event) => {
     if (!event.isTrusted) return;
     if (event instanceof PointerEvent && event.type === 'pointermove') {
@@ -90,7 +93,7 @@ class Watch {
       this.#hasGesture ||= this.#point !== '' && this.#point !== point;
       this.#point = point;
     } else if (!(event instanceof KeyboardEvent && [' ', 'Enter'].includes(event.key)))
-      // Once it has been dealt with: a click is no gesture before itself.
+      // After the event was handled: a click must not count as the gesture before itself.
       setTimeout(() => {
         this.#hasGesture = true;
       });

@@ -1,4 +1,4 @@
-/** A dialog over the page, and a panel at its side. Both trap the focus, close on Escape and restore the focus. */
+/** A modal dialog and a side panel. Both trap the focus, close on Escape and restore the focus. */
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -17,10 +17,10 @@ interface DialogProps {
   readonly keep?: boolean;
 }
 
-/** The initial focus: the first field that can be filled in, or the layer itself, rather than the close button. */
+/** Selects the initial focus: the first editable field, rather than the close button. */
 export const firstToFill = 'form :is(input:not([readonly], [type=hidden]), textarea, select)';
 
-/** As high as what lies above it: of two layers, the upper one dims the lower one. */
+/** Has the same z-index as the layers, so that the upper of two layers dims the lower one. */
 const backdrop = 'enter fixed inset-0 z-50 bg-shade';
 
 export function Dialog({
@@ -66,7 +66,7 @@ export function SidePanel({ open, onClose, title, description, keep = false, chi
   }, []);
   const place = useMemo(() => ({ element, take }), [element, take]);
   const isFilledIn = forms > 0;
-  // The focus goes back once what the form stood in place of is there again: hidden, it could not take it.
+  // Restores the focus after the panel's content is visible again: hidden elements can't be focused.
   useEffect(() => {
     if (!isFilledIn && before.current instanceof HTMLElement) before.current.focus();
   }, [isFilledIn]);

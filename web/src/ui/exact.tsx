@@ -1,6 +1,6 @@
 /**
- * Shows text of others exactly: every character, in order, in an element of its own that nothing in it can leave. See
- * `visible-text.ts` for what is shown by its number.
+ * Shows untrusted text exactly: every character, in order, isolated from the text around it. `visible-text.ts` decides
+ * which characters are shown as code points.
  */
 import { Fragment, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from './button.tsx';
@@ -11,7 +11,7 @@ export function Exact({ text }: { text: string }) {
   return (
     <span dir="ltr" className="exact">
       {visibleParts(text).map((part, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts are identified by position
         <Fragment key={at}>{shown(part)}</Fragment>
       ))}
     </span>
@@ -33,7 +33,7 @@ function shown(part: VisiblePart): ReactNode {
 
 const tailLength = 160;
 
-/** For long texts: says how long it is, and where it does not fit, that there is more and how it ends. */
+/** For long texts: shows the length and, if the text doesn't fit, says so and shows how it ends. */
 export function ExactBox({ label, text, note = '' }: { label: string; text: string; note?: string }) {
   const [isOpen, setOpen] = useState(false);
   const { ref, isCut } = useIsCut(isOpen);
@@ -47,7 +47,7 @@ export function ExactBox({ label, text, note = '' }: { label: string; text: stri
         {note}
       </h3>
       <Scrollable
-        label={`${label}, whole`}
+        label={`${label}, full text`}
         className={`overflow-auto rounded-lg border bg-sunken p-3 ${isOpen ? '' : 'max-h-72'}`}
       >
         <div ref={ref}>
@@ -56,12 +56,12 @@ export function ExactBox({ label, text, note = '' }: { label: string; text: stri
       </Scrollable>
       {isCut && (
         <div className="flex flex-col items-start gap-1.5 rounded-lg border border-warn/50 p-3 text-xs">
-          <p>There is more than fits here: {count} in all. Scroll to read it. It ends with:</p>
+          <p>Not all of the text fits here: {count} in total. Scroll to read it. It ends with:</p>
           <div className="max-h-24 w-full overflow-auto" data-tail>
             <Exact text={tail} />
           </div>
           <Button size="small" onClick={() => setOpen(true)}>
-            Show all of it
+            Show all
           </Button>
         </div>
       )}
@@ -69,7 +69,7 @@ export function ExactBox({ label, text, note = '' }: { label: string; text: stri
   );
 }
 
-/** Whether the content is larger than the box that it scrolls in. */
+/** Whether the content is taller than its scroll container. */
 function useIsCut(isOpen: boolean) {
   const ref = useRef<HTMLDivElement>(null);
   const [isCut, setCut] = useState(false);

@@ -1,4 +1,4 @@
-/** Forms, in a dialog or in the place of what a panel shows, and dialogs that show a credential once. */
+/** Forms, in a dialog or in place of a panel's content, and dialogs that show a credential once. */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
 import type { Form } from '../api/form.ts';
@@ -20,7 +20,7 @@ interface FormDialogProps<T extends object> {
   readonly children: ReactNode;
 }
 
-/** Over the page; inside a panel in the place of what that shows, so that no window lies above another. */
+/** Opens over the page; inside a panel, replaces the panel's content, so that dialogs don't stack. */
 export function FormDialog<T extends object>(props: FormDialogProps<T>) {
   const { title, description, wide = false, form, onSubmit, onClose } = props;
   const place = usePanelPlace();
@@ -43,14 +43,14 @@ function FormInPanel<T extends object>(props: FormDialogProps<T> & { place: Pane
   useLayer(true);
   useEffect(() => around.current?.querySelector<HTMLElement>(firstToFill)?.focus(), []);
   if (place.element === null) return null;
-  /** Ends the form alone. What floats above it, such as a calendar, ends before it. */
+  /** Closes the form but not the panel. A popover above it, such as a calendar, closes first. */
   function leave(event: KeyboardEvent) {
     if (event.key !== 'Escape' || !around.current?.contains(event.target as Node)) return;
     event.stopPropagation();
     onClose();
   }
   return createPortal(
-    // biome-ignore lint/a11y/noStaticElementInteractions: Escape, as in every layer.
+    // biome-ignore lint/a11y/noStaticElementInteractions: Escape closes it, as in every layer.
     <div ref={around} onKeyDown={leave} className="flex flex-col gap-4">
       <div>
         <h3 id={heading} className="text-sm font-semibold break-words">
@@ -97,13 +97,13 @@ interface OnceDialogProps {
   readonly description?: string;
   readonly wide?: boolean;
   readonly token: string;
-  /** What the token is called in a sentence: `signing secret`. */
+  /** The name of the token in a sentence: `signing secret`. */
   readonly what: string;
   readonly onClose: () => void;
   readonly children?: ReactNode;
 }
 
-/** A credential that is shown once: closing without having copied it asks first. */
+/** Shows a credential once. Closing without copying it asks for confirmation. */
 export function OnceDialog(props: OnceDialogProps) {
   const { title, description, wide = false, token, what, onClose, children } = props;
   const [copied, setCopied] = useState(false);
@@ -116,9 +116,9 @@ export function OnceDialog(props: OnceDialogProps) {
         {children}
         {leaving ? (
           <div role="alert" className="flex flex-col gap-3 rounded-lg bg-bad-soft px-3 py-2.5 text-bad">
-            <p>You have not copied the {what}. If you close this now, nobody can see it again.</p>
+            <p>You haven’t copied the {what}. If you close this now, it can’t be shown again.</p>
             <div className="flex flex-wrap justify-end gap-2">
-              <Button onClick={() => setLeaving(false)}>Keep it open</Button>
+              <Button onClick={() => setLeaving(false)}>Keep open</Button>
               <Button look="destroy" onClick={onClose}>
                 Close anyway
               </Button>

@@ -1,4 +1,4 @@
-/** Where a resource is shown. Addresses contain only ids, never names or values. */
+/** The addresses of resources. They contain only ids, never names or values. */
 
 interface Placed {
   readonly id: string;
@@ -6,7 +6,7 @@ interface Placed {
   readonly vault_id: string | null;
 }
 
-/** A certificate among certificates, a key among keys; a vault by itself. */
+/** Secrets, keys and certificates are shown within their vault. */
 export function hrefOf({ id, type, vault_id }: Placed): string {
   return type === 'vault' ? `/vaults/${id}` : `/vaults/${vault_id}/${type}s/${id}`;
 }

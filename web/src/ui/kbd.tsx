@@ -1,4 +1,4 @@
-/** Keys to press, drawn as such. A hint for the eyes: what it belongs to says it in its own words. */
+/** Keyboard keys, as a visual hint. Hidden from screen readers. */
 export function Kbd({ keys }: { keys: string }) {
   return (
     <kbd aria-hidden className="inline-flex items-center gap-0.5 font-sans">
@@ -16,5 +16,5 @@ export function Kbd({ keys }: { keys: string }) {
 
 const isMac = navigator.platform.startsWith('Mac');
 
-/** The key that goes with others on this machine. */
+/** The modifier key for shortcuts on this platform. */
 export const withKey = isMac ? '⌘' : 'Ctrl';

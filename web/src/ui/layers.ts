@@ -1,4 +1,4 @@
-/** Tells who shows something secret that another layer has opened over it: a dialog, a panel or the search. */
+/** Notifies components that show a secret value when another layer opens over them: a dialog, a panel or the search. */
 import { useEffect } from 'react';
 
 const listeners = new Set<() => void>();
@@ -9,7 +9,7 @@ export function useLayer(open: boolean): void {
   }, [open]);
 }
 
-/** Called when the next layer opens. */
+/** Calls the listener whenever a layer opens, until the returned function is called. */
 export function onNextLayer(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

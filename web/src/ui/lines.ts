@@ -1,4 +1,4 @@
-/** The lines of a text field that contain something, without the spaces around them. */
+/** The non-empty lines of a text field, trimmed. */
 export function linesOf(text: string): string[] {
   return text
     .split('\n')

@@ -5,7 +5,7 @@ import { type ReactNode, useRef, useState } from 'react';
 import { buttonClass } from './button.tsx';
 
 interface MenuProps {
-  /** For a trigger without text of its own. */
+  /** For a trigger without text. */
   readonly label?: string;
   readonly trigger?: ReactNode;
   readonly triggerClass?: string;
@@ -14,7 +14,7 @@ interface MenuProps {
 
 export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null);
-  // Found when it opens: while the page is being built, what it belongs in may not be there yet.
+  // Determined when the menu opens: during the first render, the container may not exist yet.
   const [around, setAround] = useState<HTMLElement | null>(null);
   const find = () => button.current?.closest<HTMLElement>('[role=dialog]') ?? document.getElementById('main');
   return (
@@ -26,7 +26,7 @@ export function Menu({ label, trigger, triggerClass, children }: MenuProps) {
       >
         {trigger ?? <Ellipsis className="size-4" aria-hidden />}
       </Base.Trigger>
-      {/* Inside of a landmark, and of the dialog that is open: what is outside is hidden from screen readers. */}
+      {/* Content outside an open dialog is hidden from screen readers, so the menu goes inside it, or inside main. */}
       <Base.Portal container={around}>
         <Base.Positioner sideOffset={6} align="end" className="z-50">
           <Base.Popup className="popup enter grow min-w-44 p-1">{children}</Base.Popup>

@@ -1,4 +1,4 @@
-/** A name that may wrap after its separators, and never in the middle of a word. */
+/** A name that preferably wraps after its separators. */
 import { Fragment } from 'react';
 
 export function Name({ text }: { text: string }) {
@@ -6,7 +6,7 @@ export function Name({ text }: { text: string }) {
   return (
     <span className="break-words">
       {parts.map((part, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts are identified by position
         <Fragment key={at}>
           {at > 0 && <wbr />}
           {part}

@@ -35,7 +35,7 @@ interface SectionProps {
   readonly title: string;
   readonly intro?: ReactNode;
   readonly actions?: ReactNode;
-  /** The title stands beside the content, where there is room: for pages that are read from top to bottom. */
+  /** Puts the title beside the content if there is room, for pages that are read from top to bottom. */
   readonly beside?: boolean;
   readonly children: ReactNode;
 }
@@ -102,7 +102,7 @@ export function Wrong({ error, retry }: { error: unknown; retry: () => void }) {
   );
 }
 
-/** Grey bars in place of the content. */
+/** Grey bars as a placeholder for the content. */
 export function Loading({ lines = 5 }: { lines?: number }) {
   const widths = ['w-2/3', 'w-1/2', 'w-3/4', 'w-2/5', 'w-3/5'];
   return (

@@ -1,4 +1,4 @@
-/** The total, and links to the previous and next page. */
+/** The total, the page size, and buttons for the previous and next page. */
 import { ChevronLeft, ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
@@ -9,7 +9,7 @@ interface PagerProps {
   readonly limit: number;
   readonly onPage: (page: number) => void;
   readonly children?: ReactNode;
-  /** Where the person chooses how many are on a page. */
+  /** Present if the person can choose the page size. */
   readonly onSize?: ((size: number) => void) | undefined;
 }
 

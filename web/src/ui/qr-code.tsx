@@ -1,4 +1,4 @@
-/** A QR code, dark on light in both themes because scanners expect that. Drawn in the page: nothing is fetched. */
+/** A QR code, dark on light in both themes because scanners expect that. It is drawn in the page; nothing is fetched. */
 import encodeQR from 'qr';
 
 /** Width of the quiet zone around the code in modules, as the standard requires. */

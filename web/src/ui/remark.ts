@@ -1,6 +1,6 @@
 /**
- * What is not valid about a text that is meant to be JSON or YAML; empty where nothing is, or for other texts. Parsers'
- * own messages may repeat a part of the value, so only the place is told.
+ * Reports syntax errors in JSON and YAML; empty if there are none, or for other text. The parsers' own messages may
+ * repeat part of the value, so only the position is reported.
  */
 import { useEffect, useState } from 'react';
 
@@ -36,7 +36,7 @@ function remarkOnJson(text: string): string {
   }
 }
 
-/** The parser is loaded when the first YAML is typed. */
+/** The parser is loaded when it is first needed. */
 async function remarkOnYaml(text: string): Promise<string> {
   const { parseAllDocuments } = await import('yaml');
   const documents = parseAllDocuments(text, { prettyErrors: true });

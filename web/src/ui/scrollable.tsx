@@ -1,4 +1,4 @@
-/** A scrollable region with a name, reachable by keyboard so that it can be read without a mouse. */
+/** A labelled scrollable region that can be scrolled by keyboard. */
 import type { ReactNode } from 'react';
 
 interface ScrollableProps {
@@ -11,7 +11,7 @@ export function Scrollable({ label, className, children }: ScrollableProps) {
   return (
     <section
       aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable regions must be reachable by keyboard
       tabIndex={0}
       className={className}
     >

@@ -1,4 +1,4 @@
-/** Choosing records by name. The service does the search, so any number of records will do. */
+/** Fields to choose one or several records by name. The service searches, so the number of records doesn't matter. */
 import { Combobox as Base } from '@base-ui/react/combobox';
 import { Check, ChevronDown, X } from 'lucide-react';
 import { useState } from 'react';
@@ -10,14 +10,13 @@ interface Named {
   readonly name: string;
 }
 
-/** What there is to choose from. */
+/** The records to choose from. */
 export interface Choosable<T extends Named = Named> {
   readonly collection: string;
   readonly filter?: Parameters;
   readonly accept?: (one: T) => boolean;
 }
 
-/** Vaults, to choose from. */
 export const vaults: Choosable = { collection: 'vaults' };
 
 interface ChoiceProps<T extends Named> extends Choosable<T> {
@@ -27,7 +26,7 @@ interface ChoiceProps<T extends Named> extends Choosable<T> {
 
 const atOnce = 50;
 const common = {
-  // The service has searched already.
+  // The service has already filtered the results.
   filter: null,
   itemToStringLabel: ({ name }: Named) => name,
   isItemEqualToValue: (one: Named, other: Named) => one.id === other.id,

@@ -3,10 +3,10 @@ import { useState } from 'react';
 
 export interface Selection<T> {
   readonly chosen: ReadonlyMap<string, T>;
-  /** Adds all of them, or takes them away where all are chosen already. */
+  /** Adds all of them, or removes them if all are already chosen. */
   toggle(rows: readonly T[]): void;
   add(rows: readonly T[]): void;
-  /** These, and no others. */
+  /** Selects only these. */
   keep(rows: readonly T[]): void;
   clear(): void;
 }

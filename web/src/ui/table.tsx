@@ -1,6 +1,6 @@
 /**
- * A list from the service as a table: its columns, its loading, empty and error states, and paging. The service
- * sorts and filters; the table shows what it returns.
+ * A list from the service as a table, with loading, empty and error states and paging. The service sorts and filters; the
+ * table shows the result.
  */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ColumnDef, type RowData, tableFeatures, useTable } from '@tanstack/react-table';
@@ -21,16 +21,16 @@ export interface Column<T extends RowData> {
   readonly header: string;
   /** The smallest width at which the column is shown; always shown if omitted. */
   readonly from?: 'sm' | 'md' | 'lg' | 'xl';
-  /** What the service sorts by for this column, where it can. */
+  /** The service's sort key for this column, if it has one. */
   readonly sort?: string;
-  /** The other rows of the page are given too, for what is asked of the service once for all of them. */
+  /** Also receives all rows of the page, for data that is requested once for all of them. */
   readonly cell: (row: T, rows: readonly T[]) => ReactNode;
   /** The header is for screen readers only. */
   readonly quiet?: boolean;
   readonly end?: boolean;
-  /** It may take several lines; the others stay on one, from a tablet on. */
+  /** May wrap; on tablets and larger screens, other columns stay on one line. */
   readonly wraps?: boolean;
-  /** In place of the header’s text. */
+  /** Replaces the header’s text. */
   readonly heading?: ReactNode;
 }
 
@@ -55,7 +55,7 @@ interface DataTableProps<T extends RowData> {
   readonly onSize?: (size: number) => void;
 }
 
-/** By which column the list is sorted: `name`, or `-name` for the other way round. */
+/** The sort key: `name`, or `-name` for descending. */
 export interface Sorting {
   readonly by: string;
   readonly onSort: (by: string) => void;
@@ -93,7 +93,7 @@ export function DataTable<T extends { readonly id: string }>(props: DataTablePro
   );
 }
 
-/** After deletions, an old address may name a page that no longer exists. */
+/** After deletions, an old address may refer to a page that no longer exists. */
 function PastTheEnd({ onFirst }: { onFirst: () => void }) {
   return (
     <div className="flex flex-wrap items-center justify-between gap-3 px-4 py-6">
@@ -139,7 +139,7 @@ export function Rows<T extends { readonly id: string }>(props: RowsProps<T>) {
   return (
     <div
       ref={box}
-      // What scrolls sideways can’t have a head that stays in view; what fits has one.
+      // A sticky header doesn’t work in a table that scrolls sideways.
       className={`relative transition-opacity ${isTooWide ? 'overflow-x-auto' : ''} ${fading ? 'opacity-60' : ''}`}
     >
       <table className="w-full border-collapse text-left" aria-label={label}>
@@ -225,7 +225,7 @@ function selectColumn<T extends { readonly id: string }>(
   rows: readonly T[],
 ): Column<T> {
   const box = (label: string, of: readonly T[]) => (
-    // The label is as large as a finger; the box itself is not.
+    // The label is a large enough touch target; the box itself is not.
     <label className="-m-2 grid size-8 cursor-pointer place-items-center max-sm:-mx-3 max-sm:size-10">
       <input
         type="checkbox"

@@ -1,4 +1,4 @@
-/** Tabs, each a page with its own address. */
+/** Tabs that are links to pages. */
 import { Link, useLocation } from 'wouter';
 
 export interface Tab {
@@ -10,7 +10,7 @@ export interface Tab {
 interface TabLinksProps {
   readonly label: string;
   readonly tabs: readonly Tab[];
-  /** A tab is not the current one for what lies below its address. */
+  /** A tab is current only at its own address, not at addresses below it. */
   readonly exact?: boolean;
 }
 

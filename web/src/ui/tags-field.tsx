@@ -1,4 +1,4 @@
-/** Tags as lines of `name=value`, easy to type and to paste. */
+/** Tags as lines of `name=value`. */
 import type { Form } from '../api/form.ts';
 import { AreaField } from './text-field.tsx';
 

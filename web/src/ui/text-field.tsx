@@ -1,4 +1,4 @@
-/** Form controls: text, text area, select and checkbox. Each is bound to a form by name. */
+/** Form controls, each bound to a form field by name: text, text area, select and checkbox. */
 import type { InputHTMLAttributes, ReactNode } from 'react';
 import type { Form } from '../api/form.ts';
 import { Field } from './field.tsx';
@@ -83,7 +83,7 @@ export function ChoiceField<T extends object>({
 }: Bound<T> & {
   readonly name: Named<T, string>;
   readonly choices: readonly (readonly [string, string])[];
-  /** Where a choice sets more than its own field. */
+  /** For a choice that also sets other fields. */
   readonly onChoose?: (value: string) => void;
 }) {
   return (

@@ -44,7 +44,7 @@ export function Exact({ at }: { at: string }) {
   );
 }
 
-/** For logs, where many stand below each other: the year only if it is another one. */
+/** For logs, where times are listed below each other: shows the year only if it is not the current one. */
 export function Clock({ at }: { at: string }) {
   const date = new Date(at);
   const isThisYear = date.getFullYear() === new Date().getFullYear();

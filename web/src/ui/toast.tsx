@@ -1,4 +1,4 @@
-/** Short messages in the corner: what was done, and a way to undo it where possible. */
+/** Short messages in the corner about what was done, with an undo button where possible. */
 import { Toast } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
@@ -20,7 +20,7 @@ export function note(title: string, { undo, bad = false }: NoteOptions = {}): vo
   });
 }
 
-/** After an edit, which may have changed nothing. */
+/** Reports an edit, or that nothing was changed. */
 export function noteUpdate(what: string, isChanged: boolean): void {
   note(isChanged ? `${what} updated` : 'Nothing was changed');
 }

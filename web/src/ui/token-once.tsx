@@ -1,4 +1,4 @@
-/** A credential, shown only this once. While it is shown and not copied, leaving the page asks first. */
+/** A credential that is shown only once. Until it is copied, the browser asks before leaving the page. */
 import { TriangleAlert } from 'lucide-react';
 import { useEffect } from 'react';
 import { CopyButton } from './copy.tsx';

@@ -1,7 +1,7 @@
-/** Which rows of a list are new or changed since it was last shown, so that they can be pointed out once. */
+/** Finds the rows that are new or changed since the list was last shown, so that they can be highlighted once. */
 import { useEffect, useRef } from 'react';
 
-/** If more than these changed, it is another list: another page, another filter. */
+/** If more rows than this changed, the list is a different one: another page or filter. */
 const most = 5;
 const none: ReadonlySet<string> = new Set();
 

@@ -1,4 +1,4 @@
-/** Whether what is in a box is wider than the box, as either changes. */
+/** Whether the content of a box is wider than the box. Updates when either is resized. */
 import { type RefObject, useLayoutEffect, useState } from 'react';
 
 export function useTooWide(box: RefObject<HTMLElement | null>): boolean {

@@ -1,4 +1,4 @@
-/** Fields for vaults: one that something is for, or those that it is restricted to. */
+/** Fields to choose a vault, or the vaults that something is restricted to. */
 import type { Form } from '../api/form.ts';
 import { Field } from './field.tsx';
 import { SearchChoice, SearchChoices, vaults } from './search-choice.tsx';

@@ -1,12 +1,12 @@
 /**
- * Text that others wrote and a person decides about, taken apart so that every character of it can be seen, in order.
- * Only ASCII and the letters of Latin-1 stand for themselves, because every font draws these, each in its own way. Other
- * letters and digits are shown with their number, and everything else by its number alone: what hides, reorders, joins
- * or looks like something else. The brackets of a number are never shown as themselves, so no text can imitate one.
+ * Splits untrusted text that a person decides about into parts, so that every character is visible, in order. Only
+ * printable ASCII and the letters of Latin-1 are shown as they are, because every font distinguishes them. Other letters
+ * and digits are shown with their code point, and everything else as its code point only: characters that are invisible,
+ * reorder, combine or look like another. The brackets around a code point are always escaped, so no text can imitate one.
  */
 export type VisiblePart =
   | { readonly kind: 'plain'; readonly text: string }
-  /** `glyph` is empty where there is nothing to see, or where it would not be what it looks like. */
+  /** `glyph` is empty for characters that are invisible or misleading. */
   | {
       readonly kind: 'escaped';
       readonly character: string;
@@ -15,7 +15,7 @@ export type VisiblePart =
     };
 
 const plain = /^[ -~\u00C0-\u00D6\u00D8-\u00F6\u00F8-\u00FF]$/u;
-/** Letters and digits that stand by themselves. Fillers of Hangul are letters that show nothing. */
+/** Letters and digits that are visible on their own. Hangul fillers are letters that are invisible. */
 const standing = /^(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}]$/u;
 
 export function visibleParts(text: string): VisiblePart[] {
@@ -37,7 +37,7 @@ export function visibleParts(text: string): VisiblePart[] {
   return parts;
 }
 
-/** The common ones have a sign of their own: a body with lines is to be read as lines. */
+/** Line breaks and tabs have symbols, so that multi-line bodies stay readable. */
 const signs: Readonly<Record<string, string>> = { '\n': '↵', '\t': '⇥' };
 
 function codeOf(character: string): string {
