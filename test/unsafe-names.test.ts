@@ -187,7 +187,7 @@ describe('a name that changes what is run', () => {
     for (const name of unsafe) {
       assert.throws(
         () => textOf([{ name, value: 'x' }], 'env'),
-        new RegExp(`${name} would change what is run`),
+        new RegExp(`${name} can change which program runs`),
       );
       assert.ok(textOf([{ name, value: 'x' }], 'json').includes(name));
     }

@@ -63,7 +63,7 @@ test('a rule is written, a call arrives in the inbox by itself, and one click le
   await writeRule(page);
 
   await page.goto('/approvals');
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('Nothing to approve').waitFor();
   const call = {
     secret: 'GITHUB_TOKEN',
     method: 'POST',
@@ -78,14 +78,14 @@ test('a rule is written, a call arrives in the inbox by itself, and one click le
   await page.getByRole('navigation').getByText('1 waiting').first().waitFor();
   await card.getByRole('button', { name: 'Approve once' }).click();
   await page.getByText('Approved once').first().waitFor();
-  await page.getByText('Nothing waits for you').waitFor();
+  await page.getByText('Nothing to approve').waitFor();
   assert.equal((await use()).body.outcome, 'answered');
   assert.equal(upstream.requests.length, 1);
 
   const again = await use();
   await page.goto(new URL(again.body.approval.url).pathname);
   await page.getByRole('button', { name: 'Refuse' }).click();
-  await page.getByText('The call that you were sent to is decided').waitFor();
+  await page.getByText('The call you followed a link to is no longer waiting').waitFor();
   assert.equal((await use()).body.message, 'Forbidden: a person refused this call');
   assert.equal(upstream.requests.length, 1);
   assert.ok(!(await page.content()).includes(value));
@@ -226,10 +226,10 @@ test('a rule of a key signs tokens of one shape; a token that a call brings abou
   await page.getByRole('button', { name: 'New use rule' }).click();
   const form = page.getByRole('form', { name: 'New use rule' });
   await form.getByLabel('Name', { exact: true }).fill('tokens');
-  await form.getByLabel('Issuer of the tokens').fill('agents');
+  await form.getByLabel('Token issuer').fill('agents');
   await form.getByLabel('Audiences').fill('payments refunds');
   await form.getByRole('button', { name: 'Create use rule' }).click();
-  await page.getByText('sign ES384, tokens of agents for payments, refunds alone').waitFor();
+  await page.getByText('sign ES384, only tokens from agents for payments, refunds').waitFor();
   const [tokens] = await rulesOf(`key_id=${signer.id}`);
   assert.deepEqual(tokens.jwt, {
     issuer: 'agents',
@@ -243,7 +243,7 @@ test('a rule of a key signs tokens of one shape; a token that a call brings abou
   await form.getByLabel('Hosts').fill('login.example.com');
   await form.getByLabel('Methods').fill('POST');
   await form.getByLabel('Paths').fill('/oauth/token');
-  await form.getByLabel('Returns').selectOption('Nothing: a field of the answer goes into a secret');
+  await form.getByLabel('Returns').selectOption('Nothing, and store a field of the response in a secret');
   await form.getByPlaceholder('Choose a secret').fill('MINT');
   await page.getByRole('option', { name: 'MINTED' }).click();
   await form.getByRole('button', { name: 'Create use rule' }).click();

@@ -167,7 +167,7 @@ test('headers and names that look like ours stay in their boxes', async () => {
   const headers = { rule: 'readings', sends: 'nothing', 'x-note': 'a  b' };
   const card = await cardOf(page, { headers }, 'agent” approved by the owner “');
   const rows = await card.locator('dl dt').allInnerTexts();
-  assert.deepEqual(rows, ['Access key', 'Rule', 'Sends', 'Of the vault', 'Where']);
+  assert.deepEqual(rows, ['Access key', 'Rule', 'Uses', 'Vault', 'Sent']);
   const box = card.getByRole('region', { name: 'Headers' });
   assert.match(await box.innerText(), /rule\s+readings/);
   const name = card.locator('dl dd .exact').first();

@@ -178,7 +178,7 @@ test('an edit begins with the value and ends in one version; JSON and YAML are c
   await panel.getByText('Not valid YAML').waitFor({ state: 'detached' });
   await panel.getByLabel('Content type').fill('text/plain');
   await panel.getByRole('button', { name: 'Generate a value' }).click();
-  await panel.getByLabel('Form').selectOption('hex');
+  await panel.getByLabel('Format').selectOption('hex');
   await panel.getByLabel('Length').fill('40');
   await panel.getByRole('button', { name: 'Generate', exact: true }).click();
   assert.match(await value.inputValue(), /^[0-9a-f]{40}$/);
@@ -280,7 +280,7 @@ test('vaults stand side by side in an order of stages, and what is missing is co
   const stage = await vault('shop-staging', { SAME: 'never shown', OTHER: 'one', NEW: 'brand new' });
   const live = await vault('shop-live', { SAME: 'never shown', OTHER: 'two' });
   await page.goto('/compare');
-  const chosen = page.getByRole('combobox', { name: 'Vaults, in the order of their stages' });
+  const chosen = page.getByRole('combobox', { name: 'Vaults, in stage order' });
   for (const name of ['shop-live', 'shop-staging']) {
     await chosen.fill(name);
     await page.getByRole('option', { name }).click();

@@ -1,4 +1,4 @@
-/** How programs get access: the access keys of all vaults, and public tokens. */
+/** The credentials of programs: access keys of all vaults, and public tokens. */
 import { Redirect, Route, Switch } from 'wouter';
 import { AccessKeys } from '../../shared/access-keys.tsx';
 import { PublicTokenList } from '../../shared/public-tokens.tsx';
@@ -16,7 +16,7 @@ export default function Access() {
       title="Access"
       intro="An access key reads one vault. A public token gives access to one public key and nothing else."
     >
-      <TabLinks label="Kinds of access" tabs={tabs} />
+      <TabLinks label="Credential types" tabs={tabs} />
       <Switch>
         <Route path="/access/keys">
           <AccessKeys />

@@ -1,4 +1,4 @@
-/** One call as it would be made, and the three ways to decide about it. */
+/** One waiting call exactly as it would be made, with buttons to approve it once, approve its rule, or refuse it. */
 import { useEffect, useRef, useState } from 'react';
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
@@ -17,7 +17,7 @@ import { note } from '../../ui/toast.tsx';
 interface Shown {
   readonly of: Approval;
   readonly isMeant: boolean;
-  /** It was decided or expired while it was shown; it keeps its place, so that nothing below it moves. */
+  /** It was decided or has expired since; it stays in place, so that nothing below it moves. */
   readonly isGone: boolean;
 }
 
@@ -39,7 +39,7 @@ export function ApprovalRequest({ of: approval, isMeant, isGone }: Shown) {
           <Exact text={request.method} /> <Exact text={request.url} />
         </h2>
         <p className="text-xs text-muted">
-          asked <Ago at={created_at} />, expires <Ago at={expires_at} />
+          requested <Ago at={created_at} />, expires <Ago at={expires_at} />
         </p>
       </div>
       <Facts facts={factsOf(approval)} />
@@ -50,7 +50,7 @@ export function ApprovalRequest({ of: approval, isMeant, isGone }: Shown) {
       )}
       {isGone || done !== '' ? (
         <p role="status" className="flex min-h-(--control) items-center text-muted">
-          {done || 'This call no longer waits.'}
+          {done || 'This call is no longer waiting.'}
         </p>
       ) : (
         <Decision of={approval} onDone={setDone} />
@@ -62,29 +62,29 @@ export function ApprovalRequest({ of: approval, isMeant, isGone }: Shown) {
 function factsOf({ vault_id, access_key, own_name, restriction, rule, request }: Approval) {
   return [
     ['Access key', <Exact key="key" text={access_key} />],
-    ...(own_name === null ? [] : [['Calls itself', <Exact key="own" text={own_name} />] as const]),
+    ...(own_name === null ? [] : [['Self-reported name', <Exact key="own" text={own_name} />] as const]),
     ...(restriction === null
       ? []
-      : [['Restricted', <Exact key="restriction" text={restriction} />] as const]),
+      : [['Restriction', <Exact key="restriction" text={restriction} />] as const]),
     ['Rule', <Exact key="rule" text={rule} />],
-    ['Sends', <Exact key="secret" text={request.secret} />],
-    ['Of the vault', <VaultExact key="vault" id={vault_id} />],
-    ['Where', <Exact key="place" text={request.place} />],
+    ['Uses', <Exact key="secret" text={request.secret} />],
+    ['Vault', <VaultExact key="vault" id={vault_id} />],
+    ['Sent', <Exact key="place" text={request.place} />],
   ] as const;
 }
 
-/** Secrets of several vaults may have one name. */
+/** Shown because secrets in different vaults may have the same name. */
 function VaultExact({ id }: { id: string }) {
   return <Exact text={useRecord<Vault>('vaults', id).data?.name ?? id} />;
 }
 
-/** In a box of their own, because their names are the agent's too: none of them can pass for one of our rows. */
+/** In a separate box, because the agent chooses their names too: none of them can pass for one of our rows. */
 function Headers({ of: headers }: { of: Readonly<Record<string, string>> }) {
   const all = Object.entries(headers);
   if (all.length === 0) return null;
   return (
     <section aria-label="Headers" className="flex flex-col gap-1.5">
-      <h3 className="text-xs text-muted">Headers that the agent sends, {all.length}</h3>
+      <h3 className="text-xs text-muted">Headers from the agent, {all.length}</h3>
       <ul className="flex flex-col gap-1 rounded-lg border bg-sunken p-3">
         {all.map(([name, value]) => (
           <li key={name} className="grid gap-x-4 sm:grid-cols-[minmax(6.5rem,14rem)_1fr]">
@@ -118,7 +118,7 @@ function Decision({ of: { id }, onDone }: { of: Approval; onDone: (done: string)
     );
   return (
     <div ref={area} className="flex flex-col gap-3">
-      {!mayDecide && <p className="text-muted">You don’t have permission to decide.</p>}
+      {!mayDecide && <p className="text-muted">You don’t have permission to approve or refuse calls.</p>}
       <Problem text={form.problem} />
       {mayDecide && (
         <div className="grid grid-cols-2 gap-2 sm:flex sm:flex-wrap">

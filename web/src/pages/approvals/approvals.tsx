@@ -1,4 +1,4 @@
-/** The inbox: calls of agents that wait for a person, each with exactly what it would send and where. */
+/** Agents' calls that wait for an approval, each with exactly what it would send and where. */
 import { BellRing, Inbox } from 'lucide-react';
 import { useState } from 'react';
 import { useParams } from 'wouter';
@@ -22,7 +22,7 @@ export default function Approvals() {
   return (
     <Page
       title="Approvals"
-      intro="Calls that agents ask to make with a secret. “Approve once” allows exactly the call that you see."
+      intro="Calls that agents ask to make with a secret. “Approve once” allows exactly the call you see."
       actions={<Notify />}
     >
       {isElsewhere && <Decided id={approval} />}
@@ -31,8 +31,8 @@ export default function Approvals() {
         {waiting.isError && <Wrong error={waiting.error} retry={() => void waiting.refetch()} />}
         {waiting.isSuccess && found.length === 0 && (
           <div className="surface">
-            <Empty icon={Inbox} title="Nothing waits for you">
-              When an agent asks for a call that a use rule wants approved, it appears here within a second.
+            <Empty icon={Inbox} title="Nothing to approve">
+              When an agent asks for a call that requires approval, it appears here within a second.
             </Empty>
           </div>
         )}
@@ -51,8 +51,8 @@ export default function Approvals() {
 }
 
 /**
- * What is shown keeps its place as long as anything waits: what arrives later comes below, and what is decided meanwhile
- * stays where it was. A card that moved up under the pointer could get a click that was meant for another.
+ * Keeps cards in place while any call is waiting: new calls are added below, and decided ones stay where they were. A
+ * card that moved up under the pointer could receive a click that was meant for another.
  */
 function useSteady(found: readonly Approval[]): readonly Approval[] {
   const [shown, setShown] = useState<readonly Approval[]>([]);
@@ -64,13 +64,13 @@ function useSteady(found: readonly Approval[]): readonly Approval[] {
   return next;
 }
 
-/** The one that a link named, once it does not wait any more. */
+/** The outcome of a linked call that is no longer waiting. */
 function Decided({ id }: { id: string }) {
   const { data } = useRecord<Approval>('approvals', id);
   if (data === undefined || data.state === 'pending') return null;
   return (
     <p role="status" className="surface px-5 py-4">
-      The call that you were sent to is decided: <State of={data} />
+      The call you followed a link to is no longer waiting: <State of={data} />
     </p>
   );
 }
@@ -93,7 +93,7 @@ function Earlier() {
   const decided = (list.data?.data ?? []).filter(({ state }) => state !== 'pending');
   if (decided.length === 0) return null;
   return (
-    <Section title="Earlier" intro="The audit log keeps all of them.">
+    <Section title="Earlier" intro="The audit log contains all of them.">
       <ul className="flex flex-col gap-3">
         {decided.map(one => (
           <li key={one.id} className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
@@ -119,7 +119,7 @@ function Earlier() {
   );
 }
 
-/** Browsers ask the person themselves, and only after a click. */
+/** Requests permission for notifications, which browsers allow only after a click. */
 function Notify() {
   const isThere = 'Notification' in window;
   const [permission, setPermission] = useState(isThere ? Notification.permission : 'denied');

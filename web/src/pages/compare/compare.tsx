@@ -1,6 +1,6 @@
 /**
- * Vaults side by side, in the order of their stages: which secrets are missing, the same or different from one stage to
- * the next, without showing a value. The service compares, and records that it did.
+ * Compares vaults side by side in stage order: which secrets are missing, the same or different from one stage to the
+ * next, without showing values. The service compares, and records each comparison.
  */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Columns3 } from 'lucide-react';
@@ -28,12 +28,12 @@ export default function Compare() {
   return (
     <Page
       title="Compare vaults"
-      intro="Each column is a stage, from left to right. Nothing is revealed: you see which values are the same."
+      intro="Each column is a stage, from left to right. You see which values are the same; nothing is revealed."
     >
       <div className="flex flex-wrap items-end gap-3">
         <Stages ids={ids} onChoose={choose} />
         <div className="min-w-64 flex-1">
-          <Field label="Vaults, in the order of their stages">
+          <Field label="Vaults, in stage order">
             {field => (
               <SearchChoices
                 {...vaults}
@@ -49,7 +49,7 @@ export default function Compare() {
       {ids.length < 2 ? (
         <div className="surface">
           <Empty icon={Columns3} title="Choose two or more vaults">
-            For example staging and production. The order that you choose them in is the order of the columns.
+            For example, staging and production. Columns are in the order in which you choose the vaults.
           </Empty>
         </div>
       ) : (
@@ -59,7 +59,7 @@ export default function Compare() {
   );
 }
 
-/** Where there are just two vaults, there is nothing to choose: the older one is the first stage. */
+/** Preselects the vaults if there are exactly two, with the older one as the first stage. */
 function useOnlyTwo(isAsked: boolean): readonly string[] {
   const list = useList<Vault>('vaults', { limit: 3 }, { enabled: isAsked });
   const found = list.data?.data ?? [];
@@ -81,7 +81,7 @@ function Comparison({ ids, address, onOrder }: ComparisonProps) {
     queryKey: ['secrets', 'comparison', body],
     queryFn: () => post<ComparedVaults>('/v1/vaults/compare', body),
     placeholderData: keepPreviousData,
-    // Each comparison is recorded, so none is made that nobody asked for.
+    // Each comparison is recorded, so there are no automatic refetches.
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
   });
@@ -94,11 +94,11 @@ function Comparison({ ids, address, onOrder }: ComparisonProps) {
           checked={different}
           onChange={event => address.set({ different: event.target.checked ? '1' : '' })}
         />
-        Only what is missing or different
+        Only missing or different secrets
       </label>
       {!may('secrets:reveal') && (
         <p className="text-muted">
-          Your role sees which secrets exist, not whether their values are the same.
+          Your role can see which secrets exist, but not whether their values are the same.
         </p>
       )}
       <div className="surface overflow-hidden">

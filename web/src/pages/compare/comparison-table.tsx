@@ -1,4 +1,4 @@
-/** The comparison as a table: a row for each name, a column for each stage, and a copy from one stage to the next. */
+/** The comparison table: a row per name, a column per stage, and buttons that copy from one stage to the next. */
 import { ArrowLeft, ArrowRight } from 'lucide-react';
 import { Link } from 'wouter';
 import { post } from '../../api/client.ts';
@@ -126,7 +126,7 @@ function CellOf({ row, at, ids }: CellProps) {
   );
 }
 
-/** The nearest stage to the left that has it. */
+/** The nearest stage to the left that has the secret. */
 function previous(cells: readonly Cell[], at: number): { at: number; cell: NonNullable<Cell> } | null {
   for (let left = at - 1; left >= 0; left--) {
     const cell = cells[left] ?? null;
@@ -168,7 +168,7 @@ function Copy({ name, from, cell, to }: CopyProps) {
       label="Copy"
       name={`Copy ${name} from ${source} to ${target}`}
       title={`Copy ${name} to ${target}?`}
-      text={`The value of ${source} is stored in ${target}, as a new version where the name exists. It is not shown, and the audit log records it.`}
+      text={`The value from ${source} is stored in ${target}, as a new version if the name exists. The value is not shown, and the copy is recorded in the audit log.`}
       action="Copy"
       onConfirm={copy}
     />

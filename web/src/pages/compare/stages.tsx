@@ -1,6 +1,6 @@
 /**
- * Orders of stages that were saved. They are kept as a tag of each vault, `stage`, with the name of the order and the
- * place in it (`payments/2`), so that everyone in the organization has them.
+ * Saved stage orders. Each is kept in the `stage` tag of its vaults as the order's name and the vault's position in it
+ * (`payments/2`), so that it is shared with everyone in the organization.
  */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -17,7 +17,7 @@ import { note } from '../../ui/toast.tsx';
 
 const tag = 'stage';
 const shape = /^(.+)\/(\d+)$/;
-/** Vaults are looked through in pages of the API, so many at most. */
+/** The maximum number of API pages to read when listing vaults. */
 const mostPages = 10;
 
 interface StagesProps {
@@ -65,7 +65,7 @@ function SaveOrder({ ids, onClose }: { ids: readonly string[]; onClose: () => vo
   const refresh = useRefresh();
   async function save({ name }: typeof form.values) {
     const all = await everyVault();
-    // Vaults that were in an order of this name before, and are not any more, leave it.
+    // Removes the tag from vaults that are no longer part of the order with this name.
     const left = all.filter(({ id, tags }) => orderOf(tags)?.name === name && !ids.includes(id));
     for (const { id, tags } of left) {
       const { [tag]: _, ...others } = tags;
@@ -81,8 +81,8 @@ function SaveOrder({ ids, onClose }: { ids: readonly string[]; onClose: () => vo
   }
   return (
     <FormDialog
-      title="Save this order of stages"
-      description="It is kept as a tag of the vaults, for everyone in the organization."
+      title="Save this stage order"
+      description="It is saved as a tag on the vaults, for everyone in the organization."
       form={form}
       onSubmit={save}
       onClose={onClose}

@@ -1,6 +1,6 @@
 /**
- * Signs a command line in: the person enters the code that it shows (a link brings it after the `#`), sees who asks, and
- * allows or refuses it. What the asking side says of itself is shown as such.
+ * Approves a CLI sign-in: the person enters the code that the terminal shows (a link has it after the `#`), sees who is
+ * asking, and allows or refuses it. Details that the requester reports about itself are marked as unverified.
  */
 import { useQuery } from '@tanstack/react-query';
 import { CircleCheck, CircleX } from 'lucide-react';
@@ -97,7 +97,7 @@ function Decide({
   return (
     <SignInFrame
       title={title}
-      intro="A command line asks to act for you. Allow it only if you started it, and it shows this code."
+      intro="A command line asks to act on your behalf. Allow it only if you started it and it shows this code."
     >
       <div className="flex flex-col gap-4">
         <p className="text-center font-mono text-2xl font-semibold tracking-widest">{spelled(code)}</p>
@@ -110,7 +110,7 @@ function Decide({
         />
         <ChoiceField form={form} name="expires_in" label="Signed in for" choices={lives} />
         <Problem text={form.problem} />
-        <p className="text-xs text-muted">You are asked to confirm who you are before it is signed in.</p>
+        <p className="text-xs text-muted">You’ll be asked to confirm your identity before it is signed in.</p>
         <div ref={area} className="grid grid-cols-2 gap-3">
           <Button onClick={refuse} disabled={form.busy}>
             Refuse
@@ -125,7 +125,7 @@ function Decide({
   );
 }
 
-/** Nobody gives more by not looking. */
+/** Preselects the role with the fewest permissions, so that careless approval doesn't grant more. */
 function leastOf(roles: readonly string[]): string {
   return roles.includes('viewer') ? 'viewer' : (roles.at(-1) ?? '');
 }
@@ -134,7 +134,7 @@ function Asking({ request: { host, client, ip_address } }: { request: DeviceRequ
   const { member, organization } = useSession().signedIn;
   const said = [
     ['Acts as', member.email],
-    ['In', organization.name],
+    ['Organization', organization.name],
     ['Machine', host],
     ['Program', client],
     ['Address', ip_address],
@@ -148,7 +148,7 @@ function Asking({ request: { host, client, ip_address } }: { request: DeviceRequ
         ])}
       />
       <p className="mt-3 text-xs text-muted">
-        Machine and program are what the asking side says, and are not verified.
+        Machine and program are reported by the requester and are not verified.
       </p>
     </div>
   );
@@ -163,7 +163,7 @@ function Decided({ how }: { how: 'allowed' | 'refused' }) {
         <Icon className={`size-8 ${isAllowed ? 'text-good' : 'text-bad'}`} aria-hidden />
         <p>
           {isAllowed
-            ? 'The command line is signed in. You can close this page, and end the sign-in in Settings → Security.'
+            ? 'The command line is signed in. You can close this page. To sign it out, go to Settings → Security.'
             : 'The command line was not signed in. You can close this page.'}
         </p>
       </div>
@@ -171,7 +171,7 @@ function Decided({ how }: { how: 'allowed' | 'refused' }) {
   );
 }
 
-/** As the terminal shows it, however it was typed. */
+/** Formats the code as the terminal shows it, however it was typed. */
 function spelled(code: string): string {
   const letters = code.toUpperCase().replace(/[^A-Z]/g, '');
   return `${letters.slice(0, 4)}-${letters.slice(4)}`;

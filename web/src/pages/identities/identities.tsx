@@ -1,4 +1,4 @@
-/** Workload identities: machines that prove who they are, instead of holding a key. */
+/** Workload identities: machines that prove their identity instead of storing an access key. */
 import { Fingerprint } from 'lucide-react';
 import { Link, useLocation, useParams } from 'wouter';
 import type { Identity } from '../../api/types.ts';
@@ -55,7 +55,7 @@ export default function Identities() {
   return (
     <Page
       title="Identities"
-      intro="A CI job, a pod or a server proves who it is, and gets an access key that lives for minutes. Nothing has to be stored with it."
+      intro="CI jobs, pods and servers prove their identity and get an access key that is valid for minutes. They don’t need to store a key."
     >
       <Collection<Identity>
         collection="identities"
@@ -69,7 +69,7 @@ export default function Identities() {
         empty={{
           icon: Fingerprint,
           title: 'No identities yet',
-          hint: 'Let GitHub Actions, GitLab, Kubernetes or a machine of your own log in without a stored key.',
+          hint: 'Let GitHub Actions, GitLab, Kubernetes or your own machines log in without a stored key.',
           filtered: 'No identities match the search',
         }}
       />

@@ -1,4 +1,4 @@
-/** Creates an identity, from the preset of a platform if there is one, or edits it. */
+/** Creates an identity, from a platform preset if there is one, or edits it. */
 import { update } from '../../api/changes.ts';
 import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
@@ -18,7 +18,7 @@ import { AreaField, CheckField, ChoiceField, TextField } from '../../ui/text-fie
 import { note, noteUpdate } from '../../ui/toast.tsx';
 
 interface Values extends RestrictionValues {
-  /** A preset, or how it proves itself where there is none. */
+  /** A preset's name, or the login method if there is no preset. */
   platform: string;
   name: string;
   issuer: string;
@@ -34,9 +34,9 @@ interface Values extends RestrictionValues {
 
 const platforms: readonly (readonly [string, string])[] = [
   ...identityPresets.map(({ name, title }) => [name, title] as const),
-  ['jwt', 'Another issuer of tokens'],
-  ['secret_id', 'None: a secret ID'],
-  ['certificate', 'None: a client certificate'],
+  ['jwt', 'Another token issuer'],
+  ['secret_id', 'Secret ID'],
+  ['certificate', 'Client certificate'],
 ];
 const presetOf = (platform: string) => identityPresets.find(({ name }) => name === platform);
 const methodOf = (platform: string): LoginMethod =>
@@ -80,7 +80,7 @@ export function IdentityForm({ identity, onClose }: { identity?: Identity; onClo
     <FormDialog
       wide
       title={identity ? `Edit ${identity.name}` : 'New identity'}
-      description={identity ? 'Saving ends the access keys that it has now.' : undefined}
+      description={identity ? 'Saving invalidates its current access keys.' : undefined}
       form={form}
       onSubmit={save}
       onClose={onClose}
@@ -93,7 +93,7 @@ export function IdentityForm({ identity, onClose }: { identity?: Identity; onClo
       <TextField
         form={form}
         name="lifetime"
-        label="Lifetime of an access key, in seconds"
+        label="Access key lifetime, in seconds"
         type="number"
         min={60}
         max={3600}
@@ -133,7 +133,7 @@ function Proof({ form }: { form: Form<Values> }) {
         required
         rows={2}
         placeholder={presetOf(form.values.platform)?.subjects[0] ?? ''}
-        hint="One pattern per line; * matches anything. Name your own organization: a public issuer signs for everybody."
+        hint="One pattern per line; * matches anything. Include your own organization: a public issuer signs tokens for everyone."
       />
       <AreaField
         form={form}
@@ -150,9 +150,9 @@ function Proof({ form }: { form: Form<Values> }) {
         label="Public keys (JWKS)"
         optional
         rows={2}
-        hint="Only if the service can’t reach the issuer. Otherwise they are fetched."
+        hint="Only if the service can’t reach the issuer. Otherwise, they are fetched."
       />
-      <CheckField form={form} name="single_use" label="Single use" hint="Each token is good for one login." />
+      <CheckField form={form} name="single_use" label="Single use" hint="Each token is valid for one login." />
     </>
   );
 }
@@ -178,7 +178,7 @@ function VaultsChoice({ form }: { form: Form<Values> }) {
   return (
     <Field
       label="Vaults"
-      hint="It opens the first one unless it asks for another."
+      hint="A login gives access to the first one unless it requests another."
       error={form.errorOf('vault_ids')}
     >
       {ids => (
@@ -216,7 +216,7 @@ function bodyOf(values: Values, before: Identity | undefined): object {
   };
 }
 
-/** What is no JSON is for the service to refuse, which says so at the field. */
+/** Invalid JSON is passed on as text: the service refuses it with an error for the field. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

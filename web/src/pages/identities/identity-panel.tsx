@@ -1,4 +1,4 @@
-/** One identity: how it proves itself, what it may read, its secret IDs, and why logins were refused. */
+/** One identity: how it logs in, what it may read, its secret IDs, and why logins were refused. */
 import { Pencil } from 'lucide-react';
 import { useState } from 'react';
 import { remove } from '../../api/client.ts';
@@ -42,20 +42,20 @@ function factsOf(identity: Identity) {
   const conditions = Object.entries(claims).map(([name, patterns]) => `${name}=${patterns.join(' or ')}`);
   const optional: (readonly [string, React.ReactNode, boolean])[] = [
     ['Issuer', <Mono key="issuer">{issuer}</Mono>, issuer !== null],
-    ['Keys', 'pasted', identity.jwks !== null],
+    ['Public keys', 'pasted', identity.jwks !== null],
     ['Audience', <Mono key="audience">{audience}</Mono>, audience !== null],
     ['Subjects', <Lines key="subjects" of={subjects ?? []} />, subjects !== null],
     ['Claims', <Lines key="claims" of={conditions} />, conditions.length > 0],
-    ['Tokens', 'good for one login each', identity.single_use],
-    ['Ends', <Exact key="ends" at={identity.expiration_date ?? ''} />, identity.expiration_date !== null],
+    ['Tokens', 'valid for one login each', identity.single_use],
+    ['Expires', <Exact key="ends" at={identity.expiration_date ?? ''} />, identity.expiration_date !== null],
   ];
   return [
     ['ID', <Id key="id" id={id} />],
-    ['Proof', methodNames[method]],
+    ['Login method', methodNames[method]],
     ...optional.flatMap(([name, value, isThere]) => (isThere ? [[name, value] as const] : [])),
     ['Vaults', <Vaults key="vaults" ids={vault_ids} />],
     ['Restrictions', <Restrictions key="restrictions" of={identity} />],
-    ['Access keys live', `${lifetime} seconds`],
+    ['Access key lifetime', `${lifetime} seconds`],
     ['Last login', <Ago key="login" at={identity.last_login_at} />],
     ['Created', <Exact key="created" at={identity.created_at} />],
   ] as const;
@@ -65,7 +65,7 @@ function Id({ id }: { id: string }) {
   return (
     <span className="flex items-center gap-2">
       <Mono>{id}</Mono>
-      <CopyButton text={id} label="ID" />
+      <CopyButton text={id} label="Copy ID" />
     </span>
   );
 }
@@ -115,7 +115,7 @@ function Actions({ identity, onClose }: { identity: Identity; onClose: () => voi
   );
 }
 
-/** Machines are told nothing, so this is where people see why. */
+/** The reasons for refused logins, which are not reported to the machines. */
 function Refusals({ id }: { id: string }) {
   const action = 'identity.login_refused';
   const list = useList<AuditLog>('audit-logs', { subject_id: id, action, limit: 10 }, { every: 5_000 });

@@ -1,8 +1,8 @@
-/** How an identity proves itself, in words. */
+/** The names of the login methods. */
 import type { LoginMethod } from '../../api/types.ts';
 
 export const methodNames: Readonly<Record<LoginMethod, string>> = {
-  jwt: 'Token of an issuer',
+  jwt: 'Token from an issuer',
   secret_id: 'Secret ID',
   certificate: 'Client certificate',
 };

@@ -1,4 +1,4 @@
-/** The secret IDs of an identity: created, shown once, and revoked. */
+/** An identity's secret IDs. Each is shown once, when it is created. */
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
@@ -41,7 +41,7 @@ export function SecretIds({ identity }: { identity: Identity }) {
               <RevokeButton
                 collection="secret-ids"
                 item={one}
-                text="No machine can log in with it any more."
+                text="Machines can no longer log in with it."
               />
             )}
           </li>
@@ -91,7 +91,7 @@ function SecretIdForm({ identity, onClose }: { identity: Identity; onClose: () =
     return (
       <OnceDialog
         title="Secret ID"
-        description={`The machine logs in with it and with the role ID ${identity.id}.`}
+        description={`The machine logs in with this secret ID and the role ID ${identity.id}.`}
         token={token}
         what="secret ID"
         onClose={onClose}

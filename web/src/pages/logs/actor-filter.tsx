@@ -1,4 +1,4 @@
-/** Who acted: people, API keys and access keys, by name. */
+/** Filters the audit log by actor: people, API keys and access keys, by name. */
 import { useQuery } from '@tanstack/react-query';
 import { get } from '../../api/client.ts';
 import type { List } from '../../api/types.ts';

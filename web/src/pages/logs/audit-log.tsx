@@ -60,7 +60,7 @@ function Kinded({ name, kind }: { name: string; kind: string }) {
   );
 }
 
-/** Repeated actions of one actor on one subject, next to each other, are one line: the newest, with how many there are. */
+/** Merges consecutive entries with the same actor, action, outcome and subject into the newest one, with a count. */
 function folded(entries: readonly Entry[]): readonly Entry[] {
   const lines: Entry[] = [];
   for (const entry of entries) {

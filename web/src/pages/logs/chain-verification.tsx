@@ -1,4 +1,4 @@
-/** Whether the log chains are intact, as of the service's last check. Not shown where the service doesn't say. */
+/** Whether the log chains are intact, as of the service's last check. Hidden if the service doesn't report it. */
 import { LoaderCircle, ShieldAlert, ShieldCheck } from 'lucide-react';
 import type { LogVerification } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';

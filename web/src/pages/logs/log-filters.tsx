@@ -81,7 +81,7 @@ interface SearchFilterProps extends FilterProps {
   readonly collection: string;
 }
 
-/** A record chosen by its name; the address has its id. */
+/** Chooses a record by name, and keeps its id in the address. */
 export function SearchFilter({ address, name, label, placeholder, collection }: SearchFilterProps) {
   const id = useId();
   return (
@@ -108,7 +108,7 @@ const past: readonly Preset[] = [
   ['30 days ago', () => later(-30, 'd')],
 ];
 
-/** What is being typed is applied as soon as it is a date. */
+/** Applies typed text as soon as it is a valid date. */
 export function MomentFilter({ address, name, label }: FilterProps) {
   const id = useId();
   const [draft, setDraft] = useState<string | null>(null);
@@ -139,7 +139,7 @@ export function MomentFilter({ address, name, label }: FilterProps) {
 
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is what it is given
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is passed as children
     <label className="flex flex-col gap-1 text-xs font-medium text-muted max-sm:w-full">
       {label}
       {children}
@@ -147,12 +147,12 @@ export function Labelled({ label, children }: { label: string; children: ReactNo
   );
 }
 
-/** IPv4 fits on one line; IPv6 may wrap. */
+/** IPv4 addresses stay on one line; IPv6 addresses may wrap. */
 export function IpAddress({ of }: { of: string }) {
   return <span className="inline-block min-w-[15ch] font-mono text-xs wrap-anywhere">{of}</span>;
 }
 
-/** Downloads of the filtered log, streamed by the service. */
+/** Links that download the filtered log, streamed by the service. */
 export function ExportLinks({ log, filter }: { log: string; filter: Readonly<Record<string, string>> }) {
   return (['csv', 'jsonl'] as const).map(format => (
     <a

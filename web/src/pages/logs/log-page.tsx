@@ -1,4 +1,4 @@
-/** What both logs share: live updates, filters kept in the address, and a panel that shows one entry in full. */
+/** The page of either log: live updates, filters kept in the address, and a panel that shows one entry in full. */
 import { ListFilter } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { CollectionTable } from '../../shared/collection.tsx';
@@ -24,7 +24,7 @@ interface LogPageProps<T extends Entry> {
   readonly filterBar: ReactNode;
   readonly above?: ReactNode;
   readonly empty: Parameters<typeof CollectionTable>[0]['empty'];
-  /** What is shown as one line, of the entries of a page. */
+  /** Merges entries of a page into one line. */
   readonly fold?: (entries: readonly T[]) => readonly T[];
   readonly panel: (entry: T, close: () => void) => ReactNode;
 }
@@ -68,7 +68,7 @@ export function LogPage<T extends Entry>(props: LogPageProps<T>) {
   );
 }
 
-/** On a phone, the filters wait behind a button, so that the log is what is seen first. */
+/** On a phone, the filters are behind a button, so that the log is visible first. */
 function Filters({ count, children }: { count: number; children: ReactNode }) {
   const [open, setOpen] = useState(false);
   return (

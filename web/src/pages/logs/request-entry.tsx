@@ -1,4 +1,4 @@
-/** One entry of the request log, with everything that is known of it. */
+/** One entry of the request log in full. */
 import type { AccessKey, RequestLog } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 import { useMay } from '../../session/session.tsx';
@@ -12,7 +12,7 @@ import { Exact } from '../../ui/time.tsx';
 import { reasonOf } from './refusal.ts';
 import { VerifyReceipt } from './verify-receipt.tsx';
 
-/** What the holder of the access key restricted it to, as they wrote it. */
+/** The restrictions that the access key's holder added, as written. */
 function Narrowing({ of }: { of: NonNullable<RequestLog['narrowing']> }) {
   return (
     <span className="flex flex-col gap-1 break-all">

@@ -111,7 +111,7 @@ export default function RequestLog() {
       empty={{
         icon: Activity,
         title: 'No vault has been read yet',
-        hint: 'Create an access key and read a vault with it: the request appears here immediately.',
+        hint: 'Create an access key and read a vault with it. The request appears here immediately.',
         filtered: 'No requests match the filter',
       }}
       panel={(entry, close) => <RequestEntry entry={entry} onClose={close} />}

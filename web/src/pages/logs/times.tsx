@@ -1,4 +1,4 @@
-/** How many identical refusals an entry stands for, if more than one. */
+/** How many identical entries a line stands for, if more than one. */
 export function Times({ count }: { count: number }) {
   if (count === 1) return null;
   return (

@@ -1,4 +1,4 @@
-/** The receipt of an entry, and whether the log still holds the entry under it and is intact. */
+/** An entry's receipt, with a button that verifies it: whether the log still has the entry under it and is intact. */
 import { useState } from 'react';
 import { get, sentence } from '../../api/client.ts';
 import type { LogVerification } from '../../api/types.ts';
@@ -44,8 +44,8 @@ async function verified(log: string, { id, receipt }: Receipted): Promise<{ ok: 
     get<Receipted>(`/v1/${log}/${id}`),
     get<LogVerification>('/v1/audit-logs/verification'),
   ]);
-  if (stored.receipt !== receipt) return { ok: false, text: 'The log has another receipt for this entry.' };
-  if (chain.ok === false) return { ok: false, text: 'The entry is there, but the log is broken elsewhere.' };
+  if (stored.receipt !== receipt) return { ok: false, text: 'The log has a different receipt for this entry.' };
+  if (chain.ok === false) return { ok: false, text: 'The entry has this receipt, but the log is broken elsewhere.' };
   if (chain.ok === null || chain.checked_at === null)
     return { ok: true, text: 'The entry has this receipt. The log is being verified.' };
   return { ok: true, text: `The entry has this receipt. The log was intact ${ago(chain.checked_at)}.` };

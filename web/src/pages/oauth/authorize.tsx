@@ -1,6 +1,7 @@
 /**
- * Where a client of the tool endpoint sends a person’s browser: they see who asks and where they will be sent, choose a
- * vault, what is shown of it and for how long, and allow or refuse it. The service judges the request each time.
+ * The OAuth consent page, to which an MCP client sends a person’s browser. The person sees who is asking and where they
+ * will be sent, chooses a vault, the scopes and the duration, and allows or refuses access. The service validates the
+ * request every time.
  */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -29,7 +30,7 @@ const lives: readonly (readonly [string, string])[] = [
 ];
 const scopeLabels: Readonly<Record<OAuthScope, string>> = {
   'secrets:names': 'See names of secrets, keys and certificates',
-  'secrets:use': 'Have secrets and keys used by their use rules, without seeing them',
+  'secrets:use': 'Use secrets and keys through use rules, without seeing them',
   'secrets:read': 'Read secrets, with their values',
   'keys:read': 'Read keys, including private keys',
   'certificates:read': 'Read certificates',
@@ -61,20 +62,20 @@ export default function Authorize() {
   return <Decide request={request} shown={found.data} />;
 }
 
-/** Neither the client nor its address is known, so nobody is sent anywhere. */
+/** The client or its redirect address is unknown, so there is no redirect. */
 function Unknown({ problem }: { problem: string }) {
   return (
     <SignInFrame title="This can’t be allowed">
       <Problem text={problem} />
       <p className="mt-4 text-muted">
-        The program that sent you here is not known to this service, or named an address that is not its own.
-        Ask the operator of this service whether they allow it.
+        This service doesn’t know the program that sent you here, or the program gave a redirect address that
+        is not its own. Ask the operator of this service whether they allow it.
       </p>
     </SignInFrame>
   );
 }
 
-/** Anybody could have made the link that led here, so a client that nobody vouches for is returned to by hand. */
+/** Anyone could have made the link to this page, so there is no automatic redirect to an untrusted client. */
 function Return({ to, host }: { to: string; host: string }) {
   return (
     <SignInFrame title="This can’t be allowed">
@@ -112,7 +113,7 @@ function Decide({ request, shown }: { request: string; shown: AuthorizationShown
   return (
     <SignInFrame
       title="Allow access to a vault?"
-      intro="A client asks for access in your name. Allow it only if you started it."
+      intro="A client asks for access on your behalf. Allow it only if you started it."
     >
       <div className="flex flex-col gap-4">
         <Asking shown={shown} />
@@ -120,8 +121,8 @@ function Decide({ request, shown }: { request: string; shown: AuthorizationShown
         <ScopeFields form={form} />
         <ChoiceField form={form} name="expires_in" label="For" choices={lives} />
         <p className="text-xs text-muted">
-          It gets an access key that expires after an hour and is renewed until then. You can end this in
-          Settings → Security.
+          The client gets an access key that expires after an hour, and can renew it for this long. You can
+          revoke it in Settings → Security.
         </p>
         <Problem text={form.problem} />
         <div ref={area} className="grid grid-cols-2 gap-3">
@@ -152,21 +153,21 @@ function Asking({ shown: { client, redirect_host } }: { shown: AuthorizationShow
         facts={[
           ['Client', <Exact key="client" text={client.name} />],
           ['Sends you to', <Exact key="host" text={redirect_host} />],
-          ['In', <Exact key="organization" text={organization.name} />],
+          ['Organization', <Exact key="organization" text={organization.name} />],
           ['Acts for', <Exact key="member" text={member.email} />],
         ]}
       />
       {client.imitates && (
         <p role="alert" className="mt-3 text-xs text-warn">
-          This is not the client of that name that the service knows. It may be another version of it, or a
-          program that poses as it.
+          This is not the client that the service knows by this name. It may be another version of it, or a
+          program that impersonates it.
         </p>
       )}
       <p className="mt-3 text-xs text-muted">
         {client.known
           ? 'This client is known to the service.'
-          : 'The client’s name is what it says of itself, and is not verified.'}
-        {isHere(redirect_host) && ' Any program on your machine could be the one that asks.'}
+          : 'The client’s name is self-reported and not verified.'}
+        {isHere(redirect_host) && ' Any program on your machine could have made this request.'}
       </p>
     </div>
   );

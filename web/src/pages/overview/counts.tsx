@@ -1,4 +1,4 @@
-/** The figures at the top: what is stored, the state of the webhooks, and how much of the plan is used. Each is a link. */
+/** The numbers at the top of the overview: resources, webhooks, and use of the plan's limit. Each is a link. */
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 import { useMay } from '../../session/session.tsx';

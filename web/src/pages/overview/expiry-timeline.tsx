@@ -1,4 +1,4 @@
-/** What expires when: a 90-day timeline with a dot for each resource, and the same as a list. */
+/** Resources that expire soon, as a 90-day timeline with a dot for each, and as a list. */
 import { CalendarCheck } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -49,7 +49,7 @@ export function ExpiryTimeline({ items }: { items: Items }) {
       </ul>
       {sorted.length > shown.length && (
         <Button look="quiet" size="small" className="mt-1" onClick={() => setAll(true)}>
-          and {sorted.length - shown.length} more
+          Show {sorted.length - shown.length} more
         </Button>
       )}
     </>

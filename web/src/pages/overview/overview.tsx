@@ -1,4 +1,4 @@
-/** At a glance: who has been reading, what failed, what expires soon, and what is no longer used. */
+/** The overview page: recent reads, refused requests, resources that expire soon, and unused credentials. */
 import { Plus } from 'lucide-react';
 import type { Overview as Facts } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
@@ -27,14 +27,14 @@ export default function Overview() {
         <Wrong error={overview.error} retry={() => void overview.refetch()} />
       )}
       {overview.data === null && (
-        <p className="text-muted">Your role can’t see the overview. Open Vaults from the menu.</p>
+        <p className="text-muted">Your role doesn’t include the overview. Open Vaults from the menu.</p>
       )}
       {overview.data && <Glance facts={overview.data} />}
     </Page>
   );
 }
 
-/** The sections of a row are as high as each other, so that none leaves a hole. */
+/** Sections in a row have the same height, so that there are no gaps. */
 function Glance({ facts }: { facts: Facts }) {
   const may = useMay();
   const readsLogs = may('logs:read');

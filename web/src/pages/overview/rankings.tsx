@@ -1,4 +1,4 @@
-/** Who reads most, and where refused requests come from, as ranked bars. */
+/** The busiest vaults and access keys, and the sources of refused requests, as ranked bars. */
 import { Link } from 'wouter';
 import { query } from '../../api/client.ts';
 import type { Overview } from '../../api/types.ts';
@@ -6,7 +6,7 @@ import { Name } from '../../ui/name.tsx';
 import { Section } from '../../ui/page.tsx';
 
 const figures = new Intl.NumberFormat('en');
-/** As many as make the sections of a row about as high as each other. */
+/** Keeps the sections of a row about the same height. */
 const most = 5;
 
 interface Entry {
@@ -51,7 +51,7 @@ export function FailedAddresses({ addresses }: { addresses: Overview['failed_add
   }));
   return (
     <Ranking
-      title="Refused, by address"
+      title="Refused by address"
       entries={entries}
       none="No request was refused in the last 24 hours."
       bad

@@ -1,4 +1,4 @@
-/** Reads over time as stacked bars, with the same figures in a table for screen readers. */
+/** Reads over time as stacked bars, with the same numbers in a table for screen readers. */
 import { useSyncExternalStore } from 'react';
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
@@ -6,7 +6,7 @@ import type { Overview } from '../../api/types.ts';
 type Reads = Overview['reads'];
 
 const height = 260;
-/** The width in units, so that the text stays readable: a phone, a page of one column, and half of a wider one. */
+/** The chart's width in SVG units, so that text stays readable: on a phone, and in a one-column layout. */
 const widths = [
   [window.matchMedia('(max-width: 639px)'), 330],
   [window.matchMedia('(max-width: 1279px)'), 960],
@@ -21,7 +21,7 @@ export function ReadsChart({ reads }: { reads: Reads }) {
   if (total + failed === 0) {
     return (
       <p className="py-8 text-center text-muted">
-        No reads in the last 24 hours. Create an access key under Access: its first read appears here.
+        No reads in the last 24 hours. Create an access key under Access; its first read will appear here.
       </p>
     );
   }
@@ -140,7 +140,7 @@ function sum(reads: Reads, name: 'success' | 'failure'): number {
   return reads.reduce((total, one) => total + one[name], 0);
 }
 
-/** The next round figure above: 1, 2 or 5 times a power of ten, and even, so that its half is whole. */
+/** Rounds up to 1, 2, 4, 6 or 8 times a power of ten; at least 2 and always even, so that half of it is an integer. */
 function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
   const found = [1, 2, 4, 6, 8, 10].find(factor => factor * power >= value) ?? 10;

@@ -1,4 +1,4 @@
-/** Credentials that have not been used for 90 days: candidates for revocation. */
+/** Credentials that have not been used for 90 days, which could be revoked. */
 import { Link } from 'wouter';
 import type { Overview } from '../../api/types.ts';
 import { Name } from '../../ui/name.tsx';

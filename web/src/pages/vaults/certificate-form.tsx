@@ -114,7 +114,7 @@ function Pkcs12({ form }: { form: Form<Values> }) {
       <Field
         label="File"
         error={form.errorOf('pkcs12')}
-        hint="If it contains a private key, that is stored as well."
+        hint="If the file contains a private key, the key is stored too."
       >
         {ids => (
           <input

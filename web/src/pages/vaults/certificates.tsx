@@ -1,4 +1,4 @@
-/** The certificates of a vault, and when they expire. */
+/** The list of a vault's certificates. */
 import { Award } from 'lucide-react';
 import { useLocation, useParams } from 'wouter';
 import type { Certificate } from '../../api/types.ts';

@@ -1,4 +1,4 @@
-/** Deletes a vault, after saying what depends on it and asking for its name. */
+/** Deletes a vault after showing what it contains and which access keys use it, and asking for its name. */
 import { useQuery } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useLocation } from 'wouter';
@@ -77,7 +77,7 @@ function named(keys: readonly AccessKey[]): string {
 type Counts = ReturnType<ReturnType<typeof useVaultCounts>['get']>;
 
 function held(counts: Counts): string {
-  if (counts === undefined) return 'Counting what it contains…';
+  if (counts === undefined) return 'Counting its contents…';
   const parts = [
     plural(counts.secrets ?? 0, 'secret'),
     plural(counts.keys ?? 0, 'key'),

@@ -1,11 +1,11 @@
-/** The difference between two texts, line by line: the longest common subsequence stays, the rest is removed or added. */
+/** A line-by-line diff of two texts by longest common subsequence. */
 
 export interface Difference {
   readonly kind: 'same' | 'gone' | 'come';
   readonly text: string;
 }
 
-/** Beyond this many lines on a side, everything is shown as replaced: the table grows with the square. */
+/** Longer texts are shown as replaced entirely, because the table's size is quadratic. */
 const mostLines = 1_000;
 
 export function differences(before: string, after: string): Difference[] {
@@ -20,7 +20,7 @@ function mark(kind: Difference['kind'], lines: readonly string[]): Difference[] 
   return lines.map(text => ({ kind, text }));
 }
 
-/** lengths[i][j]: how many lines the texts from line i and from line j on have in common, in order. */
+/** lengths[i][j] is the length of the longest common subsequence of old from line i and young from line j. */
 function commonLengths(old: readonly string[], young: readonly string[]): number[][] {
   const lengths = Array.from({ length: old.length + 1 }, () => new Array<number>(young.length + 1).fill(0));
   for (let i = old.length - 1; i >= 0; i--) {

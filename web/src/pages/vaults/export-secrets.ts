@@ -1,10 +1,10 @@
-/** Reveals secrets, and saves them as a file. */
+/** Reveals secrets and saves them to a file. */
 import { post } from '../../api/client.ts';
 import type { RevealedSecrets } from '../../api/types.ts';
 
 const atOnce = 100;
 
-/** The service records every one of them before it returns any. */
+/** The service records every reveal in a request before it returns any value. */
 export async function revealAll(ids: readonly string[]): Promise<RevealedSecrets['data'][number][]> {
   const all = [];
   for (let at = 0; at < ids.length; at += atOnce) {
@@ -14,7 +14,7 @@ export async function revealAll(ids: readonly string[]): Promise<RevealedSecrets
   return all;
 }
 
-/** Saves a file without an address that anyone else could open. */
+/** Saves a file from a blob URL, which no other page can open. */
 export function download(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
   const link = document.createElement('a');

@@ -1,6 +1,6 @@
 /**
- * Secrets as a file: `.env` lines that any dotenv reads, and this dashboard imports; or JSON. A `.env` file has no name that
- * changes what is run.
+ * Formats secrets for export: as JSON, or as `.env` lines that any dotenv library and this dashboard's import can read.
+ * Refuses names in a `.env` file that can change which program runs.
  */
 import { changesWhatRuns } from '../../../../src/contract/variable-names.ts';
 
@@ -16,11 +16,11 @@ export function textOf(pairs: readonly Pair[], format: ExportFormat): string {
   if (format === 'json')
     return `${JSON.stringify(Object.fromEntries(sorted.map(({ name, value }) => [name, value])), null, 2)}\n`;
   const unsafe = unsafeAmong(sorted);
-  if (unsafe !== null) throw new Error(`${unsafe} would change what is run`);
+  if (unsafe !== null) throw new Error(`${unsafe} can change which program runs`);
   return sorted.map(({ name, value }) => `${name}=${quoted(value)}\n`).join('');
 }
 
-/** Programs take the variables of such a file as their own. */
+/** The first name that is unsafe in a `.env` file, whose variables programs load into their environment; null if none. */
 export function unsafeAmong(named: readonly { readonly name: string }[]): string | null {
   return named.find(({ name }) => changesWhatRuns(name))?.name ?? null;
 }

@@ -1,10 +1,10 @@
-/** New values from the browser's source of randomness. Every choice is equally likely. */
+/** Generates random values with the browser's cryptographic random number generator, without bias. */
 
 export const forms = [
   ['letters', 'Letters and digits'],
   ['symbols', 'Letters, digits and symbols'],
   ['hex', 'Hexadecimal'],
-  ['words', 'Words that can be read out'],
+  ['words', 'Pronounceable words'],
   ['uuid', 'UUID'],
 ] as const;
 
@@ -18,7 +18,7 @@ const alphabets = {
   hex: `${digits}abcdef`,
 } as const;
 
-/** Of a UUID the length is fixed; of words it is how many of them. */
+/** In characters; for words, the number of words. The length of a UUID is fixed. */
 export const lengths: Readonly<Record<GeneratedForm, readonly [least: number, usual: number, most: number]>> =
   {
     letters: [8, 32, 256],
@@ -46,7 +46,7 @@ function from(alphabet: string, length: number): string {
   return Array.from({ length }, () => alphabet[below(alphabet.length)]!).join('');
 }
 
-/** A number drawn again until none is likelier than another. */
+/** A uniform random number below the limit, by rejection sampling. */
 function below(limit: number): number {
   const largest = Math.floor(256 / limit) * limit;
   for (;;) {

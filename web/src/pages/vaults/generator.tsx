@@ -1,4 +1,4 @@
-/** Generates a value of a chosen form and length, for a field. */
+/** Fills a field with a generated value of a chosen format and length. */
 import { Dices } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
@@ -26,7 +26,7 @@ export function Generator({ onGenerate }: { onGenerate: (value: string) => void 
     <fieldset className="flex flex-wrap items-end gap-2 rounded-lg border p-3">
       <legend className="px-1 text-xs font-medium">Generate</legend>
       <label className="flex flex-col gap-1 text-xs">
-        Form
+        Format
         <select
           className="control w-auto"
           value={form}

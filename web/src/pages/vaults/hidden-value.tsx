@@ -1,4 +1,4 @@
-/** A value that is fetched only when revealed, and hidden again after 30 seconds. */
+/** A value that is fetched only when it is revealed or copied, and hidden again after 30 seconds. */
 import { Eye, EyeOff } from 'lucide-react';
 import { useState } from 'react';
 import { sentence } from '../../api/client.ts';

@@ -11,7 +11,7 @@ import { TagsField, tagLines, tagsOf } from '../../ui/tags-field.tsx';
 import { AreaField, CheckField, ChoiceField, TextField } from '../../ui/text-field.tsx';
 import { note, noteUpdate } from '../../ui/toast.tsx';
 
-/** What can be generated, as it is sent. */
+/** The key types that can be generated: id, label and request body. */
 const kinds: readonly (readonly [string, string, object])[] = [
   ['ec-p256', 'EC P-256', { key_type: 'EC', curve: 'P-256' }],
   ['ec-p384', 'EC P-384', { key_type: 'EC', curve: 'P-384' }],
@@ -93,7 +93,7 @@ export function KeyForm({ vaultId, item, onClose }: KeyFormProps) {
           form={form}
           name="exportable"
           label="Exportable"
-          hint="The private key can be revealed by members with that permission. This can’t be changed later."
+          hint="Members with permission can reveal the private key. This can’t be changed later."
         />
       )}
     </FormDialog>

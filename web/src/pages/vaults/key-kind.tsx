@@ -1,4 +1,4 @@
-/** The type of a key in brief (`EC P-256`, `RSA 3072`), and what is stored of it. */
+/** The short form of a key's type (`EC P-256`, `RSA 3072`), and a badge that says which part of it is stored. */
 import type { Key } from '../../api/types.ts';
 import { Badge } from '../../ui/badge.tsx';
 

@@ -43,8 +43,8 @@ export function KeyPanel({ id, onClose }: { id: string; onClose: () => void }) {
                 />
               ) : (
                 <p className="text-muted">
-                  Stored here and not exportable: it can’t be revealed. It still signs requests for
-                  certificates, and it can be rotated.
+                  Not exportable, so it can’t be revealed. It can still sign certificate requests and be
+                  rotated.
                 </p>
               )}
             </PanelPart>
@@ -88,7 +88,7 @@ function KeyActions({ item, onClose }: { item: Key; onClose: () => void }) {
             </>
           }
           title={`Rotate ${item.name}?`}
-          text={`A new key of the same type becomes version ${item.version + 1}. From then on, programs that read this key get the new version.`}
+          text={`A new key of the same type becomes version ${item.version + 1}. Programs that read this key will get the new version.`}
           action="Rotate"
           onConfirm={rotate}
         />

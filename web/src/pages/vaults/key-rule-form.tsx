@@ -1,4 +1,4 @@
-/** Creates or edits a use rule of a key: what is done with it, by which algorithms, and which tokens it signs. */
+/** Creates or edits a use rule for a key: the allowed operations and algorithms, and which tokens it signs. */
 import { update } from '../../api/changes.ts';
 import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
@@ -23,7 +23,7 @@ type Values = {
 
 const labels: Readonly<Record<Operation, string>> = { sign: 'Sign', verify: 'Verify', decrypt: 'Decrypt' };
 
-/** What a key of this type is usually used with. */
+/** The usual algorithm for a key of this type. */
 function usualAlgorithm({ key_type, key_size }: Key): string {
   if (key_type === 'RSA') return 'PS256';
   if (key_type === 'OKP') return 'EdDSA';
@@ -32,7 +32,7 @@ function usualAlgorithm({ key_type, key_size }: Key): string {
 
 function shapeIn({ sign, signs, issuer, audiences, longest_lifetime }: Values, before: UseRule['jwt']) {
   if (!sign || signs === 'any') return null;
-  // What this form does not show stays as it is.
+  // Keeps fields that this form doesn't show.
   const kept = before?.typ === undefined ? {} : { typ: before.typ };
   return { ...kept, issuer, audiences: words(audiences), longest_lifetime: Number(longest_lifetime) };
 }
@@ -82,7 +82,7 @@ export function KeyRuleForm({
   return (
     <FormDialog
       title={rule ? `Edit ${rule.name}` : 'New use rule'}
-      description="An agent whose access key may use keys can have this done. It never sees the private key."
+      description="Agents whose access key may use keys can have the service do this. They never see the private key."
       form={form}
       onSubmit={save}
       onClose={onClose}
@@ -97,7 +97,7 @@ export function KeyRuleForm({
       </fieldset>
       <TextField form={form} name="algorithms" label="Algorithms" required placeholder="ES256" />
       {form.values.sign && <ShapeFields form={form} />}
-      <ChoiceField form={form} name="approval" label="Approval by a person" choices={approvalChoices} />
+      <ChoiceField form={form} name="approval" label="Require approval" choices={approvalChoices} />
     </FormDialog>
   );
 }
@@ -110,15 +110,15 @@ function ShapeFields({ form }: { form: Form<Values> }) {
         name="signs"
         label="Signs"
         choices={[
-          ['tokens', 'JSON Web Tokens of one shape'],
-          ['any', 'Whatever the agent sends'],
+          ['tokens', 'JSON Web Tokens with these claims'],
+          ['any', 'Anything the agent sends'],
         ]}
       />
       {form.values.signs === 'tokens' && (
         <>
-          <TextField form={form} name="issuer" label="Issuer of the tokens" required />
+          <TextField form={form} name="issuer" label="Token issuer" required />
           <TextField form={form} name="audiences" label="Audiences" required placeholder="payments" />
-          <TextField form={form} name="longest_lifetime" label="Longest lifetime in seconds" required />
+          <TextField form={form} name="longest_lifetime" label="Maximum lifetime in seconds" required />
         </>
       )}
     </>

@@ -1,4 +1,4 @@
-/** The keys of a vault. The list shows their types and never a private key. */
+/** The list of a vault's keys. It never contains private keys. */
 import { KeyRound } from 'lucide-react';
 import { useLocation, useParams } from 'wouter';
 import type { Key } from '../../api/types.ts';
@@ -58,7 +58,7 @@ export default function Keys() {
         empty={{
           icon: KeyRound,
           title: 'No keys in this vault yet',
-          hint: 'Generate one here, so that its private key never leaves the vault, or import one as PEM.',
+          hint: 'Generate one in the vault, or import one as PEM.',
           filtered: 'No keys match the filter',
         }}
       />

@@ -1,4 +1,4 @@
-/** Search and filters above a list of resources, kept in the address, and the button that creates one. */
+/** Search, filters and the create button above a list of resources. Filters are kept in the address. */
 import type { ReactNode } from 'react';
 import { useAddress } from '../../ui/address.ts';
 import { SearchBox } from '../../ui/search-box.tsx';

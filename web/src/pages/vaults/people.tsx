@@ -1,4 +1,4 @@
-/** Who has access to this vault: members and groups with a role in it, besides those with a role in the organization. */
+/** The members and groups with a role in this vault, in addition to members with a role in the organization. */
 import { Link, useParams } from 'wouter';
 import type { Group, Member, VaultGrant } from '../../api/types.ts';
 import { useList } from '../../api/use.ts';
@@ -21,8 +21,8 @@ export default function People() {
       title="People"
       intro={
         <>
-          Members with a role in the organization have access to every vault. These have a role in this one,
-          as set under{' '}
+          Members with a role in the organization have access to every vault. The members and groups below
+          have a role in this vault, set under{' '}
           <Link href="/settings/members" className="underline">
             Members
           </Link>{' '}

@@ -22,7 +22,7 @@ export interface Shown<T> {
   hide(): void;
 }
 
-/** A value that is shown for 30 seconds and then dropped; sooner where another layer opens over it. */
+/** Shows a value for 30 seconds, or until another layer opens over it, and then drops it. */
 export function useShown<T>(): Shown<T> {
   const [value, setValue] = useState<T | null>(null);
   const [secondsLeft, setSecondsLeft] = useState(0);

@@ -1,7 +1,6 @@
 /**
- * Creates or edits a secret, at the side of the page. Editing begins with the current value where the person may
- * reveal it, which is recorded; a value that was not changed makes no new version. Fields that most secrets do without
- * are shown when asked for.
+ * Creates or edits a secret in the side panel. The form starts with the current value if the person may reveal it, which
+ * is recorded; an unchanged value creates no new version. Less common fields are shown on request.
  */
 import { ChevronDown } from 'lucide-react';
 import { useState } from 'react';
@@ -80,12 +79,12 @@ export function NewSecret({ vaultId, onClose }: { vaultId: string; onClose: () =
 
 interface EditSecretProps {
   readonly secret: Secret;
-  /** Null where the person may not see it. */
+  /** Null if the person may not reveal it. */
   readonly current: string | null;
   readonly onClose: () => void;
 }
 
-/** In the secret's own panel, in place of what it shows. */
+/** Replaces the content of the secret's panel. */
 export function EditSecret({ secret, current, onClose }: EditSecretProps) {
   const form = useForm(valuesOf(secret, current ?? ''));
   const refresh = useRefresh();
@@ -166,7 +165,7 @@ const formats = [
   ['application/octet-stream;base64', 'Binary, as base64'],
 ] as const;
 
-/** Dates, tags, format and state: shown when asked for, or when one of them is set. */
+/** Dates, tags, format and state: shown on request, or if one of them is set. */
 function MoreFields({ form, open }: { form: Form<Values>; open: boolean }) {
   const [shown, setShown] = useState(open);
   if (!shown) {

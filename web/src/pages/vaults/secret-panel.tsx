@@ -1,4 +1,4 @@
-/** One secret: its value on demand, its dates and tags, its versions. */
+/** One secret: its value on demand, its dates and tags, its use rules, readers and versions. */
 import { Pencil } from 'lucide-react';
 import { useState } from 'react';
 import { sentence } from '../../api/client.ts';
@@ -36,7 +36,7 @@ export function SecretPanel({ id, onClose }: { id: string; onClose: () => void }
   );
 }
 
-/** What the form begins with: the current value, where the person may reveal it. */
+/** The initial value of the form: null if the person may not reveal it. */
 interface Editing {
   readonly value: string | null;
 }
@@ -75,7 +75,7 @@ function Shown({ secret, onEdit, onClose }: ShownProps) {
   );
 }
 
-/** Reveals the value on purpose, so that it can be changed instead of typed anew. */
+/** Reveals the value before editing, so that it need not be retyped. */
 function EditButton({ secret, onEdit }: Omit<ShownProps, 'onClose'>) {
   const may = useMay();
   const [busy, setBusy] = useState(false);
@@ -95,7 +95,7 @@ function EditButton({ secret, onEdit }: Omit<ShownProps, 'onClose'>) {
       size="small"
       busy={busy}
       onClick={edit}
-      title={may('secrets:reveal') ? 'Shows the current value, which is recorded' : undefined}
+      title={may('secrets:reveal') ? 'Reveals the current value, which is recorded' : undefined}
     >
       <Pencil className="size-4" aria-hidden /> Edit
     </Button>

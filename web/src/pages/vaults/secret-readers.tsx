@@ -1,4 +1,4 @@
-/** Who has read the current version of a secret, and when last: access keys, and people who revealed it. */
+/** Who has read the current version of a secret, and when last: access keys, and members and API keys that revealed it. */
 import { useQuery } from '@tanstack/react-query';
 import { History } from 'lucide-react';
 import { useState } from 'react';
@@ -40,7 +40,7 @@ export function SecretReaders({ secret }: { secret: Secret }) {
 }
 
 function Found({ secret, readers: { data, since, complete } }: { secret: Secret; readers: Answer }) {
-  if (data.length === 0) return <p className="text-muted">Nobody yet.</p>;
+  if (data.length === 0) return <p className="text-muted">Not read yet.</p>;
   return (
     <>
       <div className="rounded-lg border">
@@ -58,7 +58,7 @@ function Found({ secret, readers: { data, since, complete } }: { secret: Secret;
           ]}
         />
       </div>
-      {!complete && <p className="text-xs text-muted">Only the newest reads were looked at.</p>}
+      {!complete && <p className="text-xs text-muted">Only the newest log entries were searched.</p>}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** What can be done with many secrets at once: tag, move, disable, delete and export them. */
+/** Actions on several selected secrets: tag, move, disable, delete and export. */
 import { useState } from 'react';
 import { ApiError, get, post, query, remove, sentence } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
@@ -20,7 +20,7 @@ const atOnce = 100;
 
 interface SelectionBarProps {
   readonly selection: Selection<Secret>;
-  /** How many the list finds, and by what. */
+  /** The number of secrets that match the filter. */
   readonly total: number;
   readonly filter: Parameters;
 }
@@ -32,7 +32,7 @@ export function SelectionBar({ selection, total, filter }: SelectionBarProps) {
   const secrets = [...selection.chosen.values()];
   const count = `${secrets.length} ${secrets.length === 1 ? 'secret' : 'secrets'}`;
 
-  /** What failed is named, with its reason, and stays selected. */
+  /** Secrets that failed are named with the reason, and stay selected. */
   async function finish(done: string, failed: readonly Failed[]) {
     await refresh('secrets', 'vaults', 'resources', 'versions');
     selection.keep(failed.map(({ secret }) => secret));
@@ -85,7 +85,7 @@ export function SelectionBar({ selection, total, filter }: SelectionBarProps) {
           size="small"
           label="Delete"
           title={`Delete ${count}?`}
-          text="They can’t be read any more. You can restore them from the trash for 30 days."
+          text="They can no longer be read. You can restore them from the trash for 30 days."
           action="Delete"
           onConfirm={discard}
         />
@@ -124,7 +124,7 @@ function SelectAll({ selection, total, filter }: SelectionBarProps) {
   );
 }
 
-const unsafeName = (name: string) => `${name} would change what is run: deselect it, or export JSON`;
+const unsafeName = (name: string) => `${name} can change which program runs: deselect it, or export JSON`;
 
 function Export({
   secrets,
@@ -147,7 +147,7 @@ function Export({
       size="small"
       label={label}
       title={`Export ${secrets.length} ${secrets.length === 1 ? 'value' : 'values'}?`}
-      text="The file contains the values as they are. Each is recorded in the audit log as revealed by you."
+      text="The file contains the values unencrypted. Each is recorded in the audit log as revealed by you."
       action="Export"
       onConfirm={run}
     />
@@ -169,7 +169,7 @@ function TagDialog({ secrets, onClose, onDone }: DialogProps) {
   return (
     <FormDialog
       title="Add tags"
-      description="Tags of the same name are replaced; others are kept."
+      description="Tags with the same name are replaced; others are kept."
       form={form}
       onSubmit={save}
       onClose={onClose}
@@ -191,14 +191,14 @@ function MoveDialog({ secrets, onClose, onDone }: DialogProps) {
   return (
     <FormDialog
       title="Move to another vault"
-      description="Where the name exists already, it gets a new version. Earlier versions stay in the trash of this vault."
+      description="A secret with the same name in that vault gets a new version. Earlier versions stay in this vault’s trash."
       form={form}
       onSubmit={save}
       onClose={onClose}
       action={form.values.copy ? 'Copy' : 'Move'}
     >
       <VaultField form={form} />
-      <CheckField form={form} name="copy" label="Keep them here too" />
+      <CheckField form={form} name="copy" label="Keep a copy here" />
     </FormDialog>
   );
 }
@@ -222,7 +222,7 @@ function writeAll(secrets: readonly Secret[], changes: (one: Secret) => object):
   );
 }
 
-/** As many requests as it takes, and what failed of all of them. */
+/** Sends the secrets in batches, and returns those that failed. */
 async function inStretches(
   secrets: readonly Secret[],
   send: (some: readonly Secret[]) => Promise<BulkAnswer>,

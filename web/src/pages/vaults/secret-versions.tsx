@@ -1,4 +1,4 @@
-/** Every version of a secret: compare two of them, or make an earlier one current again. */
+/** The versions of a secret: compares an earlier one with the current one, or rolls back to it. */
 import { GitCompare, RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { post, sentence } from '../../api/client.ts';

@@ -1,4 +1,4 @@
-/** The secrets of a vault. The list holds no values: each is revealed on its own, and hidden again. */
+/** The list of a vault's secrets. It never contains values: each is revealed on request. */
 import { FileLock2 } from 'lucide-react';
 import { useLocation, useParams } from 'wouter';
 import type { Secret } from '../../api/types.ts';
@@ -25,7 +25,7 @@ const copyColumn: Column<Secret> = {
   ),
 };
 
-/** What a phone has no columns for, as far as it isn’t as usual. */
+/** The state and expiry below the name on a phone, which has no columns for them; omitted if the secret is active. */
 export function PhoneFacts({ of }: { of: Parameters<typeof StateBadge>[0]['of'] }) {
   return (
     <span className="flex flex-wrap items-center gap-x-2">

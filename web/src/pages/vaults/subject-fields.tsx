@@ -1,4 +1,4 @@
-/** Whom a certificate is for. */
+/** The fields for a certificate's subject and alternative names. */
 import type { Form } from '../../api/form.ts';
 import { AreaField, TextField } from '../../ui/text-field.tsx';
 
@@ -19,7 +19,7 @@ export function SubjectFields<V extends { subject: string; sans: string }>({ for
         optional
         rows={2}
         placeholder="dns:example.com"
-        hint="One per line, beginning with dns:, ip:, email: or uri:"
+        hint="One per line, starting with dns:, ip:, email: or uri:"
       />
     </>
   );

@@ -1,4 +1,4 @@
-/** What was deleted from a vault in the last 30 days, and how to restore it. */
+/** Resources that were deleted from a vault in the last 30 days, with buttons to restore or purge them. */
 import { RotateCcw, Trash2 } from 'lucide-react';
 import { useParams } from 'wouter';
 import { remove } from '../../api/client.ts';
@@ -35,7 +35,7 @@ export const trashColumns: readonly Column<GenericResource>[] = [
   actionsColumn(item => <TrashActions item={item} />),
 ];
 
-/** For how long it can still be restored. */
+/** How long it can still be restored. */
 function daysLeft(deletedAt: string | null): string {
   const days = deletedAt === null ? 0 : Math.max(0, daysUntil(deletedAt) + 30);
   return days === 1 ? '1 day' : `${days} days`;

@@ -1,4 +1,4 @@
-/** Creates or edits a use rule of a secret, from a preset or from nothing. */
+/** Creates a use rule for a secret, optionally from a preset, or edits one. */
 import { update } from '../../api/changes.ts';
 import { post } from '../../api/client.ts';
 import { type Form, useForm } from '../../api/form.ts';
@@ -27,14 +27,14 @@ interface Values {
 
 type Place = NonNullable<UseRule['place']>;
 
-/** What each place is called, and which word it takes besides. */
+/** The label of each place, and of its additional field if it has one. */
 const places: Readonly<Record<Place['type'], readonly [label: string, detail: string]>> = {
   bearer: ['Bearer token', ''],
-  header: ['Header', 'Name of the header'],
+  header: ['Header', 'Header name'],
   basic: ['Basic authentication', 'User name'],
-  query: ['Query parameter', 'Name of the parameter'],
-  json: ['Field of a JSON body', 'JSON pointer'],
-  form: ['Form field', 'Name of the field'],
+  query: ['Query parameter', 'Parameter name'],
+  json: ['JSON body field', 'JSON pointer'],
+  form: ['Form field', 'Field name'],
 };
 
 function detailOf(place: Place): string {
@@ -69,7 +69,7 @@ function bodyOf(values: Values, rule: UseRule | undefined): object {
 function placeOf(type: string, detail: string, before: Place | null): Place {
   switch (type) {
     case 'header': {
-      // What this form does not show stays as it is.
+      // Keeps the prefix, which this form doesn't show.
       const kept = before?.type === 'header' && before.prefix !== undefined ? { prefix: before.prefix } : {};
       return { type, name: detail.toLowerCase(), ...kept };
     }
@@ -94,7 +94,7 @@ export const approvalChoices = [
 
 export const words = (text: string) => text.split(/[\s,]+/).filter(word => word !== '');
 
-/** A rule as the form shows it; a new one begins with these. */
+/** The form's values for a rule, or the defaults for a new one. */
 function valuesOf(rule: UseRule | undefined): Values {
   return {
     preset: '',
@@ -154,7 +154,7 @@ export function UseRuleForm({
   return (
     <FormDialog
       title={rule ? `Edit ${rule.name}` : 'New use rule'}
-      description="An agent whose access key may use secrets can have these calls made. It never sees the value."
+      description="Agents whose access key may use secrets can have the service make these calls. They never see the value."
       form={form}
       onSubmit={save}
       onClose={onClose}
@@ -178,7 +178,7 @@ export function UseRuleForm({
         label="Hosts"
         rows={2}
         placeholder="api.example.com"
-        hint="Exact names, one per line. Choose services that don’t repeat what they are sent."
+        hint="Exact names, one per line. Choose services that don’t echo what they are sent."
       />
       <TextField form={form} name="methods" label="Methods" required placeholder="GET POST" />
       <AreaField
@@ -202,18 +202,18 @@ export function UseRuleForm({
         name="response"
         label="Returns"
         choices={[
-          ['full', 'The answer, without the value'],
-          ['status-only', 'The status alone'],
-          ['store', 'Nothing: a field of the answer goes into a secret'],
+          ['full', 'The response, without the value'],
+          ['status-only', 'Only the status'],
+          ['store', 'Nothing, and store a field of the response in a secret'],
         ]}
       />
       {form.values.response === 'store' && <StoreFields form={form} vaultId={secret.vault_id} />}
-      <ChoiceField form={form} name="approval" label="Approval by a person" choices={approvalChoices} />
+      <ChoiceField form={form} name="approval" label="Require approval" choices={approvalChoices} />
     </FormDialog>
   );
 }
 
-/** Where a token goes that the call brings about: into a secret that exists, and to nobody. */
+/** Where to store a token from the response: in an existing secret. It is not returned to the agent. */
 function StoreFields({ form, vaultId }: { form: Form<Values>; vaultId: string }) {
   return (
     <>
@@ -229,7 +229,7 @@ function StoreFields({ form, vaultId }: { form: Form<Values>; vaultId: string })
           />
         )}
       </Field>
-      <TextField form={form} name="pointer" label="Field of the answer, as a JSON pointer" required />
+      <TextField form={form} name="pointer" label="Response field, as a JSON pointer" required />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** The use rules of a secret or a key: which calls the service makes with it, or what it does with it, for agents. */
+/** The use rules of a secret or a key: the calls or operations that the service performs with it for agents. */
 import { Pencil, Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { Key, Secret, UseRule } from '../../api/types.ts';
@@ -13,10 +13,10 @@ import { UseRuleForm } from './use-rule-form.tsx';
 
 const approvals = { never: 'no approval', writes: 'writes need approval', always: 'needs approval' } as const;
 
-/** In the words of the rule. */
+/** A summary of what the rule allows. */
 function allowedBy({ methods, hosts, paths, operations, algorithms, jwt }: UseRule): string {
   if (hosts !== null) return [methods?.join(' '), hosts.join(', '), paths?.join(', ')].join(' ');
-  const tokens = jwt === null ? '' : `, tokens of ${jwt.issuer} for ${jwt.audiences.join(', ')} alone`;
+  const tokens = jwt === null ? '' : `, only tokens from ${jwt.issuer} for ${jwt.audiences.join(', ')}`;
   return `${operations?.join(' ')} ${algorithms?.join(', ')}${tokens}`;
 }
 
@@ -43,7 +43,7 @@ export function UseRules(props: Props) {
     >
       {list.isSuccess && found.length === 0 && (
         <p className="text-muted">
-          No use rules yet. With one, an agent can use this {isSecret ? 'secret' : 'key'} without seeing it.
+          No use rules yet. A use rule lets agents use this {isSecret ? 'secret' : 'key'} without seeing it.
         </p>
       )}
       <ul className="flex flex-col gap-3">
@@ -72,7 +72,7 @@ export function UseRules(props: Props) {
                   collection="use-rules"
                   item={rule}
                   verb="Delete"
-                  text="Agents can make no more calls under it."
+                  text="Agents can no longer make calls with it."
                 />
               </span>
             )}

@@ -1,4 +1,4 @@
-/** The access keys of this vault, and how to use them. */
+/** A vault's access keys, and how to use them. */
 import { useParams } from 'wouter';
 import { useSession } from '../../session/session.tsx';
 import { AccessKeys } from '../../shared/access-keys.tsx';
@@ -13,7 +13,7 @@ export default function VaultAccess() {
       <AccessKeys vaultId={vault} />
       <Section
         title="How to read this vault"
-        intro="Set STRONGROOM_ACCESS_KEY to an access key of this vault, or put it in the variable’s place."
+        intro="Set STRONGROOM_ACCESS_KEY to an access key of this vault, or replace the variable with the key."
       >
         <TryLines connection={{ baseUrl: state.base_url, vaultId: vault }} />
       </Section>

@@ -1,4 +1,4 @@
-/** What vaults contain, asked for together for all that a page shows. */
+/** Counts the resources in vaults, with one request for all vaults on a page. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { get, query } from '../../api/client.ts';
 import type { VaultCounts } from '../../api/types.ts';
@@ -8,7 +8,7 @@ type Counts = VaultCounts['data'][number];
 export function useVaultCounts(ids: readonly string[]): ReadonlyMap<string, Counts> {
   const path = `/v1/vaults/counts${query({ vault_ids: ids.join(',') })}`;
   const { data } = useQuery({
-    // With the collection that it belongs to, so that it is read again with it.
+    // Starts with the collection, so that it is refetched with it.
     queryKey: ['vaults', 'counts', path],
     queryFn: () => get<VaultCounts>(path),
     enabled: ids.length > 0,

@@ -1,4 +1,4 @@
-/** One vault: its tabs, and the actions on the vault as a whole. */
+/** The page of one vault: its tabs, and actions on the vault itself. */
 import { Pencil, Upload } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { Link, Redirect, Route, Switch, useParams } from 'wouter';

@@ -1,4 +1,4 @@
-/** Every vault of the organization, searchable by name, and those that were deleted in the last 30 days. */
+/** The organization's vaults, searchable by name, and those that were deleted in the last 30 days. */
 import { Plus, Trash2, Vault as VaultIcon } from 'lucide-react';
 import { Link, useLocation } from 'wouter';
 import type { GenericResource, Vault } from '../../api/types.ts';
@@ -51,7 +51,7 @@ const kinds = [
   ['certificates', 'certificate'],
 ] as const;
 
-/** One question to the service for all rows of the page. */
+/** Makes one request for all rows of the page. */
 function Contents({ id, among }: { id: string; among: readonly Vault[] }) {
   const counts = useVaultCounts(among.map(vault => vault.id)).get(id);
   if (counts === undefined) return null;
@@ -78,7 +78,7 @@ export default function Vaults() {
   return (
     <Page
       title="Vaults"
-      intro="A vault holds secrets, keys and certificates that belong together."
+      intro="A vault contains secrets, keys and certificates that belong together."
       actions={
         <>
           <ButtonLink href="/compare">Compare</ButtonLink>
@@ -127,7 +127,7 @@ function DeletedVaults() {
       empty={{
         icon: Trash2,
         title: 'No deleted vaults',
-        hint: 'A deleted vault stays here for 30 days with everything in it, and can be restored.',
+        hint: 'Deleted vaults stay here with everything in them for 30 days, and can be restored.',
       }}
     />
   );

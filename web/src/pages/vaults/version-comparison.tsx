@@ -1,4 +1,4 @@
-/** Two values compared line by line: removed, added and unchanged. Shown for 30 seconds. */
+/** A line-by-line comparison of two values. */
 import { Button } from '../../ui/button.tsx';
 import { Scrollable } from '../../ui/scrollable.tsx';
 import { type Difference, differences } from './differences.ts';
@@ -44,7 +44,7 @@ export function VersionComparison({
       </div>
       <Scrollable label="Comparison" className="max-h-80 overflow-auto py-2 font-mono text-xs">
         {lines.map((line, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
+          // biome-ignore lint/suspicious/noArrayIndexKey: lines are identified by position
           <DifferenceLine key={index} line={line} />
         ))}
       </Scrollable>
