@@ -1,4 +1,4 @@
-/** Builds the dashboard into web/dist: files alone, nothing inline, so that a strict Content-Security-Policy holds. */
+/** Builds the dashboard into web/dist, with nothing inline, so that it works under a strict Content-Security-Policy. */
 import { join } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
@@ -14,12 +14,12 @@ export default defineConfig({
     outDir: 'dist',
     emptyOutDir: true,
     target: 'es2024',
-    // A data: address would need a wider policy.
+    // data: URLs would require a weaker policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     rolldownOptions: {
-      // The documentation of the API, whose page is the service's, wears the same look.
+      // The style sheet of the API documentation, whose page the service renders.
       input: {
         index: join(import.meta.dirname, 'index.html'),
         docs: join(import.meta.dirname, 'src/docs.css'),

@@ -363,7 +363,7 @@ test('a person sees their clients, revokes one, and refuses another', async () =
   const before = await rows.count();
   await rows.first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-  await page.getByText('Access ended').first().waitFor();
+  await page.getByText('Access revoked').first().waitFor();
   await eventually(async () => (await rows.count()) < before);
   const query = new URLSearchParams({
     response_type: 'code',

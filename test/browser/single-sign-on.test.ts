@@ -136,7 +136,7 @@ test('who is invited finds the issuer: on the invitation, and on the sign-in pag
   const other = await startFresh(flags);
   await makeOrganization(['--data', other.data], 'Alone', 'free', 0);
   await page.goto(`${other.dashboardUrl}/sign-in`);
-  await page.getByText('Nobody can sign in yet').waitFor();
+  await page.getByText('No member has joined yet').waitFor();
   await join.waitFor();
   await other.stop();
   assert.deepEqual(complaints, []);

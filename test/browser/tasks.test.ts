@@ -134,7 +134,7 @@ test('the request log is filtered by access key; an entry says all that is known
   await page.getByText('1 total').waitFor();
   await page.locator('tbody button').first().click();
   const entry = page.getByRole('dialog', { name: 'Request' });
-  await entry.getByText('The address is outside the networks of the access key.').waitFor();
+  await entry.getByText('The address is outside the access key’s networks.').waitFor();
   await entry.getByText('10.0.0.0/8').waitFor();
   await entry.getByRole('button', { name: 'Verify' }).click();
   await entry.getByText('The entry has this receipt.').waitFor();

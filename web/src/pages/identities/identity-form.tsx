@@ -152,7 +152,12 @@ function Proof({ form }: { form: Form<Values> }) {
         rows={2}
         hint="Only if the service can’t reach the issuer. Otherwise, they are fetched."
       />
-      <CheckField form={form} name="single_use" label="Single use" hint="Each token is valid for one login." />
+      <CheckField
+        form={form}
+        name="single_use"
+        label="Single use"
+        hint="Each token is valid for one login."
+      />
     </>
   );
 }

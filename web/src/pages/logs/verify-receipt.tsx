@@ -44,8 +44,10 @@ async function verified(log: string, { id, receipt }: Receipted): Promise<{ ok: 
     get<Receipted>(`/v1/${log}/${id}`),
     get<LogVerification>('/v1/audit-logs/verification'),
   ]);
-  if (stored.receipt !== receipt) return { ok: false, text: 'The log has a different receipt for this entry.' };
-  if (chain.ok === false) return { ok: false, text: 'The entry has this receipt, but the log is broken elsewhere.' };
+  if (stored.receipt !== receipt)
+    return { ok: false, text: 'The log has a different receipt for this entry.' };
+  if (chain.ok === false)
+    return { ok: false, text: 'The entry has this receipt, but the log is broken elsewhere.' };
   if (chain.ok === null || chain.checked_at === null)
     return { ok: true, text: 'The entry has this receipt. The log is being verified.' };
   return { ok: true, text: `The entry has this receipt. The log was intact ${ago(chain.checked_at)}.` };

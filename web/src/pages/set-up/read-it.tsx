@@ -1,4 +1,4 @@
-/** The last step: the access key, shown once, and two ways to use it. */
+/** The last step of the setup: shows the access key once, with two ways to use it. */
 import { useState } from 'react';
 import type { CreatedAccessKey, Secret, Vault } from '../../api/types.ts';
 import { useSession } from '../../session/session.tsx';

@@ -1,4 +1,4 @@
-/** The first run, up to the owner's first session: the owner, and the name of the organization. */
+/** The first two steps of the setup: creates the owner and the organization, and starts the owner's first session. */
 import { Fingerprint, KeyRound } from 'lucide-react';
 import { useState } from 'react';
 import { Redirect } from 'wouter';
@@ -64,7 +64,7 @@ export default function SetUp({ state }: { state: AuthState }) {
         <Problem
           text={
             form.errorOf('email') || form.errorOf('password')
-              ? 'The email or password was refused. Go back and check it.'
+              ? 'The email or password was refused. Go back and check them.'
               : ''
           }
         />
@@ -106,7 +106,7 @@ function Owner({ form, byPasskey, passkeys, onPasskey, onNext }: OwnerProps) {
     <Steps
       at={0}
       title="Create the owner"
-      intro="The owner can do everything. This page works once, with the link that the service printed."
+      intro="The owner can do everything. This page works only once, with the link that the service printed."
     >
       <form
         className="flex flex-col gap-4"

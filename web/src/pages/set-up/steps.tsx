@@ -1,4 +1,4 @@
-/** The frame of the first run: which of the four steps the person is at. */
+/** The frame of the setup pages, which shows the four steps and the current one. */
 import { Check } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Logo } from '../../ui/logo.tsx';

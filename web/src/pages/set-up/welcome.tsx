@@ -1,4 +1,4 @@
-/** The second half of the first run: a vault with a secret in it, and an access key that reads it. */
+/** The last two steps of the setup: creates a vault with a secret, and an access key that reads it. */
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -13,7 +13,7 @@ import { AreaField, TextField } from '../../ui/text-field.tsx';
 import { type First, ReadIt } from './read-it.tsx';
 import { Steps } from './steps.tsx';
 
-/** What was stored in an earlier visit of this page. Only its access key is gone: nobody sees one twice. */
+/** Created during an earlier visit to this page. The access key is not included, because it is shown only once. */
 type Stored = Omit<First, 'accessKey'>;
 
 export default function Welcome() {
@@ -50,7 +50,7 @@ function Continue({ stored, onContinue }: { stored: Stored; onContinue: (stored:
     <Steps
       at={3}
       title={`Read ${secret.name}`}
-      intro={`The vault “${vault.name}” and its secret are stored. An access key is shown only once: create one now, and read the vault with it.`}
+      intro={`The vault “${vault.name}” and its secret are stored. Create an access key to read the vault with. It is shown only once.`}
     >
       <form onSubmit={form.submit(() => onContinue(stored))}>
         <DialogButtons problem={form.problem}>
@@ -85,7 +85,7 @@ function FirstSecret({ onStored }: { onStored: (stored: Stored) => Promise<void>
     <Steps
       at={2}
       title="Create your first secret"
-      intro="A vault holds the secrets of one application, or of one of its environments."
+      intro="A vault contains the secrets of one application, or of one of its environments."
     >
       <form className="flex flex-col gap-4" onSubmit={form.submit(make)}>
         <TextField form={form} name="vault" label="Vault" required maxLength={255} />
@@ -117,7 +117,7 @@ function FirstSecret({ onStored }: { onStored: (stored: Stored) => Promise<void>
   );
 }
 
-/** What is there already gets the new value: nothing that was typed is dropped. */
+/** If the record already exists, updates its value, so that typed input is never dropped. */
 async function madeOrFound<T extends { id: string; name: string }>(
   collection: string,
   filter: Record<string, string>,

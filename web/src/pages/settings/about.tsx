@@ -1,4 +1,4 @@
-/** What this service is, how old its newest backup is, and how its encryption keys are protected. */
+/** Facts about this service: its version and database, its backups, and its encryption keys. */
 import type { AboutRecord } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
 import { useSession } from '../../session/session.tsx';
@@ -11,8 +11,8 @@ import { Backups } from './backups.tsx';
 const engines: Readonly<Record<string, string>> = { sqlite: 'SQLite, embedded', postgres: 'PostgreSQL' };
 
 const replications: Readonly<Record<string, string>> = {
-  none: 'None that PostgreSQL knows of',
-  asynchronous: 'Asynchronous: a failover can lose changes and log entries that were acknowledged',
+  none: 'None known to PostgreSQL',
+  asynchronous: 'Asynchronous: a failover can lose acknowledged changes and log entries',
   synchronous: 'Synchronous',
 };
 
@@ -38,7 +38,7 @@ export default function About() {
           ]}
         />
         <p className="mt-4 text-muted">
-          The API is described at{' '}
+          The API is documented at{' '}
           <a href="/docs" className="text-accent-strong underline underline-offset-4">
             /docs
           </a>

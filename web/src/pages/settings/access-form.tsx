@@ -1,4 +1,4 @@
-/** A member's roles in single vaults. */
+/** Edits a member's roles in individual vaults. */
 import { updateGranted } from '../../api/changes.ts';
 import { useForm } from '../../api/form.ts';
 import type { Member } from '../../api/types.ts';
@@ -18,8 +18,8 @@ export function AccessForm({ member, onClose }: { member: Member; onClose: () =>
   }
   const description =
     role === 'none'
-      ? 'They have access to these vaults, and to those of their groups.'
-      : `In addition to the role ${role}, which they have in every vault.`;
+      ? 'They have access to these vaults and to those of their groups.'
+      : `In addition to the role “${role}”, which they have in every vault.`;
   return (
     <FormDialog
       title={`Vaults of ${email}`}
@@ -29,7 +29,7 @@ export function AccessForm({ member, onClose }: { member: Member; onClose: () =>
       onClose={onClose}
       action="Save"
     >
-      <GrantsField form={form} hint="You can’t grant more than you have yourself." />
+      <GrantsField form={form} hint="You can’t grant more access than you have." />
     </FormDialog>
   );
 }

@@ -28,8 +28,8 @@ function roleTexts(role: (typeof roles)[number]): string {
     admin: 'admin – manages everything, can’t reveal values',
     editor: 'editor – creates, edits and reveals resources in vaults',
     viewer: 'viewer – sees resources, can’t reveal values',
-    auditor: 'auditor – sees everything including logs, changes nothing',
-    none: 'none – only the vaults that they are given',
+    auditor: 'auditor – sees everything including logs, can’t change anything',
+    none: 'none – only their vaults',
   };
   return texts[role];
 }
@@ -72,7 +72,7 @@ export function ApiKeyForm({ onClose }: { onClose: () => void }) {
         name="role"
         label="Role"
         choices={keyRoleChoices}
-        hint="You can’t grant more than you have yourself."
+        hint="You can’t grant more access than you have."
       />
       <DateField form={form} name="expiration_date" label="Expires" optional />
       <ScopeChoice form={form} />

@@ -1,4 +1,4 @@
-/** API keys of the general API: who created them, what they allow, when they were last used. */
+/** The list of API keys: who created them, what they allow, and when they were last used. */
 import { KeySquare } from 'lucide-react';
 import type { ApiKey } from '../../api/types.ts';
 import { useMay } from '../../session/session.tsx';
@@ -44,7 +44,7 @@ export default function ApiKeys() {
       empty={{
         icon: KeySquare,
         title: 'No API keys yet',
-        hint: 'Programs manage vaults through the general API with an API key. To read a vault, an access key is enough.',
+        hint: 'Programs need an API key to manage vaults through the general API. To read a vault, an access key is enough.',
         filtered: 'No API keys match the search',
       }}
     />

@@ -1,4 +1,4 @@
-/** The backups that the service takes by itself: how old the newest is, and whether it was proven. */
+/** Scheduled backups: how old the newest is, and when one was last restored and verified. */
 import type { AboutRecord } from '../../api/types.ts';
 import { Facts } from '../../ui/facts.tsx';
 import { Section } from '../../ui/page.tsx';
@@ -7,7 +7,7 @@ import { Ago } from '../../ui/time.tsx';
 type Scheduled = NonNullable<AboutRecord['backups']>;
 
 const none =
-  'This service takes no backups by itself. An operator can take one with “strongroom backup”, or have them taken with “strongroom serve --backup-to”.';
+  'This service takes no scheduled backups. An operator can take one with “strongroom backup”, or schedule them with “strongroom serve --backup-to”.';
 
 export function Backups({ backups }: Pick<AboutRecord, 'backups'>) {
   if (backups === null)
@@ -35,7 +35,7 @@ function factsOf({ last_at, proven_at, bytes, failed_at }: Scheduled) {
 function intro({ every_seconds: seconds }: Scheduled): string {
   const [length, unit] = units.find(([length]) => seconds % length === 0)!;
   const count = seconds / length;
-  return `The service takes one every ${count === 1 ? unit : `${count} ${unit}s`}. It counts only after it was restored and verified.`;
+  return `The service takes one every ${count === 1 ? unit : `${count} ${unit}s`}. A backup counts only after it has been restored and verified.`;
 }
 
 const units = [

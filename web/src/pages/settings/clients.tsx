@@ -1,4 +1,4 @@
-/** The clients that the person allowed to read a vault, and how to end that. */
+/** The MCP clients that the person gave access to a vault, with buttons to revoke it. */
 import { useQuery } from '@tanstack/react-query';
 import { ApiError, get, remove } from '../../api/client.ts';
 import type { OAuthGrant } from '../../api/types.ts';
@@ -15,14 +15,14 @@ export function Clients() {
     queryKey: ['oauth-grants'],
     queryFn: () => get<{ data: OAuthGrant[] }>('/auth/oauth/grants'),
   });
-  // A service whose operator did not turn it on has none, and no such list.
+  // The list doesn't exist if the operator has not enabled this feature.
   if (found.error instanceof ApiError && found.error.status === 404) return null;
   const grants = found.data?.data ?? [];
   return (
     <Section
       beside
       title="Clients"
-      intro="Programs that you allowed to read a vault. Changing your password ends all of them."
+      intro="Programs that you gave access to a vault. Changing your password revokes all of them."
     >
       {grants.length === 0 ? (
         <p className="text-muted">None.</p>
@@ -46,7 +46,7 @@ function ClientRow({
   async function end() {
     await remove(`/auth/oauth/grants/${id}`);
     await refresh('oauth-grants', 'access-keys');
-    note('Access ended');
+    note('Access revoked');
   }
   return (
     <li className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5">
@@ -58,7 +58,8 @@ function ClientRow({
           ))}
         </span>
         <span className="block text-xs text-muted">
-          <VaultName id={vault_id} />, last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
+          <VaultName id={vault_id} />, last used <Ago at={last_used_at} />, expires{' '}
+          <Ago at={expiration_date} />
         </span>
       </span>
       <ConfirmButton

@@ -1,4 +1,4 @@
-/** The command lines where the person is signed in, and how to end that. */
+/** The command lines where the person is signed in, with buttons to sign them out. */
 import { useQuery } from '@tanstack/react-query';
 import { get, remove } from '../../api/client.ts';
 import type { LoginKey } from '../../api/types.ts';
@@ -14,7 +14,7 @@ const kinds: Readonly<Record<LoginKey['created'][number]['type'], string>> = {
   'api-key': 'API key',
   'access-key': 'access key',
   'public-token': 'public token',
-  'secret-id': 'secret id',
+  'secret-id': 'secret ID',
   identity: 'identity',
 };
 
@@ -28,7 +28,7 @@ export function CommandLines() {
     <Section
       beside
       title="Command lines"
-      intro="Where you signed in with strongroom login. Changing your password ends all of them, and what they created."
+      intro="Where you signed in with strongroom login. Changing your password signs all of them out and revokes what they created."
     >
       {keys.length === 0 ? (
         <p className="text-muted">
@@ -60,7 +60,7 @@ function CommandLineRow({ of }: { of: LoginKey }) {
           {name} <Badge>{role}</Badge>
         </span>
         <span className="block text-xs text-muted">
-          last used <Ago at={last_used_at} />, ends <Ago at={expiration_date} />
+          last used <Ago at={last_used_at} />, expires <Ago at={expiration_date} />
         </span>
         {created.length > 0 && (
           <span className="block text-xs text-muted break-words">
@@ -74,7 +74,7 @@ function CommandLineRow({ of }: { of: LoginKey }) {
         label="Sign out"
         name={`Sign out ${name}`}
         title={`Sign out “${name}”?`}
-        text="Its API key is revoked immediately, and what it created stops working."
+        text="Its API key is revoked immediately, and everything it created stops working."
         action="Sign out"
         onConfirm={end}
       />

@@ -1,4 +1,4 @@
-/** Roles in single vaults: each vault with its role, and a box to add another. */
+/** A field for roles in individual vaults: each vault with its role, and a box to add another. */
 import { X } from 'lucide-react';
 import type { Form } from '../../api/form.ts';
 import { type GrantedRole, grantedRoles, type Vault, type VaultGrant } from '../../api/types.ts';
@@ -20,11 +20,11 @@ export function GrantsField<V extends Granting>({ form, hint }: { form: Form<V>;
   };
   return (
     <div className="flex flex-col gap-2">
-      <Field label="Roles in single vaults" optional hint={hint} error={form.errorOf('grants')}>
+      <Field label="Roles in individual vaults" optional hint={hint} error={form.errorOf('grants')}>
         {ids => <SearchChoice {...vaults} ids={ids} placeholder="Add a vault" value="" onChange={add} />}
       </Field>
       {grants.length > 0 && (
-        <ul aria-label="Roles in single vaults" className="flex flex-col gap-1.5">
+        <ul aria-label="Roles in individual vaults" className="flex flex-col gap-1.5">
           {grants.map(one => (
             <GrantLine
               key={one.vault_id}

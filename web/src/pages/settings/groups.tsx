@@ -1,4 +1,4 @@
-/** Groups of members, who have the same roles in the same vaults. */
+/** The list of groups. A group gives its members roles in individual vaults. */
 import { UsersRound } from 'lucide-react';
 import { useState } from 'react';
 import { updateGranted } from '../../api/changes.ts';
@@ -50,7 +50,7 @@ export default function Groups() {
       empty={{
         icon: UsersRound,
         title: 'No groups yet',
-        hint: 'A group gives its members roles in single vaults.',
+        hint: 'A group gives its members roles in individual vaults.',
         filtered: 'No groups match the search',
       }}
     />
@@ -90,7 +90,7 @@ function GroupForm({ group, onClose }: { group?: Group; onClose: () => void }) {
       action={group ? 'Save' : 'Create group'}
     >
       <TextField form={form} name="name" label="Name" required maxLength={255} placeholder="payments" />
-      <GrantsField form={form} hint="You can’t grant more than you have yourself." />
+      <GrantsField form={form} hint="You can’t grant more access than you have." />
       <Field label="Members" optional error={form.errorOf('member_ids')}>
         {ids => (
           <SearchChoices
@@ -106,7 +106,7 @@ function GroupForm({ group, onClose }: { group?: Group; onClose: () => void }) {
         form={form}
         name="single_sign_on"
         label="Filled by single sign-on"
-        hint="Members are also in it if the issuer lists the group’s name when they sign in."
+        hint="Also includes members for whom the issuer lists the group’s name when they sign in."
       />
     </FormDialog>
   );
@@ -133,7 +133,7 @@ function Actions({ group }: { group: Group }) {
         label="Delete"
         name={`Delete ${group.name}`}
         title={`Delete ${group.name}?`}
-        text="Its members lose the roles that it gives them immediately."
+        text="Its members immediately lose the roles that it gives them."
         action="Delete"
         onConfirm={discard}
       />

@@ -1,4 +1,4 @@
-/** Invites a person: creates a link for an email and a role, to be sent through a safe channel. */
+/** Invites a person: creates a link for an email address and a role, to be sent over a secure channel. */
 import { useState } from 'react';
 import { post } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';

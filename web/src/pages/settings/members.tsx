@@ -1,4 +1,4 @@
-/** The people of the organization, their roles, and invitations by link. */
+/** The organization's members, their roles, and invitations by link. */
 import { UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
 import { post, put, remove, sentence } from '../../api/client.ts';
@@ -31,7 +31,7 @@ const columns: readonly Column<Member>[] = [
   { id: 'role', header: 'Role', cell: member => <RoleChoice member={member} /> },
   {
     id: 'vaults',
-    header: 'Single vaults',
+    header: 'Individual vaults',
     from: 'lg',
     cell: ({ grants, group_ids }) => accessText(grants.length, group_ids.length),
   },
@@ -129,7 +129,7 @@ function Actions({ member }: { member: Member }) {
         label="New link"
         name={`New link for ${member.email}`}
         title={`Create a new link for ${member.email}?`}
-        text="This ends the member’s sessions and earlier links immediately. With the new link they can set a new password or passkey."
+        text="This ends the member’s sessions and invalidates earlier links immediately. They can set a new password or passkey with the new link."
         action="Create link"
         onConfirm={inviteAgain}
       />
@@ -139,7 +139,7 @@ function Actions({ member }: { member: Member }) {
         label="Remove"
         name={`Remove ${member.email}`}
         title={`Remove ${member.email}?`}
-        text="They are signed out everywhere, and their API keys stop working, immediately. Everything else that they created stays."
+        text="They are immediately signed out everywhere, and their API keys stop working. Everything else they created is kept."
         action="Remove"
         onConfirm={discard}
       />

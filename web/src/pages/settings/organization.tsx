@@ -1,4 +1,4 @@
-/** The organization: its name, its plan with this minute's usage, and how long things are kept. */
+/** The organization's settings: its name, its plan with this minute's usage, and retention. */
 import { useQuery } from '@tanstack/react-query';
 import { get, put } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';

@@ -28,7 +28,7 @@ export function Password() {
       intro={
         isSet
           ? 'Changing it ends every other session.'
-          : 'You have no password yet. Set one to be able to sign in with it.'
+          : 'You don’t have a password yet. Set one to sign in with it.'
       }
     >
       <form className="flex max-w-md flex-col gap-4" onSubmit={form.submit(change)}>

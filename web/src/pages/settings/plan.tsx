@@ -1,4 +1,4 @@
-/** The plan: this minute's usage and, for an owner, the choice of another plan. */
+/** The organization's plan: this minute's usage and, for owners, a form to change the plan. */
 import { put } from '../../api/client.ts';
 import { useForm } from '../../api/form.ts';
 import type { Organization, Overview, Plan as PlanName } from '../../api/types.ts';
@@ -32,7 +32,7 @@ export function Plan({ organization }: { organization: Organization }) {
         <ChangePlan organization={organization} />
       ) : (
         <p className="mt-3 text-xs text-muted">
-          An owner can change the plan here, an operator from the command line:{' '}
+          Owners can change the plan here; operators, from the command line:{' '}
           <Mono>strongroom organization set-plan</Mono>
         </p>
       )}

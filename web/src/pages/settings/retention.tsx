@@ -1,4 +1,4 @@
-/** How long things are kept, and how an operator changes that. */
+/** How long logs, deleted resources and versions are kept, and how an operator changes that. */
 import type { AboutRecord } from '../../api/types.ts';
 import { useOptional } from '../../api/use.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
@@ -18,9 +18,9 @@ export function Retention() {
         ]}
       />
       <p className="mt-4 mb-2 text-xs text-muted">
-        Retention of the logs applies to the whole service. The operator sets it with flags or with
-        STRONGROOM_LOG_RETENTION_DAYS and STRONGROOM_AUDIT_RETENTION_DAYS; 0 keeps everything. Audit log
-        entries past their age are in the operator’s archives.
+        Log retention applies to the whole service. The operator sets it with flags, or with
+        STRONGROOM_LOG_RETENTION_DAYS and STRONGROOM_AUDIT_RETENTION_DAYS; 0 keeps everything. Older audit log
+        entries are in the operator’s archives.
       </p>
       <CodeBlock text="strongroom serve --log-retention-days 365" label="command" />
     </Section>

@@ -64,7 +64,7 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
         open
         onClose={finish}
         title="Save your recovery codes"
-        description="If you lose your authenticator app, each of these works once instead of a code. They are not shown again."
+        description="If you lose your authenticator app, you can use each of these once instead of a code. They won’t be shown again."
       >
         <div className="flex flex-col gap-4">
           <CodeBlock text={codes.join('\n')} label="recovery codes" />
@@ -82,7 +82,7 @@ function Confirm({ begun: { secret, uri }, onClose }: { begun: Begun; onClose: (
       open
       onClose={onClose}
       title="Turn on one-time codes"
-      description="Scan this with your authenticator app, or enter the key below in it. Then enter the code that it shows."
+      description="Scan this with your authenticator app, or enter the key below in the app. Then enter the code that it shows."
     >
       <form className="flex flex-col gap-4" onSubmit={form.submit(confirm)}>
         <QrCode text={uri} label="QR code with the key" />

@@ -1,4 +1,4 @@
-/** Where the person is signed in, and how to end those sessions. */
+/** The person's sessions, with buttons to end them. */
 import { useQuery } from '@tanstack/react-query';
 import { get, remove } from '../../api/client.ts';
 import type { Session } from '../../api/types.ts';
@@ -54,7 +54,7 @@ function SessionRow({ session }: { session: Session }) {
           label="End"
           name={`End the session from ${session.ip_address}`}
           title="End this session?"
-          text="The person using it is signed out immediately."
+          text="The browser is signed out immediately."
           action="End session"
           onConfirm={end}
         />

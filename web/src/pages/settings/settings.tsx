@@ -1,4 +1,4 @@
-/** Settings: API keys, members and their groups, the organization, the person's own security, and facts about this service. */
+/** The settings pages: API keys, members, groups, the organization, the person's security, and facts about this service. */
 import { type ComponentType, lazy, Suspense } from 'react';
 import { Redirect, Route, Switch } from 'wouter';
 import { useMay } from '../../session/session.tsx';

@@ -1,4 +1,4 @@
-/** Single sign-on found several organizations or an invitation: only the person themselves can choose. */
+/** Lets the person choose when single sign-on found several organizations, or an invitation. */
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
 import { get, post } from '../../api/client.ts';
@@ -33,7 +33,7 @@ export default function Choose() {
   return (
     <SignInFrame
       title="Choose an organization"
-      intro="Only join an organization you expected an invitation from: its administrators can see what you do there."
+      intro="Join only if you expected an invitation from the organization: its administrators can see what you do there."
     >
       <ul className="flex flex-col gap-3">
         {found.data.data.map(choice => (

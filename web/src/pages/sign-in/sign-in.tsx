@@ -1,4 +1,4 @@
-/** The sign-in page. Afterwards the person goes on to the page they wanted, if it is a path on this site. */
+/** The sign-in page. Afterwards, the person is sent to the page they requested, if it is a path on this site. */
 import { Redirect, useSearchParams } from 'wouter';
 import type { AuthState } from '../../api/types.ts';
 import { useRefreshState } from '../../session/session.tsx';
@@ -25,23 +25,23 @@ export default function SignIn({ state }: { state: AuthState }) {
   );
 }
 
-/** After a setup without a browser there is an organization, and nobody to sign in. */
+/** Shown after a headless setup, which creates an organization without a member who can sign in. */
 function NobodyYet({ state }: { state: AuthState }) {
   return (
     <div className="flex flex-col gap-3">
       <p>
-        Nobody can sign in yet: the organization was created with <code>strongroom setup</code>, without a
-        person. Invite the first one on the machine that runs Strongroom, then open the link that it prints.
+        No member has joined yet: the organization was created with <code>strongroom setup</code>. Invite the
+        first member on the machine that runs Strongroom, then open the link that the command prints.
       </p>
       <CodeBlock
         label="command"
         text={'strongroom setup \\\n  --organization NAME \\\n  --email you@example.com'}
       />
       <p className="text-xs text-muted">
-        The link is valid for 7 days. The same command prints a new one if it was lost.
+        The link is valid for 7 days. If it is lost, run the same command to get a new one.
       </p>
       {state.methods.oidc !== null && (
-        <p className="text-xs text-muted">If you are invited already, you can join here:</p>
+        <p className="text-xs text-muted">If you have already been invited, you can join here:</p>
       )}
       <ByIssuer state={state} verb="Join" />
     </div>

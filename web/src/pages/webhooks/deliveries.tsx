@@ -1,4 +1,4 @@
-/** Deliveries with their attempts, of one webhook or of all. */
+/** The deliveries of one webhook or of all webhooks, with their attempts. */
 import { RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import { post, sentence } from '../../api/client.ts';
@@ -28,7 +28,7 @@ export function Deliveries({ webhookId }: { webhookId?: string }) {
   return (
     <Section
       title="Deliveries"
-      intro="A failed delivery is retried at growing intervals for about a day, then marked dead. You can redeliver it."
+      intro="A failed delivery is retried at increasing intervals for about a day, then marked dead. You can redeliver it."
     >
       {list.isSuccess && found.length === 0 && <p className="text-muted">No deliveries yet.</p>}
       {found.length > 0 && (

@@ -1,4 +1,4 @@
-/** What a delivery tells of and where it goes, by name where the record still exists and the person may see it. */
+/** The names of a delivery's subject and webhook; their ids if the record is gone or the person may not see it. */
 import type { Delivery } from '../../api/types.ts';
 import { useRecord } from '../../api/use.ts';
 

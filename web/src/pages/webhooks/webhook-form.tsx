@@ -118,7 +118,7 @@ export function SecretOnce({ secret, onClose }: { secret: string; onClose: () =>
   return (
     <OnceDialog
       title="Signing secret"
-      description="The receiver uses it to check that a message really comes from Strongroom (Standard Webhooks)."
+      description="The receiver uses it to verify that messages come from Strongroom (Standard Webhooks)."
       token={secret}
       what="signing secret"
       onClose={onClose}

@@ -1,4 +1,4 @@
-/** One webhook: send a test, edit it, replace its signing secret, and see its deliveries. */
+/** One webhook: its details and deliveries, with buttons to test, edit and delete it and to replace its signing secret. */
 import { Pencil, RefreshCw, Send } from 'lucide-react';
 import { useState } from 'react';
 import { post, remove, sentence } from '../../api/client.ts';
@@ -102,7 +102,7 @@ function WebhookActions({ webhook, onClose }: { webhook: Webhook; onClose: () =>
           </>
         }
         title="Create a new signing secret?"
-        text="From then on, the receiver needs the new secret to verify messages."
+        text="The receiver will need the new secret to verify messages."
         action="Create"
         onConfirm={rotate}
       />

@@ -1,4 +1,4 @@
-/** Whether a webhook delivers, and if not, why. */
+/** The state of a webhook and, if it is disabled, the reason. */
 import type { Webhook } from '../../api/types.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { ago } from '../../ui/time.tsx';

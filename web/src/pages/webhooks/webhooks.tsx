@@ -1,4 +1,4 @@
-/** Webhooks: which events go where, whether they arrive, and every attempt. */
+/** The webhooks, their state, and all deliveries. */
 import { Webhook as WebhookIcon } from 'lucide-react';
 import { Link, useLocation, useParams } from 'wouter';
 import type { Webhook } from '../../api/types.ts';
@@ -50,7 +50,7 @@ export default function Webhooks() {
   return (
     <Page
       title="Webhooks"
-      intro="Notify another service of events. Messages are signed and never contain values."
+      intro="Notify another service of events. Messages are signed and never contain secret values."
       actions={action}
     >
       <CollectionTable<Webhook>
