@@ -95,7 +95,7 @@ test('two clicks in a row, and clicks on a button that has just appeared, decide
   await third.button.waitFor();
   const place = await middleOf(third.button);
   for (let at = 0; at < 3; at++) await page.mouse.click(...place);
-  await page.getByText('That click was not counted').waitFor();
+  await page.getByText('Your click was ignored').waitFor();
   assert.equal(await third.state(), 'pending');
   await isReady(third.button);
   await page.mouse.click(...(await middleOf(third.button)));
@@ -149,7 +149,7 @@ for (const [what, told] of [
     await page.evaluate(told);
     await page.waitForTimeout(1_000);
     await page.mouse.click(...place);
-    await page.getByText('That click was not counted').waitFor();
+    await page.getByText('Your click was ignored').waitFor();
     assert.equal(await state(), 'pending');
     await page.goto('/approvals');
     await ask(page, 'POST', `/auth/approvals/${id}/refuse`);
@@ -185,7 +185,7 @@ test('the device page takes no first click and gives no key without a proof; the
       button: 'left',
       clickCount: 1,
     });
-  await page.getByText('That click was not counted').waitFor();
+  await page.getByText('Your click was ignored').waitFor();
   assert.equal(await status(), 'pending');
   const unproven = await ask(page, 'POST', '/auth/device/approve', { user_code, role: 'owner' });
   assert.equal(unproven.body.error.code, 'PROOF_REQUIRED');

@@ -107,7 +107,7 @@ test('every character of a body is shown, in order, whatever it is', async () =>
   const all = zoo();
   for (const body of [all.join('|'), all.toReversed().join(''), '   leading\n\n trailing  \n']) {
     const card = await cardOf(page, { body });
-    const shown = card.getByRole('region', { name: 'Body, whole' });
+    const shown = card.getByRole('region', { name: 'Body, full text' });
     const drawn = (await shown.evaluate(element => element.textContent)) ?? '';
     assert.equal(read(drawn), body);
     assert.doesNotMatch(
@@ -180,15 +180,15 @@ test('a long body says how long it is, that there is more, and how it ends', asy
   const body = `{"to":"alice"${' '.repeat(9_000)},"to":"mallory"}`;
   const card = await cardOf(page, { body });
   await card.getByText(`Body, ${[...body].length.toLocaleString('en')} characters`).waitFor();
-  await card.getByText('There is more than fits here').waitFor();
+  await card.getByText('Not all of the text fits here').waitFor();
   assert.match((await card.locator('[data-tail]').textContent())!, /"to":"mallory"\}$/);
-  await card.getByRole('button', { name: 'Show all of it' }).click();
-  await card.getByText('There is more than fits here').waitFor({ state: 'detached' });
-  const shown = card.getByRole('region', { name: 'Body, whole' });
+  await card.getByRole('button', { name: 'Show all' }).click();
+  await card.getByText('Not all of the text fits here').waitFor({ state: 'detached' });
+  const shown = card.getByRole('region', { name: 'Body, full text' });
   assert.ok(await shown.evaluate(box => box.scrollHeight <= box.clientHeight + 1));
   assert.equal(await shown.evaluate(element => element.textContent), body);
   await decided(page);
-  const short = await (await cardOf(page, { body: '{}' })).getByText('There is more than fits here').count();
+  const short = await (await cardOf(page, { body: '{}' })).getByText('Not all of the text fits here').count();
   assert.equal(short, 0);
   await decided(page);
 });

@@ -74,7 +74,7 @@ test('whatever expires beyond the first five is one click away', async () => {
     assert.equal((await ask(page, 'POST', '/v1/secrets', secret)).status, 200);
   }
   await page.goto('/');
-  await page.getByRole('button', { name: 'and 2 more' }).click();
+  await page.getByRole('button', { name: 'Show 2 more' }).click();
   assert.equal(await page.getByRole('link', { name: /SOON_/ }).count(), 7);
   assert.deepEqual(walk.complaints, []);
 });

@@ -262,7 +262,7 @@ test('mcp-remote opens the consent page, signed out and on a phone, and reads fo
   await page.getByLabel('Email').fill('owner@example.com');
   await page.getByLabel('Password').fill(password);
   await page.keyboard.press('Enter');
-  await page.getByText('is not verified').waitFor();
+  await page.getByText('self-reported and not verified').waitFor();
   await page.getByText(/^localhost:\d+$/).waitFor();
   assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 390);
   await allow(page, page.url(), values);

@@ -71,7 +71,7 @@ test('a token that is shown once asks before it vanishes, and an expiry in the p
   await proveAgain(page);
   await page.locator('[data-token]').waitFor();
   await page.keyboard.press('Escape');
-  await page.getByText('You have not copied the access key.').waitFor();
+  await page.getByText('You haven’t copied the access key.').waitFor();
   await page.getByRole('button', { name: 'Keep open' }).click();
   await page.getByRole('button', { name: 'Copy access key' }).click();
   await page.getByText('Copied', { exact: true }).waitFor();
