@@ -6,7 +6,7 @@ import { inflateSync } from 'node:zlib';
 import { chunkSize, opened, sealed } from '../src/keyring/age/age.ts';
 import { AgeError } from '../src/keyring/age/header.ts';
 import {
-  type Identity,
+  type AgeIdentity,
   identityFrom,
   newKeyPair,
   passphraseIdentity,
@@ -36,7 +36,7 @@ async function all(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-function identityOf({ identity, passphrase }: Vector): Identity {
+function identityOf({ identity, passphrase }: Vector): AgeIdentity {
   if (passphrase !== undefined) return passphraseIdentity(passphrase);
   return identityFrom(identity ?? '') ?? (async () => null);
 }

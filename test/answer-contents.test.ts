@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Reader, ResourceKind } from '../src/access/caller.ts';
 import type { Parts } from '../src/domain/kernel/parts.ts';
-import type { Answer } from '../src/domain/reads/answer-cache.ts';
+import type { VaultAnswer } from '../src/domain/reads/answer-cache.ts';
 import type { KeptAnswers } from '../src/domain/reads/kept-answers.ts';
 import { toolAnswersWith } from '../src/domain/reads/tool-answers.ts';
 import { vaultAnswersWith } from '../src/domain/reads/vault-answers.ts';
@@ -72,7 +72,7 @@ function world(stored = [secret]) {
       stub: ({ name }: VerifiedResource) => ({ stub: name }),
     },
   } as unknown as Visibility;
-  const kept = { answer: (_: unknown, _key: string, make: () => Promise<Answer>) => make() };
+  const kept = { answer: (_: unknown, _key: string, make: () => Promise<VaultAnswer>) => make() };
   const store = {
     resources: {
       version: async (id: string) => (id === 's' ? { created_at: 500 } : undefined),
@@ -107,7 +107,7 @@ const reader = {
 const namesReader: Reader = { ...reader, namesOnly: true };
 const refusedNames = { code: 'FORBIDDEN', because: 'names_only' };
 
-async function given(answer: Promise<Answer>) {
+async function given(answer: Promise<VaultAnswer>) {
   const { body, requested, format, validUntil } = await answer;
   return [format === 'json' ? JSON.parse(body.toString()) : body.toString(), requested, format, validUntil];
 }

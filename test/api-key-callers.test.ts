@@ -9,7 +9,7 @@ import {
   makerOf,
   mayLend,
 } from '../src/domain/credentials/api-key-callers.ts';
-import type { Login, Narrowing } from '../src/domain/credentials/credential.ts';
+import type { Login, Restrictions } from '../src/domain/credentials/credential.ts';
 import {
   type Holder,
   isIn,
@@ -25,7 +25,7 @@ const now = 1_000;
 const origin = { address: '192.0.2.1', userAgent: '', requestId: 'r' };
 const id = (last: number) => `01890000-0000-7000-8000-${String(last).padStart(12, '0')}`;
 
-function keyOf(name: string, narrowing: Narrowing = {}, members: Partial<CredentialRow> = {}) {
+function keyOf(name: string, narrowing: Restrictions = {}, members: Partial<CredentialRow> = {}) {
   const row = {
     id: name,
     name,
@@ -121,9 +121,9 @@ describe('a member', () => {
   });
 
   it('lends no more of a vault than they may see, as who they were', () => {
-    const lends = (given: Login, member: object, narrowing: Narrowing) =>
+    const lends = (given: Login, member: object, narrowing: Restrictions) =>
       mayLend(given, holderWith(member), 'v1', narrowing);
-    const names: Narrowing = { names_only: true };
+    const names: Restrictions = { names_only: true };
     assert.equal(lends(login, {}, names), true);
     assert.equal(lends(login, {}, {}), false, 'a viewer reads no value');
     assert.equal(lends(login, {}, { names_only: true, may_use: true }), false);
@@ -146,7 +146,7 @@ describe('the member whose an API key is', () => {
       } as unknown as Parameters<typeof makerOf>[0],
       key,
     );
-  const by = (created_by: string, narrowing: Narrowing = {}, name = 'key') =>
+  const by = (created_by: string, narrowing: Restrictions = {}, name = 'key') =>
     keyOf(name, narrowing, { created_by });
 
   const rows: [string, Key, Key[], string | null][] = [
@@ -217,7 +217,7 @@ describe('a caller with an API key', () => {
     assert.ok(!('provenAt' in caller!.proof));
   });
 
-  const over: [string, Narrowing, Holder | undefined][] = [
+  const over: [string, Restrictions, Holder | undefined][] = [
     ['is no member any more', { maker: 'm' }, undefined],
     ['is not active', { maker: 'm' }, holderWith({ state: 'disabled' })],
     ['is another organization’s', { maker: 'm' }, holderWith({ organization_id: 'other' })],

@@ -5,20 +5,20 @@ import { join } from 'node:path';
 import { backupToFile, bytesIn, type Taken } from '../src/backup/backup.ts';
 import { restoreTo } from '../src/backup/restore.ts';
 import type { OpenKeyring, Restored } from '../src/backup/restoring.ts';
-import { type Identity, identityFrom, newKeyPair, recipientFrom } from '../src/keyring/age/keys.ts';
+import { type AgeIdentity, identityFrom, newKeyPair, recipientFrom } from '../src/keyring/age/keys.ts';
 import { KeyringWrapper } from '../src/keyring/stored-keyring.ts';
 import { locationOf, rootKeySource } from '../src/service/opening/open-data.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
-import { type Place, readConfig } from '../src/service/settings/config.ts';
+import { type DataPlace, readConfig } from '../src/service/settings/config.ts';
 import type { EngineName } from './harness.ts';
 import { dataFolder, freshDatabase } from './postgres.ts';
 
 export const pair = newKeyPair();
-export const identity: Identity = identityFrom(pair.identity)!;
+export const identity: AgeIdentity = identityFrom(pair.identity)!;
 
-export const configOf = (place: readonly string[]): Place => readConfig(serveOptions, place, {});
+export const configOf = (place: readonly string[]): DataPlace => readConfig(serveOptions, place, {});
 
-export function openerOf(config: Place): OpenKeyring {
+export function openerOf(config: DataPlace): OpenKeyring {
   const wrapper = new KeyringWrapper(rootKeySource(config));
   return stored => wrapper.unwrap(stored);
 }
@@ -40,7 +40,7 @@ export async function emptyPlace(engine: EngineName, data: string): Promise<stri
 export function restoreFrom(
   source: string | AsyncIterable<Uint8Array>,
   place: readonly string[],
-  as: Identity = identity,
+  as: AgeIdentity = identity,
 ): Promise<Restored> {
   const config = configOf(place);
   const parts = {

@@ -1,8 +1,8 @@
 /** The management plane's surface without a listener, over a double of the domain, and what it was told. */
 import type { FastifyInstance } from 'fastify';
 import { UnauthenticatedBodies } from '../src/http/listener/unauthenticated-bodies.ts';
-import type { AppParts } from '../src/http/surface/parts.ts';
 import { surfaceWith } from '../src/http/surface/surface.ts';
+import type { AppParts } from '../src/http/surface/surface-parts.ts';
 import { Meter } from '../src/metrics/meter.ts';
 
 export const appTime = Date.parse('2026-01-01T00:00:00.000Z');

@@ -7,7 +7,7 @@ import { Failure } from '../src/contract/errors.ts';
 import { idGenerator } from '../src/contract/id.ts';
 import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import { concurrencyOf } from '../src/domain/uses/concurrency.ts';
-import type { UseRequest, VaultUseParts } from '../src/domain/uses/vault-uses.ts';
+import type { SecretUseParts, UseRequest } from '../src/domain/uses/secret-uses.ts';
 import { type BrokeredCall, type BrokeredResult, nothing } from '../src/egress/brokered-answer.ts';
 import type { RequestEntry } from '../src/logs/entries.ts';
 import type { ChangeListener } from '../src/store/engine/engine.ts';
@@ -98,7 +98,7 @@ export class BareUses {
   stale = 0;
   listener: ChangeListener = () => {};
 
-  get parts(): VaultUseParts {
+  get parts(): SecretUseParts {
     const believe = { believe: <T>(row: T) => row, stamp: <T>(row: T) => row };
     const believeRow = {
       believe: (row: Row) => {
@@ -253,7 +253,7 @@ export class BareUses {
           return this.partsIn(text.toString());
         },
       },
-    } as unknown as VaultUseParts;
+    } as unknown as SecretUseParts;
   }
 
   /** As a person does: the call that waits is approved, or refused. */

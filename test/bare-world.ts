@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Failure } from '../src/contract/errors.ts';
 import type { AnswerEncoding, ReadResult, RequestFacts } from '../src/domain/reads/vault-request.ts';
-import type { ReadingSurfaceParts } from '../src/http/surface/parts.ts';
+import type { ReadingSurfaceParts } from '../src/http/surface/surface-parts.ts';
 import { Meter } from '../src/metrics/meter.ts';
 
 type Asked = Record<string, unknown> & RequestFacts;

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { type Caller, type ProvenBy, trustedCaller } from '../src/access/caller.ts';
 import { type AuthorityParts, authorityWith } from '../src/domain/authority.ts';
 import { callerOf as keyCaller } from '../src/domain/credentials/api-key-callers.ts';
-import { credentialOf, type Narrowing } from '../src/domain/credentials/credential.ts';
+import { credentialOf, type Restrictions } from '../src/domain/credentials/credential.ts';
 import { type People, type Person, callerOf as personCaller } from '../src/domain/people/people.ts';
 import { longestSession, proofOf } from '../src/domain/sessions/dashboard-sessions.ts';
 import type { DashboardSessionRow } from '../src/store/records/accounts.ts';
@@ -58,7 +58,11 @@ function believe<Row extends { readonly name?: string; readonly method?: string 
   return row;
 }
 
-function keyRow(id: string, members: Partial<CredentialRow> = {}, narrowing: Narrowing = {}): CredentialRow {
+function keyRow(
+  id: string,
+  members: Partial<CredentialRow> = {},
+  narrowing: Restrictions = {},
+): CredentialRow {
   return {
     id,
     name: id,

@@ -18,11 +18,12 @@ import { accessKey, vaultDouble } from './vault-double.ts';
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-person-'));
 after(() => rmSync(folder, { recursive: true }));
 
+const ownEnvironment = process.env;
+
 /** The environment of this process meanwhile, with a home folder of its own. */
 function environmentOf(t: TestContext, more: Readonly<Record<string, string>>): string {
-  const before = process.env;
   t.after(() => {
-    process.env = before;
+    process.env = ownEnvironment;
   });
   const HOME = mkdtempSync(join(folder, 'home-'));
   process.env = { HOME, PATH: '/nowhere', ...more };

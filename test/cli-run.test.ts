@@ -24,7 +24,7 @@ import { endAs, forwardSignals, startProgram } from '../src/cli/vault/child.ts';
 import { chosen, environmentFor, type Given } from '../src/cli/vault/environment.ts';
 import { command } from '../src/cli/vault/run.ts';
 import { type RunValues, runOptions } from '../src/cli/vault/run-options.ts';
-import { type Source, sourceOf, supervise } from '../src/cli/vault/supervision.ts';
+import { sourceOf, supervise, type ValueSource } from '../src/cli/vault/supervision.ts';
 import { readOptions } from '../src/service/settings/options.ts';
 import { accessKey, vaultDouble } from './vault-double.ts';
 
@@ -519,7 +519,7 @@ describe('a program that is supervised', () => {
 
   function sourceDouble(...changes: (Given | null | Error)[]) {
     const counts = { next: 0, kept: 0 };
-    const source: Source = {
+    const source: ValueSource = {
       first: async () => of('first'),
       next: async () => {
         counts.next += 1;

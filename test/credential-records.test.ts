@@ -10,7 +10,7 @@ import {
   credentialOf,
   faultOf,
   isUsable,
-  type Narrowing,
+  type Restrictions,
   restricted,
 } from '../src/domain/credentials/credential.ts';
 import {
@@ -20,19 +20,19 @@ import {
   checkLife,
   grantOf,
   lifeOf,
-  narrowed,
   newFields,
   presentAccessKey,
   presentApiKey,
   presentPublicToken,
   rename,
+  withRestrictions,
 } from '../src/domain/credentials/credential-records.ts';
 import type { CredentialRow } from '../src/store/records/credentials.ts';
 
 const now = Date.parse('2026-01-01T00:00:00.000Z');
 const later = now + 60_000;
 
-function rowWith(narrowing: Narrowing = {}, members: Partial<CredentialRow> = {}): CredentialRow {
+function rowWith(narrowing: Restrictions = {}, members: Partial<CredentialRow> = {}): CredentialRow {
   return {
     ...newFields({ id: 'maker', organizationId: 'org' }, 'id', { name: 'CI Key', narrowing }, now),
     kind: 'access-key',
@@ -153,10 +153,10 @@ describe('a changed credential', () => {
     });
 
   it('keeps the restrictions that are left out, and loses those that are set to null', () => {
-    const before: Narrowing = { names: ['A_*'], names_only: true, may_use: true, parent: 'p' };
-    assert.deepEqual(narrowed(before, {}), before);
-    const body = { names: null, names_only: undefined, may_use: false } as unknown as Narrowing;
-    assert.deepEqual(narrowed(before, body as Parameters<typeof narrowed>[1]), {
+    const before: Restrictions = { names: ['A_*'], names_only: true, may_use: true, parent: 'p' };
+    assert.deepEqual(withRestrictions(before, {}), before);
+    const body = { names: null, names_only: undefined, may_use: false } as unknown as Restrictions;
+    assert.deepEqual(withRestrictions(before, body as Parameters<typeof withRestrictions>[1]), {
       ...before,
       names: null,
       may_use: false,
@@ -172,9 +172,9 @@ describe('a changed credential', () => {
   ];
   for (const [cidrs, expected] of lists)
     it(`for ${cidrs} is ${expected ?? 'taken'}`, () => {
-      const body = { cidrs } as Parameters<typeof narrowed>[1];
+      const body = { cidrs } as Parameters<typeof withRestrictions>[1];
       assert.equal(
-        refusedBy(() => narrowed({}, body)),
+        refusedBy(() => withRestrictions({}, body)),
         expected,
       );
     });
@@ -256,7 +256,7 @@ describe('a credential', () => {
 
   it('is admitted from everywhere unless it names ranges, and then from those alone', () => {
     for (const cidrs of [undefined, null])
-      assert.ok(credentialOf(rowWith({ cidrs } as Narrowing)).admits('192.0.2.1'));
+      assert.ok(credentialOf(rowWith({ cidrs } as Restrictions)).admits('192.0.2.1'));
     const { admits } = credentialOf(rowWith({ cidrs: ['10.0.0.0/8'] }));
     assert.deepEqual([admits('10.1.2.3'), admits('192.0.2.1'), admits('nowhere')], [true, false, false]);
   });
@@ -282,7 +282,7 @@ describe('a credential', () => {
     narrowing: null,
     view: '',
   };
-  const full: Narrowing = {
+  const full: Restrictions = {
     kinds: ['secret', 'key'],
     names: ['A_*', 'B'],
     names_only: true,
@@ -330,7 +330,7 @@ describe('a credential', () => {
     });
   });
 
-  const views: [Narrowing, string][] = [
+  const views: [Restrictions, string][] = [
     [{}, ''],
     [{ kinds: ['key'] }, '[["key"],null,false]'],
     [{ names: ['A'] }, '[null,["A"],false]'],
@@ -347,17 +347,17 @@ describe('a restricted access key', () => {
   const soon = new Date(later).toISOString();
   const afterwards = new Date(later + 1).toISOString();
   const restrict = (
-    narrowing: Narrowing,
+    narrowing: Restrictions,
     restrictions: Restriction[],
     members: Partial<CredentialRow> = {},
   ) => restricted(credentialOf(rowWith(narrowing, members)), { id: 'narrowing', restrictions });
-  const seen = (narrowing: Narrowing, ...restrictions: Restriction[]) => {
+  const seen = (narrowing: Restrictions, ...restrictions: Restriction[]) => {
     const { kinds, names, namesOnly, mayUse, view } = restrict(narrowing, restrictions).reader!;
     return { kinds, names, namesOnly, mayUse, view };
   };
   const all = { kinds: null, names: [], namesOnly: false, mayUse: false, view: '' };
 
-  const rows: [string, Narrowing, Restriction[], Partial<typeof all> | object][] = [
+  const rows: [string, Restrictions, Restriction[], Partial<typeof all> | object][] = [
     ['by no member sees what it saw', {}, [{ expiration_date: soon }], {}],
     [
       'to kinds, where it had all, sees these',
@@ -463,11 +463,11 @@ describe('what is shown', () => {
   };
 
   it('of an API key is its role, its restrictions and whose it is', () => {
-    const show = (narrowing: Narrowing) => presentApiKey(rowWith(narrowing, { role: 'viewer' }));
+    const show = (narrowing: Restrictions) => presentApiKey(rowWith(narrowing, { role: 'viewer' }));
     const least = { ...common, role: 'viewer', scopes: null, vault_ids: null, member_id: null };
     assert.deepEqual(show({}), least);
     assert.deepEqual(show({ scopes: [], vault_ids: [] }), { ...least, scopes: [], vault_ids: [] });
-    const given: Narrowing = { scopes: ['secrets:read'], vault_ids: ['v'], maker: 'member' };
+    const given: Restrictions = { scopes: ['secrets:read'], vault_ids: ['v'], maker: 'member' };
     assert.deepEqual(show(given), {
       ...least,
       scopes: ['secrets:read'],

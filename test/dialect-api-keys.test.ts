@@ -5,9 +5,9 @@ import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { Failure, type FailureCode } from '../src/contract/errors.ts';
 import type { EarlierContent, NextContent } from '../src/domain/resources/named-secrets.ts';
 import { apiKeyCallsWith } from '../src/http/dialect/api-key-calls.ts';
-import { askedOf } from '../src/http/dialect/asked.ts';
 import { errorsOf, statusFor } from '../src/http/dialect/forms.ts';
-import type { AppParts } from '../src/http/surface/parts.ts';
+import { targetOf } from '../src/http/dialect/target.ts';
+import type { AppParts } from '../src/http/surface/surface-parts.ts';
 
 const vaultId = '0199a3c4-7f00-7abc-8def-000000000001';
 const otherId = '0199a3c4-7f00-7abc-8def-000000000002';
@@ -114,7 +114,7 @@ async function asked(
   try {
     const { status, data, auth } = await answer(
       { method, url, body, token: 'sr_api_token', origin },
-      askedOf(url),
+      targetOf(url),
       caller,
     );
     return { status, data: parsed(data), auth: parsed(auth), calls };

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
-import { askedOf } from '../src/http/dialect/asked.ts';
 import { depthIn, readOf, tokenFactsOf } from '../src/http/dialect/reads.ts';
+import { targetOf } from '../src/http/dialect/target.ts';
 
 const id = '0199a3c4-7f00-7abc-8def-0123456789ab';
 const created = 0x0199a3c47f00;
 const read = (path: string) => {
   const url = `/vault/v1/${path}`;
-  return readOf(askedOf(url), url, 'token', () => created + 1_000);
+  return readOf(targetOf(url), url, 'token', () => created + 1_000);
 };
 const item = (nameOrId: string, fields: string) => ({
   of: 'item',

@@ -1,23 +1,23 @@
 /** What a request in Vault's dialect asks for: the decisions by themselves. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { errorsOf } from '../src/http/dialect/forms.ts';
 import {
-  type Asked,
-  askedOf,
   isApiKey,
   isDialect,
   isForReadingPlane,
   isProbe,
   routeOf,
+  type Target,
+  targetOf,
   tokenIn,
   unmetHeader,
   versionIn,
-} from '../src/http/dialect/asked.ts';
-import { errorsOf } from '../src/http/dialect/forms.ts';
+} from '../src/http/dialect/target.ts';
 
 /** What is asked, in one line. */
 function shown(url: string): string {
-  const asked = askedOf(url);
+  const asked = targetOf(url);
   if (asked.of === 'nothing') return `${asked.failure.code} ${errorsOf(asked.failure).errors}`.trim();
   if (asked.of === 'store')
     return `${asked.verb} ${asked.mount} ${asked.path}${asked.isList ? ' list' : ''}`.trim();
@@ -86,7 +86,7 @@ describe('a target of the dialect', () => {
   for (const [url, asked, route] of rows)
     it(`${url || 'of nothing'} asks for ${asked}`, () => {
       assert.equal(shown(`/vault/v1/${url}`), asked);
-      assert.equal(routeOf(askedOf(`/vault/v1/${url}`)), `/vault/v1${route && `/${route}`}`);
+      assert.equal(routeOf(targetOf(`/vault/v1/${url}`)), `/vault/v1${route && `/${route}`}`);
     });
 
   for (const url of [
@@ -118,7 +118,7 @@ describe('a target of the dialect', () => {
     for (const probe of ['health', 'seal-status', 'init', 'leader'] as const)
       assert.equal(isProbe({ of: probe }), true);
     for (const url of ['auth/jwt/login', 'secret/data/a', 'auth/token/create', 'x'])
-      assert.equal(isProbe(askedOf(`/vault/v1/${url}`)), false);
+      assert.equal(isProbe(targetOf(`/vault/v1/${url}`)), false);
   });
 
   const versions: [query: string, version: number | null | string][] = [
@@ -178,8 +178,8 @@ describe('the credential of a request in the dialect', () => {
       false,
       false,
     ]);
-    const asked = (url: string): Asked => askedOf(`/vault/v1/${url}`);
-    const rows: [asked: Asked, method: string, token: string | null, isReading: boolean][] = [
+    const asked = (url: string): Target => targetOf(`/vault/v1/${url}`);
+    const rows: [asked: Target, method: string, token: string | null, isReading: boolean][] = [
       [asked('secret/data/a'), 'GET', 'sr_vault_x', true],
       [asked('secret/data/a'), 'GET', null, true],
       [asked('secret/data/a'), 'POST', 'sr_vault_x', true],

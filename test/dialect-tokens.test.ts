@@ -4,12 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import type { Logins } from '../src/domain/identities/logins.ts';
-import type { Probe, TokenCall } from '../src/http/dialect/asked.ts';
 import { errorsOf, statusFor } from '../src/http/dialect/forms.ts';
 import { healthWith } from '../src/http/dialect/health.ts';
 import { LoginRefused, loginCall } from '../src/http/dialect/logins.ts';
+import type { Probe, TokenCall } from '../src/http/dialect/target.ts';
 import { tokenCallsWith } from '../src/http/dialect/tokens.ts';
-import type { AppParts, ReadingSurfaceParts } from '../src/http/surface/parts.ts';
+import type { AppParts, ReadingSurfaceParts } from '../src/http/surface/surface-parts.ts';
 import { answerTo, requestOf } from './bare-world.ts';
 
 const keyId = '0199a3c4-7f00-7abc-8def-0123456789ab';

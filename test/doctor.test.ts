@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { command } from '../src/cli/service/doctor.ts';
 import { issueServerCertificate, selfSign } from '../src/material/certificate.ts';
 import { generateKey } from '../src/material/key-material.ts';
-import { lasting, type Result, sized, worstOf } from '../src/service/doctor/check.ts';
+import { type CheckResult, lasting, sized, worstOf } from '../src/service/doctor/check.ts';
 import { checkNames, examine } from '../src/service/doctor/doctor.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
@@ -44,7 +44,10 @@ for (const engine of engines) {
     });
     after(() => service.stop());
 
-    async function found(flags: readonly string[] = [], now?: () => number): Promise<Map<string, Result>> {
+    async function found(
+      flags: readonly string[] = [],
+      now?: () => number,
+    ): Promise<Map<string, CheckResult>> {
       const config = readConfig(serveOptions, [...service.place, '--port', port, ...flags], {});
       const results = await all(examine(config, [], now));
       assert.deepEqual(
@@ -54,7 +57,7 @@ for (const engine of engines) {
       return new Map(results.map(result => [result.check, result]));
     }
     /** What is not well. */
-    const wrong = (results: Map<string, Result>) =>
+    const wrong = (results: Map<string, CheckResult>) =>
       [...results.values()]
         .filter(({ outcome }) => outcome !== 'ok')
         .map(({ check, outcome }) => `${check} ${outcome}`);

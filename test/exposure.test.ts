@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Caller, trustedCaller } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
-import type { Narrowing } from '../src/domain/credentials/credential.ts';
+import type { Restrictions } from '../src/domain/credentials/credential.ts';
 import { checkExposureWith } from '../src/domain/credentials/exposure.ts';
 import { guardWith } from '../src/domain/kernel/guard.ts';
 import type { Parts } from '../src/domain/kernel/parts.ts';
@@ -15,14 +15,14 @@ const editor: Caller = { ...trustedCaller('operator', 'o', 'o', 'org', ''), role
 const admin: Caller = { ...editor, role: 'admin' };
 
 interface Key {
-  readonly narrowing?: Narrowing;
+  readonly narrowing?: Restrictions;
   readonly expiration_date?: number | null;
 }
 
 /** The access keys and identities of a vault, by their restrictions. */
 interface World {
   readonly keys?: readonly Key[];
-  readonly identities?: readonly Narrowing[];
+  readonly identities?: readonly Restrictions[];
 }
 
 function checkIn({ keys = [], identities = [] }: World) {
@@ -151,7 +151,7 @@ describe('a change by somebody who may not read the value', () => {
     [['C'], false, false],
   ];
   for (const [patterns, byName, byEnabling] of names) {
-    const narrowing: Narrowing = { names: patterns };
+    const narrowing: Restrictions = { names: patterns };
     for (const [whose, world] of Object.entries({
       'a key': { keys: [{ narrowing }] },
       'an identity': { identities: [narrowing] },
@@ -162,7 +162,7 @@ describe('a change by somebody who may not read the value', () => {
       });
   }
 
-  const keys: [string, Narrowing, boolean][] = [
+  const keys: [string, Restrictions, boolean][] = [
     ['sees all', {}, true],
     ['sees names only', { names_only: true }, false],
     ['sees names only, and uses values', { names_only: true, may_use: true }, true],

@@ -13,7 +13,7 @@ import { Kysely, sql } from 'kysely';
 import { FairLine, onBehalfOf } from '../src/base/fair-line.ts';
 import { issuersWith } from '../src/domain/identities/issuers.ts';
 import { TimedTurns } from '../src/domain/kernel/fair-turns.ts';
-import { Forwarding } from '../src/service/planes/forwarding.ts';
+import { RequestForwarder } from '../src/service/planes/request-forwarder.ts';
 import { readerDialect } from '../src/store/sqlite/reader.ts';
 
 const of = (organization: string, key: string) => ({ organization, key });
@@ -148,7 +148,7 @@ describe('requests that are handed to the management plane', () => {
     let refused = 0;
     const post = () => {};
     const parts = { post, isUp: () => true, refuse: () => void refused++, onLate: () => {} };
-    const forwarding = new Forwarding(parts);
+    const forwarding = new RequestForwarder(parts);
     const send = (authorization: string) => {
       const request = new IncomingMessage(new Socket());
       Object.assign(request, { method: 'GET', url: '/v1/vaults', complete: true });

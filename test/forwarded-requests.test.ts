@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { ForwardedRequests } from '../src/service/planes/forwarded.ts';
 import type { FromExchange, RequestHead } from '../src/service/planes/messages.ts';
+import { RequestReceiver } from '../src/service/planes/request-receiver.ts';
 
 const plain: RequestHead = {
   method: 'POST',
@@ -24,7 +24,7 @@ function begun(head: Partial<RequestHead> = {}) {
   const posted: FromExchange[] = [];
   const transfers: (readonly ArrayBuffer[])[] = [];
   let seen: [IncomingMessage, ServerResponse] | undefined;
-  const requests = new ForwardedRequests(
+  const requests = new RequestReceiver(
     (request, response) => {
       seen = [request, response];
     },

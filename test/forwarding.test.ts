@@ -5,8 +5,8 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Forwarding } from '../src/service/planes/forwarding.ts';
 import type { ToExchange } from '../src/service/planes/messages.ts';
+import { RequestForwarder } from '../src/service/planes/request-forwarder.ts';
 
 const flight = 64 * 1024;
 
@@ -19,7 +19,7 @@ function world() {
   const posted: ToExchange[] = [];
   const told: string[] = [];
   let isUp = true;
-  const forwarding = new Forwarding({
+  const forwarding = new RequestForwarder({
     post: (message, transfer = []) => {
       posted.push(message);
       if (message.kind === 'body') assert.deepEqual(transfer, [message.piece.buffer]);

@@ -8,7 +8,7 @@ import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import type { GuardedChange } from '../src/domain/kernel/subjects.ts';
 import type { AuditEntry } from '../src/logs/entries.ts';
 import { type Change, ChangeRefused, type Ledger } from '../src/logs/ledger.ts';
-import type { Refusal, Statement } from '../src/store/engine/engine.ts';
+import type { Statement, WriteRefusal } from '../src/store/engine/engine.ts';
 
 const owner = trustedCaller('operator', 'owner', 'owner', 'org', 'request');
 const viewer: Caller = { ...owner, id: 'viewer', role: 'viewer' };
@@ -33,7 +33,7 @@ interface Committed {
 }
 
 /** A guard over a log in memory, which refuses the first changes as it is told. */
-function started(refusals: readonly (Refusal | Error)[] = []) {
+function started(refusals: readonly (WriteRefusal | Error)[] = []) {
   const committed: Committed[] = [];
   const denied: AuditEntry[] = [];
   const state = { attempts: 0, isOver: false, now: 0, renewed: (by: Caller): Caller | null => by, asked: 0 };
@@ -224,7 +224,7 @@ describe('a change', () => {
     assert.equal(committed[2]!.change, null, 'there is nothing to store but the entry');
   });
 
-  const refused: [Refusal, string | undefined, Partial<Failure>][] = [
+  const refused: [WriteRefusal, string | undefined, Partial<Failure>][] = [
     ['stale', undefined, { code: 'CONFLICT' }],
     ['ownerless', undefined, { code: 'CONFLICT', field: '' }],
     ['taken', undefined, { code: 'CONFLICT', field: 'name', reason: 'is already in use' }],

@@ -1,14 +1,14 @@
 /** Files that a stranger wrote, at `strongroom import`: read as meant, refused where not, and in time that grows with their size alone. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readItems, type Source } from '../src/cli/vault/import-formats.ts';
+import { type ImportSource, readItems } from '../src/cli/vault/import-formats.ts';
 import { parseYaml } from '../src/cli/vault/yaml.ts';
 import { parseText } from '../web/src/import/parse.ts';
 
 const length = 200_000;
 const blanks = ' '.repeat(length);
 /** Each takes minutes where something in it is looked at again for each character. */
-const hostile: readonly (readonly [about: string, source: Source, text: string])[] = [
+const hostile: readonly (readonly [about: string, source: ImportSource, text: string])[] = [
   ['a name without a colon', 'yaml', `a${blanks}b`],
   ['blanks in a value', 'yaml', `a: b${blanks}c${blanks}d`],
   ['colons', 'yaml', `a${':'.repeat(length)}b`],

@@ -5,7 +5,7 @@ import { Failure } from '../src/contract/errors.ts';
 import { StaleChange } from '../src/domain/kernel/stale-changes.ts';
 import type { Person } from '../src/domain/people/people.ts';
 import type { SignInParts } from '../src/domain/sign-in/sign-in.ts';
-import { type Identity, identitiesWith } from '../src/domain/sign-in/sign-on-identities.ts';
+import { identitiesWith, type SignOnIdentity } from '../src/domain/sign-in/sign-on-identities.ts';
 import {
   audits,
   type DomainWorld,
@@ -29,7 +29,7 @@ before(async () => {
 after(() => world.close());
 
 const issuer = 'https://issuer.example.org';
-const identity = (subject: string, more: Partial<Identity> = {}): Identity => ({
+const identity = (subject: string, more: Partial<SignOnIdentity> = {}): SignOnIdentity => ({
   issuer,
   subject,
   email: `${subject}@example.org`,
@@ -38,8 +38,8 @@ const identity = (subject: string, more: Partial<Identity> = {}): Identity => ({
   ...more,
 });
 const identities = () => world.accounts.identities;
-const enter = (who: Identity) => identities().enter(who, world.origin());
-const entered = async (who: Identity) => (await signedIn(world, (await enter(who))!)).person;
+const enter = (who: SignOnIdentity) => identities().enter(who, world.origin());
+const entered = async (who: SignOnIdentity) => (await signedIn(world, (await enter(who))!)).person;
 const joins = async (name: string, organizationId = first) =>
   (await joined(world, organizationId, `${name}@example.org`)).person;
 const invited = async (name: string, organizationId = first) =>
@@ -158,8 +158,12 @@ describe('somebody whom the issuer vouches for', () => {
   });
 });
 
-const kept = (who: Identity) => ({ identity: who, id: world.parts.newId(), expires: world.now() + 600_000 });
-async function chosen(who: Identity, memberId: string): Promise<Person> {
+const kept = (who: SignOnIdentity) => ({
+  identity: who,
+  id: world.parts.newId(),
+  expires: world.now() + 600_000,
+});
+async function chosen(who: SignOnIdentity, memberId: string): Promise<Person> {
   return (await signedIn(world, await identities().choose(kept(who), memberId, world.origin()))).person;
 }
 

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Keyring, type Place, type StampField } from '../src/keyring/keyring.ts';
+import { Keyring, type SealedPlace, type StampField } from '../src/keyring/keyring.ts';
 import { keyFile } from '../src/keyring/root-key/key-file.ts';
 import { type Costs, passphrase } from '../src/keyring/root-key/passphrase.ts';
 import { KeyringDamaged, RootKeyError } from '../src/keyring/root-key/root-key.ts';
@@ -109,14 +109,14 @@ describe('the frozen keyring', () => {
 describe('the keyring', () => {
   const ring = Keyring.create('deployment');
   const vault = { organization: 'o1', vault: 'v1' };
-  const place: Place = { type: 'secret', resource: 'r1', field: 'value', version: 1 };
+  const place: SealedPlace = { type: 'secret', resource: 'r1', field: 'value', version: 1 };
   const wrapped = ring.createVaultKey(vault);
 
   it('opens a value in its place alone: any other member of the context fails', () => {
     const sealer = ring.openVault(vault, wrapped);
     const sealed = sealer.seal(place, Buffer.from('x'));
     assert.equal(sealer.open(place, sealed).toString(), 'x');
-    const elsewhere: Place[] = [
+    const elsewhere: SealedPlace[] = [
       { ...place, type: 'key' },
       { ...place, resource: 'r2' },
       { ...place, field: 'labels' },

@@ -9,7 +9,7 @@ import { Failure } from '../src/contract/errors.ts';
 import type { ReadResult } from '../src/domain/reads/vault-request.ts';
 import { type Connections, createListener, defaultTimeouts } from '../src/http/listener/server.ts';
 import { buildReadingApp } from '../src/http/reading-app.ts';
-import type { ReadingSurfaceParts } from '../src/http/surface/parts.ts';
+import type { ReadingSurfaceParts } from '../src/http/surface/surface-parts.ts';
 import { selfSign } from '../src/material/certificate.ts';
 import { generateKey } from '../src/material/key-material.ts';
 import { bareWorld, whole } from './bare-world.ts';

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import type { Reader } from '../src/access/caller.ts';
 import { Failure } from '../src/contract/errors.ts';
 import type { VaultRequest } from '../src/domain/reads/vault-request.ts';
-import { elicitationError, elicitsByUrl, inputRequired } from '../src/mcp/asking.ts';
-import { classify, isId, isPlainCall, isRecord, type Message, RpcError } from '../src/mcp/messages.ts';
+import { elicitationError, elicitsByUrl, inputRequired } from '../src/mcp/elicitation.ts';
+import { classify, isId, isPlainCall, isRecord, type McpMessage, RpcError } from '../src/mcp/messages.ts';
 import { bringsKey, missingFor, noKey, SignInRequired } from '../src/mcp/sign-in.ts';
 
 const version = 'io.modelcontextprotocol/protocolVersion';
@@ -103,7 +103,7 @@ describe('a call in an envelope', () => {
     assert.equal(isPlainCall(withMeta({ [capabilities]: { elicitation: { url: {} } } }), headers), true);
   });
 
-  const doubts: [why: string, message: Message, headers: Record<string, string>][] = [
+  const doubts: [why: string, message: McpMessage, headers: Record<string, string>][] = [
     ['another method', { ...call, method: 'tools/list' }, headers],
     ['no id', { ...call, id: null }, headers],
     ['no parameters', { ...call, params: undefined }, headers],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { type Answer, AnswerCache } from '../src/domain/reads/answer-cache.ts';
+import { AnswerCache, type VaultAnswer } from '../src/domain/reads/answer-cache.ts';
 import { OpenedLabels } from '../src/domain/resources/opened-labels.ts';
 import { MemorySeal } from '../src/keyring/sealing/memory.ts';
 
@@ -20,7 +20,7 @@ describe('a kept answer', () => {
       hearsChanges: () => state.hears,
     };
     const cache = new AnswerCache(changes, most);
-    const answerOf = (size: number, validUntil = Number.POSITIVE_INFINITY): Answer => ({
+    const answerOf = (size: number, validUntil = Number.POSITIVE_INFINITY): VaultAnswer => ({
       body: Buffer.alloc(size, 'x'),
       format: 'json',
       digest: null,
@@ -88,7 +88,7 @@ describe('a kept answer', () => {
 
   it('is not kept where a change overtook it', async () => {
     const { cache, answerOf, change, kept } = world();
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const { promise, resolve } = Promise.withResolvers<VaultAnswer>();
     const loading = cache.load('v', 'a', () => promise);
     change(['v']);
     const newer = cache.load('v', 'a', async () => answerOf(2));
@@ -198,7 +198,7 @@ describe('a kept answer', () => {
       await few.load(vault, key, size);
     assert.deepEqual(few.kept('va', 'wa', 'vb'), ['vb']);
     const { cache, load, answerOf, kept } = world(around + 1);
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const { promise, resolve } = Promise.withResolvers<VaultAnswer>();
     const loading = cache.load('v', 'a', () => promise);
     await load('w', 'a', 0);
     assert.deepEqual(kept('wa'), ['wa']);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Reader } from '../src/access/caller.ts';
-import type { Narrowing } from '../src/domain/credentials/credential.ts';
+import type { Restrictions } from '../src/domain/credentials/credential.ts';
 import {
   type NewChild,
   type OwnAccessKeyParts,
@@ -16,7 +16,7 @@ const now = Date.parse('2026-03-01T12:00:00Z');
 const day = 24 * 3_600_000;
 const origin = { address: '192.0.2.1', userAgent: '', requestId: 'r' };
 
-function parentRow(members: Partial<CredentialRow> = {}, narrowing: Narrowing = {}): CredentialRow {
+function parentRow(members: Partial<CredentialRow> = {}, narrowing: Restrictions = {}): CredentialRow {
   return {
     id: 'parent',
     name: 'parent',

@@ -310,17 +310,17 @@ describe('who may do what', () => {
   });
 
   it('a key narrowed to vaults sees them, and of the rest as little as of what does not exist', async () => {
-    const shared = await narrowedHome();
+    const shared = await restrictedHome();
     await atOnce(everyOperation(), async operation => {
       // What is done to a vault itself is done to one that nobody else looks at.
-      const { call, given, vaultIds } = isEnded(operation) ? await narrowedHome() : shared;
+      const { call, given, vaultIds } = isEnded(operation) ? await restrictedHome() : shared;
       checkAnswer(operation, await attemptIn(call, operation, given), true, vaultIds);
       if (lineOf(operation).narrowed === 'its vaults') await checkElsewhere(call, operation);
     });
   });
 
   it('a key narrowed to vaults lists nothing of another vault, also when it asks for that by its id', async () => {
-    await checkLists((await narrowedHome()).call, () => true);
+    await checkLists((await restrictedHome()).call, () => true);
   });
 
   async function checkLists(call: Call, has: (need: string) => boolean): Promise<void> {
@@ -339,7 +339,7 @@ describe('who may do what', () => {
   }
 
   /** A vault with something in it, and a key that is given this vault alone. */
-  async function narrowedHome() {
+  async function restrictedHome() {
     const given = await home(own.call);
     const vaultIds = [given.world.vaultId, given.unread];
     const { call } = await mint({ role: 'owner', vault_ids: vaultIds });

@@ -1,7 +1,7 @@
 /** Where the value goes in each kind of place, and which messages have no room for it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Place } from '../src/contract/use-rules.ts';
+import type { Placement } from '../src/contract/use-rules.ts';
 import { parsedCall } from '../src/domain/uses/judging.ts';
 import { placed, placeInWords, secretOf, shownPlaced } from '../src/domain/uses/placing.ts';
 import type { CallRule } from '../src/domain/uses/rule-records.ts';
@@ -10,13 +10,13 @@ import { judged, needsApproval, verdictOf } from '../src/domain/uses/verdicts.ts
 type Sent = Parameters<typeof parsedCall>[0];
 const url = 'https://api.example.com/x';
 
-function message(place: Place, value: string, sent: Partial<Sent> = {}) {
+function message(place: Placement, value: string, sent: Partial<Sent> = {}) {
   const call = parsedCall({ method: 'POST', url, ...sent });
   const { body, ...rest } = placed(place, call, value);
   return { ...rest, body: body?.toString() ?? null };
 }
 
-function refusal(place: Place, value: string, sent: Partial<Sent> = {}): string | null {
+function refusal(place: Placement, value: string, sent: Partial<Sent> = {}): string | null {
   try {
     message(place, value, sent);
     return null;
@@ -25,13 +25,13 @@ function refusal(place: Place, value: string, sent: Partial<Sent> = {}): string 
   }
 }
 
-const bearer: Place = { type: 'bearer' };
-const header: Place = { type: 'header', name: 'x-key' };
-const pair: Place = { type: 'basic', username: null };
-const basic: Place = { type: 'basic', username: 'me' };
-const query: Place = { type: 'query', name: 'key' };
-const json: Place = { type: 'json', pointer: '/auth/a~1b~0' };
-const form: Place = { type: 'form', field: 'key' };
+const bearer: Placement = { type: 'bearer' };
+const header: Placement = { type: 'header', name: 'x-key' };
+const pair: Placement = { type: 'basic', username: null };
+const basic: Placement = { type: 'basic', username: 'me' };
+const query: Placement = { type: 'query', name: 'key' };
+const json: Placement = { type: 'json', pointer: '/auth/a~1b~0' };
+const form: Placement = { type: 'form', field: 'key' };
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const formType = { 'content-type': 'application/x-www-form-urlencoded' };
 
@@ -96,7 +96,7 @@ describe('a value', () => {
     assert.deepEqual(message(form, 'v', { headers: loud }).headers, formType);
   });
 
-  const refusals: [field: string | null, place: Place, value: string, sent?: Partial<Sent>][] = [
+  const refusals: [field: string | null, place: Placement, value: string, sent?: Partial<Sent>][] = [
     ['secret', bearer, 'a\nb'],
     ['secret', bearer, 'ü'],
     ['secret', bearer, 'a '],
@@ -143,7 +143,7 @@ describe('a value', () => {
       assert.equal(refusal(place, value, sent), field));
 
   it('is shown as a placeholder, in the very message', () => {
-    const shown = (place: Place, sent: Partial<Sent> = {}) => {
+    const shown = (place: Placement, sent: Partial<Sent> = {}) => {
       const { body, headers, url: to } = shownPlaced(place, parsedCall({ method: 'POST', url, ...sent }));
       return [to, headers.authorization ?? headers['x-key'], body?.toString()];
     };

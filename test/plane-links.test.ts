@@ -92,7 +92,7 @@ describe('the plane of uses', () => {
       refused.push(failure);
       return refusal;
     };
-    uses.begin({ handed: () => ({ writer }) as never, refuse, failed: () => {} });
+    uses.begin({ data: () => ({ writer }) as never, refuse, failed: () => {} });
     return { uses, started, reports, refused, use: () => uses.vaultUses.use({ ...facts, call }) };
   }
 
@@ -213,7 +213,7 @@ describe('the management plane', () => {
     const reading = {
       ledger: { settle: async () => {}, writeHourCounts: async () => {} },
       failed: () => {},
-      handed: () => ({ writer }),
+      data: () => ({ writer }),
       refuse: () => {},
       onLate: () => {},
     } as unknown as ReadingSide;

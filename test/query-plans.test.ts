@@ -150,7 +150,7 @@ for (const engineName of engines) {
         await listing(run);
         assert.ok(recorded.length >= 1);
         for (const query of recorded) {
-          const plan = withoutNarrowed(await explain(query));
+          const plan = withoutRestricted(await explain(query));
           assert.doesNotMatch(plan, /Seq Scan|^SCAN/m, `${query.sql}\n${plan}`);
           if (sorted) assert.doesNotMatch(plan, /\bSort\b|TEMP B-TREE/, `${query.sql}\n${plan}`);
         }
@@ -162,7 +162,7 @@ for (const engineName of engines) {
 }
 
 /** Leaves out what is done with the few rows that a query inside of the query gave. */
-function withoutNarrowed(plan: string): string {
+function withoutRestricted(plan: string): string {
   return plan.replace(/^SCAN newest[\s\S]*/m, '').replace(/^SCAN (page|some|CONSTANT ROW)$/gm, '');
 }
 

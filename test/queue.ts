@@ -64,6 +64,22 @@ function take(path: string): boolean {
   }
 }
 
+const environment = process.env;
+const variables = { ...environment };
+const folder = process.cwd();
+
+/** Puts the environment and the folder of the process back, and names what a file left changed. */
+function putBack(): string[] {
+  const names = new Set([...Object.keys(variables), ...Object.keys(process.env)]);
+  const changed = [...names].filter(name => process.env[name] !== variables[name]);
+  if (process.cwd() !== folder) changed.push('the current folder');
+  process.env = environment;
+  for (const name of Object.keys(environment)) if (!(name in variables)) delete environment[name];
+  Object.assign(environment, variables);
+  process.chdir(folder);
+  return changed;
+}
+
 function run(file: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   describe(relative(process.cwd(), file), { timeout: longestFile }, () => {
@@ -73,7 +89,9 @@ function run(file: string): Promise<void> {
     } finally {
       after(async () => {
         await stopWhatIsLeft();
+        const changed = putBack();
         resolve();
+        if (changed.length > 0) throw new Error(`left changed for the next file: ${changed.join(', ')}`);
       });
     }
   });

@@ -1,14 +1,14 @@
 /** From a token to its credential, over records in memory. That what is recognised is judged is tested over HTTP, in credentials and narrowing. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { narrowingKeyOf } from '../src/access/narrowed-token.ts';
+import { restrictionKeyOf } from '../src/access/restricted-token.ts';
 import { mintToken } from '../src/access/token.ts';
 import { recognitionWith } from '../src/domain/credentials/recognition.ts';
 import { FailedAttempts } from '../src/domain/kernel/failed-attempts.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import type { ChangeListener } from '../src/store/engine/engine.ts';
 import type { CredentialRow } from '../src/store/records/credentials.ts';
-import { narrowedFrom } from './narrowed.ts';
+import { restrictedFrom } from './restricted.ts';
 
 const sender = { address: '192.0.2.1', userAgent: '' };
 const idOf = (at: number) => `01890000-0000-7000-8000-${String(at).padStart(12, '0')}`;
@@ -30,7 +30,7 @@ function started() {
       revoked_at: null,
       expiration_date: null,
       digest: keyring.tokenDigest(token),
-      narrowing_key: narrowing_key === 'stored' ? narrowingKeyOf(token) : narrowing_key,
+      narrowing_key: narrowing_key === 'stored' ? restrictionKeyOf(token) : narrowing_key,
     } as CredentialRow);
     return token;
   };
@@ -45,13 +45,13 @@ function started() {
           state.reads++;
           return rows.get(id);
         },
-        noteNarrowingKey: async (row: CredentialRow) => void state.noted.push(row),
+        noteRestrictionKey: async (row: CredentialRow) => void state.noted.push(row),
       },
     },
     keyring,
     stamps: { credential: { believe: same, stamp: same } },
     attempts: new FailedAttempts(() => 0),
-    narrowingKeys: {
+    restrictionKeys: {
       open: async ({ narrowing_key }: CredentialRow) => {
         state.opened++;
         return narrowing_key;
@@ -107,14 +107,14 @@ describe('a token', () => {
   });
 
   it('of an access key from before there was anything to restrict it with is noted once, and no other', async () => {
-    const { recognise, add, state, noteNarrowingKeys } = started();
+    const { recognise, add, state, noteRestrictionKeys } = started();
     for (const token of [add('vault', 1, null), add('vault', 2), add('api', 3, null)]) await recognise(token);
-    await noteNarrowingKeys();
+    await noteRestrictionKeys();
     assert.deepEqual(
       state.noted.map(({ id, narrowing_key }) => [id, narrowing_key?.length]),
       [[idOf(1), 32]],
     );
-    await noteNarrowingKeys();
+    await noteRestrictionKeys();
     assert.equal(state.noted.length, 1);
   });
 });
@@ -123,7 +123,7 @@ describe('a restricted token', () => {
   it('is recognised with its restrictions, and opened once', async () => {
     const { recognise, add, state, isCurrent, provenBefore } = started();
     const token = add();
-    const narrowed = narrowedFrom(token, [namesOnly]);
+    const narrowed = restrictedFrom(token, [namesOnly]);
     const found = (await recognise(narrowed))!;
     assert.deepEqual([found.reader!.namesOnly, found.restrictedFrom!.row.id], [true, idOf(1)]);
     assert.equal(await recognise(narrowed), found);
@@ -140,11 +140,11 @@ describe('a restricted token', () => {
     const token = add();
     const unkeyed = add('vault', 2, null);
     for (const wrong of [
-      narrowedFrom(mintToken('vault', idOf(1)), [namesOnly]),
-      narrowedFrom(mintToken('vault', idOf(9)), [namesOnly]),
-      narrowedFrom(unkeyed, [namesOnly]),
-      narrowedFrom(token, ['{"unknown":true}']),
-      `${narrowedFrom(token, [namesOnly])}x`,
+      restrictedFrom(mintToken('vault', idOf(1)), [namesOnly]),
+      restrictedFrom(mintToken('vault', idOf(9)), [namesOnly]),
+      restrictedFrom(unkeyed, [namesOnly]),
+      restrictedFrom(token, ['{"unknown":true}']),
+      `${restrictedFrom(token, [namesOnly])}x`,
       'sr_narrow_',
     ])
       assert.equal(await recognise(wrong), undefined, wrong);
@@ -153,7 +153,7 @@ describe('a restricted token', () => {
   it('is remembered beside 1,999 others, and what is not recognised takes no place', async () => {
     const { recognise, add, provenBefore } = started();
     const token = add();
-    const narrowed = (at: number) => narrowedFrom(token, [`{"names":["N${at}"]}`]);
+    const narrowed = (at: number) => restrictedFrom(token, [`{"names":["N${at}"]}`]);
     const { reader } = (await recognise(narrowed(1)))!;
     for (let at = 0; at < 2_000; at++) await recognise(`sr_narrow_${at}`);
     for (let at = 2; at <= 2_000; at++) await recognise(narrowed(at));

@@ -5,8 +5,8 @@ import { Failure, statusOf } from '../src/contract/errors.ts';
 import { isId } from '../src/contract/id.ts';
 import type { UseAnswer, UseCall, Verdict } from '../src/contract/uses.ts';
 import { Refused } from '../src/domain/credentials/authentication.ts';
-import type { VaultUses } from '../src/domain/uses/vault-uses.ts';
-import { vaultUsesWith } from '../src/domain/uses/vault-uses.ts';
+import type { SecretUses } from '../src/domain/uses/secret-uses.ts';
+import { secretUsesWith } from '../src/domain/uses/secret-uses.ts';
 import { BareUses, newId, organizationId, request, rowOf, value, vaultId } from './bare-uses.ts';
 
 const url = 'https://api.example.com/own/x';
@@ -32,12 +32,12 @@ const ruleOf = (said: object = {}) => ({
 });
 
 let world: BareUses;
-let uses: VaultUses;
+let uses: SecretUses;
 beforeEach(() => {
   world = new BareUses();
   world.rows = [rowOf()];
   world.rules = [ruleOf()];
-  uses = vaultUsesWith(world.parts);
+  uses = secretUsesWith(world.parts);
 });
 
 const asking = (said: Partial<UseCall> = {}) => uses.use(request({ secret: 'TOKEN', url, ...said }));
@@ -297,7 +297,7 @@ describe('what is approved', () => {
           },
         }),
       };
-      uses = vaultUsesWith({ ...parts, visibility } as never);
+      uses = secretUsesWith({ ...parts, visibility } as never);
       assert.equal(await refused(said), 'FORBIDDEN approval_required');
       const request = JSON.parse(sealed[0]!);
       assert.deepEqual(
@@ -369,7 +369,7 @@ describe('an answer that contains a part of the value', () => {
         world.result = result;
         return parts.broker.call(order);
       };
-      uses = vaultUsesWith({ ...parts, broker: { ...parts.broker, call } });
+      uses = secretUsesWith({ ...parts, broker: { ...parts.broker, call } });
       const first = asking();
       await new Promise(setImmediate);
       await made();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it, mock } from 'node:test';
 import { SignJWT } from 'jose';
-import type { Identity } from '../src/domain/sign-in/sign-on-identities.ts';
+import type { SignOnIdentity } from '../src/domain/sign-in/sign-on-identities.ts';
 import { singleSignOnWith } from '../src/domain/sign-in/single-sign-on.ts';
 import { Keyring } from '../src/keyring/keyring.ts';
 import { refused } from './accounts-world.ts';
@@ -156,7 +156,7 @@ describe('single sign-on', () => {
   });
 
   describe('an answer', () => {
-    const person: Identity = {
+    const person: SignOnIdentity = {
       issuer,
       subject: 's',
       email: 'a@example.org',
@@ -169,7 +169,7 @@ describe('single sign-on', () => {
       name: string,
       inToken: object,
       told: object | null,
-      expected: Partial<Identity>,
+      expected: Partial<SignOnIdentity>,
       claim?: string | null,
     ][] = [
       ['says it all in its token', whole, null, { groups: ['g'] }],

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { mintToken, parseToken, tokenKinds } from '../src/access/token.ts';
 import { callsTo } from './effort.ts';
 import { fixedRandom } from './fixed-random.ts';
-import { withChecksum } from './narrowed.ts';
+import { withChecksum } from './restricted.ts';
 
 const kind = fc.constantFrom(...tokenKinds);
 const id = fc.uuid();

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { Failure } from '../src/contract/errors.ts';
 import { approvalRequired } from '../src/domain/uses/approval-requests.ts';
-import type { UseResult } from '../src/domain/uses/using.ts';
-import type { ReadingSurfaceParts } from '../src/http/surface/parts.ts';
+import type { UseResult } from '../src/domain/uses/recorded-uses.ts';
+import type { ReadingSurfaceParts } from '../src/http/surface/surface-parts.ts';
 import { vaultUseHandler } from '../src/http/vault/use.ts';
 import { answerTo, bareWorld, log, requestOf, type Sent } from './bare-world.ts';
 

@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads';
 import { Failure } from '../src/contract/errors.ts';
 import type { UseCall } from '../src/contract/uses.ts';
 import type { RequestFacts } from '../src/domain/reads/vault-request.ts';
-import type { Order } from '../src/service/planes/messages.ts';
+import type { UseOrder } from '../src/service/planes/messages.ts';
 import { Uses } from '../src/service/planes/uses.ts';
 import type { ServeConfig } from '../src/service/settings/config.ts';
 import type { Request } from '../src/threads/channel.ts';
@@ -154,7 +154,7 @@ describe('the reading plane’s view of the plane of uses', () => {
     };
     const uses = new Uses(() => {}, start);
     uses.begin({
-      handed: () => ({ writer: null }) as never,
+      data: () => ({ writer: null }) as never,
       refuse: async (_facts, failure) => ({ status: 503, failure, receipt: '', requestId: '' }),
       failed: () => {},
     });
@@ -165,7 +165,7 @@ describe('the reading plane’s view of the plane of uses', () => {
     void uses.vaultUses.use({ ...facts, call: new Failure('INVALID_REQUEST') });
     await new Promise(setImmediate);
     const ordered = threads.map(({ said }) =>
-      said.flatMap(({ name, input }) => (name === 'use' ? [Object.keys((input[0] as Order).asked)] : [])),
+      said.flatMap(({ name, input }) => (name === 'use' ? [Object.keys((input[0] as UseOrder).asked)] : [])),
     );
     assert.deepEqual(ordered, [[], [['unread']]]);
   });
@@ -175,7 +175,7 @@ describe('the reading plane’s view of the plane of uses', () => {
     const uses = new Uses(line => reports.push(line), oneThread.startPlane);
     const config = { data: '/nowhere', 'database-url': null } as unknown as ServeConfig;
     uses.begin({
-      handed: () => ({ config, writer: null, movedClock: null, signed: null }) as never,
+      data: () => ({ config, writer: null, movedClock: null, signed: null }) as never,
       refuse: async (_facts, failure) => ({ status: 503, failure, receipt: '', requestId: '' }),
       failed: () => {},
     });

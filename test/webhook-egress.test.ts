@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { egressInto, isPublicAddress } from '../src/access/egress.ts';
-import { type Message, type Sender, senderWith } from '../src/events/sender.ts';
+import { type Delivery, type Sender, senderWith } from '../src/events/sender.ts';
 import { selfSign } from '../src/material/certificate.ts';
 import { type Service, startService } from './harness.ts';
 import { type Receiver, startReceiver, until } from './receiver.ts';
@@ -82,7 +82,7 @@ const leading: Readonly<Record<string, readonly string[]>> = {
   'many.example': ['10.0.0.1', '127.0.0.1', '::1'],
 };
 
-function messageTo(url: string): Message {
+function messageTo(url: string): Delivery {
   return { id: 'test', url, body: '{}', at: Date.now(), secrets: ['whsec_c2VjcmV0'] };
 }
 

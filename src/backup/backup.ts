@@ -9,7 +9,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { renameDurably } from '../base/durable-file.ts';
 import { sealed } from '../keyring/age/age.ts';
-import type { Identity, Recipient } from '../keyring/age/keys.ts';
+import type { AgeIdentity, Recipient } from '../keyring/age/keys.ts';
 import { type Location, openLoading, openSnapshot } from '../store/store.ts';
 import { BackupError, explained } from './backup-error.ts';
 import { contentsOf, type Manifest, manifestOf } from './contents.ts';
@@ -36,7 +36,7 @@ export interface Taken extends Written {
 }
 
 interface WrittenFile extends Written {
-  readonly identity: Identity;
+  readonly identity: AgeIdentity;
 }
 
 /** How the name of what is not finished begins. */
@@ -119,7 +119,7 @@ async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
 async function prove(
   { now, watcher = noWatcher }: BackupParts,
   file: string,
-  identity: Identity,
+  identity: AgeIdentity,
   openKeyring: OpenKeyring,
 ): Promise<string> {
   await inScratch(dirname(file), basename(file).slice(unfinished.length), scratch =>

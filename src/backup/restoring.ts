@@ -7,7 +7,7 @@ import type { Sealed } from '../base/bytes.ts';
 import { rowCheckWith } from '../domain/kernel/row-check.ts';
 import { stampsWith } from '../domain/kernel/stamps.ts';
 import { opened } from '../keyring/age/age.ts';
-import type { Identity } from '../keyring/age/keys.ts';
+import type { AgeIdentity } from '../keyring/age/keys.ts';
 import type { Keyring } from '../keyring/keyring.ts';
 import { isMarked } from '../logs/chain.ts';
 import { databaseSource } from '../logs/source.ts';
@@ -41,7 +41,7 @@ export const noWatcher: Watcher = { expect: () => {}, advance: () => {} };
 
 export interface RestoreParts {
   readonly source: AsyncIterable<Uint8Array>;
-  readonly identity: Identity;
+  readonly identity: AgeIdentity;
   /** Null: the logs and the stamps are not verified. */
   readonly openKeyring: OpenKeyring | null;
   readonly watcher?: Watcher;

@@ -66,14 +66,14 @@ interface Closing {
   };
 }
 
-export interface Answer {
+export interface ClientAnswer {
   readonly status: number;
   readonly etag: string | null;
   readonly type: string;
   readonly text: string;
 }
 
-export interface Asked {
+export interface ClientRequest {
   readonly method?: string;
   readonly body?: unknown;
   readonly etag?: string | null;
@@ -126,7 +126,11 @@ export function positive(name: string, value: number): number {
 }
 
 /** Succeeds with 200 and, where an ETag was sent, 304. */
-export async function send(connection: Connection, path: string, asked: Asked = {}): Promise<Answer> {
+export async function send(
+  connection: Connection,
+  path: string,
+  asked: ClientRequest = {},
+): Promise<ClientAnswer> {
   const { status, headers, text } = await exchanged(connection, path, asked);
   const receipt = headers.get('strongroom-receipt');
   if (receipt !== null) {
@@ -141,7 +145,7 @@ export async function send(connection: Connection, path: string, asked: Asked = 
 async function exchanged(
   { url, key, fetch, timeout, clock, closing }: Connection,
   path: string,
-  asked: Asked,
+  asked: ClientRequest,
 ) {
   const ending = new AbortController();
   const end = () => ending.abort();
@@ -161,7 +165,7 @@ async function exchanged(
   }
 }
 
-function initOf(key: string, { method = 'GET', body, etag }: Asked) {
+function initOf(key: string, { method = 'GET', body, etag }: ClientRequest) {
   const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' };
   if (etag) headers['if-none-match'] = etag;
   if (body === undefined) return { method, headers, redirect: 'manual' } as const;

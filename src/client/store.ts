@@ -54,7 +54,7 @@ export type Store<S extends Schemas> = StoreMethods<S> & {
 };
 
 /** Where values come from, as far as the store minds. */
-export interface Source {
+export interface SecretSource {
   refresh(): Promise<void>;
   status(): Status;
   close(): Promise<void>;
@@ -64,7 +64,7 @@ export interface StoreParts {
   readonly values: HeldValues;
   readonly changes: Changes;
   readonly clock: Clock;
-  readonly source: Source;
+  readonly source: SecretSource;
 }
 
 class SecretsStore {

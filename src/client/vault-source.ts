@@ -9,7 +9,7 @@ import { asError, isPassing, StrongroomError } from './errors.ts';
 import { type Candidates, type HeldValues, missingError } from './held-values.ts';
 import { Poller } from './poller.ts';
 import type { Connection } from './request.ts';
-import type { Source, Status } from './store.ts';
+import type { SecretSource, Status } from './store.ts';
 import { pathOf, readIfChanged } from './vault.ts';
 
 export interface VaultSourceParts {
@@ -31,7 +31,7 @@ const lackDelay = 1000;
 /** A clock that differs by less is the same clock. */
 const clockSlack = 60_000;
 
-export class VaultSource implements Source {
+export class VaultSource implements SecretSource {
   readonly #parts: VaultSourceParts;
   readonly #poller: Poller;
   #etag: string | null = null;

@@ -96,7 +96,7 @@ export const namePatterns = listOfAtMost(50, line(1, 255)).meta({
 export const cidrs = listOfAtMost(50, line(1, 64));
 
 /** What an access key may be narrowed to. */
-export const accessKeyNarrowings = {
+export const accessKeyRestrictions = {
   kinds: kinds.nullable().optional(),
   names: namePatterns.nullable().optional(),
   names_only: flag.optional(),
@@ -113,12 +113,12 @@ export const accessKeyNarrowings = {
   rate_limit: count(1, 1_000_000).nullable().optional().meta({ description: 'Requests per minute.' }),
 };
 
-export const accessKeyCreate = z.strictObject({ vault_id: id, name, ...accessKeyNarrowings }).meta({
+export const accessKeyCreate = z.strictObject({ vault_id: id, name, ...accessKeyRestrictions }).meta({
   id: 'AccessKeyCreate',
   example: { vault_id: exampleVaultId, name: 'web server', kinds: ['secret'], names: ['WEB_*'] },
 });
 export const accessKeyUpdate = z
-  .strictObject({ name: name.optional(), ...accessKeyNarrowings })
+  .strictObject({ name: name.optional(), ...accessKeyRestrictions })
   .meta({ id: 'AccessKeyUpdate', example: { cidrs: ['10.0.0.0/8'] } });
 export type AccessKeyCreate = z.output<typeof accessKeyCreate>;
 export type AccessKeyUpdate = z.output<typeof accessKeyUpdate>;

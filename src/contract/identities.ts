@@ -1,6 +1,6 @@
 /** Workload identities, their secret ids, and the login that gives a machine an access key. */
 import { z } from 'zod';
-import { accessKeyNarrowings, createdAccessKey, listOfAtMost } from './access.ts';
+import { accessKeyRestrictions, createdAccessKey, listOfAtMost } from './access.ts';
 import { recordTimes, searchQuery } from './common.ts';
 import { identityPresets } from './identity-presets.ts';
 import { exampleTimes, exampleVaultId, nullableMoment, pem } from './resource-fields.ts';
@@ -59,7 +59,7 @@ const trust = {
     description: 'The authorities that issue the client certificates. Required for `certificate`.',
   }),
 };
-const { expiration_date: _, ...narrowings } = accessKeyNarrowings;
+const { expiration_date: _, ...narrowings } = accessKeyRestrictions;
 const grant = {
   ...narrowings,
   lifetime: count(60, longestLifetime)

@@ -85,7 +85,7 @@ export const place = z
       'Where the value goes: `bearer`, a `header` with an optional `prefix`, `basic` as the password of `username` (null if the value is both), a `query` parameter, a field of a `json` body by its pointer, or a `form` field.',
     example: { type: 'bearer' },
   });
-export type Place = z.output<typeof place>;
+export type Placement = z.output<typeof place>;
 
 const store = z
   .strictObject({ secret_id: id, pointer: exactLine(1, 255) }, { error: 'must be an object' })

@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts';
 import { authorityWith } from './authority.ts';
 import { type Authenticator, authenticatorWith } from './credentials/authentication.ts';
 import { checkExposureWith } from './credentials/exposure.ts';
-import { narrowingKeysWith } from './credentials/narrowing-keys.ts';
+import { restrictionKeysWith } from './credentials/restriction-keys.ts';
 import { type ToolSessions, toolSessionsWith } from './credentials/tool-sessions.ts';
 import { FailedAttempts } from './kernel/failed-attempts.ts';
 import { guardWith } from './kernel/guard.ts';
@@ -31,7 +31,7 @@ import { type Visibility, visibilityWith } from './reads/visibility.ts';
 import { type Records, recordsWith } from './resources/records.ts';
 import { concurrencyOf } from './uses/concurrency.ts';
 import { type KeyUses, keyUsesWith } from './uses/key-uses.ts';
-import { type VaultUses, vaultUsesWith } from './uses/vault-uses.ts';
+import { type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
 
 export interface ReadingParts {
   readonly store: Store;
@@ -77,21 +77,21 @@ export interface Foundation extends ReadingDomain {
 
 /** What uses secrets and keys for those who may not see them. */
 export interface Uses {
-  readonly vaultUses: VaultUses;
+  readonly vaultUses: SecretUses;
   readonly keyUses: KeyUses;
 }
 
 /** The same, on a plane of its own. */
-export interface UsingDomain extends Uses, Pick<ReadingDomain, 'ledger' | 'attempts' | 'authenticate'> {
+export interface UsesDomain extends Uses, Pick<ReadingDomain, 'ledger' | 'attempts' | 'authenticate'> {
   /** Ends the threads on which keys are used. */
   readonly closeThreads: () => Promise<void>;
 }
 
-export function usingDomainWith(given: ReadingParts & Using): UsingDomain {
+export function usesDomainWith(given: ReadingParts & Using): UsesDomain {
   const { parts, records, people, visibility, ledger, attempts, authenticate } = foundationWith(given);
   const using = { ...parts, ledger, authenticate, visibility, records, holders: people };
   const slots = concurrencyOf();
-  const vaultUses = vaultUsesWith({ ...using, slots, broker: given.broker });
+  const vaultUses = secretUsesWith({ ...using, slots, broker: given.broker });
   const keyUses = keyUsesWith({ ...using, slots });
   return { vaultUses, keyUses, ledger, attempts, authenticate, closeThreads: parts.workers.close };
 }
@@ -121,8 +121,8 @@ export function foundationWith(given: ReadingParts): Foundation {
     failures();
     other?.tellFailed(address);
   });
-  const narrowingKeys = narrowingKeysWith(parts);
-  const authenticate = authenticatorWith({ store, keyring, stamps, attempts, people, narrowingKeys, now });
+  const restrictionKeys = restrictionKeysWith(parts);
+  const authenticate = authenticatorWith({ store, keyring, stamps, attempts, people, restrictionKeys, now });
   const visibility = visibilityWith(parts, records);
   const vaultAnswers = vaultAnswersWith(visibility, new KeptAnswers(parts));
   const toolAnswers = toolAnswersWith(parts, records, visibility);

@@ -3,8 +3,8 @@
 import { iso } from '../contract/text.ts';
 import type { Attempt, DisabledReason } from '../contract/webhooks.ts';
 import { testKind } from '../contract/webhooks.ts';
-import type { DueDelivery, Outcome } from '../store/records/deliveries.ts';
-import type { Result } from './sender.ts';
+import type { DeliveryOutcome, DueDelivery } from '../store/records/deliveries.ts';
+import type { DeliveryResult } from './sender.ts';
 
 const second = 1_000;
 const minute = 60 * second;
@@ -30,7 +30,7 @@ const failingLimit = 72 * hour;
 
 /** What an attempt comes to: for the delivery, and for the webhook. */
 export interface Verdict {
-  readonly outcome: Outcome;
+  readonly outcome: DeliveryOutcome;
   readonly arrived: boolean;
   /** The receiver asked to be left alone until then. */
   readonly pauseUntil: number | null;
@@ -44,7 +44,7 @@ export function waitAfter(tries: number, random: () => number): number | null {
 }
 
 export interface Tried {
-  readonly result: Result;
+  readonly result: DeliveryResult;
   readonly startedAt: number;
   readonly endedAt: number;
 }
@@ -64,7 +64,7 @@ export function judge(delivery: DueDelivery, tried: Tried, random: () => number)
   const pauseUntil = asked !== null && (status === 429 || status === 503) ? now + asked : null;
   const gone = status === 410 && result.error === null;
   const wait = gone || event === testKind ? null : waitAfter(tries, random);
-  const outcome: Outcome =
+  const outcome: DeliveryOutcome =
     wait === null
       ? { ...finished, state: 'dead' }
       : {
@@ -77,7 +77,7 @@ export function judge(delivery: DueDelivery, tried: Tried, random: () => number)
 }
 
 /** A delivery that must not be sent ends where it is. */
-export function refused(delivery: DueDelivery, reason: string, now: number): Outcome {
+export function refused(delivery: DueDelivery, reason: string, now: number): DeliveryOutcome {
   const result = { status: null, durationMs: 0, answer: '', error: reason, retryAfter: null };
   const { id, tries, attempts } = delivery;
   return {
@@ -99,7 +99,7 @@ export function disablingReason(
   return failingSince !== null && now - failingSince >= failingLimit ? 'failing' : null;
 }
 
-function withAttempt(before: string, result: Result, at: number): string {
+function withAttempt(before: string, result: DeliveryResult, at: number): string {
   const attempt: Attempt = {
     at: iso(at),
     status: result.status,

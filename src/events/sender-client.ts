@@ -3,17 +3,17 @@
  * held, as an attempt that did not arrive, and the next message starts another.
  */
 import { startThread, ThreadOnDemand, threadFile } from '../threads/thread.ts';
-import type { Message, Result } from './sender.ts';
+import type { Delivery, DeliveryResult } from './sender.ts';
 import { gathering, type SenderServices } from './sender-services.ts';
 
 export interface SenderClient {
-  send(message: Message): Promise<Result>;
+  send(message: Delivery): Promise<DeliveryResult>;
   /** What is still under way ends without a result. */
   close(): Promise<void>;
 }
 
 const file = threadFile(import.meta.url, 'sender-thread');
-const lost: Result = {
+const lost: DeliveryResult = {
   status: null,
   durationMs: 0,
   answer: '',
@@ -31,7 +31,7 @@ export function senderClientInto(opened: readonly string[]): SenderClient {
       thread
         .get()
         .call('send', message)
-        .catch(() => (isClosed ? new Promise<Result>(() => {}) : lost)),
+        .catch(() => (isClosed ? new Promise<DeliveryResult>(() => {}) : lost)),
 
     close: async () => {
       isClosed = true;

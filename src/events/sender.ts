@@ -9,7 +9,7 @@ import { AddressRefused, type Agents, guardedAgents, type Resolve } from '../egr
 import { signatureOf } from './signature.ts';
 
 /** What is sent, and to whom. */
-export interface Message {
+export interface Delivery {
   /** The same in every attempt. */
   readonly id: string;
   readonly url: string;
@@ -19,7 +19,7 @@ export interface Message {
   readonly secrets: readonly string[];
 }
 
-export interface Result {
+export interface DeliveryResult {
   readonly status: number | null;
   readonly durationMs: number;
   readonly answer: string;
@@ -29,7 +29,7 @@ export interface Result {
 }
 
 export interface Sender {
-  send(message: Message): Promise<Result>;
+  send(message: Delivery): Promise<DeliveryResult>;
   close(): void;
 }
 
@@ -45,7 +45,7 @@ const mostAnswer = 4 * 1024;
 export function senderWith({ egress, resolve, patience = defaultPatience }: SenderParts): Sender {
   const agents = guardedAgents(egress, resolve);
 
-  async function send(message: Message): Promise<Result> {
+  async function send(message: Delivery): Promise<DeliveryResult> {
     const url = new URL(message.url);
     const refusal = egress.refusalOf(url);
     if (refusal !== null) return failed(refusal, 0);
@@ -68,14 +68,14 @@ export function senderWith({ egress, resolve, patience = defaultPatience }: Send
 function attempt(
   agents: Agents,
   url: URL,
-  message: Message,
+  message: Delivery,
   signal: AbortSignal,
   started: number,
-): Promise<Result | null> {
+): Promise<DeliveryResult | null> {
   return new Promise(resolve => {
     const request = open(agents, url, message);
     let answering: Answering | null = null;
-    const settle = (result: Result | null) => {
+    const settle = (result: DeliveryResult | null) => {
       signal.removeEventListener('abort', onTimeout);
       resolve(result);
     };
@@ -98,7 +98,7 @@ function attempt(
   });
 }
 
-function open(agents: Agents, url: URL, message: Message): ClientRequest {
+function open(agents: Agents, url: URL, message: Delivery): ClientRequest {
   const { id, body, at, secrets } = message;
   const encrypted = url.protocol === 'https:';
   return (encrypted ? encryptedRequest : plainRequest)({
@@ -122,18 +122,18 @@ function open(agents: Agents, url: URL, message: Message): ClientRequest {
 }
 
 interface Answering {
-  failed(error: string): Result;
+  failed(error: string): DeliveryResult;
 }
 
 function readAnswer(
   response: IncomingMessage,
   started: number,
-  settle: (result: Result) => void,
+  settle: (result: DeliveryResult) => void,
   fail: (error: string) => void,
 ): Answering {
   const kept: Buffer[] = [];
   let size = 0;
-  const result = (error: string | null): Result => ({
+  const result = (error: string | null): DeliveryResult => ({
     status: response.statusCode ?? null,
     durationMs: since(started),
     answer: Buffer.concat(kept).subarray(0, mostAnswer).toString('utf8'),
@@ -152,7 +152,7 @@ function readAnswer(
   return { failed: result };
 }
 
-function failed(error: string, started: number): Result {
+function failed(error: string, started: number): DeliveryResult {
   const durationMs = started === 0 ? 0 : since(started);
   return { status: null, durationMs, answer: '', error, retryAfter: null };
 }

@@ -10,8 +10,8 @@ import { mountGeneral } from './routes/api-callers.ts';
 import { authRoutes } from './routes/auth.ts';
 import { mountAuth } from './routes/auth-visitors.ts';
 import { generalRoutes } from './routes/general.ts';
-import type { AppParts } from './surface/parts.ts';
 import { surfaceWith } from './surface/surface.ts';
+import type { AppParts } from './surface/surface-parts.ts';
 
 export function buildApp(parts: AppParts, onLate: UnauthenticatedBodiesParts['onLate']): FastifyInstance {
   const { stranger } = parts.timeouts ?? defaultTimeouts;

@@ -6,12 +6,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Failure, invalid, statusOf } from '../contract/errors.ts';
-import { askedOf, isDialect, routeOf } from './dialect/asked.ts';
 import { contentType, errorsOf } from './dialect/forms.ts';
+import { isDialect, routeOf, targetOf } from './dialect/target.ts';
 import { errorBody, failureHeaders, messageBody } from './listener/errors.ts';
 import { securityHeaders } from './listener/security-headers.ts';
 import type { AnswerClientError, ConnectionError } from './listener/server.ts';
-import type { ReadingSurfaceParts } from './surface/parts.ts';
+import type { ReadingSurfaceParts } from './surface/surface-parts.ts';
 import { isBelowVaults, vaultIdIn, vaultRoute } from './vault/path.ts';
 
 const faults: Readonly<Record<string, Failure>> = {
@@ -71,7 +71,7 @@ function endpointOf(target: string): Endpoint | null {
   if (isBelowVaults(target))
     return { route: vaultRoute, vaultId: vaultIdIn(target), bodyOf: messageBody, contentType: json };
   if (!isDialect(target)) return null;
-  return { route: routeOf(askedOf(target)), vaultId: null, bodyOf: errorsOf, contentType };
+  return { route: routeOf(targetOf(target)), vaultId: null, bodyOf: errorsOf, contentType };
 }
 
 /** Ends the connection of a request whose body took too long to arrive. */

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
-import type { ServePage } from './surface/parts.ts';
+import type { ServePage } from './surface/surface-parts.ts';
 
 /** The same in a checkout and in the package, where both folders lie under `dist`. */
 export const builtPages = fileURLToPath(new URL('../../web/dist', import.meta.url));

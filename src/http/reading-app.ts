@@ -12,12 +12,12 @@ import { dialectHandler } from './dialect/reading-plane.ts';
 import { failureHeaders, failureOf } from './listener/errors.ts';
 import { bearerToken, originOf } from './listener/request.ts';
 import type { ConnectionError } from './listener/server.ts';
-import { createListener, defaultTimeouts, type HandleVaultRead } from './listener/server.ts';
+import { createListener, defaultTimeouts, type HandleRequest } from './listener/server.ts';
 import { UnauthenticatedBodies } from './listener/unauthenticated-bodies.ts';
 import { mountHealth, probes } from './surface/health.ts';
 import { signInWith } from './surface/oauth-issuer.ts';
-import type { ReadingSurfaceParts } from './surface/parts.ts';
 import { surfaceWith, toRouter } from './surface/surface.ts';
+import type { ReadingSurfaceParts } from './surface/surface-parts.ts';
 import { publicKeyHandler } from './vault/public-key.ts';
 import { vaultReadHandler } from './vault/read.ts';
 import { vaultUseHandler } from './vault/use.ts';
@@ -29,7 +29,7 @@ export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestList
   const useVault = vaultUseHandler(parts);
   const readDialect = dialectHandler(parts, forward);
   const readPublicKey = publicKeyHandler(parts);
-  const read: HandleVaultRead = (request, response) =>
+  const read: HandleRequest = (request, response) =>
     useVault(request, response) ||
     readVault(request, response) ||
     readDialect(request, response) ||

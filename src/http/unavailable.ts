@@ -1,12 +1,12 @@
 /** The answer to a request that can't be taken now, ahead of any router: in the format of the surface's errors. */
 import type { RequestListener } from 'node:http';
 import { Failure, statusOf } from '../contract/errors.ts';
-import { isDialect } from './dialect/asked.ts';
 import { contentType, errorsOf } from './dialect/forms.ts';
+import { isDialect } from './dialect/target.ts';
 import { errorBody, failureHeaders } from './listener/errors.ts';
 import { hasUnreadBody } from './listener/request.ts';
 import { headersOnEvery } from './listener/security-headers.ts';
-import type { ReadingSurfaceParts } from './surface/parts.ts';
+import type { ReadingSurfaceParts } from './surface/surface-parts.ts';
 
 export function unavailableWith({
   encrypted,

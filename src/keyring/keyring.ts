@@ -40,7 +40,7 @@ import {
 import { pooledRandom } from './sealing/randomness.ts';
 
 /** Where a value lives. All of it is bound into the ciphertext. */
-export interface Place {
+export interface SealedPlace {
   readonly type: string;
   readonly resource: string;
   readonly field: string;
@@ -60,8 +60,8 @@ export interface VaultPlace {
 
 /** Seals and opens the values of one vault (or of an organization, outside of any vault). */
 export interface Sealer {
-  seal(place: Place, plain: Uint8Array): Sealed;
-  open(place: Place, bytes: Uint8Array): Buffer;
+  seal(place: SealedPlace, plain: Uint8Array): Sealed;
+  open(place: SealedPlace, bytes: Uint8Array): Buffer;
 }
 
 /** What a stamp covers. Types are told apart: the number 1 and the text "1" are different fields. */
@@ -227,7 +227,7 @@ export class Keyring {
   }
 
   /** What lies in an organization's sealer, sealed under the current term, or null where it already is. */
-  resealForOrganization(organization: string, place: Place, bytes: Uint8Array): Sealed | null {
+  resealForOrganization(organization: string, place: SealedPlace, bytes: Uint8Array): Sealed | null {
     if (this.isCurrent(bytes)) return null;
     const sealer = this.organizationSealer(organization);
     const plain = sealer.open(place, bytes);
@@ -276,7 +276,7 @@ export class Keyring {
   }
 
   #sealer(vault: VaultPlace, parentOf: (bytes: Uint8Array) => ParentKey, current: () => ParentKey): Sealer {
-    const context = (place: Place) =>
+    const context = (place: SealedPlace) =>
       lengthPrefixed([
         this.deployment,
         vault.organization,

@@ -13,7 +13,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../contract/errors.ts';
 import type { NewId } from '../contract/id.ts';
 import type { Meter } from '../metrics/meter.ts';
-import { type Refusal, type Statement, type Unit, UnitsRefused } from '../store/engine/engine.ts';
+import { type Statement, type Unit, UnitsRefused, type WriteRefusal } from '../store/engine/engine.ts';
 import type { NewAuditRow, Stream } from '../store/records/logs.ts';
 import type { RequestBlockRow } from '../store/records/request-logs.ts';
 import type { Store } from '../store/store.ts';
@@ -33,9 +33,9 @@ export interface Change {
 
 /** The store refused a change: nothing of it, its entries included, was kept. */
 export class ChangeRefused extends Error {
-  readonly refusal: Refusal;
+  readonly refusal: WriteRefusal;
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: WriteRefusal) {
     super(`the change was refused: ${refusal}`);
     this.name = 'ChangeRefused';
     this.refusal = refusal;
@@ -335,8 +335,11 @@ function unitOf({ change }: Pending): Unit {
 }
 
 /** Keyed by the reject function, which no two have in common. */
-function refusedChanges(error: UnitsRefused, changes: readonly Pending[]): Map<Pending['reject'], Refusal> {
-  const refused = new Map<Pending['reject'], Refusal>();
+function refusedChanges(
+  error: UnitsRefused,
+  changes: readonly Pending[],
+): Map<Pending['reject'], WriteRefusal> {
+  const refused = new Map<Pending['reject'], WriteRefusal>();
   for (const [index, { reject }] of changes.entries()) {
     const refusal = error.refusals.get(index);
     if (refusal !== undefined) refused.set(reject, refusal);

@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Reader } from '../access/caller.ts';
 import type { ApprovalNotice } from '../contract/uses.ts';
 import type { HttpSurface } from './http-surface.ts';
-import { isRecord, type Message } from './messages.ts';
+import { isRecord, type McpMessage } from './messages.ts';
 import { invalidParams } from './protocol-constants.ts';
 import type { ProtocolAnswer } from './sdk-server.ts';
 import type { CallContext, ToolCalls } from './tool-calls.ts';
@@ -63,7 +63,7 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
 
   /** `more` is what a revision adds to a result, as the beginning of its JSON. */
   async function call(
-    { params = {} }: Pick<Message, 'params'>,
+    { params = {} }: Pick<McpMessage, 'params'>,
     id: unknown,
     more: string,
     context: CallContext,

@@ -13,16 +13,16 @@ import {
   versionKey,
 } from './protocol-constants.ts';
 
-export type Message = Readonly<Record<string, unknown>> & {
+export type McpMessage = Readonly<Record<string, unknown>> & {
   readonly params?: Record<string, unknown> | undefined;
 };
 
 export type ClassifiedMessage =
-  | { readonly form: 'bare'; readonly message: Message & { readonly method: string } }
+  | { readonly form: 'bare'; readonly message: McpMessage & { readonly method: string } }
   | { readonly form: 'session'; readonly message: JSONRPCRequest }
-  | { readonly form: 'stateless'; readonly message: Message }
+  | { readonly form: 'stateless'; readonly message: McpMessage }
   /** A notification or an answer: nothing is sent back but that it came. */
-  | { readonly form: 'silent'; readonly message: Message };
+  | { readonly form: 'silent'; readonly message: McpMessage };
 
 /** An error of the protocol, with the status that goes with it over HTTP. */
 export class RpcError extends Error {
@@ -38,7 +38,7 @@ export class RpcError extends Error {
 
 export function classify(body: unknown, headers: IncomingHttpHeaders): ClassifiedMessage {
   if (!isRecord(body)) throw malformed('the body must be an object');
-  const message = body as Message;
+  const message = body as McpMessage;
   if (message.params !== undefined && !isRecord(message.params)) throw malformed('params must be an object');
   if (!('jsonrpc' in message) && !('id' in message)) return bare(message);
   if (message.jsonrpc !== '2.0') throw malformed('jsonrpc must be "2.0"');
@@ -49,19 +49,19 @@ export function classify(body: unknown, headers: IncomingHttpHeaders): Classifie
   return { form: 'session', message: message as unknown as JSONRPCRequest };
 }
 
-function bare(message: Message): ClassifiedMessage {
+function bare(message: McpMessage): ClassifiedMessage {
   if (typeof message.method !== 'string') throw malformed('method must be a string');
   if (message.method.startsWith('notifications/')) return { form: 'silent', message };
-  return { form: 'bare', message: message as Message & { method: string } };
+  return { form: 'bare', message: message as McpMessage & { method: string } };
 }
 
-function silent(message: Message): ClassifiedMessage {
+function silent(message: McpMessage): ClassifiedMessage {
   if (!('result' in message) && !('error' in message)) throw malformed('method must be a string');
   return { form: 'silent', message };
 }
 
 /** A claim in the body or the header is for the SDK to judge, right or wrong. */
-function claimsEnvelope({ params }: Message, headers: IncomingHttpHeaders): boolean {
+function claimsEnvelope({ params }: McpMessage, headers: IncomingHttpHeaders): boolean {
   const meta = params?._meta;
   if (isRecord(meta) && versionKey in meta) return true;
   const header = String(headers['mcp-protocol-version']);
@@ -72,7 +72,7 @@ function claimsEnvelope({ params }: Message, headers: IncomingHttpHeaders): bool
  * Whether nothing about an enveloped call is in doubt: every header is there and says what the body says, and
  * the envelope is whole. Only then may it be answered without asking the SDK, which rules on all else.
  */
-export function isPlainCall({ id, method, params }: Message, headers: IncomingHttpHeaders): boolean {
+export function isPlainCall({ id, method, params }: McpMessage, headers: IncomingHttpHeaders): boolean {
   if (method !== 'tools/call' || !isId(id) || params === undefined) return false;
   const meta = params._meta;
   if (!isRecord(meta)) return false;

@@ -2,7 +2,7 @@
  * What is wrong with an address and an access key, in one line, before a client is served: clients show little of
  * what a server says later. The line names the setting and never repeats an access key.
  */
-import { parseNarrowed } from '../access/narrowed-token.ts';
+import { parseRestricted } from '../access/restricted-token.ts';
 import { parseToken } from '../access/token.ts';
 import { ask, type RemoteService } from './remote-service.ts';
 import type { ProtocolAnswer } from './sdk-server.ts';
@@ -50,7 +50,7 @@ export async function problemWith(remote: RemoteService): Promise<string | null>
 
 function problemWithKey(accessKey: string): string | null {
   const token = parseToken(accessKey);
-  if (token?.kind === 'vault' || parseNarrowed(accessKey) !== null) return null;
+  if (token?.kind === 'vault' || parseRestricted(accessKey) !== null) return null;
   if (token !== null)
     return 'STRONGROOM_ACCESS_KEY must be a vault access key (sr_vault_…), not another token';
   return placeholder.test(accessKey)

@@ -9,7 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
 import { sessionHeader, type ToolSession, type ToolSessions } from '../domain/credentials/tool-sessions.ts';
 import { logText } from '../logs/entries.ts';
-import { elicitationError, elicitsByUrl } from './asking.ts';
+import { elicitationError, elicitsByUrl } from './elicitation.ts';
 import { badRequest } from './error-answers.ts';
 import { type Exchange, type Exchanges, type RpcAnswer, rpcAnswer, send, type Waiting } from './exchange.ts';
 import { sessionRevisions } from './protocol-constants.ts';

@@ -3,9 +3,9 @@
  * envelope or headers leave a doubt; a plain call of a tool needs no judge.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { inputRequired } from './asking.ts';
+import { inputRequired } from './elicitation.ts';
 import { type Exchange, type Exchanges, send, type Waiting } from './exchange.ts';
-import { isPlainCall, type Message } from './messages.ts';
+import { isPlainCall, type McpMessage } from './messages.ts';
 import { headerMismatch, identityOf, serverKey } from './protocol-constants.ts';
 import type { ProtocolAnswer } from './sdk-server.ts';
 
@@ -13,7 +13,7 @@ export function statelessRequestsWith({ contextOf, call, serverFor }: Exchanges,
   const identity = { [serverKey]: identityOf(version) };
   const members = `"resultType":"complete","_meta":${JSON.stringify(identity)},`;
 
-  return async (message: Message, exchange: Exchange): Promise<FastifyReply> => {
+  return async (message: McpMessage, exchange: Exchange): Promise<FastifyReply> => {
     const { request, reply } = exchange;
     const context = contextOf(request);
     if (isPlainCall(message, request.headers)) {

@@ -18,8 +18,8 @@ import type {
 } from '../domain/reads/vault-request.ts';
 import { approvalIn } from '../domain/uses/approval-requests.ts';
 import type { KeyUses } from '../domain/uses/key-uses.ts';
-import type { UseResult } from '../domain/uses/using.ts';
-import type { VaultUses } from '../domain/uses/vault-uses.ts';
+import type { UseResult } from '../domain/uses/recorded-uses.ts';
+import type { SecretUses } from '../domain/uses/secret-uses.ts';
 import type { OwnAddresses } from './addresses.ts';
 import { isRecord } from './messages.ts';
 import { missingFor, noKey, SignInRequired } from './sign-in.ts';
@@ -48,7 +48,7 @@ export interface CallResult {
 
 export interface ToolCallParts {
   readonly vaultReads: VaultReads;
-  readonly vaultUses: VaultUses;
+  readonly vaultUses: SecretUses;
   readonly keyUses: KeyUses;
   readonly addresses: OwnAddresses;
   /** Whether a client can be led to sign in. */

@@ -1,6 +1,6 @@
 /** The metrics of all planes as Prometheus reads them: text, format 0.0.4. */
 import type { Metric } from './catalogue.ts';
-import { type Place, places } from './meter.ts';
+import { allSeries, type Series } from './meter.ts';
 
 export const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -10,7 +10,7 @@ export function exposition(
   info: Readonly<Record<string, string>>,
 ): string {
   const numbers = buffers.map(buffer => new Float64Array(buffer));
-  const sections = [...Map.groupBy(places, ({ name }) => name)].map(([name, ofName]) => {
+  const sections = [...Map.groupBy(allSeries, ({ name }) => name)].map(([name, ofName]) => {
     const lines = ofName.flatMap(place => linesOf(place, numbers));
     return lines.length === 0 ? '' : `${headOf(name, ofName[0]!.metric)}${lines.join('')}`;
   });
@@ -22,7 +22,7 @@ function headOf(name: string, { kind, help }: Pick<Metric, 'kind' | 'help'>): st
   return `# HELP ${name} ${help}\n# TYPE ${name} ${kind}\n`;
 }
 
-function linesOf(place: Place, numbers: readonly Float64Array[]): string[] {
+function linesOf(place: Series, numbers: readonly Float64Array[]): string[] {
   const { name, metric, labels, at } = place;
   if (metric.kind === 'histogram') return histogramLines(place, numbers);
   const value = together(numbers, at);
@@ -31,7 +31,7 @@ function linesOf(place: Place, numbers: readonly Float64Array[]): string[] {
   return isSilent ? [] : [line(name, labels, value)];
 }
 
-function histogramLines({ name, metric, labels, at }: Place, numbers: readonly Float64Array[]): string[] {
+function histogramLines({ name, metric, labels, at }: Series, numbers: readonly Float64Array[]): string[] {
   const { buckets } = metric;
   let count = 0;
   const lines = [...buckets.map(String), '+Inf'].map((bound, index) => {

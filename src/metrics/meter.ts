@@ -4,7 +4,7 @@
  */
 import { catalogue, type LabelsOf, type Metric, type Name } from './catalogue.ts';
 
-export interface Place {
+export interface Series {
   readonly name: Name;
   readonly metric: Metric;
   readonly labels: readonly (readonly [label: string, value: string])[];
@@ -13,9 +13,9 @@ export interface Place {
 }
 
 /** Every place, in the order of the catalogue. */
-export const places: readonly Place[] = placesOf();
-const length = places.reduce((most, { at, metric }) => Math.max(most, at + sizeOf(metric)), 0);
-const byKey = new Map(places.map(place => [keyOf(place.name, Object.fromEntries(place.labels)), place]));
+export const allSeries: readonly Series[] = placesOf();
+const length = allSeries.reduce((most, { at, metric }) => Math.max(most, at + sizeOf(metric)), 0);
+const byKey = new Map(allSeries.map(place => [keyOf(place.name, Object.fromEntries(place.labels)), place]));
 
 export class Meter {
   readonly buffer: SharedArrayBuffer;
@@ -62,12 +62,12 @@ export class Meter {
 function emptyBuffer(): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(length * Float64Array.BYTES_PER_ELEMENT);
   const numbers = new Float64Array(buffer);
-  for (const { at, metric } of places) if (metric.kind === 'gauge') numbers[at] = Number.NaN;
+  for (const { at, metric } of allSeries) if (metric.kind === 'gauge') numbers[at] = Number.NaN;
   return buffer;
 }
 
-function placesOf(): Place[] {
-  const all: Place[] = [];
+function placesOf(): Series[] {
+  const all: Series[] = [];
   let at = 0;
   for (const [name, metric] of Object.entries(catalogue) as [Name, Metric][]) {
     for (const labels of combinations(Object.entries(metric.labels))) {
@@ -78,7 +78,7 @@ function placesOf(): Place[] {
   return all;
 }
 
-function combinations(labels: readonly (readonly [string, readonly string[]])[]): Place['labels'][] {
+function combinations(labels: readonly (readonly [string, readonly string[]])[]): Series['labels'][] {
   const [first, ...rest] = labels;
   if (first === undefined) return [[]];
   const [label, values] = first;
@@ -94,7 +94,7 @@ function keyOf(name: string, labels: object): string {
   return `${name} ${JSON.stringify(labels)}`;
 }
 
-function placeOf<N extends Name>(name: N, labels: LabelsOf<N>): Place {
+function placeOf<N extends Name>(name: N, labels: LabelsOf<N>): Series {
   const inOrder = Object.keys(catalogue[name].labels).map(label => [
     label,
     (labels as Record<string, string>)[label],

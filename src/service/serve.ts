@@ -13,7 +13,7 @@ import { addressReader } from '../http/listener/request.ts';
 import type { Timeouts } from '../http/listener/server.ts';
 import { buildReadingApp } from '../http/reading-app.ts';
 import { oauthSurface } from '../http/surface/oauth-issuer.ts';
-import type { ReadingSurfaceParts } from '../http/surface/parts.ts';
+import type { ReadingSurfaceParts } from '../http/surface/surface-parts.ts';
 import { unavailableWith } from '../http/unavailable.ts';
 import { exposition } from '../metrics/exposition.ts';
 import { listenForScrapes, type MetricsListener } from '../metrics/listener.ts';
@@ -40,7 +40,7 @@ import type { Tls } from './listener/tls.ts';
 import { type Opened, type OpenParts, openData, withAskedPassphrase } from './opening/open-data.ts';
 import { readingGauges } from './planes/gauges.ts';
 import { Management } from './planes/management.ts';
-import type { Handed, HandedData, Ready } from './planes/messages.ts';
+import type { ManagementData, PlaneData, Ready } from './planes/messages.ts';
 import { Uses } from './planes/uses.ts';
 import { databasePath, inData, type ServeConfig, UsageError } from './settings/config.ts';
 import type { Report } from './settings/report.ts';
@@ -151,7 +151,7 @@ async function listen(planes: Planes): Promise<Running> {
   };
   const domain = readingDomainWith({ ...opened, other: { ledger: uses, tellFailed } });
   uses.begin({
-    handed: () => ({ ...dataHandedBy(planes), meter: planes.meters.uses.buffer }),
+    data: () => ({ ...planeData(planes), meter: planes.meters.uses.buffer }),
     refuse: domain.vaultReads.refuse,
     failed: address => {
       domain.attempts.count(address);
@@ -176,7 +176,7 @@ async function listen(planes: Planes): Promise<Running> {
       answerUnavailable(request, response);
     },
     onLate: lateAnswers(surface),
-    handed: () => handedBy(planes),
+    data: () => managementData(planes),
   });
   if (planes.parts.sparing) void giveBackSpareMemory();
   const unbound = await bind(app, config);
@@ -265,7 +265,7 @@ function surfaceOf(
 }
 
 /** What another plane opens the data with: at the start, and where its thread is started anew. */
-function dataHandedBy({ config, parts, opened }: Planes): Omit<HandedData, 'meter'> {
+function planeData({ config, parts, opened }: Planes): Omit<PlaneData, 'meter'> {
   const { store, keyring, storedKeyring, signed } = opened;
   return {
     config,
@@ -277,10 +277,10 @@ function dataHandedBy({ config, parts, opened }: Planes): Omit<HandedData, 'mete
   };
 }
 
-function handedBy(planes: Planes): Handed {
+function managementData(planes: Planes): ManagementData {
   const { tls, parts, opened, management, meters } = planes;
   return {
-    ...dataHandedBy(planes),
+    ...planeData(planes),
     meter: meters.management.buffer,
     accepted: management.hasBegun ? [] : opened.accepted,
     encrypted: tls !== null,

@@ -18,7 +18,7 @@ export type Transfer = readonly (ArrayBuffer | MessagePort)[];
 /** A port, or a thread. */
 export interface Port {
   postMessage(message: unknown, transfer?: Transfer): void;
-  on(event: 'message', listener: (messages: readonly Message[]) => void): unknown;
+  on(event: 'message', listener: (messages: readonly ChannelMessage[]) => void): unknown;
 }
 
 /** A call, where it has a number, or a notice. */
@@ -28,7 +28,7 @@ export interface Request {
   readonly call?: number;
 }
 
-export type Message =
+export type ChannelMessage =
   | Request
   | { readonly call: number; readonly output: unknown }
   | { readonly call: number; readonly failure: SentFailure };
@@ -46,7 +46,7 @@ export class Channel<Far extends Services> {
   readonly #services: Services;
   readonly #gather: number | undefined;
   readonly #calls = new Map<number, PromiseWithResolvers<unknown>>();
-  #gathered: Message[] = [];
+  #gathered: ChannelMessage[] = [];
   #gathering: { readonly cancel: () => void } | null = null;
   #lastCall = 0;
   #isOver = false;
@@ -128,7 +128,7 @@ export class Channel<Far extends Services> {
     return { call, answer: answer.promise };
   }
 
-  #send(message: Message, gather = this.#gather): void {
+  #send(message: ChannelMessage, gather = this.#gather): void {
     this.#gathered.push(message);
     if (gather === undefined) this.#post();
     else this.#gathering ??= after(gather, () => this.#post());
@@ -142,7 +142,7 @@ export class Channel<Far extends Services> {
     if (messages.length > 0) this.#port.postMessage(messages, moved);
   }
 
-  #receive(message: Message): void {
+  #receive(message: ChannelMessage): void {
     if ('failure' in message) this.#answered(message.call)?.reject(receivedFailure(message.failure));
     else if ('output' in message) this.#answered(message.call)?.resolve(message.output);
     else if (message.call === undefined) this.#services[message.name]!(...message.input);

@@ -3,7 +3,7 @@
  * are carried out together. Each thread that calls has a port of its own, with a `Channel` at the other end.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import type { Message, Request } from './channel.ts';
+import type { ChannelMessage, Request } from './channel.ts';
 import { sentFailure } from './failures.ts';
 
 /** The notice by which a port's other end says that nothing follows. */
@@ -45,7 +45,7 @@ export function servedTogether<Input, Output>(
       from.postMessage(messages.map(({ message }) => message));
   }
 
-  function answersTo(waiting: readonly Waiting<Input>[]): { from: MessagePort; message: Message }[] {
+  function answersTo(waiting: readonly Waiting<Input>[]): { from: MessagePort; message: ChannelMessage }[] {
     try {
       const outputs = carryOut(waiting.map(({ input }) => input));
       return waiting.map(({ from, call }, index) => ({ from, message: { call, output: outputs[index] } }));

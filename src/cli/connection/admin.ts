@@ -1,7 +1,7 @@
 /** The general API, as far as commands need it: vaults and secrets by name, their versions and values. */
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { askJson } from './remote.ts';
-import { isId, type Secret, unknownSecret } from './secret.ts';
+import { isId, type ReadSecret, unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
 
 export interface Listed {
@@ -78,7 +78,8 @@ export function adminOf(url: string, key: string) {
       return found;
     },
     /** In the order of the ids. */
-    reveal: (ids: readonly string[]) => inTurn(ids, id => call<Secret>('POST', `/v1/secrets/${id}/reveal`)),
+    reveal: (ids: readonly string[]) =>
+      inTurn(ids, id => call<ReadSecret>('POST', `/v1/secrets/${id}/reveal`)),
   };
 }
 

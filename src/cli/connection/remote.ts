@@ -11,7 +11,7 @@ import { socketIn } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { note, printable } from '../terminal/terminal.ts';
 
-export interface Asked {
+export interface RemoteRequest {
   readonly method?: string;
   readonly path: string;
   readonly key: string | null;
@@ -21,7 +21,7 @@ export interface Asked {
   readonly patience?: number;
 }
 
-export interface Answer {
+export interface RemoteAnswer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: Buffer;
@@ -31,7 +31,7 @@ export interface Answer {
 export class Away extends Refusal {}
 
 /** The service answered, and refused. */
-export class Refused extends Refusal {
+export class RefusedRequest extends Refusal {
   readonly status: number;
 
   constructor(message: string, status: number) {
@@ -46,7 +46,7 @@ const mostTries = 3;
 const longestWait = 60;
 
 /** The answer, whatever its status, if there is one. */
-export async function ask(url: string, asked: Asked): Promise<Answer> {
+export async function ask(url: string, asked: RemoteRequest): Promise<RemoteAnswer> {
   for (let tries = 1; ; tries += 1) {
     const answer = await once(url, asked);
     const warning = answer.headers[warningHeader];
@@ -59,17 +59,17 @@ export async function ask(url: string, asked: Asked): Promise<Answer> {
 }
 
 /** The answer as JSON; anything but 200 is refused. */
-export async function askJson<T>(url: string, asked: Asked): Promise<T> {
+export async function askJson<T>(url: string, asked: RemoteRequest): Promise<T> {
   const answer = await ask(url, asked);
   if (answer.status !== 200) throw refusalOf(url, answer);
   return jsonOf(url, answer) as T;
 }
 
-export function jsonOf(url: string, { body }: Answer): unknown {
+export function jsonOf(url: string, { body }: RemoteAnswer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
-    throw new Refused(`${url} does not answer like Strongroom: check the address`, 200);
+    throw new RefusedRequest(`${url} does not answer like Strongroom: check the address`, 200);
   }
 }
 
@@ -78,7 +78,7 @@ function moduleFor({ protocol }: URL): Pick<typeof import('node:http'), 'request
   return process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http');
 }
 
-async function once(base: string, asked: Asked): Promise<Answer> {
+async function once(base: string, asked: RemoteRequest): Promise<RemoteAnswer> {
   const socketPath = socketIn(base);
   const url = new URL((socketPath === null ? base : 'http://localhost') + asked.path);
   const { request } = moduleFor(url);
@@ -97,7 +97,7 @@ async function once(base: string, asked: Asked): Promise<Answer> {
   });
 }
 
-function headersOf({ key, headers }: Asked, body: string | null): Record<string, string | number> {
+function headersOf({ key, headers }: RemoteRequest, body: string | null): Record<string, string | number> {
   return {
     accept: 'application/json',
     'user-agent': `strongroom/${packageJson.version}`,
@@ -109,7 +109,7 @@ function headersOf({ key, headers }: Asked, body: string | null): Record<string,
   };
 }
 
-async function collect(answer: IncomingMessage): Promise<Answer> {
+async function collect(answer: IncomingMessage): Promise<RemoteAnswer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -136,22 +136,22 @@ const meanings: Readonly<Record<number, string>> = {
   429: 'too many requests: try again later',
 };
 
-export function refusalOf(url: string, answer: Answer): Refusal {
+export function refusalOf(url: string, answer: RemoteAnswer): Refusal {
   const { status } = answer;
   if (status >= 500) return new Away(`${url} can’t serve now (status ${status}): try again later`);
   if (status >= 300 && status < 400)
-    return new Refused(`${url} redirects to another address: use that one`, status);
+    return new RefusedRequest(`${url} redirects to another address: use that one`, status);
   if (status === 403 && answer.body.includes('"PROOF_REQUIRED"'))
-    return new Refused(
+    return new RefusedRequest(
       'Confirm who you are first: run strongroom login, and try again within five minutes',
       403,
     );
   const said = status === 400 || status === 403 ? reasonIn(answer) : null;
-  return new Refused(said ?? meanings[status] ?? `${url} answered with status ${status}`, status);
+  return new RefusedRequest(said ?? meanings[status] ?? `${url} answered with status ${status}`, status);
 }
 
 /** The service's own words, which never repeat a value. */
-function reasonIn({ body }: Answer): string | null {
+function reasonIn({ body }: RemoteAnswer): string | null {
   try {
     const { error, message } = JSON.parse(body.toString('utf8'));
     const { field = '', reason = '' } = error?.details ?? {};

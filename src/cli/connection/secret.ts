@@ -2,7 +2,7 @@
 import { Refusal } from '../../service/settings/report.ts';
 import { printable } from '../terminal/terminal.ts';
 
-export interface Secret {
+export interface ReadSecret {
   readonly id: string;
   readonly name: string;
   readonly value: string;

@@ -4,24 +4,24 @@
  */
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { type Admin, adminOf } from './admin.ts';
-import { ask, jsonOf, Refused, refusalOf } from './remote.ts';
-import { isId, type Secret, unknownSecret } from './secret.ts';
+import { ask, jsonOf, RefusedRequest, refusalOf } from './remote.ts';
+import { isId, type ReadSecret, unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
 import { logIn, type Workload } from './workload.ts';
 
 export interface Snapshot {
   readonly vault: { readonly id: string; readonly name: string };
-  readonly secrets: readonly Secret[];
+  readonly secrets: readonly ReadSecret[];
   /** The same for as long as nothing changes. */
   readonly tag: string;
 }
 
-export type NamedSecret = Pick<Secret, 'id' | 'name'>;
+export type NamedSecret = Pick<ReadSecret, 'id' | 'name'>;
 
-export interface Vault {
+export interface ListedVault {
   /** Null if nothing has changed since the tag. */
   read(tag?: string): Promise<Snapshot | null>;
-  one(name: string): Promise<Secret>;
+  one(name: string): Promise<ReadSecret>;
   names(): Promise<readonly NamedSecret[]>;
 }
 
@@ -29,7 +29,7 @@ export interface Vault {
  * With both kinds of key, a vault that is named is read with the API key, which reaches every vault; otherwise the
  * access key says which vault it is.
  */
-export function vaultOf(settings: Settings, named = settings.vault): Vault {
+export function vaultOf(settings: Settings, named = settings.vault): ListedVault {
   const { url, accessKey, apiKey, workload } = settings;
   if (accessKey !== null && (apiKey === null || named === null)) return withAccessKey(url, accessKey, named);
   if (apiKey !== null) return withApiKey(adminOf(url, apiKey), named);
@@ -39,18 +39,18 @@ export function vaultOf(settings: Settings, named = settings.vault): Vault {
   );
 }
 
-export async function wholeVault(vault: Vault): Promise<Snapshot> {
+export async function wholeVault(vault: ListedVault): Promise<Snapshot> {
   return (await vault.read())!;
 }
 
-function withAccessKey(url: string, key: string, named: string | null): Vault {
+function withAccessKey(url: string, key: string, named: string | null): ListedVault {
   const path = `/api/v1/vaults/${named !== null && isId(named) ? named : 'self'}`;
   const asked = async (query: string, tag?: string) => {
     const headers = tag === undefined ? {} : { 'if-none-match': tag };
     const answer = await ask(url, { path: path + query, key, headers });
     if (answer.status === 304) return null;
     if (answer.status !== 200) throw refusalOf(url, answer);
-    return { body: jsonOf(url, answer) as Snapshot & Secret, tag: answer.headers.etag ?? '' };
+    return { body: jsonOf(url, answer) as Snapshot & ReadSecret, tag: answer.headers.etag ?? '' };
   };
   const mine = (vault: Snapshot['vault']) => {
     if (named === null || isId(named) || vault.name === named.normalize('NFC')) return vault;
@@ -67,7 +67,7 @@ function withAccessKey(url: string, key: string, named: string | null): Vault {
       if (found === null) return null;
       const { id, name, secrets } = found.body;
       if (secrets.some(({ value }) => value === undefined))
-        throw new Refused('the access key may read names only', 403);
+        throw new RefusedRequest('the access key may read names only', 403);
       return { vault: mine({ id, name }), secrets, tag: found.tag };
     },
     one: async name => {
@@ -75,7 +75,7 @@ function withAccessKey(url: string, key: string, named: string | null): Vault {
       try {
         return (await asked(`?name=${encodeURIComponent(name)}`))!.body;
       } catch (error) {
-        throw error instanceof Refused && error.status === 404 ? unknownSecret(name) : error;
+        throw error instanceof RefusedRequest && error.status === 404 ? unknownSecret(name) : error;
       }
     },
     names: listed,
@@ -83,19 +83,19 @@ function withAccessKey(url: string, key: string, named: string | null): Vault {
 }
 
 /** Logs in with the first use, and again where the access key is over: a program may run for longer than that. */
-function withWorkload(url: string, workload: Workload, named: string | null): Vault {
-  let current: Promise<Vault> | null = null;
+function withWorkload(url: string, workload: Workload, named: string | null): ListedVault {
+  let current: Promise<ListedVault> | null = null;
   const begin = () => {
     current ??= logIn(url, workload, named).then(key => withAccessKey(url, key, named));
     return current;
   };
-  async function through<T>(use: (vault: Vault) => Promise<T>): Promise<T> {
+  async function through<T>(use: (vault: ListedVault) => Promise<T>): Promise<T> {
     const before = current;
     try {
       return await use(await begin());
     } catch (error) {
       current = null;
-      const isOver = before !== null && error instanceof Refused && error.status === 401;
+      const isOver = before !== null && error instanceof RefusedRequest && error.status === 401;
       if (!isOver) throw error;
       return use(await begin());
     }
@@ -108,7 +108,7 @@ function withWorkload(url: string, workload: Workload, named: string | null): Va
 }
 
 /** The versions of all secrets together are the tag: a value never changes without one. */
-function withApiKey(admin: Admin, named: string | null): Vault {
+function withApiKey(admin: Admin, named: string | null): ListedVault {
   const found = admin.vault(named);
   found.catch(() => {});
   return {

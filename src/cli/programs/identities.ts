@@ -8,7 +8,7 @@ import type { Command } from '../terminal/command.ts';
 import { outOption, printTo } from '../terminal/output.ts';
 import { note, printable, printJson, table } from '../terminal/terminal.ts';
 
-export interface Identity {
+export interface ListedIdentity {
   readonly id: string;
   readonly name: string;
   readonly method: string;
@@ -20,9 +20,9 @@ export interface Identity {
 const { vault: _, ...options } = serviceOptions;
 const day = 86_400_000;
 
-async function found(admin: Admin, name: string | undefined): Promise<Identity> {
+async function found(admin: Admin, name: string | undefined): Promise<ListedIdentity> {
   if (name === undefined) throw new UsageError('the name of an identity is required');
-  const all = await admin.pages<Identity>('/v1/identities', { q: name.slice(0, 255) });
+  const all = await admin.pages<ListedIdentity>('/v1/identities', { q: name.slice(0, 255) });
   const one = all.find(identity => identity.name === name.normalize('NFC') || identity.id === name);
   if (one === undefined) throw new Refusal(`there is no identity ${printable(JSON.stringify(name))}`);
   return one;
@@ -40,7 +40,7 @@ export const listCommand: Command = {
     'Prints the identities of the organization: how each proves itself, its id, and when it last logged in.',
   run: async args => {
     const values = readOptions(options, args, process.env);
-    const all = await adminIn(values).pages<Identity>('/v1/identities', {});
+    const all = await adminIn(values).pages<ListedIdentity>('/v1/identities', {});
     const lines = all.map(({ name, id, method, issuer, subjects, last_login_at }) => [
       name,
       id,

@@ -7,7 +7,7 @@ import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { contentOf } from '../terminal/input.ts';
 import { note, printable, printJson } from '../terminal/terminal.ts';
-import type { Identity } from './identities.ts';
+import type { ListedIdentity } from './identities.ts';
 
 const list = (value: string, help: string) => ({ ...names(help), value });
 const options = {
@@ -43,7 +43,7 @@ export const command: Command = {
     const admin = adminFor(settings);
     const trust = trustIn(values);
     const { id: vault } = await admin.vault(settings.vault);
-    const created = await admin.call<Identity>('POST', '/v1/identities', {
+    const created = await admin.call<ListedIdentity>('POST', '/v1/identities', {
       name,
       ...trust,
       vault_ids: [vault],

@@ -9,10 +9,10 @@ import { withStrongroom } from '../../service/opening/open.ts';
 import { archiveFolder, openLogs } from '../../service/opening/open-data.ts';
 import { archiveOptions, placeOptions } from '../../service/settings/command-options.ts';
 import {
+  type DataPlace,
   flag,
   inData,
   type Option,
-  type Place,
   readConfig,
   UsageError,
 } from '../../service/settings/config.ts';
@@ -138,7 +138,7 @@ export const publicKeyCommand: Command = {
 };
 
 async function withSource<T>(
-  place: Place,
+  place: DataPlace,
   exported: string | null,
   use: (source: LogSource) => Promise<T>,
 ): Promise<T> {

@@ -2,7 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { BackupError } from '../../backup/backup-error.ts';
 import { recipientsOf } from '../../backup/recipients.ts';
-import { type Identity, identityFrom, passphraseIdentity, type Recipient } from '../../keyring/age/keys.ts';
+import {
+  type AgeIdentity,
+  identityFrom,
+  passphraseIdentity,
+  type Recipient,
+} from '../../keyring/age/keys.ts';
 import { passphraseIn } from '../../service/backups/scheduled-backups.ts';
 import { recipientOptions } from '../../service/settings/command-options.ts';
 import { type EnvironmentSecrets, flag, text, UsageError } from '../../service/settings/config.ts';
@@ -40,7 +45,7 @@ export async function recipientsFrom(
 
 export async function backupIdentity(
   place: PassphrasePlace & { readonly 'backup-key-file': string | null },
-): Promise<Identity> {
+): Promise<AgeIdentity> {
   const file = place['backup-key-file'];
   if (file !== null) return keyIn(file);
   const words = await passphraseFrom(place, () => prompted('Passphrase of the backup: '));
@@ -51,7 +56,7 @@ export async function backupIdentity(
 }
 
 /** As age writes it: comments, and the key in a line of its own. */
-function keyIn(file: string): Identity {
+function keyIn(file: string): AgeIdentity {
   const lines = contentOf(file)
     .split(/\r?\n/)
     .filter(line => line !== '' && !line.startsWith('#'));

@@ -21,7 +21,7 @@ import { RootKeyError } from '../../keyring/root-key/root-key.ts';
 import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { locationOf, requireDatabase, rootKeySource } from '../../service/opening/open-data.ts';
 import { placeOptions } from '../../service/settings/command-options.ts';
-import { flag, type Place, readConfigOf, UsageError } from '../../service/settings/config.ts';
+import { type DataPlace, flag, readConfigOf, UsageError } from '../../service/settings/config.ts';
 import { counted } from '../../service/settings/report.ts';
 import type { Command } from '../terminal/command.ts';
 import { type Progress, progress } from '../terminal/progress.ts';
@@ -147,13 +147,13 @@ export function sourceOf(file: string): AsyncIterable<Uint8Array> {
   return file === '-' ? process.stdin : bytesIn(file);
 }
 
-function keyringOpener(place: Place): OpenKeyring {
+function keyringOpener(place: DataPlace): OpenKeyring {
   const wrapper = new KeyringWrapper(rootKeySource(place));
   return stored => wrapper.unwrap(stored);
 }
 
 /** The same for a backup that was taken before: the root key may have been another one. */
-export function earlierKeyringOpener(place: Place): OpenKeyring {
+export function earlierKeyringOpener(place: DataPlace): OpenKeyring {
   const open = keyringOpener(place);
   return stored =>
     open(stored).catch(error => {

@@ -1,6 +1,6 @@
 /** `strongroom doctor`: examines an installation, and says what is wrong with it and what to do. */
 
-import { type Result, worstOf } from '../../service/doctor/check.ts';
+import { type CheckResult, worstOf } from '../../service/doctor/check.ts';
 import { checkNames, examine } from '../../service/doctor/doctor.ts';
 import { serveOptions } from '../../service/settings/command-options.ts';
 import { flag, readConfig } from '../../service/settings/config.ts';
@@ -40,7 +40,7 @@ export const command: Command = {
 `,
   run: async args => {
     const config = readConfig(options, args, process.env);
-    const results: Result[] = [];
+    const results: CheckResult[] = [];
     for await (const result of examine(config, config.skip)) {
       results.push(result);
       if (!config.json) process.stdout.write(lineOf(result));
@@ -53,6 +53,6 @@ export const command: Command = {
 
 const paint = painter(process.env);
 
-function lineOf({ check, outcome, message }: Result): string {
+function lineOf({ check, outcome, message }: CheckResult): string {
   return `${paint(colours[outcome], outcome.padEnd(8))} ${check.padEnd(12)} ${printable(message)}\n`;
 }

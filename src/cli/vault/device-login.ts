@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type Environment, socketIn } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
-import { Away, askJson, Refused } from '../connection/remote.ts';
+import { Away, askJson, RefusedRequest } from '../connection/remote.ts';
 import { browse } from '../terminal/browser.ts';
 import { note, printable } from '../terminal/terminal.ts';
 
@@ -74,7 +74,7 @@ async function polled(url: string, device_code: string): Promise<Polled> {
     return await askJson<Polled>(url, { method: 'POST', path: '/auth/device/token', key: null, body });
   } catch (error) {
     if (error instanceof Away) return { status: 'pending', interval: 0, api_key: null };
-    throw error instanceof Refused && error.status === 401 ? new Refusal(over) : error;
+    throw error instanceof RefusedRequest && error.status === 401 ? new Refusal(over) : error;
   }
 }
 
@@ -84,6 +84,6 @@ export async function endSignIn(url: string, token: string): Promise<boolean> {
     await askJson(url, { method: 'POST', path: '/auth/device/revoke', key: null, body: { token } });
     return true;
   } catch (error) {
-    return error instanceof Refused && error.status === 401;
+    return error instanceof RefusedRequest && error.status === 401;
   }
 }

@@ -20,7 +20,7 @@ export const sources = [
   '1password',
   'aws',
 ] as const;
-export type Source = (typeof sources)[number];
+export type ImportSource = (typeof sources)[number];
 
 export type Item =
   | { readonly kind: 'secret'; readonly name: string; readonly value: string; readonly content_type?: string }
@@ -30,7 +30,7 @@ export type Item =
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `stem` names what has no name of its own. */
-export function readItems(bytes: Buffer, source: Source | null, stem: string): Item[] {
+export function readItems(bytes: Buffer, source: ImportSource | null, stem: string): Item[] {
   const from = source ?? guess(bytes);
   if (from === 'pkcs12') return [{ kind: 'pkcs12', name: stem, base64: bytes.toString('base64') }];
   const text = textOf(bytes, 'the file');
@@ -40,7 +40,7 @@ export function readItems(bytes: Buffer, source: Source | null, stem: string): I
 }
 
 /** PKCS#12 is DER, which begins with a sequence; the rest is told by its first characters. */
-function guess(bytes: Buffer): Source {
+function guess(bytes: Buffer): ImportSource {
   if (bytes[0] === 0x30 && bytes[1]! >= 0x80) return 'pkcs12';
   const text = bytes.toString('utf8');
   if (/^\s*[[{]/.test(text)) return 'json';
@@ -59,7 +59,7 @@ function jsonIn(text: string): unknown {
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-type Shape = readonly [fits: (value: Fields, from: Source) => boolean, read: (value: Fields) => Item[]];
+type Shape = readonly [fits: (value: Fields, from: ImportSource) => boolean, read: (value: Fields) => Item[]];
 
 /** Each tool’s answer has a shape of its own, which also tells it where no source was named. */
 const shapes: readonly Shape[] = [
@@ -75,7 +75,7 @@ const shapes: readonly Shape[] = [
   [() => true, secrets],
 ];
 
-function fromObject(value: unknown, from: Source): Item[] {
+function fromObject(value: unknown, from: ImportSource): Item[] {
   if (Array.isArray(value)) return fromList(value);
   if (!isFields(value)) throw new Refusal('the file contains neither an object nor a list');
   const [, read] = shapes.find(([fits]) => fits(value, from))!;

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
-import { Away, Refused } from '../connection/remote.ts';
+import { Away, RefusedRequest } from '../connection/remote.ts';
 import type { Settings } from '../connection/settings.ts';
 import { type Snapshot, vaultOf, wholeVault } from '../connection/vaults.ts';
 import { note } from '../terminal/terminal.ts';
@@ -13,7 +13,7 @@ import type { RunValues } from './run-options.ts';
 /** Revoked or expired, restricted, or of a vault that is gone. */
 const refusals = new Set([401, 403, 404]);
 
-export interface Source {
+export interface ValueSource {
   first(): Promise<Given>;
   /** Null while nothing has changed. */
   next(): Promise<Given | null>;
@@ -21,7 +21,7 @@ export interface Source {
   keep(): Promise<void>;
 }
 
-export function sourceOf(settings: Settings, values: RunValues, environment: Environment): Source {
+export function sourceOf(settings: Settings, values: RunValues, environment: Environment): ValueSource {
   let latest: Snapshot | null = null;
   /** What came from the file is not written to it again: it would never grow old. */
   let fresh = true;
@@ -41,7 +41,7 @@ export function sourceOf(settings: Settings, values: RunValues, environment: Env
 
   /** What this key may no longer read is not read from the file either, however it was taken away. */
   async function forgetIfRefused(error: unknown): Promise<void> {
-    if (cached && error instanceof Refused && refusals.has(error.status)) (await offline()).forget();
+    if (cached && error instanceof RefusedRequest && refusals.has(error.status)) (await offline()).forget();
   }
 
   async function kept(error: unknown): Promise<Snapshot> {
@@ -81,7 +81,7 @@ const longestStop = 10_000;
 export async function supervise(
   command: readonly string[],
   values: RunValues,
-  source: Source,
+  source: ValueSource,
   { PATH: path }: Environment,
 ): Promise<Ended> {
   let given = await source.first();
@@ -110,7 +110,11 @@ export async function supervise(
   }
 }
 
-async function changeOrEnd({ ended }: Running, source: Source, values: RunValues): Promise<Given | Ended> {
+async function changeOrEnd(
+  { ended }: Running,
+  source: ValueSource,
+  values: RunValues,
+): Promise<Given | Ended> {
   const interval = values['watch-interval'] * 1000;
   for (;;) {
     const first = await Promise.race([ended, sleep(interval, null, { ref: false })]);

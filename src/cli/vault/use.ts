@@ -6,7 +6,7 @@ import type { UseAnswer, Verdict } from '../../contract/uses.ts';
 import { flag, readCommand } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { callIn, callOptions, printVerdict } from '../connection/call-options.ts';
-import { type Answer, ask, jsonOf, refusalOf } from '../connection/remote.ts';
+import { ask, jsonOf, type RemoteAnswer, refusalOf } from '../connection/remote.ts';
 import { isId } from '../connection/secret.ts';
 import { type Settings, serviceOptions, settingsFor } from '../connection/settings.ts';
 import { logIn } from '../connection/workload.ts';
@@ -77,20 +77,20 @@ function senderTo({ url, vault }: Settings, key: string) {
   };
 }
 
-function answerIn<T>(url: string, answer: Answer): T {
+function answerIn<T>(url: string, answer: RemoteAnswer): T {
   if (answer.status === 200) return jsonOf(url, answer) as T;
   throw answer.status === 403 ? forbidden(url, answer) : refusalOf(url, answer);
 }
 
 /** Where a person can approve the call; null where nobody is asked, or they refused. */
-function pageIn(url: string, answer: Answer): string | null {
+function pageIn(url: string, answer: RemoteAnswer): string | null {
   if (answer.status !== 403) return null;
   const { message, approval } = jsonOf(url, answer) as Waiting;
   return approval === undefined || /refused/.test(message) ? null : approval.url;
 }
 
 /** The service's own words, which never repeat what was sent. */
-function forbidden(url: string, answer: Answer): Refusal {
+function forbidden(url: string, answer: RemoteAnswer): Refusal {
   return new Refusal(printable((jsonOf(url, answer) as Waiting).message));
 }
 

@@ -16,7 +16,7 @@ import { isId } from '../../contract/id.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Store } from '../../store/store.ts';
 import type { Stamps } from '../kernel/stamps.ts';
-import { type Credential, isUsable, type Login, type Narrowing } from './credential.ts';
+import { type Credential, isUsable, type Login, type Restrictions } from './credential.ts';
 import { type Holder, rightsOf, rightsProvenBy } from './member-rights.ts';
 import { shownBy } from './shown-by.ts';
 
@@ -54,7 +54,7 @@ export async function makerOf(
  */
 export async function goodMakers<Key extends KeyRecord>(
   look: KeyLookup<Key>,
-  { made_with = [] }: Narrowing,
+  { made_with = [] }: Restrictions,
 ): Promise<Key[] | null> {
   const makers: Key[] = [];
   for (const id of made_with) {
@@ -106,7 +106,7 @@ function rowOf(table: ProvenBy['table'], { id, revision }: Pick<ProvenBy, 'id' |
   return { table, id, revision };
 }
 
-function provenIn({ login }: Narrowing): Pick<Proof, 'provenAt'> {
+function provenIn({ login }: Restrictions): Pick<Proof, 'provenAt'> {
   return login === undefined ? {} : { provenAt: login.proven_at ?? null };
 }
 
@@ -117,14 +117,14 @@ export function isOf(login: Login | undefined, { member, account }: Holder): boo
 }
 
 /** Whether a member may let a client see this of a vault, as who they were when they allowed it. */
-export function mayLend(login: Login, holder: Holder, vaultId: string, narrowing: Narrowing): boolean {
+export function mayLend(login: Login, holder: Holder, vaultId: string, narrowing: Restrictions): boolean {
   const rights = rightsOf(holder);
   const isHeld = (action: Action) => allows(rights, action, vaultId);
   return isOf(login, holder) && shownByAccessKey(shownBy(narrowing)).every(isHeld);
 }
 
 /** What an API key's own record gives it. */
-export function grantIn(row: CredentialRow, { scopes = null, vault_ids = null }: Narrowing): Grant {
+export function grantIn(row: CredentialRow, { scopes = null, vault_ids = null }: Restrictions): Grant {
   return {
     role: row.role as Role,
     vaultRoles: noVaultRoles,
@@ -136,5 +136,5 @@ export function grantIn(row: CredentialRow, { scopes = null, vault_ids = null }:
 }
 
 function readBack(row: CredentialRow): KeyRecord {
-  return { row, narrowing: JSON.parse(row.narrowing) as Narrowing };
+  return { row, narrowing: JSON.parse(row.narrowing) as Restrictions };
 }

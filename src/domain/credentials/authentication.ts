@@ -16,7 +16,7 @@ import {
   credentialKinds,
   faultOf,
   isUsable,
-  type Narrowing,
+  type Restrictions,
   restrictedReader,
   type StoredKind,
 } from './credential.ts';
@@ -61,7 +61,7 @@ export interface Authenticator {
   /** The id of the key whose public half the token gives. */
   publicToken(token: string | null, sender: Sender): Promise<Owner & { readonly keyId: string }>;
   /** Whether all API keys that something was made with, and ends with, are good. */
-  areMakersGood(narrowing: Narrowing, sender: Sender): Promise<boolean>;
+  areMakersGood(narrowing: Restrictions, sender: Sender): Promise<boolean>;
   /** Whose token it is, of whatever kind and state. It proves nothing to anybody but the log. */
   ownerOf(token: string | null, sender: Sender): Promise<Owner | null>;
   /** Writes down when credentials were last used, every so often. */
@@ -120,7 +120,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
     };
   }
 
-  async function areMakersGood(narrowing: Narrowing, sender: Sender): Promise<boolean> {
+  async function areMakersGood(narrowing: Restrictions, sender: Sender): Promise<boolean> {
     return narrowing.made_with === undefined || (await goodMakers(keysFrom(sender), narrowing)) !== null;
   }
 
@@ -221,7 +221,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
     },
 
     noteUses: async () => {
-      await tokens.noteNarrowingKeys();
+      await tokens.noteRestrictionKeys();
       if (used.size === 0) return;
       const batch = new Map(used);
       used.clear();

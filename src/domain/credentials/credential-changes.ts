@@ -18,7 +18,7 @@ import { retryingStale } from '../kernel/stale-changes.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 import { credentialKinds } from './credential.ts';
 import { boundTo, checkLife, lifeOf, type NewCredential, newFields } from './credential-records.ts';
-import { narrowingKeysWith } from './narrowing-keys.ts';
+import { restrictionKeysWith } from './restriction-keys.ts';
 
 type Kind = keyof typeof credentialKinds;
 export type VaultQuery = SearchQuery & {
@@ -39,7 +39,7 @@ type MayWrite<K extends Kind> = Permit<`${Plural<K>}:write`>;
 
 export function credentialChangesWith(parts: Parts) {
   const { store, keyring, stamps, guard, now, newId } = parts;
-  const narrowingKeys = narrowingKeysWith(parts);
+  const restrictionKeys = restrictionKeysWith(parts);
   const mayRead = <K extends Kind>(caller: Caller, kind: K) =>
     guard.admit(caller, `${plurals[kind]}:read` as `${Plural<K>}:read`);
   const mayWrite = <K extends Kind>(caller: Caller, kind: K): Promise<MayWrite<K>> =>
@@ -95,7 +95,7 @@ export function credentialChangesWith(parts: Parts) {
     const narrowing = { ...wanted.narrowing, ...boundTo(caller) };
     const fields = newFields(caller, id, { ...wanted, narrowing, expirationDate }, now());
     const keyed = { ...fields, digest: keyring.tokenDigest(token) };
-    const narrowing_key = kind === 'vault' ? await narrowingKeys.sealed(keyed, token) : null;
+    const narrowing_key = kind === 'vault' ? await restrictionKeys.sealed(keyed, token) : null;
     const row = stamps.credential.stamp({ ...keyed, kind: credentialKinds[kind], narrowing_key });
     await change(permit, kind, 'created', row, lifeOf(row), [
       store.credentials.insert(row),

@@ -9,7 +9,7 @@ import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Lasts } from '../kernel/lasting.ts';
 import { searched } from '../kernel/row-check.ts';
 import { grantIn } from './api-key-callers.ts';
-import type { Narrowing } from './credential.ts';
+import type { Restrictions } from './credential.ts';
 
 function named(name: string): Pick<CredentialRow, 'name' | 'name_search'> {
   return { name, name_search: searched(name) };
@@ -32,7 +32,7 @@ export interface NewCredential {
   readonly vaultId?: string;
   readonly keyId?: string;
   readonly role?: GrantedRole;
-  readonly narrowing?: Narrowing;
+  readonly narrowing?: Restrictions;
   readonly expirationDate?: number | null | undefined;
   readonly maxUses?: number | null | undefined;
   /** The identity that it belongs to, and of an access key at which revision. */
@@ -68,7 +68,7 @@ export function newFields(
   };
 }
 
-export type Narrowings = Pick<
+export type RestrictionFields = Pick<
   AccessKeyUpdate,
   'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'rate_limit'
 >;
@@ -77,7 +77,7 @@ export type Narrowings = Pick<
 const mostMakers = 8;
 
 /** What ends whatever the caller makes: nothing for a person, and for an API key without an end. */
-export function boundTo(caller: Caller): Pick<Narrowing, 'made_with'> {
+export function boundTo(caller: Caller): Pick<Restrictions, 'made_with'> {
   const made_with = makersOf(caller);
   if (made_with.length > mostMakers)
     throw new Failure('FORBIDDEN', {
@@ -88,7 +88,7 @@ export function boundTo(caller: Caller): Pick<Narrowing, 'made_with'> {
 
 /** How long a credential is good for. */
 export function lifeOf({ expiration_date, narrowing }: CredentialRow): Lasts {
-  const { made_with: madeWith = [] } = JSON.parse(narrowing) as Narrowing;
+  const { made_with: madeWith = [] } = JSON.parse(narrowing) as Restrictions;
   return { until: expiration_date, madeWith };
 }
 
@@ -105,7 +105,7 @@ export function checkLife(caller: Caller, until: number | null | undefined): voi
 /** What an identity was given for minutes, what a command line was allowed and what ends with another is not made to last. */
 export function checkGivenLife(before: CredentialRow, until: number | null | undefined): void {
   const { expiration_date, identity_revision, narrowing } = before;
-  const { login, made_with } = JSON.parse(narrowing) as Narrowing;
+  const { login, made_with } = JSON.parse(narrowing) as Restrictions;
   const isGiven = identity_revision !== null || login !== undefined || made_with !== undefined;
   if (!isGiven || until === undefined || expiration_date === null) return;
   if (until === null || until > expiration_date)
@@ -121,11 +121,11 @@ export function tooMuch(): Failure {
 
 /** What a key is given, and for how long where that is to change. */
 export function grantOf(row: CredentialRow, until: number | null): Grant {
-  return { ...grantIn(row, JSON.parse(row.narrowing) as Narrowing), until };
+  return { ...grantIn(row, JSON.parse(row.narrowing) as Restrictions), until };
 }
 
 /** What a body leaves out stays; what it sets to null narrows nothing any more. */
-export function narrowed(before: Narrowing, body: Narrowings): Narrowing {
+export function withRestrictions(before: Restrictions, body: RestrictionFields): Restrictions {
   const bad = body.cidrs?.find(cidr => !isCidr(cidr));
   if (bad !== undefined) throw invalid('cidrs', 'must contain ranges such as 10.0.0.0/8 or 2001:db8::/32');
   const sent = Object.entries(body).filter(([, value]) => value !== undefined);
@@ -145,7 +145,7 @@ export function presentCommon(row: CredentialRow) {
 }
 
 export function presentApiKey(row: CredentialRow): ApiKey {
-  const { scopes = null, vault_ids = null, login, maker = null } = JSON.parse(row.narrowing) as Narrowing;
+  const { scopes = null, vault_ids = null, login, maker = null } = JSON.parse(row.narrowing) as Restrictions;
   return {
     ...presentCommon(row),
     role: row.role as GrantedRole,
@@ -156,7 +156,7 @@ export function presentApiKey(row: CredentialRow): ApiKey {
 }
 
 export function presentAccessKey(row: CredentialRow): AccessKey {
-  const { kinds, names, names_only, may_use, cidrs, rate_limit } = JSON.parse(row.narrowing) as Narrowing;
+  const { kinds, names, names_only, may_use, cidrs, rate_limit } = JSON.parse(row.narrowing) as Restrictions;
   return {
     ...presentCommon(row),
     vault_id: row.vault_id!,

@@ -20,7 +20,7 @@ export const credentialKinds = {
 export type StoredKind = keyof typeof credentialKinds;
 
 /** Scopes and narrowings, as a credential's record keeps them. */
-export interface Narrowing {
+export interface Restrictions {
   readonly scopes?: readonly Action[] | null;
   readonly vault_ids?: readonly string[] | null;
   readonly kinds?: readonly ResourceKind[] | null;
@@ -53,7 +53,7 @@ export interface Login {
 /** A believed record, with what can be worked out once. */
 export interface Credential {
   readonly row: CredentialRow;
-  readonly narrowing: Narrowing;
+  readonly narrowing: Restrictions;
   readonly admits: (address: string) => boolean;
   /** When what its holder restricted it to ends, whatever the record says, in milliseconds. */
   readonly end: number;
@@ -80,13 +80,13 @@ function viewOf({ kinds, names, namesOnly }: Pick<Reader, 'kinds' | 'names' | 'n
 }
 
 export function credentialOf(row: CredentialRow): Credential {
-  const narrowing = JSON.parse(row.narrowing) as Narrowing;
+  const narrowing = JSON.parse(row.narrowing) as Restrictions;
   const admits = narrowing.cidrs ? addressSet(narrowing.cidrs) : () => true;
   const reader = row.kind === credentialKinds.vault ? readerOf(row, narrowing) : null;
   return { row, narrowing, admits, end: Number.POSITIVE_INFINITY, reader, restrictedFrom: null };
 }
 
-function readerOf(row: CredentialRow, narrowing: Narrowing): Reader {
+function readerOf(row: CredentialRow, narrowing: Restrictions): Reader {
   const { kinds = null, names_only: namesOnly = false } = narrowing;
   const names = narrowing.names ? [narrowing.names] : [];
   return {

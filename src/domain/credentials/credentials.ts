@@ -25,18 +25,18 @@ import type { Collection } from '../kernel/collection.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { Records } from '../resources/records.ts';
 import { notFoundAs } from '../resources/subject.ts';
-import type { Narrowing } from './credential.ts';
+import type { Restrictions } from './credential.ts';
 import { credentialChangesWith, type VaultQuery } from './credential-changes.ts';
 import {
   checkGivenLife,
   checkGrant,
   checkLife,
   grantOf,
-  narrowed,
   presentAccessKey,
   presentApiKey,
   presentPublicToken,
   rename,
+  withRestrictions,
 } from './credential-records.ts';
 import { shownBy } from './shown-by.ts';
 
@@ -67,7 +67,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
   const { mayWrite, get, list, mint, revise, revoke } = credentialChangesWith(parts);
 
   /** An access key gives away what it shows, so its maker must be allowed to read all of that. */
-  function checkShown(caller: Caller, vaultId: string, narrowing: Narrowing): Promise<void> {
+  function checkShown(caller: Caller, vaultId: string, narrowing: Restrictions): Promise<void> {
     return guard.mayShow(caller, shownByAccessKey(shownBy(narrowing)), [vaultId]);
   }
 
@@ -111,7 +111,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
 
     async create(caller, { vault_id, name, expiration_date, max_uses, ...body }) {
       const permit = await mayWrite(caller, 'vault');
-      const narrowing = narrowed({}, body);
+      const narrowing = withRestrictions({}, body);
       await records.reopenVault(permit, vault_id);
       await checkShown(caller, vault_id, narrowing);
       const { row, token } = await mint(permit, 'vault', {
@@ -126,10 +126,10 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
 
     async update(caller, id, { name, expiration_date, max_uses, ...body }) {
       const row = await revise(caller, 'vault', id, async before => {
-        const own = JSON.parse(before.narrowing) as Narrowing;
+        const own = JSON.parse(before.narrowing) as Restrictions;
         if (own.parent !== undefined) throw belongsToAnother();
         if (own.grant !== undefined) throw belongsToGrant();
-        const narrowing = narrowed(own, body);
+        const narrowing = withRestrictions(own, body);
         await checkShown(caller, before.vault_id!, narrowing);
         checkLife(caller, expiration_date);
         checkGivenLife(before, expiration_date);

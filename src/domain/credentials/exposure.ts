@@ -16,7 +16,7 @@ import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { stateAt } from '../resources/lifecycle.ts';
 import type { CheckExposure } from '../resources/subject.ts';
-import { credentialKinds, credentialOf, isUsable, type Narrowing } from './credential.ts';
+import { credentialKinds, credentialOf, isUsable, type Restrictions } from './credential.ts';
 
 type View = Pick<Reader, 'kinds' | 'names' | 'namesOnly' | 'mayUse'>;
 
@@ -38,7 +38,7 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
 
   async function identityViews(organizationId: string, vaultId: string): Promise<View[]> {
     const rows = await store.identities.ofVault(organizationId, vaultId);
-    return rows.map(row => viewIn(JSON.parse(stamps.identity.believe(row).narrowing) as Narrowing));
+    return rows.map(row => viewIn(JSON.parse(stamps.identity.believe(row).narrowing) as Restrictions));
   }
 
   /** Whether it could be read before whenever it can be read now. */
@@ -69,6 +69,6 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
   };
 }
 
-function viewIn({ kinds = null, names = null, names_only = false, may_use = false }: Narrowing): View {
+function viewIn({ kinds = null, names = null, names_only = false, may_use = false }: Restrictions): View {
   return { kinds, names: names === null ? [] : [names], namesOnly: names_only, mayUse: may_use };
 }

@@ -22,13 +22,13 @@ export interface Holder {
 }
 
 /** A role in a single vault. */
-export interface VaultGrant {
+export interface GrantedVault {
   readonly vault_id: string;
   readonly role: GrantedRole;
 }
 
-export function vaultGrantsIn({ grants }: Pick<MemberRow, 'grants'>): VaultGrant[] {
-  return JSON.parse(grants) as VaultGrant[];
+export function vaultGrantsIn({ grants }: Pick<MemberRow, 'grants'>): GrantedVault[] {
+  return JSON.parse(grants) as GrantedVault[];
 }
 
 /** The same whichever way they are put together, so that it can be compared. */
@@ -40,7 +40,7 @@ export function vaultRolesOf(rows: readonly Pick<MemberRow, 'grants'>[]): VaultR
   return new Map(inOrder.map(([id, roles]) => [id, [...roles].sort()]));
 }
 
-export function rolesListed(vaultRoles: VaultRoles): VaultGrant[] {
+export function rolesListed(vaultRoles: VaultRoles): GrantedVault[] {
   return [...vaultRoles].flatMap(([vault_id, roles]) => roles.map(role => ({ vault_id, role })));
 }
 

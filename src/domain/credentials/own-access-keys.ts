@@ -12,10 +12,10 @@ import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Authenticator } from './authentication.ts';
-import { credentialKinds, isUsable, type Narrowing } from './credential.ts';
+import { credentialKinds, isUsable, type Restrictions } from './credential.ts';
 import { accessKeyEvent, subjectOf } from './credential-changes.ts';
 import { newFields } from './credential-records.ts';
-import { narrowingKeysWith } from './narrowing-keys.ts';
+import { restrictionKeysWith } from './restriction-keys.ts';
 
 export interface NewChild {
   readonly name: string;
@@ -50,7 +50,7 @@ const mostForgotten = 200;
 
 export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
   const { store, keyring, stamps, guard, authenticate, now, newId } = parts;
-  const narrowingKeys = narrowingKeysWith(parts);
+  const restrictionKeys = restrictionKeysWith(parts);
 
   async function wholeKey(token: string | null, origin: Origin): Promise<Reader> {
     const reader = await authenticate.accessKeyAnywhere(token, origin);
@@ -67,7 +67,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
   }
 
   async function checkParent(row: CredentialRow): Promise<void> {
-    const { parent } = JSON.parse(row.narrowing) as Narrowing;
+    const { parent } = JSON.parse(row.narrowing) as Restrictions;
     if (parent !== undefined || row.max_uses !== null) throw new Failure('FORBIDDEN');
     const living = await store.credentials.madeBy([row.id], now(), mostChildren);
     if (living.map(stamps.credential.believe).length >= mostChildren) throw tooMany();
@@ -78,7 +78,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
     const token = mintToken('vault', id);
     const expirationDate = Math.min(now() + lifetime, parent.expiration_date ?? Number.POSITIVE_INFINITY);
     const maker = { id: parent.id, organizationId: parent.organization_id };
-    const own = JSON.parse(parent.narrowing) as Narrowing;
+    const own = JSON.parse(parent.narrowing) as Restrictions;
     const refreshed = own.grant === undefined ? {} : { parent_revision: parent.revision };
     const narrowing = { ...own, parent: parent.id, ...refreshed };
     const wanted = { name, vaultId: parent.vault_id!, narrowing, expirationDate, maxUses };
@@ -87,7 +87,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
     const { identity_id, identity_revision } = parent;
     const given = { ...fields, identity_id, identity_revision };
     const keyed = { ...given, kind, digest: keyring.tokenDigest(token) };
-    const narrowing_key = await narrowingKeys.sealed(keyed, token);
+    const narrowing_key = await restrictionKeys.sealed(keyed, token);
     const row = stamps.credential.stamp({ ...keyed, narrowing_key });
     return { row, token, created: { id, name, token, expiresAt: expirationDate, maxUses } };
   }

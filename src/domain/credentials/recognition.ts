@@ -6,11 +6,11 @@
 import type { Reader, Sender } from '../../access/caller.ts';
 import {
   hasChain,
-  isNarrowed,
-  narrowingIn,
-  narrowingKeyOf,
-  parseNarrowed,
-} from '../../access/narrowed-token.ts';
+  isRestricted,
+  parseRestricted,
+  restrictionKeyOf,
+  restrictionsIn,
+} from '../../access/restricted-token.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import { memoryDigest } from '../../keyring/sealing/memory.ts';
@@ -20,7 +20,7 @@ import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 import { type Credential, credentialKinds, credentialOf, restricted } from './credential.ts';
-import type { NarrowingKeys } from './narrowing-keys.ts';
+import type { RestrictionKeys } from './restriction-keys.ts';
 
 export interface Recognition {
   find(id: string, sender: Sender): Promise<Credential | undefined>;
@@ -31,7 +31,7 @@ export interface Recognition {
   /** What the token of a reader proved, if that is still in memory. */
   provenBefore(token: string, reader: Reader): Credential | undefined;
   /** Stores the narrowing keys of access keys that were created before there were any, and were used since. */
-  noteNarrowingKeys(): Promise<void>;
+  noteRestrictionKeys(): Promise<void>;
 }
 
 export interface RecognitionParts {
@@ -39,22 +39,22 @@ export interface RecognitionParts {
   readonly keyring: Keyring;
   readonly stamps: Stamps;
   readonly attempts: FailedAttempts;
-  readonly narrowingKeys: NarrowingKeys;
+  readonly restrictionKeys: RestrictionKeys;
 }
 
 export const mostKept = 20_000;
 /** Anyone who has an access key can make as many as they like: they crowd out each other, and nobody else. */
-const mostNarrowed = 2_000;
+const mostRestricted = 2_000;
 
 export function recognitionWith(parts: RecognitionParts): Recognition {
-  const { store, keyring, stamps, attempts, narrowingKeys } = parts;
+  const { store, keyring, stamps, attempts, restrictionKeys } = parts;
   const kept = new RowCache<Credential>(store, mostKept);
   // Tokens that were proven before are known again by a mark of theirs; it stands as long as the record is kept.
   const markOf = memoryDigest();
   const proven = new Map<string, Credential>();
-  const provenNarrowed = new Map<string, Credential>();
+  const provenRestricted = new Map<string, Credential>();
   // Of access keys that were created before there were any.
-  const unkeyed = new Map<string, { readonly row: CredentialRow; readonly narrowingKey: Uint8Array }>();
+  const unkeyed = new Map<string, { readonly row: CredentialRow; readonly restrictionKey: Uint8Array }>();
   // What an unknown id is compared with, so that it takes as long as a known one.
   const nobody = keyring.tokenDigest(mintToken('api', '00000000-0000-7000-8000-000000000000'));
 
@@ -71,10 +71,10 @@ export function recognitionWith(parts: RecognitionParts): Recognition {
 
   async function recognise(token: string, sender: Sender): Promise<Credential | undefined> {
     const mark = markOf(token);
-    const before = proven.get(mark) ?? provenNarrowed.get(mark);
+    const before = proven.get(mark) ?? provenRestricted.get(mark);
     if (before !== undefined && isCurrent(before)) return before;
-    if (isNarrowed(token))
-      return keepProof(provenNarrowed, mostNarrowed, mark, await recogniseNarrowed(token, sender));
+    if (isRestricted(token))
+      return keepProof(provenRestricted, mostRestricted, mark, await recogniseRestricted(token, sender));
     return keepProof(proven, mostKept, mark, await recogniseWhole(token, sender));
   }
 
@@ -85,20 +85,20 @@ export function recognitionWith(parts: RecognitionParts): Recognition {
     if (credential === undefined || !isIts) return undefined;
     const { row } = credential;
     const isUnkeyed = row.kind === credentialKinds.vault && row.narrowing_key === null;
-    if (isUnkeyed) unkeyed.set(row.id, { row, narrowingKey: narrowingKeyOf(token) });
+    if (isUnkeyed) unkeyed.set(row.id, { row, restrictionKey: restrictionKeyOf(token) });
     return credential;
   }
 
   /** What a token says of itself is looked at once its chain holds: only then did a holder of the access key write it. */
-  async function recogniseNarrowed(token: string, sender: Sender): Promise<Credential | undefined> {
-    const parsed = parseNarrowed(token);
+  async function recogniseRestricted(token: string, sender: Sender): Promise<Credential | undefined> {
+    const parsed = parseRestricted(token);
     const credential = parsed === null ? undefined : await find(parsed.id, sender);
-    const opening = () => narrowingKeys.open(credential!.row);
+    const opening = () => restrictionKeys.open(credential!.row);
     const key = credential === undefined ? null : await attempts.lookUp(sender.address, opening);
     const isIts =
       parsed === null ? equalBytes(keyring.tokenDigest(token), nobody) : hasChain(key ?? nobody, parsed);
     if (credential === undefined || key === null || !isIts) return undefined;
-    const narrowing = narrowingIn(parsed!);
+    const narrowing = restrictionsIn(parsed!);
     return narrowing === null ? undefined : restricted(credential, narrowing);
   }
 
@@ -112,12 +112,12 @@ export function recognitionWith(parts: RecognitionParts): Recognition {
     isCurrent,
 
     provenBefore: (token, { id, narrowing }) =>
-      narrowing === null ? kept.get(id) : provenNarrowed.get(markOf(token)),
+      narrowing === null ? kept.get(id) : provenRestricted.get(markOf(token)),
 
-    noteNarrowingKeys: async () => {
-      for (const { row, narrowingKey } of takeAll(unkeyed)) {
-        const narrowing_key = await narrowingKeys.seal(row, narrowingKey);
-        await store.credentials.noteNarrowingKey(stamps.credential.stamp({ ...row, narrowing_key }));
+    noteRestrictionKeys: async () => {
+      for (const { row, restrictionKey } of takeAll(unkeyed)) {
+        const narrowing_key = await restrictionKeys.seal(row, restrictionKey);
+        await store.credentials.noteRestrictionKey(stamps.credential.stamp({ ...row, narrowing_key }));
       }
     },
   };

@@ -1,8 +1,8 @@
 /** What a credential's restrictions leave for its holder to see. */
 import type { Shown } from '../../access/policy.ts';
-import type { Narrowing } from './credential.ts';
+import type { Restrictions } from './credential.ts';
 
 /** What an access key gives away, as policy sees it. */
-export function shownBy({ kinds = null, names_only = false, may_use = false }: Narrowing): Shown {
+export function shownBy({ kinds = null, names_only = false, may_use = false }: Restrictions): Shown {
   return { kinds, namesOnly: names_only, mayUse: may_use };
 }

@@ -18,8 +18,8 @@ import {
   type LoginMethod,
 } from '../../contract/identities.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
-import type { Narrowing } from '../credentials/credential.ts';
-import { boundTo, checkLife, narrowed } from '../credentials/credential-records.ts';
+import type { Restrictions } from '../credentials/credential.ts';
+import { boundTo, checkLife, withRestrictions } from '../credentials/credential-records.ts';
 import { shownBy } from '../credentials/shown-by.ts';
 import { type Collection, listOf } from '../kernel/collection.ts';
 import type { Permit } from '../kernel/guard.ts';
@@ -151,7 +151,7 @@ function draftOf(caller: Caller, body: IdentityCreate): Draft {
     ...named(name),
     method,
     trust: JSON.stringify(changedTrust(noTrust, body)),
-    narrowing: narrowingText(boundTo(caller), body),
+    narrowing: restrictionsText(boundTo(caller), body),
     lifetime,
     max_uses,
     expiration_date,
@@ -175,9 +175,9 @@ function named(name: string): Pick<IdentityRow, 'name' | 'name_search'> {
   return { name, name_search: searched(name) };
 }
 
-function narrowingText(before: Narrowing, body: IdentityUpdate): string {
+function restrictionsText(before: Restrictions, body: IdentityUpdate): string {
   const { kinds, names, names_only, may_use, cidrs, rate_limit, vault_ids } = body;
-  const narrowing = narrowed(before, { kinds, names, names_only, may_use, cidrs, rate_limit });
+  const narrowing = withRestrictions(before, { kinds, names, names_only, may_use, cidrs, rate_limit });
   return JSON.stringify(vault_ids === undefined ? narrowing : { ...narrowing, vault_ids });
 }
 
@@ -186,7 +186,7 @@ function changedColumns(row: IdentityRow, body: IdentityUpdate): Partial<Identit
   return {
     ...named(name),
     trust: JSON.stringify(changedTrust(trustIn(row), body)),
-    narrowing: narrowingText(grantedIn(row), body),
+    narrowing: restrictionsText(grantedIn(row), body),
     lifetime,
     max_uses: max_uses === undefined ? row.max_uses : max_uses,
     expiration_date: expiration_date === undefined ? row.expiration_date : expiration_date,

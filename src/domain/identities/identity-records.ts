@@ -6,7 +6,7 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import { authoritiesIn } from '../../material/client-certificate.ts';
 import { keySetOf } from '../../material/web-token.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
-import type { Narrowing } from '../credentials/credential.ts';
+import type { Restrictions } from '../credentials/credential.ts';
 import type { ClaimPatterns } from './conditions.ts';
 
 /** What a proof is judged by. */
@@ -21,7 +21,7 @@ export interface Trust {
 }
 
 /** What the access keys show that it is given. */
-export type Granted = Narrowing & { readonly vault_ids: readonly string[] };
+export type Granted = Restrictions & { readonly vault_ids: readonly string[] };
 
 export const noTrust: Trust = {
   issuer: null,

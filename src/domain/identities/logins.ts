@@ -13,10 +13,10 @@ import { isShownText } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
 import type { Authenticator } from '../credentials/authentication.ts';
-import { credentialKinds, type Narrowing } from '../credentials/credential.ts';
+import { credentialKinds, type Restrictions } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import { newFields, presentAccessKey } from '../credentials/credential-records.ts';
-import { narrowingKeysWith } from '../credentials/narrowing-keys.ts';
+import { restrictionKeysWith } from '../credentials/restriction-keys.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale, StaleChange } from '../kernel/stale-changes.ts';
@@ -56,7 +56,7 @@ const longestName = 255;
 export function loginsWith(parts: LoginParts): Logins {
   const { store, keyring, stamps, guard, attempts, issuers, authenticate, now, newId } = parts;
   const prove = proofsWith(parts, issuers);
-  const narrowingKeys = narrowingKeysWith(parts);
+  const restrictionKeys = restrictionKeysWith(parts);
   const given = new FailedAttempts(now, mostLogins);
 
   async function find(id: string): Promise<IdentityRow | undefined> {
@@ -98,7 +98,7 @@ export function loginsWith(parts: LoginParts): Logins {
     };
     const fields = newFields(creator, id, wanted, time);
     const keyed = { ...fields, kind: credentialKinds.vault, digest: keyring.tokenDigest(token) };
-    const narrowing_key = await narrowingKeys.sealed(keyed, token);
+    const narrowing_key = await restrictionKeys.sealed(keyed, token);
     return { row: stamps.credential.stamp({ ...keyed, narrowing_key }), token };
   }
 
@@ -167,9 +167,9 @@ export function loginsWith(parts: LoginParts): Logins {
 
 /** The access key ends with what the identity was created with, and with what the secret id was. */
 function boundBoth(
-  { made_with: one = [] }: Narrowing,
+  { made_with: one = [] }: Restrictions,
   { madeWith = [] }: Proven,
-): Pick<Narrowing, 'made_with'> {
+): Pick<Restrictions, 'made_with'> {
   const made_with = [...new Set([...one, ...madeWith])];
   return made_with.length === 0 ? {} : { made_with };
 }

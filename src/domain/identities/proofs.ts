@@ -17,7 +17,7 @@ import {
 import type { Statement } from '../../store/engine/engine.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { IdentityRow } from '../../store/records/identities.ts';
-import { isUsable, type Narrowing } from '../credentials/credential.ts';
+import { isUsable, type Restrictions } from '../credentials/credential.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import { matchesAny, unmetClaim } from './conditions.ts';
@@ -107,7 +107,7 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     if (row.identity_id !== identity.id) refuse('the secret id is another identity’s');
     if (!isUsable(row, now())) refuse('the secret id was revoked or has expired');
     if (row.max_uses !== null && row.uses >= row.max_uses) refuse('the secret id is used up');
-    const { made_with: madeWith } = JSON.parse(row.narrowing) as Narrowing;
+    const { made_with: madeWith } = JSON.parse(row.narrowing) as Restrictions;
     const details = { method: 'secret_id', secret_id: row.id };
     return { subject: row.name, details, madeWith, ...used(row) };
   }

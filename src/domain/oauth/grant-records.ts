@@ -10,7 +10,7 @@ import { iso, isoOrNull } from '../../contract/text.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 import { mayLend } from '../credentials/api-key-callers.ts';
-import { credentialKinds, type Narrowing } from '../credentials/credential.ts';
+import { credentialKinds, type Restrictions } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
@@ -46,7 +46,7 @@ export function grantRecordsWith(parts: Parts, people: People) {
     const parsed = parseToken(token);
     if (parsed?.kind !== 'vault') return find(token, 'refresh');
     const key = await store.credentials.byId(parsed.id);
-    const { grant } = JSON.parse(key?.narrowing ?? '{}') as Narrowing;
+    const { grant } = JSON.parse(key?.narrowing ?? '{}') as Restrictions;
     const row = grant === undefined ? undefined : await store.oauthGrants.byId(grant);
     return row && stamps.oauthGrant.believe(row);
   }

@@ -17,7 +17,7 @@ import type { OAuthGrantRow } from '../../store/records/oauth-grants.ts';
 import { credentialKinds } from '../credentials/credential.ts';
 import { accessKeyEvent, subjectOf } from '../credentials/credential-changes.ts';
 import { lifeOf, newFields } from '../credentials/credential-records.ts';
-import { narrowingKeysWith } from '../credentials/narrowing-keys.ts';
+import { restrictionKeysWith } from '../credentials/restriction-keys.ts';
 import { FailedAttempts } from '../kernel/failed-attempts.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
@@ -66,7 +66,7 @@ export function tokenRequestsWith(
 ): TokenRequests {
   const { store, keyring, stamps, guard, now } = parts;
   const tokens = refreshTokensWith(keyring);
-  const narrowingKeys = narrowingKeysWith(parts);
+  const restrictionKeys = restrictionKeysWith(parts);
   const refreshed = new FailedAttempts(now, mostRefreshes);
   const nobody = keyring.tokenDigest(mintToken('code', '00000000-0000-7000-8000-000000000000'));
 
@@ -102,7 +102,7 @@ export function tokenRequestsWith(
     const wanted = { name, vaultId: row.vault_id, narrowing, expirationDate: keyEnd(row, at) };
     const fields = newFields(maker, row.access_key_id, wanted, at);
     const keyed = { ...fields, kind, digest: keyring.tokenDigest(token) };
-    return stamps.credential.stamp({ ...keyed, narrowing_key: await narrowingKeys.sealed(keyed, token) });
+    return stamps.credential.stamp({ ...keyed, narrowing_key: await restrictionKeys.sealed(keyed, token) });
   }
 
   /** `at`: the lifetime is that of the key at this time. */
@@ -213,7 +213,7 @@ export function tokenRequestsWith(
 
   async function renewed(row: OAuthGrantRow, before: CredentialRow, access: string, next: string) {
     const digest = keyring.tokenDigest(access);
-    const narrowing_key = await narrowingKeys.sealed({ ...before, digest }, access);
+    const narrowing_key = await restrictionKeys.sealed({ ...before, digest }, access);
     const at = now();
     const columns = { digest, narrowing_key, expiration_date: keyEnd(row, at) };
     const rotated = { refresh: keyring.tokenDigest(next), rotations: row.rotations + 1 };

@@ -9,7 +9,7 @@ import { MemorySeal } from '../../keyring/sealing/memory.ts';
 import type { Store } from '../../store/store.ts';
 import type { AnswerFormat } from './vault-request.ts';
 
-export interface Answer {
+export interface VaultAnswer {
   readonly body: Buffer;
   readonly format: AnswerFormat;
   /** Of the body, before any encoding; null for PEM, which is sent anew each time. */
@@ -21,7 +21,7 @@ export interface Answer {
 }
 
 /** An answer that is kept, sealed. */
-export interface CachedAnswer extends Omit<Answer, 'body'> {
+export interface CachedAnswer extends Omit<VaultAnswer, 'body'> {
   /** Vault, selection and narrowing, bound into the blob. */
   readonly context: Uint8Array;
   readonly sealed: Sealed;
@@ -31,7 +31,7 @@ export interface CachedAnswer extends Omit<Answer, 'body'> {
 
 interface VaultEntries {
   readonly entries: Map<string, CachedAnswer>;
-  readonly loads: Map<string, Promise<Answer>>;
+  readonly loads: Map<string, Promise<VaultAnswer>>;
   bytes: number;
 }
 
@@ -72,7 +72,7 @@ export class AnswerCache {
     return cached.opened;
   }
 
-  load(vaultId: string, key: string, make: () => Promise<Answer>): Promise<Answer> {
+  load(vaultId: string, key: string, make: () => Promise<VaultAnswer>): Promise<VaultAnswer> {
     const vault = this.#vault(vaultId);
     const underway = vault.loads.get(key);
     if (underway !== undefined) return underway;
@@ -97,7 +97,7 @@ export class AnswerCache {
   }
 
   /** A vault that was dropped meanwhile is another object: what was loaded for the old one is not kept. */
-  #keep(vaultId: string, vault: VaultEntries, key: string, { body, ...answer }: Answer): void {
+  #keep(vaultId: string, vault: VaultEntries, key: string, { body, ...answer }: VaultAnswer): void {
     if (this.#vaults.get(vaultId) !== vault || !this.#changes.hearsChanges()) return;
     if (body.length > this.#most / share) return;
     this.#remove(vault, key);

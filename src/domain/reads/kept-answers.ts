@@ -13,7 +13,7 @@ import { Unsealable } from '../../keyring/sealing/envelope.ts';
 import type { KeptAnswerRow } from '../../store/records/kept-answers.ts';
 import type { Parts } from '../kernel/parts.ts';
 import type { OpenVault } from '../resources/sealing.ts';
-import type { Answer } from './answer-cache.ts';
+import type { VaultAnswer } from './answer-cache.ts';
 import type { Look } from './visibility.ts';
 
 const delay = 1_000;
@@ -42,7 +42,7 @@ export class KeptAnswers {
   }
 
   /** The answer to what was asked, of what was looked at: the one that is stored for exactly that, or a new one. */
-  async answer(look: Look, asked: string, make: () => Promise<Answer>): Promise<Answer> {
+  async answer(look: Look, asked: string, make: () => Promise<VaultAnswer>): Promise<VaultAnswer> {
     const { reader, vault, digest } = look;
     // Anyone who has an access key can restrict it in as many ways as they like: those answers are not stored.
     if (digest === null || reader.narrowing !== null) return make();
@@ -59,7 +59,7 @@ export class KeptAnswers {
     return answer;
   }
 
-  #keep({ row, sealer }: OpenVault, name: string, place: Place, answer: Answer): void {
+  #keep({ row, sealer }: OpenVault, name: string, place: Place, answer: VaultAnswer): void {
     if (answer.body.length > largest || this.#pending.size >= mostPending) return;
     const sealed = sealer.seal(place, packed(answer));
     const ofVault = this.#pending.get(row.id) ?? new Map<string, KeptAnswerRow>();
@@ -111,13 +111,13 @@ function placeOf({ row }: OpenVault, name: string, digest: string) {
 }
 
 /** All about the answer but its body, in one line, and then its body. */
-function packed({ body, format, digest, requested, validUntil }: Answer): Buffer {
+function packed({ body, format, digest, requested, validUntil }: VaultAnswer): Buffer {
   const until = Number.isFinite(validUntil) ? validUntil : null;
   return Buffer.concat([Buffer.from(`${JSON.stringify([format, digest, requested, until])}\n`), body]);
 }
 
 /** Null where it is an answer of other rows, or none at all. */
-function opened({ sealer }: OpenVault, place: Place, { sealed }: KeptAnswerRow): Answer | null {
+function opened({ sealer }: OpenVault, place: Place, { sealed }: KeptAnswerRow): VaultAnswer | null {
   try {
     const plain = sealer.open(place, sealed);
     const end = plain.indexOf('\n');

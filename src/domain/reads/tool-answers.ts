@@ -11,7 +11,7 @@ import type { Parts } from '../kernel/parts.ts';
 import { keyAttributes } from '../resources/keys.ts';
 import type { Records } from '../resources/records.ts';
 import type { OpenVault } from '../resources/sealing.ts';
-import type { Answer } from './answer-cache.ts';
+import type { VaultAnswer } from './answer-cache.ts';
 import { answer, requestedOne } from './vault-answers.ts';
 import {
   collectionNames,
@@ -115,7 +115,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
   }
 
   /** For the holder of a public token: the public half, whatever the key holds. */
-  async function publicHalf(organizationId: string, keyId: string): Promise<Answer> {
+  async function publicHalf(organizationId: string, keyId: string): Promise<VaultAnswer> {
     const found = await store.resources.byId(organizationId, keyId);
     const vault = found && (await store.resources.vault(found.vault_id));
     if (found === undefined || vault === undefined || found.type !== 'key') throw new Failure('NOT_FOUND');
@@ -135,7 +135,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
     return answer(JSON.stringify(body), 'json', requestedOne(row, 'public-half'), 0);
   }
 
-  const answered = async (content: Promise<Content>): Promise<Answer> => {
+  const answered = async (content: Promise<Content>): Promise<VaultAnswer> => {
     const [body, requested, validUntil] = await content;
     return answer(JSON.stringify(body), 'json', requested, validUntil);
   };

@@ -10,7 +10,7 @@ import { changesWhatRuns } from '../../contract/variable-names.ts';
 import type { ResourceRow } from '../../store/records/resources.ts';
 import type { Work } from '../kernel/fair-turns.ts';
 import { heldBy, keyAttributes } from '../resources/keys.ts';
-import type { Answer } from './answer-cache.ts';
+import type { VaultAnswer } from './answer-cache.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 import {
   type AnswerFormat,
@@ -28,14 +28,14 @@ export type VaultAnswers = ReturnType<typeof vaultAnswersWith>;
 export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
   const { openVault, look, list, byId, validUntil, present } = visibility;
 
-  async function vaultWith(reader: Reader, selection: VaultSelection, turns: Work): Promise<Answer> {
+  async function vaultWith(reader: Reader, selection: VaultSelection, turns: Work): Promise<VaultAnswer> {
     const { keys, certificates } = selection;
     const kinds = ['secret', ...(keys ? ['key'] : []), ...(certificates ? ['certificate'] : [])] as const;
     const looked = await look(reader, await openVault(reader), kinds as readonly ResourceKind[], turns);
     return kept.answer(looked, selectionKey(selection)!, () => vaultOf(looked, selection));
   }
 
-  async function vaultOf(look: Look, selection: VaultSelection): Promise<Answer> {
+  async function vaultOf(look: Look, selection: VaultSelection): Promise<VaultAnswer> {
     const { reader, vault } = look;
     const namesOnly = selection.namesOnly || reader.namesOnly;
     const secrets = await list(look, 'secret', row =>
@@ -67,7 +67,7 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
     );
   }
 
-  async function resource(reader: Reader, id: string): Promise<Answer> {
+  async function resource(reader: Reader, id: string): Promise<VaultAnswer> {
     const vault = await openVault(reader);
     const row = await byId(reader, id);
     if (reader.namesOnly) throw namesAlone();
@@ -77,7 +77,7 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
       : answer(present.pem(row, vault), 'pem', requested, validUntil(row));
   }
 
-  async function values(reader: Reader, format: 'map' | 'env', turns: Work): Promise<Answer> {
+  async function values(reader: Reader, format: 'map' | 'env', turns: Work): Promise<VaultAnswer> {
     const vault = await openVault(reader);
     // There is nothing in it but values.
     if (reader.namesOnly) throw namesAlone();
@@ -85,7 +85,7 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
     return kept.answer(looked, format, () => valuesOf(looked, format));
   }
 
-  async function valuesOf(look: Look, format: 'map' | 'env'): Promise<Answer> {
+  async function valuesOf(look: Look, format: 'map' | 'env'): Promise<VaultAnswer> {
     const { vault } = look;
     const { items, validUntil } = await list(look, 'secret', row => [row.name, present.value(row, vault)]);
     const pairs = items as readonly (readonly [name: string, value: string])[];
@@ -113,7 +113,12 @@ export function requestedOne(row: ResourceRow, fields: Fields): string {
   return `key=${half} ${row.name}`;
 }
 
-export function answer(text: string, format: AnswerFormat, requested: string, validUntil: number): Answer {
+export function answer(
+  text: string,
+  format: AnswerFormat,
+  requested: string,
+  validUntil: number,
+): VaultAnswer {
   const body = Buffer.from(text, 'utf8');
   const digest = format === 'pem' ? null : hash('sha256', body, 'base64url').slice(0, 27);
   return { body, format, digest, requested, validUntil };

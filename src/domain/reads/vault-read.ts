@@ -11,7 +11,7 @@ import type { Ledger } from '../../logs/ledger.ts';
 import { type Authenticator, Refused } from '../credentials/authentication.ts';
 import { TimedTurns, type Work } from '../kernel/fair-turns.ts';
 import type { Parts } from '../kernel/parts.ts';
-import { type Answer, AnswerCache, type CachedAnswer } from './answer-cache.ts';
+import { AnswerCache, type CachedAnswer, type VaultAnswer } from './answer-cache.ts';
 import { attributionWith } from './attribution.ts';
 import { keyLimitsWith } from './key-limits.ts';
 import { entryOf, type Findings, identify, newFindings, refusalOf } from './request-entries.ts';
@@ -46,7 +46,11 @@ export interface VaultReadParts extends Parts {
 type NamedVault = Extract<Selection, { of: 'named-vault' }>;
 
 /** An answer before its entry is in the log. What is kept in memory stays sealed until then. */
-type Prepared = { cached: CachedAnswer } | { answer: Answer } | { unchanged: string } | { failure: Failure };
+type Prepared =
+  | { cached: CachedAnswer }
+  | { answer: VaultAnswer }
+  | { unchanged: string }
+  | { failure: Failure };
 
 export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   const { store, ledger, authenticate, vaultAnswers, toolAnswers, now, newId, meter } = parts;
@@ -121,7 +125,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     return isKnown(request.knownDigests, answer) ? { unchanged: answer.digest } : { answer };
   }
 
-  function answerTo(reader: Reader, selection: Selection, turns: Work): Promise<Answer> {
+  function answerTo(reader: Reader, selection: Selection, turns: Work): Promise<VaultAnswer> {
     switch (selection.of) {
       case 'vault':
         return vaultAnswers.vault(reader, selection, turns);
@@ -145,7 +149,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     reader: Reader,
     { name, selection }: NamedVault,
     turns: Work,
-  ): Promise<Answer> {
+  ): Promise<VaultAnswer> {
     if ((await toolAnswers.vaultName(reader)) !== name)
       throw new Failure('UNAUTHORIZED', { because: 'wrong_vault' });
     return answerTo(reader, selection, turns);
@@ -241,11 +245,11 @@ function cacheKey({ view }: Reader, selection: Selection, encoding: AnswerEncodi
   return selected === null ? null : `${view}\n${encoding?.name ?? ''} ${selected}`;
 }
 
-function encoded(answer: Answer, encoding: AnswerEncoding | null): Answer {
+function encoded(answer: VaultAnswer, encoding: AnswerEncoding | null): VaultAnswer {
   return encoding === null ? answer : { ...answer, body: encoding.encode(answer.body) };
 }
 
-function isKnown<A extends Pick<Answer, 'digest'>>(
+function isKnown<A extends Pick<VaultAnswer, 'digest'>>(
   knownDigests: readonly string[],
   answer: A,
 ): answer is A & { readonly digest: string } {

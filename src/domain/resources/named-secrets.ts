@@ -20,7 +20,7 @@ import type { Secrets } from './secrets.ts';
 import { stretchesWith } from './stretches.ts';
 import type { MayWrite } from './subject.ts';
 
-export interface Place {
+export interface SecretPlace {
   readonly vaultId: string;
   readonly name: string;
 }
@@ -74,7 +74,7 @@ export function namedSecretsWith(
 
   async function lookUp<A extends Action>(
     permit: Permit<A>,
-    { vaultId, name }: Place,
+    { vaultId, name }: SecretPlace,
     find: typeof store.resources.byName,
   ): Promise<Allowed<ResourceRow, A> | null> {
     const row = isId(vaultId) ? await find(vaultId, 'secret', name) : undefined;
@@ -83,7 +83,10 @@ export function namedSecretsWith(
     return found && stamps.resource.believe(found);
   }
 
-  async function active<A extends Action>(permit: Permit<A>, place: Place): Promise<Allowed<ResourceRow, A>> {
+  async function active<A extends Action>(
+    permit: Permit<A>,
+    place: SecretPlace,
+  ): Promise<Allowed<ResourceRow, A>> {
     const row = await lookUp(permit, place, store.resources.byName);
     if (row === null || stateAt(row, now()) !== 'active') throw new Failure('NOT_FOUND');
     return row;
@@ -97,7 +100,7 @@ export function namedSecretsWith(
 
   async function create(
     caller: Caller,
-    { vaultId, name }: Place,
+    { vaultId, name }: SecretPlace,
     next: NextContent,
     expected: number | undefined,
   ): Promise<WrittenVersion> {
@@ -155,7 +158,7 @@ export function namedSecretsWith(
       return activeNames(await guard.admit(caller, 'secrets:read'), vaultId);
     },
 
-    async reveal(caller: Caller, place: Place, wanted: number | null): Promise<RevealedVersion> {
+    async reveal(caller: Caller, place: SecretPlace, wanted: number | null): Promise<RevealedVersion> {
       const row = await active(await guard.admit(caller, 'secrets:reveal'), place);
       const version = wanted ?? row.version;
       const created = iso((await versionOf(row, version)).created_at);
@@ -163,12 +166,12 @@ export function namedSecretsWith(
     },
 
     /** Refuses a caller who may not reveal the secret, whether there is one or not. */
-    async mayReveal(caller: Caller, place: Place): Promise<void> {
+    async mayReveal(caller: Caller, place: SecretPlace): Promise<void> {
       const permit = await guard.admit(caller, 'secrets:reveal');
       if ((await lookUp(permit, place, store.resources.byName)) === null) throw new Failure('NOT_FOUND');
     },
 
-    async history(caller: Caller, place: Place): Promise<SecretHistory> {
+    async history(caller: Caller, place: SecretPlace): Promise<SecretHistory> {
       const row = await active(await guard.admit(caller, 'secrets:read'), place);
       const { labels } = await records.labelled(row);
       const { data } = await secrets.versions(caller, row.id, { page: 1, limit: mostVersions });
@@ -181,7 +184,7 @@ export function namedSecretsWith(
     },
 
     /** The one in the trash, where the name is free; null where there is none. */
-    async deleted(caller: Caller, place: Place): Promise<DeletedVersion | null> {
+    async deleted(caller: Caller, place: SecretPlace): Promise<DeletedVersion | null> {
       const permit = await guard.admit(caller, 'secrets:read');
       if ((await lookUp(permit, place, store.resources.byName)) !== null) return null;
       const row = await lookUp(permit, place, store.resources.deletedByName);
@@ -199,7 +202,7 @@ export function namedSecretsWith(
      */
     async write(
       caller: Caller,
-      place: Place,
+      place: SecretPlace,
       next: NextContent,
       expected?: number | undefined,
     ): Promise<WrittenVersion> {
@@ -215,7 +218,7 @@ export function namedSecretsWith(
       }
     },
 
-    async tag(caller: Caller, place: Place, tags: Tags): Promise<void> {
+    async tag(caller: Caller, place: SecretPlace, tags: Tags): Promise<void> {
       const permit = await guard.admit(caller, 'secrets:write');
       const row = await lookUp(permit, place, store.resources.byName);
       if (row === null) throw new Failure('NOT_FOUND');
@@ -223,14 +226,14 @@ export function namedSecretsWith(
     },
 
     /** Only one with this version, where that is given. */
-    async remove(caller: Caller, place: Place, purge: boolean, isMeant = (_version: number) => true) {
+    async remove(caller: Caller, place: SecretPlace, purge: boolean, isMeant = (_version: number) => true) {
       const permit = await guard.admit(caller, 'secrets:write');
       const living = await lookUp(permit, place, store.resources.byName);
       const row = living ?? (purge ? await lookUp(permit, place, store.resources.deletedByName) : null);
       if (row !== null && isMeant(row.version)) await secrets.remove(caller, row.id, purge);
     },
 
-    async restore(caller: Caller, place: Place, isMeant: (version: number) => boolean): Promise<void> {
+    async restore(caller: Caller, place: SecretPlace, isMeant: (version: number) => boolean): Promise<void> {
       const permit = await guard.admit(caller, 'secrets:write');
       const row = await lookUp(permit, place, store.resources.deletedByName);
       if (row !== null && isMeant(row.version)) await records.restore(permit, 'secret', row.id);

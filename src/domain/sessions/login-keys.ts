@@ -14,7 +14,7 @@ import type { Statement } from '../../store/engine/engine.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import { isOf } from '../credentials/api-key-callers.ts';
 import type { Authenticator } from '../credentials/authentication.ts';
-import { credentialKinds, isUsable, type Login, type Narrowing } from '../credentials/credential.ts';
+import { credentialKinds, isUsable, type Login, type Restrictions } from '../credentials/credential.ts';
 import { lifeOf, newFields, presentApiKey } from '../credentials/credential-records.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
@@ -160,7 +160,7 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
 const notALogin = { message: 'Only a command line’s own sign-in can be ended like this' };
 
 function loginIn({ narrowing }: CredentialRow): Login | undefined {
-  return (JSON.parse(narrowing) as Narrowing).login;
+  return (JSON.parse(narrowing) as Restrictions).login;
 }
 
 function subjectOf({ id, name, revision }: CredentialRow): SubjectChange {

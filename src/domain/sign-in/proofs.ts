@@ -15,7 +15,7 @@ import type { Factor } from '../sessions/lock-out.ts';
 import { believedPasskey, passkeyUsed } from './passkey-rows.ts';
 import type { Site } from './passkeys.ts';
 import type { SignInParts } from './sign-in.ts';
-import type { Identity } from './sign-on-identities.ts';
+import type { SignOnIdentity } from './sign-on-identities.ts';
 
 declare const made: unique symbol;
 
@@ -32,7 +32,7 @@ export interface Proofs {
   /** Notes in the session that its person proved themselves. */
   prove(as: SignedInAs, site: Site, given: ProofBody): Promise<void>;
   /** The same by the issuer's word, which comes back to another page than the one that asked. */
-  proveByIdentity(sessionId: string, identity: Identity, origin: Origin): Promise<void>;
+  proveByIdentity(sessionId: string, identity: SignOnIdentity, origin: Origin): Promise<void>;
   /** What the request brings, else what the session notes; refuses where there is neither. */
   require(as: SignedInAs, given?: ProofBody, field?: string): Promise<Proven>;
   /** Refuses a failed proof; the session continues. */

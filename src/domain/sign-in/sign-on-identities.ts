@@ -18,7 +18,7 @@ import { accountSubject, memberSubject, type Person } from '../people/people.ts'
 import type { RelatedWrites } from '../sessions/dashboard-sessions.ts';
 import type { SignInParts } from './sign-in.ts';
 
-export interface Identity {
+export interface SignOnIdentity {
   readonly issuer: string;
   readonly subject: string;
   readonly email: string | null;
@@ -29,17 +29,17 @@ export interface Identity {
 
 /** What the browser keeps while its person chooses. It is good once. */
 export interface KeptIdentity {
-  readonly identity: Identity;
+  readonly identity: SignOnIdentity;
   readonly id: string;
   readonly expires: number;
 }
 
 export interface Identities {
   /** The token of a new session, or null where the person has to choose. */
-  enter(identity: Identity, origin: Origin): Promise<string | null>;
-  choices(identity: Identity, origin: Origin): Promise<Choice[]>;
+  enter(identity: SignOnIdentity, origin: Origin): Promise<string | null>;
+  choices(identity: SignOnIdentity, origin: Origin): Promise<Choice[]>;
   /** As much of an identity as it takes to choose by it: the browser keeps that, and has little room. */
-  brief(identity: Identity): Promise<Identity>;
+  brief(identity: SignOnIdentity): Promise<SignOnIdentity>;
   choose(kept: KeptIdentity, memberId: string, origin: Origin): Promise<string>;
   /** Writes down that what came back from the issuer, or from the browser, proves nothing. */
   unanswered(origin: Origin, reason: string): Promise<void>;
@@ -60,7 +60,7 @@ export function identitiesWith(parts: SignInParts): Identities {
 
   const isBound = ({ account }: Person) => account.oidc_subject !== null;
 
-  function obstacle({ emailVerified }: Identity, { member, account }: Person): string | null {
+  function obstacle({ emailVerified }: SignOnIdentity, { member, account }: Person): string | null {
     if (!emailVerified) return 'the issuer does not call the address verified';
     if (account.oidc_subject !== null) return 'the account belongs to another person of the issuer';
     if (member.state === 'active') return null;
@@ -68,7 +68,7 @@ export function identitiesWith(parts: SignInParts): Identities {
   }
 
   /** Where the person may come in, and where not. */
-  async function find(identity: Identity): Promise<Found> {
+  async function find(identity: SignOnIdentity): Promise<Found> {
     const own = await people.byIdentity(identity.issuer, identity.subject);
     const bound = own.filter(({ member }) => member.state === 'active');
     const named = identity.email === null ? [] : await people.byEmail(identity.email);
@@ -95,7 +95,7 @@ export function identitiesWith(parts: SignInParts): Identities {
 
   /** The person as they are from now on: bound, and a member where they were invited. */
   function admitted(
-    { issuer, subject }: Identity,
+    { issuer, subject }: SignOnIdentity,
     { member, account, groups }: Person,
   ): [Person, RelatedWrites] {
     const columns: Partial<AccountRow> = { oidc_issuer: issuer, oidc_subject: subject };
@@ -125,7 +125,7 @@ export function identitiesWith(parts: SignInParts): Identities {
   }
 
   /** Groups that the issuer fills are entered and left as it says now, in the same step as the session begins. */
-  async function regrouped({ groups }: Identity, { member }: Person): Promise<Required<RelatedWrites>> {
+  async function regrouped({ groups }: SignOnIdentity, { member }: Person): Promise<Required<RelatedWrites>> {
     const changed = (await signedOnGroups(member.organization_id)).flatMap(group => {
       const before = signedOnIdsIn(group);
       if (before.includes(member.id) === groups.includes(group.name)) return [];
@@ -146,7 +146,7 @@ export function identitiesWith(parts: SignInParts): Identities {
   }
 
   async function start(
-    identity: Identity,
+    identity: SignOnIdentity,
     found: Person,
     origin: Origin,
     once: readonly Statement[] = [],

@@ -7,7 +7,7 @@ import { Failure } from '../../contract/errors.ts';
 import type { NewId } from '../../contract/id.ts';
 import { boundedFetch } from '../../egress/bounded-fetch.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
-import type { Identity, KeptIdentity } from './sign-on-identities.ts';
+import type { KeptIdentity, SignOnIdentity } from './sign-on-identities.ts';
 
 type Library = typeof import('openid-client');
 type Configuration = import('openid-client').Configuration;
@@ -30,9 +30,9 @@ export interface SingleSignOn {
   finish(
     url: URL,
     kept: string | null,
-  ): Promise<{ readonly identity: Identity; readonly proves: string | null }>;
+  ): Promise<{ readonly identity: SignOnIdentity; readonly proves: string | null }>;
   /** What the browser keeps while its person chooses, and back. */
-  keep(identity: Identity): string;
+  keep(identity: SignOnIdentity): string;
   kept(value: string | null): KeptIdentity;
 }
 
@@ -142,7 +142,7 @@ async function identityOf(
   configuration: Configuration,
   tokens: Tokens,
   groupsClaim: string | null,
-): Promise<Identity> {
+): Promise<SignOnIdentity> {
   const { iss, sub, ...inToken } = tokens.claims()!;
   if (sub === '' || sub.length > longestSubject) throw refused('the issuer names no subject');
   const isWhole = inToken.email !== undefined && (groupsClaim === null || inToken[groupsClaim] !== undefined);

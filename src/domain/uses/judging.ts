@@ -19,7 +19,7 @@ export interface ParsedCall {
   readonly body: Buffer | null;
 }
 
-export interface Refusal {
+export interface UseRefusal {
   readonly field: string;
   readonly reason: string;
 }
@@ -110,7 +110,7 @@ function parsedHeaders(sent: Readonly<Record<string, string>>): [string, string]
 }
 
 /** Null where the rule allows it. */
-export function refusalBy(rule: CallRule, call: ParsedCall): Refusal | null {
+export function refusalBy(rule: CallRule, call: ParsedCall): UseRefusal | null {
   if (!rule.hosts.includes(call.origin))
     return { field: 'url', reason: 'is not among the hosts of the rule' };
   if (!rule.methods.includes(call.method))
@@ -160,7 +160,7 @@ export function isWrite(method: UseMethod): boolean {
   return method !== 'GET' && method !== 'HEAD';
 }
 
-export function notAllowed(refusals: readonly Refusal[]): Failure {
+export function notAllowed(refusals: readonly UseRefusal[]): Failure {
   const [first] = refusals;
   const why =
     first === undefined

@@ -13,9 +13,9 @@ import { keyAttributes } from '../resources/keys.ts';
 import type { OpenVault } from '../resources/sealing.ts';
 import { type ApprovedCall, approvalRequestsWith, fingerprintOf } from './approval-requests.ts';
 import type { Concurrency } from './concurrency.ts';
+import { type Deed, recordedUsesWith, type UseParts, type UseResult } from './recorded-uses.ts';
 import { type KeyRule, keyRuleOf } from './rule-records.ts';
-import { usablesWith } from './usables.ts';
-import { type Deed, type UseParts, type UseResult, usingWith } from './using.ts';
+import { targetsOfUsesWith } from './use-targets.ts';
 import { tokenPart } from './web-token-shape.ts';
 
 export type KeyCall =
@@ -43,8 +43,8 @@ export interface KeyUseParts extends UseParts {
 
 export function keyUsesWith(parts: KeyUseParts): KeyUses {
   const { visibility, workers, now, slots } = parts;
-  const using = usingWith(parts);
-  const usable = usablesWith(parts, 'key', keyRuleOf);
+  const using = recordedUsesWith(parts);
+  const usable = targetsOfUsesWith(parts, 'key', keyRuleOf);
   const approvals = approvalRequestsWith(parts);
 
   async function perform(deed: Deed, { asked }: KeyUseRequest): Promise<object> {

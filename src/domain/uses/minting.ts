@@ -4,8 +4,8 @@ import { Failure } from '../../contract/errors.ts';
 import type { UseAnswer } from '../../contract/uses.ts';
 import { retryingStale } from '../kernel/stale-changes.ts';
 import type { OpenVault } from '../resources/sealing.ts';
+import type { Deed, UseParts } from './recorded-uses.ts';
 import type { CallRule } from './rule-records.ts';
-import type { Deed, UseParts } from './using.ts';
 
 export function mintingWith({ store, stamps, guard, records }: UseParts) {
   async function isHeld(before: { readonly id: string }, { row, sealer }: OpenVault, value: string) {

@@ -4,7 +4,7 @@
  * person approves is the same message with words in place of the value. A value that would break it is refused.
  */
 import { invalid } from '../../contract/errors.ts';
-import type { Place } from '../../contract/use-rules.ts';
+import type { Placement } from '../../contract/use-rules.ts';
 import { insertedInto, taken } from './json-insertion.ts';
 import type { ParsedCall } from './judging.ts';
 
@@ -18,17 +18,17 @@ export interface PlacedCall {
 /** Stands for the value where the call is shown. */
 const placeholder = '[value]';
 
-export function placed(place: Place, call: ParsedCall, value: string): PlacedCall {
+export function placed(place: Placement, call: ParsedCall, value: string): PlacedCall {
   return placedAt(place, call, sent(value));
 }
 
 /** The very message that `placed` makes, but for the value. */
-export function shownPlaced(place: Place, call: ParsedCall): PlacedCall {
+export function shownPlaced(place: Placement, call: ParsedCall): PlacedCall {
   return placedAt(place, call, shown);
 }
 
 /** What must not come back: of a pair, the password, because an answer may show it alone. */
-export function secretOf(place: Place, value: string): string {
+export function secretOf(place: Placement, value: string): string {
   return place.type === 'basic' && place.username === null ? value.slice(value.indexOf(':') + 1) : value;
 }
 
@@ -67,7 +67,7 @@ const shown: Writing = {
   inForm: () => placeholder,
 };
 
-function placedAt(place: Place, call: ParsedCall, value: Writing): PlacedCall {
+function placedAt(place: Placement, call: ParsedCall, value: Writing): PlacedCall {
   const { body } = call;
   const url = call.url.href;
   const headers = Object.fromEntries(call.headers);
@@ -124,7 +124,7 @@ function isNamed(fields: string, name: string): boolean {
 }
 
 /** In words, for whoever approves the call. */
-export function placeInWords(place: Place): string {
+export function placeInWords(place: Placement): string {
   switch (place.type) {
     case 'bearer':
       return 'in the Authorization header, as a bearer token';

@@ -1,11 +1,11 @@
 /** What the rules of a secret say to a call: the first that allows it, or why each of them does not. */
 import type { Verdict } from '../../contract/uses.ts';
-import { isWrite, type ParsedCall, type Refusal, refusalBy } from './judging.ts';
+import { isWrite, type ParsedCall, refusalBy, type UseRefusal } from './judging.ts';
 import type { CallRule } from './rule-records.ts';
 
 export interface Judged {
   readonly rule: CallRule | null;
-  readonly refusals: readonly (Refusal & { readonly rule: string; readonly name: string })[];
+  readonly refusals: readonly (UseRefusal & { readonly rule: string; readonly name: string })[];
 }
 
 export function judged(rules: readonly CallRule[], call: ParsedCall): Judged {

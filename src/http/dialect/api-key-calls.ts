@@ -6,10 +6,9 @@ import type { Caller } from '../../access/caller.ts';
 import { vaultsAllowing } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
-import type { Place } from '../../domain/resources/named-secrets.ts';
+import type { SecretPlace } from '../../domain/resources/named-secrets.ts';
 import { isRead } from '../listener/request.ts';
-import type { AppParts } from '../surface/parts.ts';
-import { type Asked, type StoreCall, type TokenCall, versionIn } from './asked.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import type { DialectAnswer, DialectCall } from './calls.ts';
 import {
   authForm,
@@ -27,9 +26,10 @@ import {
   walkableMapOf,
 } from './forms.ts';
 import { allSecrets, depthIn, ownMount } from './reads.ts';
+import { type StoreCall, type Target, type TokenCall, versionIn } from './target.ts';
 import { writesWith } from './writes.ts';
 
-export type ApiKeyCalls = (call: DialectCall, asked: Asked, caller: Caller) => Promise<DialectAnswer>;
+export type ApiKeyCalls = (call: DialectCall, asked: Target, caller: Caller) => Promise<DialectAnswer>;
 
 export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   const { namedSecrets } = domain;
@@ -42,7 +42,12 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
     return isId(mount) ? mount : namedSecrets.vaultNamed(caller, mount);
   }
 
-  async function read(caller: Caller, asked: StoreCall, place: Place, url: string): Promise<DialectAnswer> {
+  async function read(
+    caller: Caller,
+    asked: StoreCall,
+    place: SecretPlace,
+    url: string,
+  ): Promise<DialectAnswer> {
     const { verb, path, isList } = asked;
     if (verb === 'config' || isList) return ok(await ofVault(caller, asked, place.vaultId));
     if (path === '') throw notFound();
@@ -61,7 +66,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   }
 
   /** A deleted secret is not found, but it is said since when: that is how a client tells it from none. */
-  async function data(caller: Caller, place: Place, version: number | null): Promise<DialectAnswer> {
+  async function data(caller: Caller, place: SecretPlace, version: number | null): Promise<DialectAnswer> {
     try {
       const secret = await namedSecrets.reveal(caller, place, version);
       const metadata = JSON.stringify(versionMetadata(secret));
@@ -75,7 +80,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
     }
   }
 
-  async function subkeys(caller: Caller, place: Place, url: string): Promise<DialectAnswer> {
+  async function subkeys(caller: Caller, place: SecretPlace, url: string): Promise<DialectAnswer> {
     const depth = depthIn(url);
     const secret = await namedSecrets.reveal(caller, place, versionIn(url));
     return ok({

@@ -4,9 +4,9 @@
  * every client of Vault understands that it has to wait.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ReadingSurfaceParts } from '../surface/parts.ts';
-import type { Probe } from './asked.ts';
+import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { contentType } from './forms.ts';
+import type { Probe } from './target.ts';
 
 /** Of the dialect, not of this service: clients compare it with the version that brought a feature. */
 const dialectVersion = '1.21.0';

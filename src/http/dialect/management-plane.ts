@@ -12,12 +12,12 @@ import { planLimit } from '../listener/plan-limit.ts';
 import { hasUnreadBody, originOf } from '../listener/request.ts';
 import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
 import { provenAgain } from '../routes/route.ts';
-import type { AppParts } from '../surface/parts.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import { apiKeyCallsWith } from './api-key-calls.ts';
-import { type Asked, askedOf, isApiKey, tokenIn, unmetHeader } from './asked.ts';
 import { type DialectAnswer, type DialectCall, exactJson } from './calls.ts';
 import { contentType, envelope, errorsOf, identified, statusFor } from './forms.ts';
 import { LoginRefused, loginCall } from './logins.ts';
+import { isApiKey, type Target, targetOf, tokenIn, unmetHeader } from './target.ts';
 import { tokenCallsWith } from './tokens.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -36,7 +36,7 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
 
   /** Before a byte of the body is read. */
   async function approach(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const asked = askedOf(request.url);
+    const asked = targetOf(request.url);
     const { address } = originOf(request.raw, request.id, addressOf);
     if (asked.of === 'login') {
       checkLogin(request);
@@ -61,7 +61,7 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
 
   /** What a stranger sent that can't even be understood counts against their address. */
   function isGarbled(request: FastifyRequest, failure: Failure): boolean {
-    const isStranger = askedOf(request.url).of === 'login';
+    const isStranger = targetOf(request.url).of === 'login';
     return isStranger && failure.code === 'INVALID_REQUEST' && !(failure instanceof LoginRefused);
   }
 
@@ -75,7 +75,7 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
     };
   }
 
-  async function answerTo(request: FastifyRequest, asked: Asked): Promise<DialectAnswer> {
+  async function answerTo(request: FastifyRequest, asked: Target): Promise<DialectAnswer> {
     const call = callOf(request);
     if (asked.of === 'login') return loginCall(call, asked.mount, domain.logins);
     const before = callers.get(request);
@@ -101,7 +101,7 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
         url,
         onRequest: approach,
         handler: async (request, reply) => {
-          const { status, data = 'null', auth } = await answerTo(request, askedOf(request.url));
+          const { status, data = 'null', auth } = await answerTo(request, targetOf(request.url));
           if (status === 204) return reply.code(204).send();
           return sent(reply.code(status), identified(envelope(data, auth), request.id));
         },

@@ -16,30 +16,30 @@ import type {
 import { failureHeaders } from '../listener/errors.ts';
 import { faultOf, hasUnreadBody, isRead, senderOf } from '../listener/request.ts';
 import { headersOnEvery } from '../listener/security-headers.ts';
-import type { HandleVaultRead } from '../listener/server.ts';
-import type { ReadingSurfaceParts } from '../surface/parts.ts';
+import type { HandleRequest } from '../listener/server.ts';
+import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { answeringWith } from '../vault/answers.ts';
 import { isRepeated, type LastRequest } from '../vault/read.ts';
+import { contentType, errorsOf, identified, readOnlyKey, statusFor } from './forms.ts';
+import { healthWith } from './health.ts';
+import { readOf } from './reads.ts';
 import {
-  type Asked,
-  askedOf,
   isDialect,
   isForReadingPlane,
   isProbe,
   routeOf,
+  type Target,
+  targetOf,
   tokenIn,
   unmetHeader,
-} from './asked.ts';
-import { contentType, errorsOf, identified, readOnlyKey, statusFor } from './forms.ts';
-import { healthWith } from './health.ts';
-import { readOf } from './reads.ts';
+} from './target.ts';
 
 interface LastRead extends LastRequest {
   readonly read: AccessKeyRead;
   readonly encoding: AnswerEncoding | null;
 }
 
-export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListener): HandleVaultRead {
+export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListener): HandleRequest {
   const lastRequests = new WeakMap<Socket, LastRead>();
   const { vaultReads } = parts.domain;
   const answerWith = answeringWith(parts, 'dialect', { answer, refuse });
@@ -52,7 +52,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
   const health = healthWith(parts);
 
   function serve(request: IncomingMessage, response: ServerResponse, started: number): void {
-    const asked = askedOf(request.url!);
+    const asked = targetOf(request.url!);
     const fault = faultOf(request);
     const isOurs = fault !== null || isForReadingPlane(asked, request.method, tokenIn(request.headers));
     if (isOurs && hasUnreadBody(request)) response.shouldKeepAlive = false;
@@ -63,7 +63,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     else forward(request, response);
   }
 
-  function read(request: IncomingMessage, response: ServerResponse, asked: Asked, started: number): void {
+  function read(request: IncomingMessage, response: ServerResponse, asked: Target, started: number): void {
     const { encoding, ...wanted } = readOf(asked, request.url!, tokenIn(request.headers), parts.now);
     const isThere = asked.of === 'store' || asked.of === 'mount';
     const refused = isThere && !isRead(request.method) ? readOnlyKey() : unmetHeader(request.headers);
@@ -82,7 +82,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     answerWith(response, vaultReads.read(asking, encoding), started);
   }
 
-  function factsOf(request: IncomingMessage, asked: Asked): RequestFacts {
+  function factsOf(request: IncomingMessage, asked: Target): RequestFacts {
     return {
       sender: senderOf(request, parts.addressOf),
       requestId: null,

@@ -6,7 +6,6 @@ import { type Failure, invalid } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 import type { AnswerEncoding, PlainSelection, Selection } from '../../domain/reads/vault-request.ts';
 import { failureOf } from '../listener/errors.ts';
-import { type Asked, type StoreCall, versionIn } from './asked.ts';
 import {
   configForm,
   envelope,
@@ -22,6 +21,7 @@ import {
   versionMetadata,
   walkableMapOf,
 } from './forms.ts';
+import { type StoreCall, type Target, versionIn } from './target.ts';
 
 /** The mount that is the vault of the access key, whatever its name. */
 export const ownMount = 'secret';
@@ -38,7 +38,7 @@ export interface DialectRead {
 type Parsed = readonly [PlainSelection, AnswerEncoding];
 
 /** `token` is the one that the request came with. */
-export function readOf(asked: Asked, url: string, token: string | null, now: () => number): DialectRead {
+export function readOf(asked: Target, url: string, token: string | null, now: () => number): DialectRead {
   const mount = asked.of === 'store' ? asked.mount : ownMount;
   const vaultId = isId(mount) ? mount : null;
   try {
@@ -54,7 +54,7 @@ export function readOf(asked: Asked, url: string, token: string | null, now: () 
   }
 }
 
-function parsed(asked: Asked, url: string, token: string | null, now: () => number): Parsed {
+function parsed(asked: Target, url: string, token: string | null, now: () => number): Parsed {
   switch (asked.of) {
     case 'store':
       return storeRead(asked, url);

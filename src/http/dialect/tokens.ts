@@ -6,11 +6,11 @@ import { z } from 'zod';
 import { check } from '../../contract/check.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { shownLine } from '../../contract/text.ts';
-import type { AppParts } from '../surface/parts.ts';
-import { routeOf, type TokenCall } from './asked.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import { type DialectAnswer, type DialectCall, objectIn } from './calls.ts';
 import { authForm } from './forms.ts';
 import { tokenFactsOf } from './reads.ts';
+import { routeOf, type TokenCall } from './target.ts';
 
 const defaultLifetime = 60 * 60;
 const longestLifetime = 24 * 60 * 60;

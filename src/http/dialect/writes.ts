@@ -10,11 +10,11 @@ import { type Failure, invalid } from '../../contract/errors.ts';
 import { secretCreate } from '../../contract/resources.ts';
 import { tags } from '../../contract/text.ts';
 import type { Domain } from '../../domain/domain.ts';
-import type { EarlierContent, Place, SecretContent } from '../../domain/resources/named-secrets.ts';
-import type { StoreCall, StoreVerb } from './asked.ts';
+import type { EarlierContent, SecretContent, SecretPlace } from '../../domain/resources/named-secrets.ts';
 import { type DialectAnswer, type DialectCall, exactJson, isMap } from './calls.ts';
 import { isJsonType, notFound, Unsupported, versionMetadata, walkableMapOf } from './forms.ts';
 import { allSecrets } from './reads.ts';
+import type { StoreCall, StoreVerb } from './target.ts';
 
 const map = z.record(z.string(), z.unknown(), { error: 'must be an object' });
 const cas = z.int({ error: 'must be a whole number' }).min(0).max(1_000_000_000);
@@ -36,17 +36,22 @@ const described = z.looseObject({
   delete_version_after: z.enum(['', '0s', '0'], { error: 'must be 0s: versions are kept' }).nullish(),
 });
 
-type Write = (caller: Caller, asked: StoreCall, place: Place, call: DialectCall) => Promise<DialectAnswer>;
+type Write = (
+  caller: Caller,
+  asked: StoreCall,
+  place: SecretPlace,
+  call: DialectCall,
+) => Promise<DialectAnswer>;
 
 export function writesWith({ namedSecrets }: Pick<Domain, 'namedSecrets'>): Write {
-  async function put(caller: Caller, place: Place, body: unknown): Promise<DialectAnswer> {
+  async function put(caller: Caller, place: SecretPlace, body: unknown): Promise<DialectAnswer> {
     const { data, options } = check(written, body);
     const next = (before: EarlierContent | null) => checked(place, contentOf(data, before));
     return answered(await namedSecrets.write(caller, place, next, options?.cas ?? undefined));
   }
 
   /** What comes of it depends on the value that is there, so it takes the permission to reveal that one too. */
-  async function patch(caller: Caller, place: Place, body: unknown): Promise<DialectAnswer> {
+  async function patch(caller: Caller, place: SecretPlace, body: unknown): Promise<DialectAnswer> {
     await namedSecrets.mayReveal(caller, place);
     const { data, options } = check(written, body);
     const next = (before: EarlierContent | null) => {
@@ -63,7 +68,12 @@ export function writesWith({ namedSecrets }: Pick<Domain, 'namedSecrets'>): Writ
     return (version: number) => named.includes(version);
   };
 
-  async function change(verb: StoreVerb, caller: Caller, place: Place, call: DialectCall): Promise<void> {
+  async function change(
+    verb: StoreVerb,
+    caller: Caller,
+    place: SecretPlace,
+    call: DialectCall,
+  ): Promise<void> {
     const { method, body } = call;
     switch (`${method === 'POST' ? 'PUT' : method} ${verb}`) {
       case 'DELETE data':
@@ -85,7 +95,7 @@ export function writesWith({ namedSecrets }: Pick<Domain, 'namedSecrets'>): Writ
     }
   }
 
-  async function describe(caller: Caller, place: Place, body: unknown): Promise<void> {
+  async function describe(caller: Caller, place: SecretPlace, body: unknown): Promise<void> {
     const { custom_metadata } = check(described, body);
     if (custom_metadata !== undefined) await namedSecrets.tag(caller, place, custom_metadata ?? {});
   }
@@ -117,7 +127,7 @@ function contentOf(data: Members, before: EarlierContent | null): SecretContent 
 }
 
 /** By what the general API takes. */
-function checked({ vaultId, name }: Place, content: SecretContent): SecretContent {
+function checked({ vaultId, name }: SecretPlace, content: SecretContent): SecretContent {
   try {
     check(secretCreate, { vault_id: vaultId, name, ...content });
   } catch (error) {

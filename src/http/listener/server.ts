@@ -24,7 +24,7 @@ export interface ConnectionError {
 export type AnswerClientError = (error: ConnectionError, socket: Socket) => void;
 
 /** False if the request is for another handler. */
-export type HandleVaultRead = (request: IncomingMessage, response: ServerResponse) => boolean;
+export type HandleRequest = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** The TLS certificate and key, as PEM. */
 export interface CertificatePair {

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
 import type { OAuthSurface } from '../surface/oauth-issuer.ts';
-import type { AppParts, ServePage } from '../surface/parts.ts';
+import type { AppParts, ServePage } from '../surface/surface-parts.ts';
 import { mountOAuthMetadata, paths } from './metadata.ts';
 import { mountTokenEndpoint } from './token-endpoint.ts';
 

@@ -12,7 +12,7 @@ import { failureHeaders, failureOf, statusOf } from '../listener/errors.ts';
 import { hasUnreadBody, originOf } from '../listener/request.ts';
 import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
 import type { OAuthSurface } from '../surface/oauth-issuer.ts';
-import type { AppParts } from '../surface/parts.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import { paths } from './metadata.ts';
 
 const largestBody = 16 * 1024;

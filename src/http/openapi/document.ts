@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { errorBody, health } from '../../contract/common.ts';
 import { Failure, type FailureCode, statusOf } from '../../contract/errors.ts';
 import type { RouteDescription } from '../routes/route.ts';
-import { authNeeds, errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './parts.ts';
+import { authNeeds, errorAnswers, limitHeaders, refersTo, securitySchemes, tags } from './fragments.ts';
 import { Components, type Json, queryParameters } from './schemas.ts';
 import { operationsOfUse } from './uses.ts';
 import { publicKeyOperation, refusal, vaultOperation } from './vault.ts';

@@ -8,7 +8,7 @@ import { holds } from '../../access/policy.ts';
 import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } from '../listener/browser.ts';
 import { planLimit } from '../listener/plan-limit.ts';
 import { bearerToken, originOf } from '../listener/request.ts';
-import type { AppParts } from '../surface/parts.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import { type Entrance, type Permissions, provenAgain, type Route, registerRoutes } from './route.ts';
 
 declare module 'fastify' {

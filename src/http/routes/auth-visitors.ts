@@ -9,7 +9,7 @@ import { checkOwnPage, clearIfOver, cookieOf, sessionCookie, unknownAddress } fr
 import { failureOf } from '../listener/errors.ts';
 import { clientCertificateOf, isRead, originOf } from '../listener/request.ts';
 import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
-import type { AppParts } from '../surface/parts.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import {
   type AuthNeed,
   type ByVisitor,

@@ -1,5 +1,5 @@
 /** The routes that nobody needs an API key for: `/auth`, and the login of machines. */
-import type { AppParts } from '../surface/parts.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import { deviceLoginRoutes } from './device-login.ts';
 import { loginRoutes } from './identities.ts';
 import { oauthRoutes } from './oauth.ts';

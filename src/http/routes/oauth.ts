@@ -5,7 +5,7 @@ import * as oauth from '../../contract/oauth.ts';
 import type { AuthorizationRequest } from '../../domain/oauth/authorization-requests.ts';
 import type { Site } from '../../domain/sign-in/passkeys.ts';
 import type { OAuthSurface } from '../surface/oauth-issuer.ts';
-import type { AppParts } from '../surface/parts.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import { type AuthNeed, type Route, route } from './route.ts';
 
 const own = { tag: 'auth', needs: 'session' } as const;

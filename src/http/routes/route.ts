@@ -59,7 +59,7 @@ export interface Sent<Query, Body> {
   readonly body: Body;
 }
 
-export interface Asked<Query, Body> extends Sent<Query, Body> {
+export interface RouteRequest<Query, Body> extends Sent<Query, Body> {
   /** The id in the path; empty where there is none. */
   readonly id: string;
   readonly reply: FastifyReply;
@@ -105,7 +105,7 @@ export interface RouteDeclaration<
   readonly readOnly?: ReadOnly<Who<N>>;
   readonly answer: Answer;
   readonly handle: (
-    call: Who<N> & Asked<z.output<Query>, z.output<Body>>,
+    call: Who<N> & RouteRequest<z.output<Query>, z.output<Body>>,
   ) => Promise<z.input<Answer> | FastifyReply>;
 }
 
@@ -114,7 +114,7 @@ export interface Route<N extends Need> extends RouteDescription {
   readonly needs: N;
   readonly needsOf?: (sent: Sent<unknown, unknown>) => N;
   readonly readOnly?: ReadOnly<Who<N>>;
-  readonly handle: (call: Who<N> & Asked<unknown, unknown>) => Promise<unknown>;
+  readonly handle: (call: Who<N> & RouteRequest<unknown, unknown>) => Promise<unknown>;
 }
 
 /** By which of the two doors a route is reached. */

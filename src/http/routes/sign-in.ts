@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import * as auth from '../../contract/auth.ts';
 import { longestSession, type SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
 import { clearedSession, clearIfOver, sessionCookie, setCookie, takesPasskeys } from '../listener/browser.ts';
-import type { AppParts } from '../surface/parts.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import { type AuthNeed, type ByVisitor, type Route, route } from './route.ts';
 
 async function stateOf(

@@ -10,7 +10,7 @@ import { Failure, statusOf } from '../../contract/errors.ts';
 import { longestSession } from '../../domain/sessions/dashboard-sessions.ts';
 import type { SingleSignOn } from '../../domain/sign-in/single-sign-on.ts';
 import { sessionCookie, setCookie, signOnCookie } from '../listener/browser.ts';
-import type { AppParts } from '../surface/parts.ts';
+import type { AppParts } from '../surface/surface-parts.ts';
 import { type AuthNeed, type Route, route } from './route.ts';
 
 const signOnLifetime = 10 * 60_000;

@@ -3,7 +3,7 @@
  * themselves, is it the service of that keyring: a challenge is answered with what only its keyring makes of it.
  */
 import type { FastifyInstance } from 'fastify';
-import type { ReadingSurfaceParts } from './parts.ts';
+import type { ReadingSurfaceParts } from './surface-parts.ts';
 
 /** Answered without a credential, even while the service is stopping. */
 export const probes: ReadonlySet<string> = new Set(['/v1/health', '/livez', '/readyz']);

@@ -22,7 +22,7 @@ import { faultOf, hasUnreadBody, isRead } from '../listener/request.ts';
 import { headersOnEvery } from '../listener/security-headers.ts';
 import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
 import { probes } from './health.ts';
-import type { SurfaceParts } from './parts.ts';
+import type { SurfaceParts } from './surface-parts.ts';
 
 const largestBody = 1024 * 1024;
 

@@ -6,7 +6,7 @@ import type { RouteClass } from '../../metrics/catalogue.ts';
 import { requestsOf } from '../../metrics/requests.ts';
 import { failureHeaders, failureOf, messageBody } from '../listener/errors.ts';
 import { headersOnEvery } from '../listener/security-headers.ts';
-import type { ReadingSurfaceParts } from '../surface/parts.ts';
+import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 
 export interface Answering {
   answer(response: ServerResponse, result: ReadResult): void;

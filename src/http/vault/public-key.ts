@@ -7,8 +7,8 @@ import { Failure } from '../../contract/errors.ts';
 import type { AnswerEncoding, ReadResult, RequestFacts } from '../../domain/reads/vault-request.ts';
 import { bearerToken, faultOf, hasUnreadBody, isRead, senderOf } from '../listener/request.ts';
 import { headersOnEvery } from '../listener/security-headers.ts';
-import type { HandleVaultRead } from '../listener/server.ts';
-import type { ReadingSurfaceParts } from '../surface/parts.ts';
+import type { HandleRequest } from '../listener/server.ts';
+import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { answeringWith, refusingWith } from './answers.ts';
 
 export const publicKeyRoute = '/api/v1/public-key';
@@ -18,7 +18,7 @@ const asPem: AnswerEncoding = {
   encode: body => Buffer.from((JSON.parse(body.toString('utf8')) as { pem: string }).pem, 'utf8'),
 };
 
-export function publicKeyHandler(parts: ReadingSurfaceParts): HandleVaultRead {
+export function publicKeyHandler(parts: ReadingSurfaceParts): HandleRequest {
   const { vaultReads } = parts.domain;
   const refuse = refusingWith(parts);
   const answerWith = answeringWith(parts, 'vault_read', { answer, refuse });

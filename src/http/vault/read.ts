@@ -8,8 +8,8 @@ import type { Socket } from 'node:net';
 import type { AccessKeyRead, ReadResult, RequestFacts } from '../../domain/reads/vault-request.ts';
 import { bearerToken, faultOf, hasUnreadBody, senderOf } from '../listener/request.ts';
 import { headersOnEvery } from '../listener/security-headers.ts';
-import type { HandleVaultRead } from '../listener/server.ts';
-import type { ReadingSurfaceParts } from '../surface/parts.ts';
+import type { HandleRequest } from '../listener/server.ts';
+import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { answeringWith, refusingWith } from './answers.ts';
 import { isBelowVaults, misplaced, vaultIdIn, vaultRoute } from './path.ts';
 import { selectionIn } from './query.ts';
@@ -33,7 +33,7 @@ interface LastRead extends LastRequest {
   readonly read: AccessKeyRead;
 }
 
-export function vaultReadHandler(parts: ReadingSurfaceParts): HandleVaultRead {
+export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
   const lastRequests = new WeakMap<Socket, LastRead>();
   const { vaultReads } = parts.domain;
   const refuse = refusingWith(parts);

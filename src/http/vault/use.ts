@@ -11,15 +11,15 @@ import { Failure, invalid } from '../../contract/errors.ts';
 import { decryptCall, signCall, useCall, verifyCall } from '../../contract/uses.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
 import { approvalIn } from '../../domain/uses/approval-requests.ts';
-import type { UseResult } from '../../domain/uses/using.ts';
+import type { UseResult } from '../../domain/uses/recorded-uses.ts';
 import { ownAddresses } from '../../mcp/addresses.ts';
 import { requestsOf } from '../../metrics/requests.ts';
 import { failureHeaders, failureOf, messageBody } from '../listener/errors.ts';
 import { parseJson } from '../listener/json.ts';
 import { bearerToken, faultOf, senderOf } from '../listener/request.ts';
 import { headersOnEvery } from '../listener/security-headers.ts';
-import type { HandleVaultRead } from '../listener/server.ts';
-import type { ReadingSurfaceParts } from '../surface/parts.ts';
+import type { HandleRequest } from '../listener/server.ts';
+import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { refusingWith } from './answers.ts';
 import { operationIn, vaultIdIn, vaultRoute } from './path.ts';
 
@@ -27,7 +27,7 @@ const largestBody = 256 * 1024;
 
 type Run = (facts: RequestFacts, sent: unknown) => Promise<UseResult<object>>;
 
-export function vaultUseHandler(parts: ReadingSurfaceParts): HandleVaultRead {
+export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
   const { vaultUses, keyUses, vaultReads, authenticate } = parts.domain;
   const onEvery = headersOnEvery(parts.encrypted, headers => headers);
   const refuse = refusingWith(parts);

@@ -5,7 +5,7 @@
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { AgeError, damaged, readHeader, writeHeader } from './header.ts';
-import { fileKeySize, type Identity, type Recipient } from './keys.ts';
+import { type AgeIdentity, fileKeySize, type Recipient } from './keys.ts';
 
 const cipher = 'chacha20-poly1305';
 const nonceSize = 16;
@@ -17,7 +17,7 @@ const longestHeader = 64 * 1024;
 export interface SealedFile {
   readonly bytes: AsyncIterable<Buffer>;
   /** Opens what was just written, without the private key of anyone. */
-  readonly identity: Identity;
+  readonly identity: AgeIdentity;
 }
 
 export async function sealed(
@@ -55,7 +55,10 @@ async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): Asy
 }
 
 /** Throws `AgeError` at the first byte that is not what was written. */
-export async function* opened(source: AsyncIterable<Uint8Array>, identity: Identity): AsyncIterable<Buffer> {
+export async function* opened(
+  source: AsyncIterable<Uint8Array>,
+  identity: AgeIdentity,
+): AsyncIterable<Buffer> {
   const bytes = new ByteReader(source);
   try {
     let left = longestHeader;

@@ -21,7 +21,7 @@ import { base64, damaged, fromBase64, type Stanza, scryptType } from './header.t
 /** Wraps the file key for someone. */
 export type Recipient = (fileKey: Buffer) => Promise<Stanza>;
 /** Opens the file key; null where none of the stanzas is for it. */
-export type Identity = (stanzas: readonly Stanza[]) => Promise<Buffer | null>;
+export type AgeIdentity = (stanzas: readonly Stanza[]) => Promise<Buffer | null>;
 
 export const fileKeySize = 16;
 const cipher = 'chacha20-poly1305';
@@ -60,7 +60,7 @@ export function recipientFrom(text: string): Recipient | null {
 }
 
 /** Null where the text is no private key of age's. */
-export function identityFrom(text: string): Identity | null {
+export function identityFrom(text: string): AgeIdentity | null {
   const raw = text === text.toUpperCase() ? fromBech32(identityPrefix, text) : null;
   if (raw?.length !== x25519.size) return null;
   const privateKey = createPrivateKey({
@@ -119,7 +119,7 @@ export function passphraseRecipient(passphrase: string, work = defaultWork): Rec
   };
 }
 
-export function passphraseIdentity(passphrase: string): Identity {
+export function passphraseIdentity(passphrase: string): AgeIdentity {
   return async stanzas => {
     const [first] = stanzas.filter(({ type }) => type === scryptStanza.type);
     if (first === undefined) return null;

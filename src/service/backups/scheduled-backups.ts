@@ -10,11 +10,11 @@ import type { Failure } from '../../contract/errors.ts';
 import type { About } from '../../contract/overview.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import { startThread, threadFile } from '../../threads/thread.ts';
-import { type Place, type ServeConfig, UsageError } from '../settings/config.ts';
+import { type DataPlace, type ServeConfig, UsageError } from '../settings/config.ts';
 
 /** What the thread is started with. */
 export interface BackupJob {
-  readonly place: Place;
+  readonly place: DataPlace;
   readonly file: string;
   readonly encryptedFor: EncryptedFor;
   /** What the service takes for the time. */

@@ -4,15 +4,15 @@
  */
 import { counted, messageOf } from '../settings/report.ts';
 
-export type Outcome = 'ok' | 'warning' | 'failed';
+export type CheckOutcome = 'ok' | 'warning' | 'failed';
 
 export interface Found {
-  readonly outcome: Outcome;
+  readonly outcome: CheckOutcome;
   /** One line, with what to do where something is wrong. */
   readonly message: string;
 }
 
-export interface Result extends Found {
+export interface CheckResult extends Found {
   readonly check: string;
 }
 
@@ -25,7 +25,7 @@ export const failed = (message: string): Found => ({ outcome: 'failed', message 
 /** What a check needs is not there, and another check says why. */
 export class NotChecked extends Error {}
 
-export async function resultOf(check: string, run: Check): Promise<Result> {
+export async function resultOf(check: string, run: Check): Promise<CheckResult> {
   try {
     return { check, ...(await run()) };
   } catch (error) {
@@ -34,7 +34,7 @@ export async function resultOf(check: string, run: Check): Promise<Result> {
   }
 }
 
-const severity: readonly Outcome[] = ['ok', 'warning', 'failed'];
+const severity: readonly CheckOutcome[] = ['ok', 'warning', 'failed'];
 
 /** The worst of them: also the exit code, as monitoring programs read it. */
 export function worstOf(results: readonly Found[]): 0 | 1 | 2 {

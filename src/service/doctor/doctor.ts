@@ -1,6 +1,6 @@
 /** The examination of an installation, check by check, beside a running service or without one. */
 import type { ServeConfig } from '../settings/config.ts';
-import { type Check, type Result, resultOf } from './check.ts';
+import { type Check, type CheckResult, resultOf } from './check.ts';
 import * as data from './data-checks.ts';
 import { type Examined, examined } from './examined.ts';
 import * as machine from './machine-checks.ts';
@@ -28,7 +28,7 @@ export async function* examine(
   config: ServeConfig,
   skipped: readonly string[],
   now: () => number = Date.now,
-): AsyncIterable<Result> {
+): AsyncIterable<CheckResult> {
   const subject = examined(config, now);
   try {
     for (const [name, check] of Object.entries(checks))

@@ -30,9 +30,9 @@ import {
   type Store,
 } from '../../store/store.ts';
 import {
+  type DataPlace,
   databasePath,
   inData,
-  type Place,
   type RootKeyPlace,
   type ServeConfig,
   UsageError,
@@ -40,18 +40,18 @@ import {
 import { checkClock, checkDatabase, signedTime } from './start-checks.ts';
 
 /** A snapshot of the logs, which can be verified without any of our secret keys. */
-export async function openLogs(place: Place): Promise<Snapshot> {
+export async function openLogs(place: DataPlace): Promise<Snapshot> {
   requireDatabase(place);
   return openSnapshot(locationOf(place, false));
 }
 
-export function requireDatabase(place: Place): void {
+export function requireDatabase(place: DataPlace): void {
   if (place['database-url'] === null && !existsSync(databasePath(place)))
     throw new UsageError('--data contains no database');
 }
 
 /** For what is about existing data: a folder or a database that was mistyped is not filled with a new one. */
-export async function requireData(place: Place): Promise<void> {
+export async function requireData(place: DataPlace): Promise<void> {
   requireDatabase(place);
   if (await isEmpty(locationOf(place, false)))
     throw new UsageError(`${place['database-url'] === null ? '--data' : '--database-url'} contains no data`);
@@ -103,7 +103,7 @@ export interface Opened extends Omit<ReadingParts, 'other'> {
 
 /** Opens store and keyring, and finds out where time begins. */
 export async function openData(
-  place: Place & ServePlace,
+  place: DataPlace & ServePlace,
   serves: boolean,
   wall: () => number,
   { elapsed = () => performance.now(), report = () => {}, isChecked = serves }: OpenParts,
@@ -155,12 +155,12 @@ async function openKeyring(
 }
 
 /** Where the newest checkpoint is kept, outside of the database. */
-export function checkpointFile(place: Pick<Place, 'data'> & ServePlace): string {
+export function checkpointFile(place: Pick<DataPlace, 'data'> & ServePlace): string {
   return place['checkpoint-file'] ?? inData(place, 'checkpoint.json');
 }
 
 /** Where archives of the audit log are kept. */
-export function archiveFolder(place: Pick<Place, 'data'> & Pick<ServeConfig, 'audit-archive'>): string {
+export function archiveFolder(place: Pick<DataPlace, 'data'> & Pick<ServeConfig, 'audit-archive'>): string {
   return place['audit-archive'] ?? inData(place, 'audit-archive');
 }
 
@@ -169,7 +169,7 @@ function behind(report: (line: string) => void): (milliseconds: number) => void 
     report(`the clock is ${Math.ceil(by / 1000)} s behind the log: continuing from the log’s time`);
 }
 
-export function locationOf(place: Place, serves: boolean): Location {
+export function locationOf(place: DataPlace, serves: boolean): Location {
   const url = place['database-url'];
   const { 'database-listen-url': listenUrl, 'database-password-file': passwordFile } = place;
   if (url === null && listenUrl !== null) throw new UsageError('--database-listen-url needs --database-url');
@@ -197,7 +197,7 @@ function noPassphraseFile(file: string): (cause: unknown) => never {
 }
 
 /** A write-ahead log without its database means a partly moved database: a fresh start would hide what is missing. */
-function refuseOrphan(place: Place): void {
+function refuseOrphan(place: DataPlace): void {
   if (place['database-url'] !== null || existsSync(databasePath(place))) return;
   if (existsSync(`${databasePath(place)}-wal`)) {
     throw new UsageError(`--data contains the write-ahead log of a database, but not the database itself`);

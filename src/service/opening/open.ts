@@ -13,7 +13,7 @@ import { Checkpointer, type CheckpointerParts } from '../../logs/checkpoints.ts'
 import type { Ledger } from '../../logs/ledger.ts';
 import type { Meter } from '../../metrics/meter.ts';
 import type { Store } from '../../store/store.ts';
-import type { Place } from '../settings/config.ts';
+import type { DataPlace } from '../settings/config.ts';
 import {
   checkpointFile,
   type Opened,
@@ -38,7 +38,7 @@ export interface Strongroom {
 }
 
 export async function openStrongroom(
-  place: Place & ServePlace,
+  place: DataPlace & ServePlace,
   serves: boolean,
   wall: () => number = Date.now,
   parts: OpenParts = {},
@@ -54,7 +54,7 @@ export async function openStrongroom(
 
 /** `signs`: there may be no service that signs what is written here. */
 export async function strongroomOver(
-  place: Place & ServePlace,
+  place: DataPlace & ServePlace,
   opened: Opened,
   signs: boolean,
   passwordCosts: PasswordCosts | undefined,
@@ -97,7 +97,7 @@ export async function strongroomOver(
 
 /** For a command that runs beside a service, or without one, over data that there are. */
 export async function withStrongroom<T>(
-  place: Place,
+  place: DataPlace,
   run: (strongroom: Strongroom) => Promise<T>,
   parts: OpenParts = { isChecked: true },
 ): Promise<T> {
@@ -107,7 +107,7 @@ export async function withStrongroom<T>(
 
 /** The same, and where there are no data yet, they are created. Closes whatever comes of it. */
 export async function withNewStrongroom<T>(
-  place: Place,
+  place: DataPlace,
   run: (strongroom: Strongroom) => Promise<T>,
   parts: OpenParts = { isChecked: true },
 ): Promise<T> {

@@ -1,7 +1,7 @@
 /** Background work of the planes, in small steps. */
 import type { BackupSchedule } from '../../backup/schedule.ts';
 import type { Chores } from '../../base/chores.ts';
-import type { UsingDomain } from '../../domain/reading.ts';
+import type { UsesDomain } from '../../domain/reading.ts';
 import type { Checkpointer } from '../../logs/checkpoints.ts';
 import type { Strongroom } from '../opening/open.ts';
 import { archiveFolder } from '../opening/open-data.ts';
@@ -57,7 +57,7 @@ export async function beginBackups(backups: Pick<BackupSchedule, 'begin'> | null
 /** Of the plane of uses. */
 export function startUsesHousework(
   chores: Chores,
-  { authenticate }: Pick<UsingDomain, 'authenticate'>,
+  { authenticate }: Pick<UsesDomain, 'authenticate'>,
 ): Chores {
   return chores.every(noteUsesEvery, () => authenticate.noteUses());
 }

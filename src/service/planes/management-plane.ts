@@ -1,6 +1,6 @@
 /**
  * The management plane: the general API, sign-in, the dashboard, exports, events and background work, on an event loop
- * of its own. It is handed what the reading plane opened; both use the same writer, and hear of each other's changes.
+ * of its own. It receives what the reading plane opened; both use the same writer, and each is notified of the other's changes.
  */
 import type { MessagePort } from 'node:worker_threads';
 import packageJson from '../../../package.json' with { type: 'json' };
@@ -20,15 +20,15 @@ import { oauthSettingsOf, signOnOf, siteReaderOf } from '../listener/sign-on.ts'
 import { type Strongroom, strongroomOver } from '../opening/open.ts';
 import { checkpointFile } from '../opening/open-data.ts';
 import { inData } from '../settings/config.ts';
-import { ForwardedRequests, type Post } from './forwarded.ts';
 import { managementGauges } from './gauges.ts';
-import { openHanded } from './handed.ts';
 import { beginBackups, startHousework } from './housework.ts';
-import type { ForManagement, Handed, Ready, ToExchange } from './messages.ts';
+import type { ForManagement, ManagementData, Ready, ToExchange } from './messages.ts';
+import { openInPlane } from './plane-data.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
+import { type Post, RequestReceiver } from './request-receiver.ts';
 
 interface Made extends BegunPlane<Ready> {
-  readonly forwarded: ForwardedRequests;
+  readonly forwarded: RequestReceiver;
   /** Requests that are held until something changes are answered. */
   drain(): void;
 }
@@ -38,8 +38,8 @@ type Reading = ToReading<ForManagement>;
 export function managementPlane(port: MessagePort): void {
   let isDraining = false;
   const draining = () => isDraining;
-  planeSide<Handed, Ready, Made, ForManagement>(port, {
-    begin: (handed, reading) => begin(handed, reading, draining),
+  planeSide<ManagementData, Ready, Made, ForManagement>(port, {
+    begin: (data, reading) => begin(data, reading, draining),
     services: state => ({
       exchange: (message: ToExchange) => state.made?.forwarded.take(message),
       drain: () => {
@@ -50,10 +50,9 @@ export function managementPlane(port: MessagePort): void {
   });
 }
 
-async function begin(handed: Handed, reading: Reading, draining: () => boolean): Promise<Made> {
-  const data = await openHanded(handed, reading.sibling);
-  const opened = { ...data, accepted: handed.accepted };
-  const backups = backupScheduleOf(handed.config, opened, reading.report);
+async function begin(data: ManagementData, reading: Reading, draining: () => boolean): Promise<Made> {
+  const opened = { ...(await openInPlane(data, reading.sibling)), accepted: data.accepted };
+  const backups = backupScheduleOf(data.config, opened, reading.report);
   const { channel, tellFailed } = reading;
   const ledger = {
     settle: () => channel.call('settle'),
@@ -61,30 +60,30 @@ async function begin(handed: Handed, reading: Reading, draining: () => boolean):
   };
   const facts = () => backupFacts(backups);
   const strongroom = await strongroomOver(
-    handed.config,
+    data.config,
     opened,
     false,
-    handed.passwordCosts,
+    data.passwordCosts,
     { ledger, tellFailed },
     facts,
   ).catch(async error => {
-    await data.store.close();
+    await opened.store.close();
     throw error;
   });
-  return serveOver(handed, strongroom, backups, reading, draining).catch(async error => {
+  return serveOver(data, strongroom, backups, reading, draining).catch(async error => {
     await strongroom.close().catch(() => {});
     throw error;
   });
 }
 
 async function serveOver(
-  handed: Handed,
+  data: ManagementData,
   strongroom: Strongroom,
   backups: BackupSchedule | null,
   { channel, onError }: Reading,
   draining: () => boolean,
 ): Promise<Made> {
-  const { config, encrypted } = handed;
+  const { config, encrypted } = data;
   const { domain, keyring } = strongroom;
   const peerOf = peerReader(config.socket !== null);
   const siteOf = siteReaderOf(config, encrypted, peerOf);
@@ -93,7 +92,7 @@ async function serveOver(
     {
       ...strongroom,
       encrypted,
-      timeouts: handed.timeouts,
+      timeouts: data.timeouts,
       countRequests: strongroom.store.limits.take,
       addressOf: addressReader(config['behind-proxy'], peerOf),
       siteOf,
@@ -108,7 +107,7 @@ async function serveOver(
   );
   await app.ready();
   const post: Post = (message, transfer = []) => channel.notifyMoving(transfer, 'exchange', message);
-  const forwarded = new ForwardedRequests(toRouter(app.routing), post);
+  const forwarded = new RequestReceiver(toRouter(app.routing), post);
   const checkpointer = new Checkpointer({
     ...strongroom,
     ledger: domain.ledger,
@@ -126,7 +125,7 @@ async function serveOver(
   checkpointer.start();
   const privateWebhooks = config['allow-private-webhooks'];
   const events = await startEvents({ ...strongroom, privateWebhooks, onError });
-  if (handed.sparing) void giveBackSpareMemory();
+  if (data.sparing) void giveBackSpareMemory();
   return {
     begun: { routes, setupToken: await domain.accounts.joining.setupToken() },
     forwarded,

@@ -5,17 +5,17 @@
 import type { RequestListener } from 'node:http';
 import { type StartThread, threadFile } from '../../threads/thread.ts';
 import { type Report, StartRefused, UsageError } from '../settings/report.ts';
-import { Forwarding, type ForwardingParts } from './forwarding.ts';
-import type { ForManagement, Handed, LedgerServices, ManagementServices, Ready } from './messages.ts';
+import type { ForManagement, LedgerServices, ManagementData, ManagementServices, Ready } from './messages.ts';
 import { Plane } from './plane.ts';
+import { RequestForwarder, type RequestForwarderParts } from './request-forwarder.ts';
 
 /** What the management plane needs of the reading plane. */
-export interface ReadingSide extends Pick<ForwardingParts, 'refuse' | 'onLate'> {
+export interface ReadingSide extends Pick<RequestForwarderParts, 'refuse' | 'onLate'> {
   readonly ledger: LedgerServices;
   /** A caller over there failed to prove who they are. */
   readonly failed: (address: string) => void;
   /** What a thread that is started anew begins with. */
-  readonly handed: () => Handed;
+  readonly data: () => ManagementData;
 }
 
 const restartAfter = 1_000;
@@ -23,7 +23,7 @@ const restartAfter = 1_000;
 export class Management {
   readonly plane: Plane<ManagementServices>;
   readonly #report: Report;
-  readonly #forwarding: Forwarding;
+  readonly #forwarding: RequestForwarder;
   #reading: ReadingSide | null = null;
   #isUp = false;
   #hasBegun = false;
@@ -43,7 +43,7 @@ export class Management {
       services,
       onEnded: () => this.#ended(),
     });
-    this.#forwarding = new Forwarding({
+    this.#forwarding = new RequestForwarder({
       post: (message, transfer = []) => this.plane.thread?.notifyMoving(transfer, 'exchange', message),
       isUp: () => this.#isUp,
       refuse: (request, response) => this.#reading!.refuse(request, response),
@@ -78,7 +78,7 @@ export class Management {
   async #begin(): Promise<Ready> {
     const thread = this.plane.thread;
     const beginning =
-      thread === null ? null : await this.plane.begin(thread, this.#reading!.handed()).catch(() => null);
+      thread === null ? null : await this.plane.begin(thread, this.#reading!.data()).catch(() => null);
     if (beginning === null) throw new StartRefused('the management plane ended before it was ready');
     if ('refused' in beginning) throw new (beginning.isUsage ? UsageError : StartRefused)(beginning.refused);
     this.#isUp = true;

@@ -68,7 +68,7 @@ export type FromExchange =
   | { readonly kind: 'cut'; readonly id: number };
 
 /** What another plane opens the data with that the reading plane opened. */
-export interface HandedData {
+export interface PlaneData {
   readonly config: ServeConfig;
   /** Its way to the one that writes, where there is only one. */
   readonly writer: MessagePort | null;
@@ -82,7 +82,7 @@ export interface HandedData {
 }
 
 /** What the management plane begins with. */
-export interface Handed extends HandedData {
+export interface ManagementData extends PlaneData {
   /** What the operator takes upon themselves with this start. */
   readonly accepted: readonly Acceptance[];
   readonly encrypted: boolean;
@@ -126,7 +126,7 @@ export interface Ready {
   readonly setupToken: string | null;
 }
 
-export type ManagementServices = PlaneServices<Handed, Ready> & {
+export type ManagementServices = PlaneServices<ManagementData, Ready> & {
   exchange: (message: ToExchange) => void;
   drain: () => void;
 };
@@ -137,16 +137,19 @@ export type ForManagement = ReadingServices &
   };
 
 /** What is to be done, or why that was not understood. */
-export type Asked = { readonly call: UseCall } | { readonly key: KeyCall } | { readonly unread: SentFailure };
+export type UseMessage =
+  | { readonly call: UseCall }
+  | { readonly key: KeyCall }
+  | { readonly unread: SentFailure };
 
-export interface Order {
+export interface UseOrder {
   readonly of: 'secret' | 'key';
   readonly facts: RequestFacts;
-  readonly asked: Asked;
+  readonly asked: UseMessage;
 }
 
 /** What came of one. What could not be recorded fails instead: nothing of it may be handed out. */
-export interface Outcome {
+export interface UseOutcome {
   readonly status: number;
   readonly receipt: string;
   readonly requestId: string;
@@ -154,7 +157,7 @@ export interface Outcome {
   readonly failure: SentFailure | null;
 }
 
-export type UsesServices = PlaneServices<HandedData, null> &
+export type UsesServices = PlaneServices<PlaneData, null> &
   LedgerServices & {
-    use: (order: Order) => Promise<Outcome>;
+    use: (order: UseOrder) => Promise<UseOutcome>;
   };

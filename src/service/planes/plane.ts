@@ -7,7 +7,7 @@ import type { Sibling } from '../../store/store.ts';
 import type { Services } from '../../threads/channel.ts';
 import { type StartThread, startThread, type Thread } from '../../threads/thread.ts';
 import type { Report } from '../settings/report.ts';
-import type { HandedData, PlaneServices, ReadingServices } from './messages.ts';
+import type { PlaneData, PlaneServices, ReadingServices } from './messages.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each plane says what it begins with and what comes of that
 type AnyPlane = PlaneServices<any, any> & Services;
@@ -90,7 +90,7 @@ export class Plane<Far extends AnyPlane> {
   }
 
   begin(thread: Thread<Far>, data: DataOf<Far>): Promise<BeginningOf<Far>> {
-    const { writer } = data as HandedData;
+    const { writer } = data as PlaneData;
     const beginning = asPlane(thread).callMoving(writer === null ? [] : [writer], 'begin', data);
     return beginning as Promise<BeginningOf<Far>>;
   }

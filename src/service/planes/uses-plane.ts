@@ -6,32 +6,32 @@ import type { MessagePort } from 'node:worker_threads';
 import { egressInto } from '../../access/egress.ts';
 import { Chores } from '../../base/chores.ts';
 import { Failure } from '../../contract/errors.ts';
-import { type UsingDomain, usingDomainWith } from '../../domain/reading.ts';
-import type { UseResult } from '../../domain/uses/using.ts';
+import { type UsesDomain, usesDomainWith } from '../../domain/reading.ts';
+import type { UseResult } from '../../domain/uses/recorded-uses.ts';
 import { brokerWith } from '../../egress/brokered-call.ts';
 import { systemResolve } from '../../egress/connections.ts';
 import { failureOf } from '../../http/listener/errors.ts';
 import { receivedFailure, sentFailure } from '../../threads/failures.ts';
 import { usesGauges } from './gauges.ts';
-import { openHanded } from './handed.ts';
 import { startUsesHousework } from './housework.ts';
-import type { HandedData, Order, Outcome, ReadingServices } from './messages.ts';
+import type { PlaneData, ReadingServices, UseOrder, UseOutcome } from './messages.ts';
+import { openInPlane } from './plane-data.ts';
 import { type BegunPlane, planeSide, type ToReading } from './plane-side.ts';
 
 /** How long calls that are cut off may take to say so in the log. */
 const longestStop = 2_000;
 
 interface Made extends BegunPlane<null> {
-  readonly domain: UsingDomain;
-  use(order: Order): Promise<Outcome>;
+  readonly domain: UsesDomain;
+  use(order: UseOrder): Promise<UseOutcome>;
 }
 
 export function usesPlane(port: MessagePort): void {
-  planeSide<HandedData, null, Made, ReadingServices>(port, {
+  planeSide<PlaneData, null, Made, ReadingServices>(port, {
     begin,
     gather: 0,
     services: ({ whenMade }) => ({
-      use: async (order: Order) => (await whenMade.catch(notBegun)).use(order),
+      use: async (order: UseOrder) => (await whenMade.catch(notBegun)).use(order),
       settle: async () => (await whenMade).domain.ledger.settle(),
       writeHourCounts: async () => (await whenMade).domain.ledger.writeHourCounts(),
     }),
@@ -43,16 +43,16 @@ function notBegun(): never {
 }
 
 async function begin(
-  handed: HandedData,
+  data: PlaneData,
   { sibling, tellFailed, onError }: ToReading<ReadingServices>,
 ): Promise<Made> {
-  const opened = await openHanded(handed, sibling);
-  const egress = egressInto(handed.config['allow-private-webhooks']);
+  const opened = await openInPlane(data, sibling);
+  const egress = egressInto(data.config['allow-private-webhooks']);
   const broker = brokerWith({ egress, resolve: systemResolve() });
-  const domain = usingDomainWith({ ...opened, broker, other: { tellFailed } });
+  const domain = usesDomainWith({ ...opened, broker, other: { tellFailed } });
   const chores = startUsesHousework(new Chores(onError), domain);
   const gauges =
-    handed.config['metrics-port'] === null ? null : usesGauges(opened.meter, domain.ledger, chores);
+    data.config['metrics-port'] === null ? null : usesGauges(opened.meter, domain.ledger, chores);
   const underWay = new Set<Promise<unknown>>();
   return {
     begun: null,
@@ -78,7 +78,7 @@ async function begin(
   };
 }
 
-async function carryOut(domain: UsingDomain, order: Order): Promise<Outcome> {
+async function carryOut(domain: UsesDomain, order: UseOrder): Promise<UseOutcome> {
   const result = await resultOf(domain, order).catch(error => {
     throw failureOf(error);
   });
@@ -89,8 +89,8 @@ async function carryOut(domain: UsingDomain, order: Order): Promise<Outcome> {
 }
 
 async function resultOf(
-  { vaultUses, keyUses }: UsingDomain,
-  { of, facts, asked }: Order,
+  { vaultUses, keyUses }: UsesDomain,
+  { of, facts, asked }: UseOrder,
 ): Promise<UseResult<object>> {
   if ('call' in asked) return vaultUses.use({ ...facts, call: asked.call });
   if ('key' in asked) return keyUses.use({ ...facts, asked: asked.key });

@@ -5,17 +5,24 @@
 import { Failure } from '../../contract/errors.ts';
 import type { Uses as UsesOfVault } from '../../domain/reading.ts';
 import type { RequestFacts } from '../../domain/reads/vault-request.ts';
-import type { UseResult } from '../../domain/uses/using.ts';
+import type { UseResult } from '../../domain/uses/recorded-uses.ts';
 import type { OtherLedger } from '../../logs/ledger.ts';
 import { receivedFailure, sentFailure, ThreadEnded } from '../../threads/failures.ts';
 import { type StartThread, type Thread, threadFile } from '../../threads/thread.ts';
 import type { Report } from '../settings/report.ts';
-import type { Asked, HandedData, LedgerServices, Order, Outcome, UsesServices } from './messages.ts';
+import type {
+  LedgerServices,
+  PlaneData,
+  UseMessage,
+  UseOrder,
+  UseOutcome,
+  UsesServices,
+} from './messages.ts';
 import { Plane } from './plane.ts';
 
 /** What the plane of uses needs of the reading plane. */
 export interface UsesParts {
-  readonly handed: () => HandedData;
+  readonly data: () => PlaneData;
   /** Records that a request was not served. */
   readonly refuse: (facts: RequestFacts, failure: Failure) => Promise<UseResult<never>>;
   /** A caller over there failed to prove who they are. */
@@ -66,7 +73,7 @@ export class Uses implements UsesOfVault, OtherLedger {
     return this.plane.stop(longestStop);
   }
 
-  async #order(of: Order['of'], facts: RequestFacts, asked: Asked): Promise<UseResult<never>> {
+  async #order(of: UseOrder['of'], facts: RequestFacts, asked: UseMessage): Promise<UseResult<never>> {
     const { refuse } = this.#parts!;
     if (this.plane.isStopping) return refuse(facts, new ThreadEnded());
     const thread = this.plane.thread ?? this.#start();
@@ -91,7 +98,7 @@ export class Uses implements UsesOfVault, OtherLedger {
 
   #start(): Thread<UsesServices> {
     const thread = this.plane.start();
-    void this.plane.begin(thread, this.#parts!.handed()).then(
+    void this.plane.begin(thread, this.#parts!.data()).then(
       beginning => {
         if (!('refused' in beginning)) return;
         this.#report(`the plane of uses could not begin: ${beginning.refused}`);
@@ -103,7 +110,7 @@ export class Uses implements UsesOfVault, OtherLedger {
   }
 }
 
-function resultOf({ status, receipt, requestId, answer, failure }: Outcome): UseResult<never> {
+function resultOf({ status, receipt, requestId, answer, failure }: UseOutcome): UseResult<never> {
   return failure === null
     ? { status: 200, answer: answer as never, receipt, requestId }
     : { status, failure: receivedFailure(failure), receipt, requestId };

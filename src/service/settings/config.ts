@@ -30,12 +30,12 @@ export interface EnvironmentSettings {
   readonly tracing: TracingSettings | null;
 }
 
-export type Place = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
-export type ServeConfig = ValuesOf<typeof serveOptions> & Place & EnvironmentSettings;
+export type DataPlace = ValuesOf<typeof placeOptions> & EnvironmentSecrets;
+export type ServeConfig = ValuesOf<typeof serveOptions> & DataPlace & EnvironmentSettings;
 
 /** The settings that say where the root key comes from. */
 export type RootKeyPlace = Pick<
-  Place,
+  DataPlace,
   'data' | 'root-key-file' | 'passphrase-file' | 'passphrase-prompt' | 'passphrase'
 >;
 
@@ -90,10 +90,10 @@ function tracingIn(options: Options, environment: Environment): TracingSettings 
   }
 }
 
-export function databasePath({ data }: Pick<Place, 'data'>): string {
+export function databasePath({ data }: Pick<DataPlace, 'data'>): string {
   return join(resolve(data), 'strongroom.db');
 }
 
-export function inData({ data }: Pick<Place, 'data'>, name: string): string {
+export function inData({ data }: Pick<DataPlace, 'data'>, name: string): string {
   return join(resolve(data), name);
 }

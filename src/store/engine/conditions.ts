@@ -4,7 +4,7 @@
  * change it comes before the unit or after it, and never in between.
  */
 import { sql } from 'kysely';
-import { type Engine, type Refusal, type Statement, statement } from './engine.ts';
+import { type Engine, type Statement, statement, type WriteRefusal } from './engine.ts';
 import { prepared, StatementForms } from './prepared.ts';
 
 /** A row of a table, at one of its revisions. */
@@ -27,7 +27,10 @@ export function conditions({ db, name }: Engine) {
   const locked = name === 'postgres' ? sql`FOR SHARE` : sql``;
 
   /** Takes the id and the revision of a row of each table, one after the other. */
-  function unchanged(tables: readonly string[], unless: Refusal): (values: readonly unknown[]) => Statement {
+  function unchanged(
+    tables: readonly string[],
+    unless: WriteRefusal,
+  ): (values: readonly unknown[]) => Statement {
     const build = (values: readonly unknown[]) => {
       const isAs = (table: string, at: number) =>
         sql`${sql.ref(`${table}.id`)} = ${values[2 * at]} AND ${sql.ref(`${table}.revision`)} = ${values[2 * at + 1]}`;
@@ -40,7 +43,7 @@ export function conditions({ db, name }: Engine) {
 
   return {
     /** Each of the rows, which are of different tables, is there and has that revision. */
-    unchanged(rows: readonly RowAt[], unless: Refusal = 'unauthorized'): Statement {
+    unchanged(rows: readonly RowAt[], unless: WriteRefusal = 'unauthorized'): Statement {
       const tables = rows.map(({ table }) => table);
       const form = unchangedForms.of(db, `${unless} ${tables}`, () => unchanged(tables, unless));
       return form(rows.flatMap(({ id, revision }) => [id, revision]));

@@ -26,7 +26,7 @@ export interface StatementOptions {
   /** How many rows must change; another number refuses the unit as stale. */
   readonly expect?: number;
   /** A condition: it changes nothing, and where it finds no row the unit is refused as this. */
-  readonly unless?: Refusal;
+  readonly unless?: WriteRefusal;
   /** Whether rows come back from it. */
   readonly returning?: boolean;
 }
@@ -46,13 +46,13 @@ export type UnitRows = readonly (readonly Record<string, unknown>[])[];
  * `stale`: what a statement expected was not there. `taken`: a unique name is in use. `unauthorized`: what the caller's
  * authority rests on is not as it was. `ownerless`: no owner would be left.
  */
-export type Refusal = 'stale' | 'taken' | 'unauthorized' | 'ownerless';
+export type WriteRefusal = 'stale' | 'taken' | 'unauthorized' | 'ownerless';
 
 /** Thrown by a statement, to undo its unit. */
-export class Refused extends Error {
-  readonly refusal: Refusal;
+export class WriteRefused extends Error {
+  readonly refusal: WriteRefusal;
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: WriteRefusal) {
     super(refusal);
     this.refusal = refusal;
   }
@@ -60,9 +60,9 @@ export class Refused extends Error {
 
 /** Nothing of the submission was stored, because of these units of it. The others may be submitted again. */
 export class UnitsRefused extends Error {
-  readonly refusals: ReadonlyMap<number, Refusal>;
+  readonly refusals: ReadonlyMap<number, WriteRefusal>;
 
-  constructor(refusals: ReadonlyMap<number, Refusal>) {
+  constructor(refusals: ReadonlyMap<number, WriteRefusal>) {
     super('the store refused part of a submission');
     this.name = 'UnitsRefused';
     this.refusals = refusals;

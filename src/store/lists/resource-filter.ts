@@ -94,7 +94,7 @@ export function isKept({ state }: Form, { like, tagIndex }: Given): boolean {
   return like === undefined && tagIndex === undefined && (state === undefined || state === 'active');
 }
 
-export function narrow(query: Query, { state }: Form, given: Given): Query {
+export function filtered(query: Query, { state }: Form, given: Given): Query {
   const { organizationId, type, vaultIds, like, candidates, tagIndex } = given;
   // Where the names were found by their index, no other is to be taken for a better one.
   const column = (name: 'organization_id' | 'type' | 'vault_id') =>

@@ -15,13 +15,13 @@ import { packedResource } from './packed-resources.ts';
 import { packing, unpacker } from './packed-rows.ts';
 import {
   type Form,
+  filtered,
   formOf,
   type Given,
   givenOf,
   inState,
   isKept,
   mayBeInactive,
-  narrow,
   type Query,
   type ResourceFilter,
 } from './resource-filter.ts';
@@ -99,7 +99,7 @@ export function resourceLists(
   }
 
   function everywhere(form: Form, given: Given): Query {
-    return narrow(db.selectFrom('resources'), form, given);
+    return filtered(db.selectFrom('resources'), form, given);
   }
 
   function listedOf(form: Form, given: Given): Query {

@@ -12,13 +12,13 @@ import { Chores } from '../../base/chores.ts';
 import {
   Announcer,
   type Engine,
-  type Refusal,
-  Refused,
   type Statement,
   touchedBy,
   type Unit,
   type UnitRows,
   UnitsRefused,
+  type WriteRefusal,
+  WriteRefused,
 } from '../engine/engine.ts';
 import { StoreError } from '../engine/store-error.ts';
 import { checkSchema } from '../integrity/schema-check.ts';
@@ -168,7 +168,7 @@ async function runUnits(
   units: readonly Unit[],
   isNamed: boolean,
 ): Promise<UnitRows[]> {
-  const refusals = new Map<number, Refusal>();
+  const refusals = new Map<number, WriteRefusal>();
   const rows: UnitRows[] = [];
   for (const [index, unit] of units.entries()) {
     const outcome = await runUnit(client, unit, units.length > 1, isNamed);
@@ -186,7 +186,7 @@ async function runUnit(
   unit: Unit,
   amongOthers: boolean,
   isNamed: boolean,
-): Promise<UnitRows | Refusal> {
+): Promise<UnitRows | WriteRefusal> {
   if (amongOthers) await client.query('SAVEPOINT unit');
   try {
     const rows: Record<string, unknown>[][] = [];
@@ -209,8 +209,8 @@ async function runStatement(
   isNamed: boolean,
 ): Promise<Record<string, unknown>[]> {
   const { rowCount, rows } = await client.query(single(statement, isNamed));
-  if (statement.expect !== undefined && rowCount !== statement.expect) throw new Refused('stale');
-  if (statement.unless !== undefined && rowCount === 0) throw new Refused(statement.unless);
+  if (statement.expect !== undefined && rowCount !== statement.expect) throw new WriteRefused('stale');
+  if (statement.unless !== undefined && rowCount === 0) throw new WriteRefused(statement.unless);
   return rows;
 }
 
@@ -223,8 +223,8 @@ async function announce(client: pg.PoolClient, touched: readonly string[]): Prom
   await client.query(announcing, [channel, payload]);
 }
 
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refused) return error.refusal;
+function refusalOf(error: unknown): WriteRefusal {
+  if (error instanceof WriteRefused) return error.refusal;
   if (codeOf(error) === uniqueViolation) return 'taken';
   throw error;
 }

@@ -126,7 +126,7 @@ export function credentials({ db, lists, commit }: Engine) {
     },
 
     /** Of one that was created before there were any, unless it changed meanwhile. */
-    async noteNarrowingKey({ id, narrowing_key, stamp, revision }: CredentialRow): Promise<void> {
+    async noteRestrictionKey({ id, narrowing_key, stamp, revision }: CredentialRow): Promise<void> {
       const noted = db
         .updateTable('credentials')
         .set({ narrowing_key, stamp })

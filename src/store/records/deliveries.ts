@@ -22,7 +22,7 @@ export interface DeliveryFilter {
   readonly state?: string | undefined;
 }
 
-export type Outcome = Pick<
+export type DeliveryOutcome = Pick<
   DeliveryRow,
   'id' | 'state' | 'tries' | 'attempts' | 'next_attempt_at' | 'finished_at'
 >;
@@ -117,7 +117,7 @@ export function deliveries({ db, lists, commit, insertingInto }: Engine) {
     },
 
     /** What another process finished meanwhile stays finished. */
-    settle: ({ id, state, tries, attempts, next_attempt_at, finished_at }: Outcome): Statement => {
+    settle: ({ id, state, tries, attempts, next_attempt_at, finished_at }: DeliveryOutcome): Statement => {
       settling ??= settlingSql();
       const parameters = [state, tries, attempts, next_attempt_at, finished_at, id, 'pending'];
       return { sql: settling, parameters };

@@ -104,7 +104,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
         .limit(page.limit)
         .offset(offsetOf(page))
         .execute();
-      if (!isNarrowed(filter)) return { rows, total: await totalOf(db, filter.organizationId, 'audit') };
+      if (!isFiltered(filter)) return { rows, total: await totalOf(db, filter.organizationId, 'audit') };
       return { rows, total: await countOf(found) };
     },
 
@@ -251,7 +251,7 @@ export async function totalOf(db: Engine['db'], organizationId: string, stream: 
 }
 
 /** Whether anything but the organization is asked for. */
-export function isNarrowed<F extends { readonly organizationId: string }>({
+export function isFiltered<F extends { readonly organizationId: string }>({
   organizationId,
   ...rest
 }: F): boolean {

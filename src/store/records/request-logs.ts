@@ -7,7 +7,7 @@ import { type Columns, type Engine, type Statement, statement } from '../engine/
 import { offsetOf, type Page } from '../engine/page.ts';
 import { hashesBefore } from '../integrity/links-before.ts';
 import type { RequestBlockTable, RequestIndexTable, UnfiledTable } from '../schema/schema.ts';
-import { isNarrowed, totalOf } from './logs.ts';
+import { isFiltered, totalOf } from './logs.ts';
 
 export type RequestBlockRow = Selectable<RequestBlockTable>;
 export type RequestIndexRow = Selectable<RequestIndexTable>;
@@ -116,7 +116,7 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
         .execute(),
 
     async total(filter: RequestFilter): Promise<number> {
-      if (!isNarrowed(filter)) return totalOf(db, filter.organizationId, 'request');
+      if (!isFiltered(filter)) return totalOf(db, filter.organizationId, 'request');
       const { total } = await index(filter)
         .select(({ fn }) => fn.sum<number | null>(fn.coalesce('requests', 'entries')).as('total'))
         .executeTakeFirstOrThrow();

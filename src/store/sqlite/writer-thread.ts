@@ -6,7 +6,13 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import type { MessagePort } from 'node:worker_threads';
 import { starterPort, threadData, toStarter } from '../../threads/thread.ts';
 import { servedTogether } from '../../threads/together.ts';
-import { type Refusal, Refused, type Statement, type Unit, type UnitRows } from '../engine/engine.ts';
+import {
+  type Statement,
+  type Unit,
+  type UnitRows,
+  type WriteRefusal,
+  WriteRefused,
+} from '../engine/engine.ts';
 import { alteredBy } from '../integrity/schema-difference.ts';
 import { faultInFile } from '../integrity/sqlite-schema.ts';
 import { rowsOf } from './row-text.ts';
@@ -16,7 +22,7 @@ type Submission = readonly Unit[];
 
 type SubmissionResult =
   | { readonly rows: UnitRows[] }
-  | { readonly refusals: ReadonlyMap<number, Refusal> }
+  | { readonly refusals: ReadonlyMap<number, WriteRefusal> }
   | { readonly failure: string };
 
 /** Of each port. */
@@ -93,7 +99,7 @@ function runSubmission(units: Submission, amongOthers: boolean): SubmissionResul
 }
 
 /** Hardly any is ever refused, so none has a savepoint of its own. The first that is refused ends it. */
-function runAll(units: readonly Unit[]): UnitRows[] | Refusal {
+function runAll(units: readonly Unit[]): UnitRows[] | WriteRefusal {
   try {
     return units.map(runStatements);
   } catch (error) {
@@ -102,10 +108,10 @@ function runAll(units: readonly Unit[]): UnitRows[] | Refusal {
 }
 
 /** Runs them once more, each in a savepoint, so that one that is refused says nothing about the others. */
-function refusalsIn(units: readonly Unit[], first: Refusal): Map<number, Refusal> {
+function refusalsIn(units: readonly Unit[], first: WriteRefusal): Map<number, WriteRefusal> {
   if (units.length === 1) return new Map([[0, first]]);
   command('ROLLBACK TO submission');
-  const refusals = new Map<number, Refusal>();
+  const refusals = new Map<number, WriteRefusal>();
   for (const [index, unit] of units.entries()) {
     command('SAVEPOINT unit');
     const outcome = runAll([unit]);
@@ -124,17 +130,17 @@ function runStatement(statement: Statement): Record<string, unknown>[] | null {
   const { sql, parameters, rows, returning, unless } = statement;
   const query = prepare(sql);
   if (unless !== undefined) {
-    if (query.get(...inputs(parameters)) === undefined) throw new Refused(unless);
+    if (query.get(...inputs(parameters)) === undefined) throw new WriteRefused(unless);
     return null;
   }
   if (returning) return query.all(...inputs(parameters));
   if (rows !== undefined) {
     const stored = insertAll(query, rowsOf(rows), statement.taking);
-    if (statement.expect !== undefined && stored !== statement.expect) throw new Refused('stale');
+    if (statement.expect !== undefined && stored !== statement.expect) throw new WriteRefused('stale');
     return null;
   }
   const changed = Number(query.run(...inputs(parameters)).changes);
-  if (statement.expect !== undefined && changed !== statement.expect) throw new Refused('stale');
+  if (statement.expect !== undefined && changed !== statement.expect) throw new WriteRefused('stale');
   return null;
 }
 
@@ -153,8 +159,8 @@ function insertAll(query: StatementSync, rows: readonly SQLInputValue[][], takin
 }
 
 /** Anything but a refusal is the whole group's failure: a full disk is not one unit's fault. */
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refused) return error.refusal;
+function refusalOf(error: unknown): WriteRefusal {
+  if (error instanceof WriteRefused) return error.refusal;
   const code = (error as { errcode?: number }).errcode;
   if (code === constraintUnique || code === constraintPrimaryKey) return 'taken';
   throw error;

@@ -4,7 +4,7 @@
  * call comes again, and is judged anew by what is stored. Clients that can't are told by the result itself.
  */
 import type { ApprovalNotice } from '../contract/uses.ts';
-import { isRecord, type Message } from './messages.ts';
+import { isRecord, type McpMessage } from './messages.ts';
 import { capabilitiesKey, urlElicitationRequired } from './protocol-constants.ts';
 
 /** Whether a client says that it sends its user to pages. */
@@ -17,7 +17,7 @@ export function elicitsByUrl(capabilities: unknown): boolean {
 const message = 'Approve a call with a secret, on a page of Strongroom';
 
 /** Null where the client can't be asked, or where its user was asked before and did not want to. */
-export function inputRequired({ params = {} }: Message, { id, url }: ApprovalNotice): object | null {
+export function inputRequired({ params = {} }: McpMessage, { id, url }: ApprovalNotice): object | null {
   const meta = params._meta;
   if (!isRecord(meta) || !elicitsByUrl(meta[capabilitiesKey])) return null;
   const { inputResponses } = params;

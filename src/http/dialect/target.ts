@@ -27,7 +27,7 @@ export interface StoreCall {
 const probes = ['health', 'seal-status', 'init', 'leader'] as const;
 export type Probe = (typeof probes)[number];
 
-export type Asked =
+export type Target =
   | { readonly of: Probe }
   | { readonly of: 'mount'; readonly path: string }
   | { readonly of: 'token'; readonly call: TokenCall }
@@ -36,12 +36,12 @@ export type Asked =
   /** There is nothing of this kind; the failure says so to whoever may ask at all. */
   | { readonly of: 'nothing'; readonly failure: Failure };
 
-export function isProbe(asked: Asked): asked is Extract<Asked, { of: Probe }> {
+export function isProbe(asked: Target): asked is Extract<Target, { of: Probe }> {
   return (probes as readonly string[]).includes(asked.of);
 }
 
 /** For the log: the same for all requests of a kind, whatever they name. */
-export function routeOf(asked: Asked): string {
+export function routeOf(asked: Target): string {
   switch (asked.of) {
     case 'health':
     case 'seal-status':
@@ -75,7 +75,7 @@ const unversioned = new Failure('NOT_FOUND', {
 const unsupported = new Failure('NOT_FOUND', { message: 'unsupported path' });
 const malformed = invalid('', 'the path must be text in UTF-8, percent-encoded');
 
-export function askedOf(url: string): Asked {
+export function targetOf(url: string): Target {
   const path = url.split('?', 1)[0]!;
   if (!path.startsWith(prefix)) return { of: 'nothing', failure: new Failure('NOT_FOUND') };
   const segments = decoded(path.slice(prefix.length));
@@ -94,7 +94,7 @@ function decoded(path: string): string[] | null {
   }
 }
 
-function systemCall([, ...rest]: readonly string[]): Asked {
+function systemCall([, ...rest]: readonly string[]): Target {
   const path = withoutEnd(rest);
   const probe = probes.find(one => path === one);
   if (probe !== undefined) return { of: probe };
@@ -103,7 +103,7 @@ function systemCall([, ...rest]: readonly string[]): Asked {
   return { of: 'nothing', failure: unsupported };
 }
 
-function authCall([, ...rest]: readonly string[]): Asked {
+function authCall([, ...rest]: readonly string[]): Target {
   const path = withoutEnd(rest);
   const call = tokenCalls.find(one => path === `token/${one}`);
   if (call !== undefined) return { of: 'token', call };
@@ -112,7 +112,7 @@ function authCall([, ...rest]: readonly string[]): Asked {
 }
 
 /** The name of a vault may contain a slash: the first segment that is a verb ends it. */
-function storeCall(segments: readonly string[], query: URLSearchParams): Asked {
+function storeCall(segments: readonly string[], query: URLSearchParams): Target {
   const at = segments.findIndex((segment, index) => index > 0 && isVerb(segment));
   if (at === -1) return { of: 'nothing', failure: unversioned };
   const [mount, verb] = [segments.slice(0, at).join('/'), segments[at] as StoreVerb];
@@ -169,7 +169,7 @@ export function unmetHeader(headers: IncomingHttpHeaders): Failure | null {
 }
 
 /** Whether the reading plane answers this: an access key’s reads, and whatever else is refused without a look. */
-export function isForReadingPlane(asked: Asked, method: string | undefined, token: string | null): boolean {
+export function isForReadingPlane(asked: Target, method: string | undefined, token: string | null): boolean {
   if (asked.of === 'login' || (asked.of === 'token' && !isRead(method))) return false;
   return !isApiKey(token);
 }

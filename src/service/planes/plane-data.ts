@@ -7,10 +7,10 @@ import { KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import { Meter } from '../../metrics/meter.ts';
 import { openStore, type Sibling } from '../../store/store.ts';
 import { locationOf, type Opened, rootKeySource } from '../opening/open-data.ts';
-import type { HandedData } from './messages.ts';
+import type { PlaneData } from './messages.ts';
 
-export async function openHanded(
-  { config, writer, movedClock, signed, meter, ...handed }: HandedData,
+export async function openInPlane(
+  { config, writer, movedClock, signed, meter, ...data }: PlaneData,
   sibling: Sibling,
 ): Promise<Omit<Opened, 'accepted'>> {
   const location = locationOf(config, true);
@@ -21,9 +21,9 @@ export async function openHanded(
   const clock = clockWith(parts);
   return {
     store,
-    keyring: Keyring.takeOver(handed.keyring),
+    keyring: Keyring.takeOver(data.keyring),
     wrapper: new KeyringWrapper(rootKeySource(config)),
-    storedKeyring: handed.storedKeyring as Sealed,
+    storedKeyring: data.storedKeyring as Sealed,
     ...clock,
     newId: idGenerator(clock.now),
     meter: new Meter(meter),

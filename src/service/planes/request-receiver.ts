@@ -12,12 +12,12 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { largestFlight, ownBytes } from './forwarding.ts';
 import type { AnswerHead, FromExchange, Piece, RequestHead, ToExchange } from './messages.ts';
+import { largestFlight, ownBytes } from './request-forwarder.ts';
 
 export type Post = (message: FromExchange, transfer?: readonly ArrayBuffer[]) => void;
 
-export class ForwardedRequests {
+export class RequestReceiver {
   readonly #route: RequestListener;
   readonly #post: Post;
   readonly #exchanges = new Map<number, ForwardedExchange>();

@@ -24,7 +24,7 @@ const shape = new RegExp(`^${prefix}[0-9A-Za-z]{${least},}$`);
 /** Bytes are written in stretches of this many, so that the time that it takes grows with their number alone. */
 const stretch = 32;
 
-export interface NarrowedToken {
+export interface RestrictedToken {
   /** Of the access key's record. */
   readonly id: string;
   /** As they were sent: nothing is known of them before the chain holds. */
@@ -34,12 +34,12 @@ export interface NarrowedToken {
   readonly digest: string;
 }
 
-export function isNarrowed(token: string): boolean {
+export function isRestricted(token: string): boolean {
   return token.startsWith(prefix);
 }
 
 /** What the text claims to be, or null if it is none of ours. It proves nothing yet. */
-export function parseNarrowed(text: string): NarrowedToken | null {
+export function parseRestricted(text: string): RestrictedToken | null {
   if (text.length > longestCredential || !shape.test(text) || !endsInItsChecksum(text)) return null;
   const body = text.slice(prefix.length);
   const end = body.length - checksumLength - secretLength;
@@ -51,18 +51,18 @@ export function parseNarrowed(text: string): NarrowedToken | null {
 }
 
 /** What the chain of an access key begins with. It can't be turned back into the access key. */
-export function narrowingKeyOf(accessKey: string): Buffer {
+export function restrictionKeyOf(accessKey: string): Buffer {
   return createHmac('sha256', accessKey).update(label).digest();
 }
 
-export function hasChain(narrowingKey: Uint8Array, { links, mark }: NarrowedToken): boolean {
-  let key = narrowingKey;
+export function hasChain(restrictionKey: Uint8Array, { links, mark }: RestrictedToken): boolean {
+  let key = restrictionKey;
   for (const link of links) key = createHmac('sha256', key).update(link).digest();
   return timingSafeEqual(key, mark);
 }
 
 /** Null where one of them is unknown here, or is not written in the one way in which it is. */
-export function narrowingIn({ links, digest }: NarrowedToken): KeyNarrowing | null {
+export function restrictionsIn({ links, digest }: RestrictedToken): KeyNarrowing | null {
   const restrictions = links.map(restrictionIn);
   if (restrictions.some(one => one === null)) return null;
   return { id: digest.slice(0, 16), restrictions: restrictions as Restriction[] };

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { FromExchange, RequestHead, ToExchange } from './messages.ts';
 
-export interface ForwardingParts {
+export interface RequestForwarderParts {
   readonly post: (message: ToExchange, transfer?: readonly ArrayBuffer[]) => void;
   readonly isUp: () => boolean;
   /** Answers that the service can't do this now. */
@@ -24,13 +24,13 @@ const mostOfOne = 500;
 /** In bytes, of one body. */
 export const largestFlight = 64 * 1024;
 
-export class Forwarding {
-  readonly #parts: ForwardingParts;
+export class RequestForwarder {
+  readonly #parts: RequestForwarderParts;
   readonly #exchanges = new Map<number, Exchange>();
   readonly #callers = new Map<string, number>();
   #lastId = 0;
 
-  constructor(parts: ForwardingParts) {
+  constructor(parts: RequestForwarderParts) {
     this.#parts = parts;
   }
 
@@ -70,11 +70,11 @@ class Exchange {
   readonly #id: number;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #parts: ForwardingParts;
+  readonly #parts: RequestForwarderParts;
   /** Bytes of the request's body that the other side has not read yet. */
   #unread = 0;
 
-  constructor(id: number, request: IncomingMessage, response: ServerResponse, parts: ForwardingParts) {
+  constructor(id: number, request: IncomingMessage, response: ServerResponse, parts: RequestForwarderParts) {
     this.#id = id;
     this.#request = request;
     this.#response = response;

@@ -3,27 +3,27 @@
  * hand, and stored sealed with the key of its vault, bound to the record and to the digest of that very token: whoever
  * has the database alone has nothing that opens anything, and with another token it is another one.
  */
-import { narrowingKeyOf } from '../../access/narrowed-token.ts';
+import { restrictionKeyOf } from '../../access/restricted-token.ts';
 import type { Sealed } from '../../base/bytes.ts';
 import type { CredentialRow } from '../../store/records/credentials.ts';
 import type { Parts } from '../kernel/parts.ts';
 import { type OpenVault, type SealingParts, sealingWith } from '../resources/sealing.ts';
 
-export type NarrowingKeyParts = SealingParts & Pick<Parts, 'store'>;
+export type RestrictionKeyParts = SealingParts & Pick<Parts, 'store'>;
 
 /** As much of a record as says whose it is. */
 export type Keyed = Pick<CredentialRow, 'id' | 'organization_id' | 'vault_id' | 'digest'>;
 
-export interface NarrowingKeys {
+export interface RestrictionKeys {
   /** As it is stored; null where there is no vault to open. */
   sealed(row: Keyed, token: string): Promise<Sealed | null>;
   /** The same for one that was worked out before. */
-  seal(row: Keyed, narrowingKey: Uint8Array): Promise<Sealed | null>;
+  seal(row: Keyed, restrictionKey: Uint8Array): Promise<Sealed | null>;
   /** Null where none is stored. */
   open(row: CredentialRow): Promise<Uint8Array | null>;
 }
 
-export function narrowingKeysWith(parts: NarrowingKeyParts): NarrowingKeys {
+export function restrictionKeysWith(parts: RestrictionKeyParts): RestrictionKeys {
   const { store, stamps } = parts;
   const { openVaultRow } = sealingWith(parts);
 
@@ -32,13 +32,13 @@ export function narrowingKeysWith(parts: NarrowingKeyParts): NarrowingKeys {
     return row === undefined ? null : openVaultRow(stamps.resource.believe(row));
   }
 
-  async function seal(row: Keyed, narrowingKey: Uint8Array): Promise<Sealed | null> {
-    return (await vaultOf(row))?.sealer.seal(placeOf(row), narrowingKey) ?? null;
+  async function seal(row: Keyed, restrictionKey: Uint8Array): Promise<Sealed | null> {
+    return (await vaultOf(row))?.sealer.seal(placeOf(row), restrictionKey) ?? null;
   }
 
   return {
     seal,
-    sealed: (row, token) => seal(row, narrowingKeyOf(token)),
+    sealed: (row, token) => seal(row, restrictionKeyOf(token)),
     open: async row => {
       const { narrowing_key: sealed } = row;
       const vault = sealed === null ? null : await vaultOf(row);

@@ -50,7 +50,7 @@ export type UseResult<T> = UseDone<T> | UseRefused;
 /** Of the entry that is written before a call leaves: it is being processed. */
 const begun = 102;
 
-export function usingWith(parts: UseParts) {
+export function recordedUsesWith(parts: UseParts) {
   const { ledger, authenticate, newId } = parts;
   const limits = keyLimitsWith(parts);
   const attribute = attributionWith(parts);

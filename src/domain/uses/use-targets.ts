@@ -10,9 +10,9 @@ import type { UseRuleRow } from '../../store/records/use-rules.ts';
 import { RowCache } from '../kernel/row-cache.ts';
 import type { VerifiedResource } from '../reads/visibility.ts';
 import type { OpenVault } from '../resources/sealing.ts';
-import type { UseParts } from './using.ts';
+import type { UseParts } from './recorded-uses.ts';
 
-export interface Usable<Rule> {
+export interface UseTarget<Rule> {
   readonly vault: OpenVault;
   readonly row: VerifiedResource;
   readonly rules: readonly Rule[];
@@ -20,7 +20,7 @@ export interface Usable<Rule> {
 
 interface KeptVault<Rule> {
   readonly vault: OpenVault;
-  readonly usables: Map<string, Usable<Rule>>;
+  readonly usables: Map<string, UseTarget<Rule>>;
 }
 
 const mostVaults = 500;
@@ -28,14 +28,14 @@ const mostOfVault = 50;
 /** Of a sealed value, in bytes: tokens and private keys are shorter. */
 const longestKept = 8 * 1024;
 
-export type Usables<Rule> = (reader: Reader, asked: string) => Promise<Usable<Rule>>;
+export type FindUseTarget<Rule> = (reader: Reader, asked: string) => Promise<UseTarget<Rule>>;
 
 /** Of one kind, by their names; keys by their ids too. */
-export function usablesWith<Rule>(
+export function targetsOfUsesWith<Rule>(
   { store, stamps, visibility }: UseParts,
   kind: ResourceKind,
   ruleOf: (row: UseRuleRow) => Rule,
-): Usables<Rule> {
+): FindUseTarget<Rule> {
   const kept = new RowCache<KeptVault<Rule>>(store, mostVaults);
 
   async function openVault(reader: Reader): Promise<KeptVault<Rule>> {
@@ -46,7 +46,7 @@ export function usablesWith<Rule>(
     return (await kept.load(vaultId, open))!;
   }
 
-  async function find(reader: Reader, vault: OpenVault, asked: string): Promise<Usable<Rule>> {
+  async function find(reader: Reader, vault: OpenVault, asked: string): Promise<UseTarget<Rule>> {
     const row = await (kind === 'key' && isId(asked)
       ? visibility.byId(reader, asked, kind)
       : visibility.byName(reader, kind, asked));

@@ -17,10 +17,10 @@ import type { Concurrency } from './concurrency.ts';
 import { notAllowed, type ParsedCall, parsedCall, patternFor } from './judging.ts';
 import { mintingWith } from './minting.ts';
 import { placed, placeInWords, secretOf, shownPlaced } from './placing.ts';
+import { type Deed, recordedUsesWith, type UseParts, type UseResult } from './recorded-uses.ts';
 import { type CallRule, callRuleOf } from './rule-records.ts';
 import { refusedUse, type Suspect, suspensionsWith } from './suspensions.ts';
-import { usablesWith } from './usables.ts';
-import { type Deed, type UseParts, type UseResult, usingWith } from './using.ts';
+import { targetsOfUsesWith } from './use-targets.ts';
 import { judged, needsApproval, verdictOf } from './verdicts.ts';
 
 export interface UseRequest extends RequestFacts {
@@ -28,11 +28,11 @@ export interface UseRequest extends RequestFacts {
   readonly call: UseCall | Failure;
 }
 
-export interface VaultUses {
+export interface SecretUses {
   use(request: UseRequest): Promise<UseResult<UseAnswer | Verdict>>;
 }
 
-export interface VaultUseParts extends UseParts {
+export interface SecretUseParts extends UseParts {
   readonly broker: Broker;
   readonly slots: Concurrency;
 }
@@ -47,10 +47,10 @@ interface Chosen extends Suspect {
 
 const tool = 'secrets.use';
 
-export function vaultUsesWith(parts: VaultUseParts): VaultUses {
+export function secretUsesWith(parts: SecretUseParts): SecretUses {
   const { visibility, broker, slots } = parts;
-  const using = usingWith(parts);
-  const usable = usablesWith(parts, 'secret', callRuleOf);
+  const using = recordedUsesWith(parts);
+  const usable = targetsOfUsesWith(parts, 'secret', callRuleOf);
   const approvals = approvalRequestsWith(parts);
   const minting = mintingWith(parts);
   const suspensions = suspensionsWith(parts);

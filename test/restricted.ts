@@ -35,7 +35,7 @@ export interface Written {
 }
 
 /** From an access key and the restrictions as they are written, whatever they are. */
-export function narrowedFrom(accessKey: string, links: readonly string[], how: Written = {}): string {
+export function restrictedFrom(accessKey: string, links: readonly string[], how: Written = {}): string {
   const { version = 1, prefix = 'sr_narrow_', lengths = length => length } = how;
   const mark = how.mark ?? links.reduce(hmac, hmac(accessKey, `strongroom narrow ${version}`));
   const parts = links.flatMap(link => {

@@ -15,7 +15,7 @@ import { run } from './command.ts';
 import { forged } from './forged.ts';
 import { type Answer, beside, callService, eventually, type Service, startService } from './harness.ts';
 import { bareSession, makeAccessKey, modernCall, post } from './mcp-world.ts';
-import { narrowedFrom, withChecksum } from './narrowed.ts';
+import { restrictedFrom, withChecksum } from './restricted.ts';
 import { write } from './storage.ts';
 
 const minute = 61_000;
@@ -211,7 +211,7 @@ onEngines('access keys that their holder restricts', engine => {
 
   it('are refused like an unknown key where anything about them was altered', async () => {
     const links = ['{"names":["CI_*"]}', '{"names_only":true}'];
-    const child = narrowedFrom(parent, links);
+    const child = restrictedFrom(parent, links);
     assert.equal(child, await narrowed(parent, { names: ['CI_*'] }, { namesOnly: true }));
     assert.equal((await read(child)).status, 200);
     const markOf = (chain: readonly string[]) =>
@@ -222,21 +222,21 @@ onEngines('access keys that their holder restricts', engine => {
     const mark = markOf(links);
     const other = await accessKey();
     const altered: Record<string, string> = {
-      'without its last restriction': narrowedFrom(parent, links.slice(0, 1), { mark }),
-      'without its first restriction': narrowedFrom(parent, links.slice(1), { mark }),
-      'without any': narrowedFrom(parent, [], { mark }),
-      'without any, and with what the chain begins with': narrowedFrom(parent, []),
-      reordered: narrowedFrom(parent, [...links].reverse(), { mark }),
-      joined: narrowedFrom(parent, [links.join('')], { mark }),
-      'with another restriction': narrowedFrom(parent, ['{"names":["*"]}', links[1]!], { mark }),
-      'extended without a link': narrowedFrom(parent, [...links, '{"may_use":false}'], { mark }),
-      'of another access key': narrowedFrom(other, links, { mark }),
-      'of a forged access key': narrowedFrom(forged(parent), links),
-      'of another version': narrowedFrom(parent, links, { version: 2 }),
-      'of another version, with the mark of this one': narrowedFrom(parent, links, { version: 2, mark }),
-      'with a length that is too long': narrowedFrom(parent, links, { lengths: length => length + 1 }),
-      'with a length that is too short': narrowedFrom(parent, links, { lengths: length => length - 1 }),
-      'as a whole access key': narrowedFrom(parent, links, { prefix: 'sr_vault_' }),
+      'without its last restriction': restrictedFrom(parent, links.slice(0, 1), { mark }),
+      'without its first restriction': restrictedFrom(parent, links.slice(1), { mark }),
+      'without any': restrictedFrom(parent, [], { mark }),
+      'without any, and with what the chain begins with': restrictedFrom(parent, []),
+      reordered: restrictedFrom(parent, [...links].reverse(), { mark }),
+      joined: restrictedFrom(parent, [links.join('')], { mark }),
+      'with another restriction': restrictedFrom(parent, ['{"names":["*"]}', links[1]!], { mark }),
+      'extended without a link': restrictedFrom(parent, [...links, '{"may_use":false}'], { mark }),
+      'of another access key': restrictedFrom(other, links, { mark }),
+      'of a forged access key': restrictedFrom(forged(parent), links),
+      'of another version': restrictedFrom(parent, links, { version: 2 }),
+      'of another version, with the mark of this one': restrictedFrom(parent, links, { version: 2, mark }),
+      'with a length that is too long': restrictedFrom(parent, links, { lengths: length => length + 1 }),
+      'with a length that is too short': restrictedFrom(parent, links, { lengths: length => length - 1 }),
+      'as a whole access key': restrictedFrom(parent, links, { prefix: 'sr_vault_' }),
       'with another checksum': `${child.slice(0, -1)}${child.endsWith('0') ? '1' : '0'}`,
       truncated: withChecksum(child.slice(0, -7)),
       'with a digit more': withChecksum(`${child.slice(0, -6)}0`),
@@ -268,13 +268,13 @@ onEngines('access keys that their holder restricts', engine => {
       'true',
       '',
     ];
-    for (const link of unwritten) altered[`restricted to ${link}`] = narrowedFrom(parent, [link]);
+    for (const link of unwritten) altered[`restricted to ${link}`] = restrictedFrom(parent, [link]);
     const once = '{"names_only":true}';
-    altered['with too many'] = narrowedFrom(
+    altered['with too many'] = restrictedFrom(
       parent,
       Array.from({ length: 9 }, () => once),
     );
-    altered['with too long ones'] = narrowedFrom(parent, [JSON.stringify({ names: ['x'.repeat(1_600)] })]);
+    altered['with too long ones'] = restrictedFrom(parent, [JSON.stringify({ names: ['x'.repeat(1_600)] })]);
     const text = (link: string) => ({ what: link, status: 401, body: '{"message":"Unauthorized"}' });
     let done = 0;
     for (const [what, token] of Object.entries(altered)) {
@@ -285,7 +285,7 @@ onEngines('access keys that their holder restricts', engine => {
     assert.equal(
       (
         await read(
-          narrowedFrom(
+          restrictedFrom(
             parent,
             Array.from({ length: 8 }, () => once),
           ),
@@ -449,7 +449,7 @@ describe('narrowing without a service', () => {
       for (const one of restrictions) made = await narrow(made.token, asGiven(one));
       assert.deepEqual(made, { token, id });
       assert.equal(
-        narrowedFrom(
+        restrictedFrom(
           key,
           restrictions.map(one => JSON.stringify(one)),
         ),
@@ -483,7 +483,7 @@ describe('narrowing without a service', () => {
     }
     await refused(whole, { names: Array.from({ length: 10 }, (_, at) => `${at}${'CI_'.repeat(70)}`) });
     await refused(
-      narrowedFrom(
+      restrictedFrom(
         whole,
         Array.from({ length: 8 }, () => '{"names_only":true}'),
       ),
@@ -514,7 +514,7 @@ describe('narrowing without a service', () => {
       names: ['CI_*', 'X'],
       names_only: true,
     };
-    assert.equal(JSON.parse(stdout).token, narrowedFrom(whole, [JSON.stringify(restriction)]));
+    assert.equal(JSON.parse(stdout).token, restrictedFrom(whole, [JSON.stringify(restriction)]));
     const argued = await run(['narrow', whole, '--names-only']);
     assert.equal(argued.code, 2);
     assert.ok(!argued.stderr.includes(whole));

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import {
   hasChain,
-  isNarrowed,
-  type NarrowedToken,
-  narrowingIn,
-  narrowingKeyOf,
-  parseNarrowed,
-} from '../src/access/narrowed-token.ts';
+  isRestricted,
+  parseRestricted,
+  type RestrictedToken,
+  restrictionKeyOf,
+  restrictionsIn,
+} from '../src/access/restricted-token.ts';
 import { mintToken } from '../src/access/token.ts';
-import { base62, narrowedFrom, withChecksum } from './narrowed.ts';
+import { base62, restrictedFrom, withChecksum } from './restricted.ts';
 
 const id = '0199a3c4-7f00-7abc-8def-0123456789ab';
 const whole = mintToken('vault', id, size => Buffer.alloc(size, 7));
@@ -22,7 +22,7 @@ const mark = base62(Buffer.alloc(32, 9));
 const written = (digits: string, parts: { id?: string; mark?: string; prefix?: string } = {}) =>
   withChecksum(`${parts.prefix ?? 'sr_narrow_'}${parts.id ?? idText}${digits}${parts.mark ?? mark}`);
 const bytes = (...values: number[]) => written(base62(Buffer.from(values)));
-const parsed = (text: string) => parseNarrowed(text) as NarrowedToken;
+const parsed = (text: string) => parseRestricted(text) as RestrictedToken;
 
 describe('a restricted access key', () => {
   const examples = /```json narrowing\n([\s\S]*?)```/.exec(readFileSync('docs/agents.md', 'utf8'))![1]!;
@@ -34,30 +34,30 @@ describe('a restricted access key', () => {
         found.links.map(one => JSON.parse(String(one))),
         restrictions,
       );
-      assert.ok(hasChain(narrowingKeyOf(key), found));
-      assert.deepEqual(narrowingIn(found), { id: logged, restrictions });
+      assert.ok(hasChain(restrictionKeyOf(key), found));
+      assert.deepEqual(restrictionsIn(found), { id: logged, restrictions });
     });
 
   it('is told from other credentials by how it begins', () => {
-    assert.equal(isNarrowed(narrowedFrom(whole, [link])), true);
-    assert.equal(isNarrowed(whole), false);
-    assert.equal(isNarrowed(` ${narrowedFrom(whole, [link])}`), false);
+    assert.equal(isRestricted(restrictedFrom(whole, [link])), true);
+    assert.equal(isRestricted(whole), false);
+    assert.equal(isRestricted(` ${restrictedFrom(whole, [link])}`), false);
   });
 
   it('needs every link of its chain, in its order, from its own key', () => {
     const links = [link, '{"names_only":true}'];
-    const key = narrowingKeyOf(whole);
-    const good = parsed(narrowedFrom(whole, links));
+    const key = restrictionKeyOf(whole);
+    const good = parsed(restrictedFrom(whole, links));
     assert.equal(hasChain(key, good), true);
     for (const other of [[link], links.toReversed(), [...links, link], []])
       assert.equal(hasChain(key, { ...good, links: other.map(one => Buffer.from(one)) }), false);
-    assert.equal(hasChain(narrowingKeyOf(`${whole}0`), good), false);
+    assert.equal(hasChain(restrictionKeyOf(`${whole}0`), good), false);
     assert.equal(hasChain(key, { ...good, mark: Buffer.alloc(32) }), false);
   });
 
   it('has at most 8 restrictions', () => {
-    assert.equal(parseNarrowed(narrowedFrom(whole, Array(8).fill(link)))?.links.length, 8);
-    assert.equal(parseNarrowed(narrowedFrom(whole, Array(9).fill(link))), null);
+    assert.equal(parseRestricted(restrictedFrom(whole, Array(8).fill(link)))?.links.length, 8);
+    assert.equal(parseRestricted(restrictedFrom(whole, Array(9).fill(link))), null);
   });
 
   it('has at most 2,048 characters; the nearest lengths that can be written are 2,047 and 2,049', () => {
@@ -65,7 +65,7 @@ describe('a restricted access key', () => {
     const [longest, tooLong] = [sized(45 * 32 + 23 - 3), sized(45 * 32 + 24 - 3)];
     assert.deepEqual([longest.length, tooLong.length], [2047, 2049]);
     assert.equal(parsed(longest).links[0]!.length, 1460);
-    assert.equal(parseNarrowed(tooLong), null);
+    assert.equal(parseRestricted(tooLong), null);
   });
 
   it('may have a restriction of no length, which is then not known', () => {
@@ -73,10 +73,10 @@ describe('a restricted access key', () => {
       parsed(bytes(1, 0, 0)).links.map(one => one.length),
       [0],
     );
-    assert.equal(narrowingIn(parsed(bytes(1, 0, 0))), null);
+    assert.equal(restrictionsIn(parsed(bytes(1, 0, 0))), null);
   });
 
-  const good = narrowedFrom(whole, [link]);
+  const good = restrictedFrom(whole, [link]);
   const nothing: [what: string, text: string][] = [
     ['an access key', whole],
     ['nothing', ''],
@@ -94,7 +94,7 @@ describe('a restricted access key', () => {
       withChecksum(`sr_narrow_${idText}${base62(Buffer.from([1, 0, 3, 9, 9, 9]))}000`),
     ],
     ['version 0', bytes(0, 0, 1, 97)],
-    ['version 2', narrowedFrom(whole, [link], { version: 2 })],
+    ['version 2', restrictedFrom(whole, [link], { version: 2 })],
     ['half a length', bytes(1, 0)],
     ['half a length after a restriction', bytes(1, 0, 1, 97, 0)],
     ['a length past the end', bytes(1, 0, 2, 97)],
@@ -105,7 +105,7 @@ describe('a restricted access key', () => {
     ['a mark larger than any', written(base62(Buffer.from([1, 0, 1, 97])), { mark: 'z'.repeat(43) })],
   ];
   for (const [what, text] of nothing)
-    it(`is none with ${what}`, () => assert.equal(parseNarrowed(text), null));
+    it(`is none with ${what}`, () => assert.equal(parseRestricted(text), null));
 });
 
 describe('a restriction', () => {
@@ -119,7 +119,9 @@ describe('a restriction', () => {
   ];
   for (const text of known)
     it(`is ${text}`, () =>
-      assert.deepEqual(narrowingIn(parsed(narrowedFrom(whole, [text])))?.restrictions, [JSON.parse(text)]));
+      assert.deepEqual(restrictionsIn(parsed(restrictedFrom(whole, [text])))?.restrictions, [
+        JSON.parse(text),
+      ]));
 
   const unknown: string[] = [
     '{}',
@@ -142,13 +144,13 @@ describe('a restriction', () => {
   ];
   for (const text of unknown)
     it(`is not ${JSON.stringify(text)}`, () => {
-      assert.equal(narrowingIn(parsed(narrowedFrom(whole, [text]))), null);
-      assert.equal(narrowingIn(parsed(narrowedFrom(whole, [link, text]))), null);
-      assert.equal(narrowingIn(parsed(narrowedFrom(whole, [text, link]))), null);
+      assert.equal(restrictionsIn(parsed(restrictedFrom(whole, [text]))), null);
+      assert.equal(restrictionsIn(parsed(restrictedFrom(whole, [link, text]))), null);
+      assert.equal(restrictionsIn(parsed(restrictedFrom(whole, [text, link]))), null);
     });
 
   it('is in UTF-8, and nothing is mended', () => {
     const bad = Buffer.concat([Buffer.from('{"names":["'), Buffer.from([0xff]), Buffer.from('"]}')]);
-    assert.equal(narrowingIn({ ...parsed(narrowedFrom(whole, [link])), links: [bad] }), null);
+    assert.equal(restrictionsIn({ ...parsed(restrictedFrom(whole, [link])), links: [bad] }), null);
   });
 });
