@@ -1,4 +1,4 @@
-/** A use rule from its preset to a call that a person approves, seen in the dashboard and by a real upstream. */
+/** Use rules and approvals in the dashboard: from a preset to an approved call that a real upstream receives. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -52,7 +52,7 @@ async function writeRule(page: Page): Promise<void> {
   await page.getByText('needs approval').waitFor();
 }
 
-test('a rule is written, a call arrives in the inbox by itself, and one click lets it through once', async () => {
+test('a use rule is created, a call appears without a reload, and one click approves it once', async () => {
   const { page, complaints } = walk;
   const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: 'production' });
   const secret = { vault_id: vault.id, name: 'GITHUB_TOKEN', value };
@@ -93,11 +93,11 @@ test('a rule is written, a call arrives in the inbox by itself, and one click le
 });
 
 interface Agents {
-  /** One that nobody saw before asks for a call; gives the name of its access key. */
+  /** Lets an agent that has made no call yet ask for one; returns the name of its access key. */
   ask(): Promise<{ readonly name: string; readonly use: () => Promise<Answer> }>;
 }
 
-/** A vault whose secret is used by agents, each with an access key of its own. */
+/** Creates a vault whose secret is used by agents, each with its own access key. */
 async function agentsOf(page: Page, vaultName: string): Promise<Agents> {
   const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: vaultName });
   const token = { vault_id: vault.id, name: 'TOKEN', value };
@@ -121,7 +121,7 @@ async function agentsOf(page: Page, vaultName: string): Promise<Agents> {
   };
 }
 
-/** In milliseconds, between a call and the notice of it. */
+/** The time between a call and its notice, in milliseconds. */
 async function noticedAfter(page: Page, agents: Agents): Promise<number> {
   const asked = performance.now();
   const { name } = await agents.ask();
@@ -129,13 +129,13 @@ async function noticedAfter(page: Page, agents: Agents): Promise<number> {
   return performance.now() - asked;
 }
 
-test('a call is noticed within a second, also right after the page was opened', async t => {
+test('a call is announced within a second, even right after the page was opened', async t => {
   const { page, complaints } = walk;
   const agents = await agentsOf(page, 'noticed');
   const took: number[] = [];
   for (const path of ['/settings', '/vaults', '/approvals']) {
     await page.goto(path);
-    took.push(await noticedAfter(page, agents)); // Right after it was opened,
+    took.push(await noticedAfter(page, agents)); // Right after the page was opened,
     took.push(await noticedAfter(page, agents)); // and later.
   }
   t.diagnostic(`noticed after ${took.map(Math.round)} ms`);
@@ -143,7 +143,7 @@ test('a call is noticed within a second, also right after the page was opened', 
   assert.deepEqual(complaints, []);
 });
 
-test('a page that nobody sees notifies within a second, and two clicks approve the call', async t => {
+test('a hidden page shows a notification within a second, and two clicks approve the call', async t => {
   const { page, complaints } = walk;
   const agents = await agentsOf(page, 'notified');
   await settle(page, () => page.goto('/settings'));
@@ -164,7 +164,7 @@ test('a page that nobody sees notifies within a second, and two clicks approve t
   assert.deepEqual(complaints, []);
 });
 
-test('from any page of the dashboard, two clicks approve a call', async () => {
+test('a call can be approved with two clicks from any page', async () => {
   const { page, complaints } = walk;
   const agents = await agentsOf(page, 'clicked');
   await page.goto('/logs/audit');
@@ -181,7 +181,7 @@ test('from any page of the dashboard, two clicks approve a call', async () => {
   assert.deepEqual(complaints, []);
 });
 
-test('a service that was away is asked again, and a call that waits is noticed then', async () => {
+test('polling resumes after an outage, and a waiting call is announced', async () => {
   const { page, complaints } = walk;
   const agents = await agentsOf(page, 'away');
   await page.route(`**${held}**`, route => route.abort());
@@ -193,14 +193,14 @@ test('a service that was away is asked again, and a call that waits is noticed t
   assert.deepEqual(complaints, []);
 });
 
-test('whoever signs out is not asked to sign in again', async () => {
+test('signing out does not ask to sign in again', async () => {
   const { page } = await signedIn();
   await settle(page, () => page.goto('/vaults'));
   const isOver = page.waitForResponse(answer => answer.url().includes(held) && answer.status() === 401);
   let asked = -1;
   await page.route('**/auth/sign-out', async route => {
     const response = await route.fetch();
-    await (await isOver).finished(); // The page knows that its session ended before it knows that it signed out.
+    await (await isOver).finished(); // The page learns of the ended session before the response to the sign-out.
     await page.evaluate('new Promise(requestAnimationFrame)');
     asked = await page.getByText('Your session has ended').count();
     await route.fulfill({ response });
@@ -209,7 +209,7 @@ test('whoever signs out is not asked to sign in again', async () => {
   assert.equal(asked, 0);
 });
 
-test('a rule of a key signs tokens of one shape; a token that a call brings about goes into a secret', async () => {
+test('a key’s rule signs only tokens with given claims; a rule stores a token from the response in a secret', async () => {
   const { page, complaints } = walk;
   const { body: vault } = await ask(page, 'POST', '/v1/vaults', { name: 'forms' });
   const generate = { key_type: 'EC', curve: 'P-384' };
@@ -253,7 +253,7 @@ test('a rule of a key signs tokens of one shape; a token that a call brings abou
   assert.deepEqual(complaints, []);
 });
 
-/** In a session of their own. */
+/** Opens a separate session of the owner. */
 async function signedIn(): Promise<Walk> {
   const other = await open(browser, service.dashboardUrl);
   await other.page.goto('/sign-in');
@@ -264,13 +264,13 @@ async function signedIn(): Promise<Walk> {
   return other;
 }
 
-/** As when another tab is before the person. */
+/** Makes the page believe that another tab is in front. */
 const goToBackground = `
   Object.defineProperty(document, 'hidden', { get: () => true });
   document.dispatchEvent(new Event('visibilitychange'));
 `;
 
-/** What the page would show outside of the browser. */
+/** The notifications that the page would show. */
 interface Notified {
   notified?: { body: string; onclick: () => void }[];
   Notification: unknown;

@@ -1,6 +1,6 @@
 /**
- * A real browser before the real service. The browser comes as a package; the pages are built from the sources as
- * they are.
+ * Starts a real browser and a real service for the tests. The browser comes from a package; the dashboard is built from
+ * the current sources.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const flags = [
 
 let launched: Promise<Browser> | undefined;
 
-/** One for all files of a process: whoever is done with it leaves it, and has closed what they opened. */
+/** Starts the browser that all files of a process share. Tests call `leave` instead of closing it. */
 export async function launch(): Promise<Browser> {
   launched ??= start();
   const browser = await launched;
@@ -57,7 +57,7 @@ export interface Fresh extends Running {
   readonly clock: Clock;
 }
 
-/** A service that nobody has set up yet; its clock may begin so many hours ago, for it never goes back. */
+/** Starts a service before its setup. Its clock can start some hours in the past, because it can't be set back later. */
 export async function startFresh(
   more: readonly string[] = [],
   environment: Record<string, string> = {},
@@ -87,7 +87,7 @@ export async function startFresh(
 export interface Walk {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** What the page complained of: errors, and what its Content-Security-Policy refused. */
+  /** Errors on the page, including violations of its Content-Security-Policy. */
   readonly complaints: string[];
 }
 
@@ -101,17 +101,17 @@ export async function open(
   const complaints: string[] = [];
   page.on('pageerror', error => complaints.push(error.message));
   page.on('console', message => {
-    // A refusal by status is the service's answer, which the page handles and the test looks at.
+    // Error statuses are expected responses, which the page handles and the test checks.
     if (message.type() === 'error' && !message.text().includes('Failed to load resource'))
       complaints.push(message.text());
   });
   return { context, page, complaints };
 }
 
-/** In milliseconds, without anything that begins or ends. */
+/** In milliseconds, without a request starting or ending. */
 const quiet = 500;
 
-/** Goes there, and waits until nothing is under way but the request that the service holds until a call waits. */
+/** Navigates, and waits until no request is in progress except the long poll for approvals. */
 export async function settle(page: Page, go: () => Promise<unknown>): Promise<void> {
   const underWay = new Set<Request>();
   let changedAt = performance.now();
@@ -129,7 +129,7 @@ export async function settle(page: Page, go: () => Promise<unknown>): Promise<vo
   page.off('request', began).off('requestfinished', ended).off('requestfailed', ended);
 }
 
-/** The owner comes in by the set-up link. */
+/** Creates the owner and the organization through the setup link. */
 export async function setUp(page: Page, { setupUrl }: Fresh, email = 'owner@example.com'): Promise<void> {
   await page.goto(setupUrl!);
   await page.getByLabel('Email').fill(email);
@@ -140,7 +140,7 @@ export async function setUp(page: Page, { setupUrl }: Fresh, email = 'owner@exam
   await page.waitForURL('**/welcome');
 }
 
-/** A device that holds passkeys and knows its user, as a laptop with a fingerprint reader does. */
+/** Adds a virtual authenticator with user verification, like a laptop with a fingerprint reader. */
 export async function addAuthenticator({ context, page }: Walk): Promise<void> {
   const devices = await context.newCDPSession(page);
   await devices.send('WebAuthn.enable');
@@ -156,7 +156,7 @@ export async function addAuthenticator({ context, page }: Walk): Promise<void> {
   });
 }
 
-/** Answers the window that asks for a proof before a way in is changed. */
+/** Confirms the dialog that asks for proof of identity. */
 export async function proveAgain(page: Page): Promise<void> {
   const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
   await asked.getByLabel('Your password').fill(password);
@@ -169,7 +169,7 @@ export async function signOut(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Sign in to Strongroom' }).waitFor();
 }
 
-/** Calls the service from the page, with its session and as its own page; a proof that is asked for is given, as a person would. */
+/** Calls the service from the page with its session. If proof of identity is required, gives it as a person would. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 export async function ask(page: Page, method: string, path: string, body?: unknown): Promise<any> {
   const first = await askOnce(page, method, path, body);

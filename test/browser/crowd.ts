@@ -1,4 +1,4 @@
-/** The demonstration's organization after some years: hundreds of secrets, three stages, and things that went wrong. */
+/** Fills the demo organization as after some years: hundreds of secrets, three stages, and a failing webhook. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
@@ -28,7 +28,7 @@ export interface Crowd {
   stop(): void;
 }
 
-/** Takes a service whose clock is behind by a day, so that some of it has expired by now, and that may send to 127.0.0.1. */
+/** Needs a service whose clock is a day behind, so that some secrets are expired now, and that may send to 127.0.0.1. */
 export async function crowd(page: Page, { vaultId }: Demo): Promise<Crowd> {
   const receiver = await failingReceiver();
   const { port } = receiver.address() as AddressInfo;

@@ -1,6 +1,6 @@
 /**
- * A click counts for what the person had time to see: real clicks, in a real browser, on pages on which a decision is
- * taken, while cards arrive and go, and windows are opened over them.
+ * Clickjacking protection: a click counts only if the person had time to see what it decides. Real clicks in a real
+ * browser on pages with decisions, while cards appear and disappear and windows open over them.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -41,7 +41,7 @@ after(async () => {
   await upstream.close();
 });
 
-/** A call that waits, of an agent of its own; gives its card, and whether it was approved. */
+/** Creates a waiting call by a new agent; returns its card and a function that reads its state. */
 async function waiting(page: Page, body = '{}') {
   const { name, token } = agents.pop()!;
   const call = { secret: 'TOKEN', method: 'POST', url: `${upstream.url}/own/x`, body };
@@ -60,7 +60,7 @@ const middleOf = async (button: Locator) => {
   return [x + width / 2, y + height / 2] as const;
 };
 
-test('a call that arrives comes below: no card moves, and the click counts for the one that was seen', async () => {
+test('a new call appears below: no card moves, and the click decides the call that was visible', async () => {
   const { page, complaints } = walk;
   await page.goto('/approvals');
   const first = await waiting(page);
@@ -71,16 +71,16 @@ test('a call that arrives comes below: no card moves, and the click counts for t
   await second.card.waitFor();
   assert.deepEqual(await middleOf(first.button), place);
   const [above, below] = [await first.card.boundingBox(), await second.card.boundingBox()];
-  assert.ok(above!.y < below!.y, 'the newer one is below');
+  assert.ok(above!.y < below!.y, 'the newer call is below');
   await page.mouse.click(...place);
   await first.card.getByText('Approved once').waitFor();
   assert.deepEqual([await first.state(), await second.state()], ['approved', 'pending']);
-  assert.equal((await second.card.boundingBox())!.y, below!.y, 'what was decided keeps its place');
+  assert.equal((await second.card.boundingBox())!.y, below!.y, 'a decided card stays in place');
   await ask(page, 'POST', `/auth/approvals/${second.id}/refuse`);
   assert.deepEqual(complaints, []);
 });
 
-test('two clicks in a row, and clicks on a button that has just appeared, decide once at most', async () => {
+test('double clicks, and clicks on a button that has just appeared, decide at most once', async () => {
   const { page } = walk;
   await page.goto('/approvals');
   const first = await waiting(page);
@@ -103,7 +103,7 @@ test('two clicks in a row, and clicks on a button that has just appeared, decide
   await ask(page, 'POST', `/auth/approvals/${second.id}/refuse`);
 });
 
-test('a card that was moved takes no click for a while, and scripts can’t click', async () => {
+test('a card that has moved ignores clicks for a while, and scripts can’t click', async () => {
   const { page } = walk;
   await page.goto('/approvals');
   const { button, state, id } = await waiting(page);
@@ -120,7 +120,7 @@ test('a card that was moved takes no click for a while, and scripts can’t clic
   await ask(page, 'POST', `/auth/approvals/${id}/refuse`);
 });
 
-test('a window that comes to the front takes no click for a while', async () => {
+test('a window that comes to the front ignores clicks for a while', async () => {
   const { page } = walk;
   await page.goto('/approvals');
   const { button, state, id } = await waiting(page);
@@ -132,15 +132,15 @@ test('a window that comes to the front takes no click for a while', async () => 
   await ask(page, 'POST', `/auth/approvals/${id}/refuse`);
 });
 
-// A double: the browser under test holds every page for the one in front, so the page is told otherwise by itself.
+// Simulated in the page, because the browser under test treats every page as the one in front.
 for (const [what, told] of [
   [
-    'a window that is hidden',
+    'a hidden window',
     `Object.defineProperty(document, 'visibilityState', { get: () => 'hidden', configurable: true })`,
   ],
   ['a window behind another', `document.hasFocus = () => false`],
 ] as const)
-  test(`${what} takes no click, however long its cards have stood still`, async () => {
+  test(`${what} ignores clicks, however long its cards have not moved`, async () => {
     const { page } = walk;
     await page.goto('/approvals');
     const { button, state, id } = await waiting(page);
@@ -155,7 +155,7 @@ for (const [what, told] of [
     await ask(page, 'POST', `/auth/approvals/${id}/refuse`);
   });
 
-test('the device page takes no first click and gives no key without a proof; the least role is chosen', async () => {
+test('the device page ignores a first click, requires proof of identity, and preselects the lowest role', async () => {
   const { page } = await open(browser, service.dashboardUrl, { viewport: { width: 390, height: 1000 } });
   await page.goto('/sign-in');
   await page.getByLabel('Email').fill('owner@example.com');
@@ -174,7 +174,7 @@ test('the device page takes no first click and gives no key without a proof; the
   const allow = page.getByRole('button', { name: 'Allow' });
   await isReady(allow);
   assert.equal(await page.getByLabel('Role').inputValue(), 'viewer');
-  // As if the pointer had rested there all along: only the click itself arrives.
+  // As if the pointer had rested there all along: the page sees only the click.
   const devices = await page.context().newCDPSession(page);
   const [x, y] = await middleOf(allow);
   for (const type of ['mousePressed', 'mouseReleased'])

@@ -1,4 +1,4 @@
-/** A house with people living in it: vaults with contents, keys in use, refusals, things about to expire. */
+/** Demo data: vaults with contents, keys in use, refused requests, and resources that expire soon. */
 import type { Page } from 'playwright-core';
 import { ask, type Fresh } from './browser.ts';
 
@@ -123,8 +123,8 @@ export async function furnish(page: Page): Promise<Demo> {
 }
 
 /**
- * Reads through the vault's own door, spread over the hours since the service's clock began; some of them are refused.
- * Nobody's session idles meanwhile.
+ * Reads through the vault endpoint, spread over the hours since the service's clock started; some reads are refused.
+ * Keeps the page's session from idling meanwhile.
  */
 export async function read(page: Page, service: Fresh, { vaultId, accessKey }: Demo): Promise<void> {
   const { clock } = service;
@@ -137,7 +137,7 @@ export async function read(page: Page, service: Fresh, { vaultId, accessKey }: D
   }
 }
 
-/** An agent asks for a call that somebody has to approve. */
+/** Lets an agent ask for a call that requires approval. */
 export async function askForUse(page: Page, service: Fresh, { vaultId, secretId }: Demo): Promise<void> {
   const { body: secret } = await ask(page, 'GET', `/v1/secrets/${secretId}`);
   await ask(page, 'POST', '/v1/use-rules', {
@@ -162,7 +162,7 @@ export async function askForUse(page: Page, service: Fresh, { vaultId, secretId 
     }),
   });
   const { approval } = (await answer.json()) as { approval?: object };
-  if (approval === undefined) throw new Error(`the call does not wait: ${answer.status}`);
+  if (approval === undefined) throw new Error(`the call is not waiting for approval: ${answer.status}`);
 }
 
 async function readOnce({ url }: Fresh, vaultId: string, key: string): Promise<void> {

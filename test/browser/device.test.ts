@@ -1,4 +1,4 @@
-/** A person signs their command line in: the real command waits while they answer its code in a real browser. */
+/** CLI sign-in: the real command waits while a person enters its code in a real browser. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -28,13 +28,13 @@ after(async () => {
 
 function strongroom(...args: string[]): { child: ChildProcess; done: ReturnType<typeof collect> } {
   const env = { PATH: process.env.PATH, HOME: home };
-  // Nothing is piped in: it signs in at a browser by itself.
+  // Nothing is piped in, so it signs in through a browser.
   const child = spawn(process.execPath, [binary, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const killed = atTheLatest(() => child.kill('SIGKILL'));
   return { child, done: collect(child).finally(killed) };
 }
 
-/** The address that the command prints. */
+/** The link that the command prints. */
 async function address({ child, done }: ReturnType<typeof strongroom>): Promise<string> {
   return new Promise((resolve, reject) => {
     child.stderr!.on('data', chunk => {
@@ -45,7 +45,7 @@ async function address({ child, done }: ReturnType<typeof strongroom>): Promise<
   });
 }
 
-test('signed out, on a phone and by keyboard: the link leads through sign-in to the question, and back to the terminal', async () => {
+test('signed out, on a phone, by keyboard: the link leads through sign-in to the approval, and the command ends', async () => {
   const login = strongroom('login', '--url', service.dashboardUrl);
   const link = await address(login);
   const viewport = { width: 390, height: 800 };
@@ -59,7 +59,7 @@ test('signed out, on a phone and by keyboard: the link leads through sign-in to 
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Sign in on the command line' }).waitFor();
   await page.getByText(link.split('#')[1]!).waitFor();
-  assert.equal(new URL(page.url()).hash, '', 'the code leaves the address bar');
+  assert.equal(new URL(page.url()).hash, '', 'the code is removed from the address bar');
   await page.getByText('127.0.0.1', { exact: true }).waitFor();
   await page.getByText(/^strongroom\/\d/).waitFor();
   const width = await page.evaluate<number>('document.documentElement.scrollWidth');
@@ -92,7 +92,7 @@ test('signed out, on a phone and by keyboard: the link leads through sign-in to 
   await context.close();
 });
 
-test('a code that is typed: a wrong one is told, the right one can be refused', async () => {
+test('a typed code: a wrong one is reported, and a correct one can be refused', async () => {
   const login = strongroom('login', '--url', service.dashboardUrl);
   const code = (await address(login)).split('#')[1]!;
   const { page, context, complaints } = await open(browser, service.dashboardUrl);

@@ -1,6 +1,6 @@
 /**
- * What the approval page draws is every character of what would be sent, in order; and two different texts never look
- * the same: neither to a program that reads the page, nor to the eye.
+ * The approval page shows every character that would be sent, in order, and two different texts never look the same,
+ * neither as text nor as pixels.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -52,7 +52,7 @@ interface Styled {
 
 let agents = 0;
 
-/** The card of a call with this body, which no other shares a page with. */
+/** The card of a waiting call, on a page without other cards. */
 async function cardOf(
   page: Page,
   call: Record<string, unknown>,
@@ -80,7 +80,7 @@ async function decided(page: Page): Promise<void> {
   for (const { id } of body.data) await ask(page, 'POST', `/auth/approvals/${id}/refuse`);
 }
 
-/** Back from what is drawn to what it stands for. */
+/** Converts what is shown back to the original text. */
 function read(drawn: string): string {
   return drawn
     .replace(/↵\n/g, '⟨U+000A⟩')
@@ -90,7 +90,7 @@ function read(drawn: string): string {
     );
 }
 
-/** One of each kind that hides, reorders, joins, collapses or passes for another. */
+/** Characters of each kind that are invisible, reorder, combine, collapse or look like another. */
 function zoo(): string[] {
   const single = [
     '\u0000\u0007\u001b\u007f\u0085', '\t', '\n', '\r\n', '\r', ' ', '  ', '\u00a0', '\u00ad', '\u034f', '\u0300\u0301', '\u0430', '\u05d0\u05d1',
@@ -102,7 +102,7 @@ function zoo(): string[] {
   return single.flatMap(odd => [odd, `a${odd}b`, `{"to":"${odd}me","amount":1${odd}0}`]);
 }
 
-test('every character of a body is shown, in order, whatever it is', async () => {
+test('every character of a body is shown, in order', async () => {
   const { page, complaints } = walk;
   const all = zoo();
   for (const body of [all.join('|'), all.toReversed().join(''), '   leading\n\n trailing  \n']) {
@@ -143,7 +143,7 @@ const lookAlikes: readonly (readonly [string, string])[] = [
   ['ff fi', '\ufb00 \ufb01'],
 ];
 
-test('two bodies that would look alike don’t', async () => {
+test('different bodies with look-alike characters don’t look alike', async () => {
   const { page } = walk;
   for (const [one, other] of lookAlikes) {
     const drawn = [];
@@ -162,7 +162,7 @@ test('two bodies that would look alike don’t', async () => {
   }
 });
 
-test('headers and names that look like ours stay in their boxes', async () => {
+test('headers and names from the agent can’t pass for the page’s own rows', async () => {
   const { page } = walk;
   const headers = { rule: 'readings', sends: 'nothing', 'x-note': 'a  b' };
   const card = await cardOf(page, { headers }, 'agent” approved by the owner “');
@@ -175,7 +175,7 @@ test('headers and names that look like ours stay in their boxes', async () => {
   await decided(page);
 });
 
-test('a long body says how long it is, that there is more, and how it ends', async () => {
+test('for a long body, the page shows its length, that there is more, and how it ends', async () => {
   const { page } = walk;
   const body = `{"to":"alice"${' '.repeat(9_000)},"to":"mallory"}`;
   const card = await cardOf(page, { body });

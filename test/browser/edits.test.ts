@@ -1,4 +1,4 @@
-/** Two people edit the same record: each form sends what its person changed, and undoes nothing of the other's. */
+/** Concurrent edits: each form sends only the fields its person changed, and doesn't undo other changes. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -39,14 +39,14 @@ after(async () => {
 });
 
 interface Edit {
-  /** The file of the form. */
+  /** The form's file name. */
   readonly form: string;
   readonly path: (made: Demo) => string;
   readonly edit: (page: Page) => Locator;
   readonly record: (made: Demo) => Promise<string>;
-  /** What somebody else sends while the form is open. */
+  /** What another person sends while the form is open. */
   readonly theirs: (made: Demo) => object;
-  /** What it leaves, where that is said in other words. */
+  /** The resulting fields, if they differ from what was sent. */
   readonly left?: (made: Demo) => object;
 }
 
@@ -135,7 +135,7 @@ const edits: readonly Edit[] = [
 ];
 
 for (const { form, path, edit, record, theirs, left = theirs } of edits) {
-  test(`${form}: what somebody else changed while it was open stays`, async () => {
+  test(`${form}: changes that another person made while it was open are kept`, async () => {
     const address = await record(demo);
     await page.goto(path(demo));
     await edit(page).click();
@@ -154,7 +154,7 @@ for (const { form, path, edit, record, theirs, left = theirs } of edits) {
   });
 }
 
-test('access-form: a role that somebody else took away is not given again', async () => {
+test('access-form: a role that another person revoked is not granted again', async () => {
   const address = await named('members', 'grace@example.com');
   const changed = (vault_id: string, role: string) =>
     ask(page, 'PUT', address, { change_grants: [{ vault_id, role }] });
@@ -171,7 +171,7 @@ test('access-form: a role that somebody else took away is not given again', asyn
   assert.deepEqual(body.grants, [{ vault_id: demo.vaultId, role: 'viewer' }]);
 });
 
-test('a form in which nothing was changed sends nothing', async () => {
+test('an unchanged form sends nothing', async () => {
   await page.goto('/settings/groups');
   await page.getByRole('button', { name: /^Edit renamed/ }).click();
   const sent: string[] = [];
@@ -181,7 +181,7 @@ test('a form in which nothing was changed sends nothing', async () => {
   assert.deepEqual(sent, []);
 });
 
-test('every form that edits a record is tried here, and the others change one thing', () => {
+test('every form that edits a record is tested here, and the others change a single field', () => {
   const root = new URL('../../web/src/', import.meta.url).pathname;
   const using = (what: RegExp) =>
     globSync(`${root}{pages,shared}/**/*.tsx`)

@@ -1,4 +1,4 @@
-/** Everyday work in the dashboard: lasting access is confirmed, two vaults are compared without choosing, and records say who. */
+/** Everyday work in the dashboard: lasting access requires confirmation, two vaults are preselected to compare, and more. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -21,7 +21,7 @@ after(async () => {
   await service?.stop();
 });
 
-test('an API key that is created minutes after the sign-in takes a confirmation, and the form keeps its input', async () => {
+test('creating an API key minutes after sign-in requires confirmation, and the form keeps its input', async () => {
   service.clock.pass(6 * minute);
   await page.goto('/settings/api-keys');
   await page.getByRole('button', { name: 'Generate New Key' }).first().click();
@@ -33,7 +33,7 @@ test('an API key that is created minutes after the sign-in takes a confirmation,
   await page.getByText('ci', { exact: true }).first().waitFor();
 });
 
-test('where there are two vaults, Compare shows them, the older one first, and on a phone the names stay', async () => {
+test('if there are two vaults, Compare shows them, the older one first; on a phone, the names stay in view', async () => {
   for (const name of ['staging', 'production']) {
     const { body } = await ask(page, 'POST', '/v1/vaults', { name });
     await ask(page, 'POST', '/v1/secrets', { vault_id: body.id, name: 'DATABASE_URL', value: name });
@@ -52,7 +52,7 @@ test('where there are two vaults, Compare shows them, the older one first, and o
   await page.setViewportSize({ width: 1280, height: 720 });
 });
 
-test('the history of a secret names the API key that changed it', async () => {
+test('a secret’s versions name the API key that created them', async () => {
   const { body: key } = await ask(page, 'POST', '/v1/api-keys', { name: 'deploy-bot', role: 'editor' });
   const { body: list } = await ask(page, 'GET', '/v1/secrets?q=DATABASE_URL');
   const [secret] = list.data;
@@ -66,7 +66,7 @@ test('the history of a secret names the API key that changed it', async () => {
   await page.getByText('by deploy-bot').first().waitFor();
 });
 
-test('whatever expires beyond the first five is one click away', async () => {
+test('expiring resources beyond the first five are one click away', async () => {
   const { body } = await ask(page, 'GET', '/v1/vaults?limit=1');
   const expiration_date = new Date(service.clock.now() + 20 * 24 * 60 * minute).toISOString();
   for (let at = 1; at <= 7; at++) {

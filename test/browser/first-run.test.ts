@@ -1,4 +1,4 @@
-/** From the one-time link to a secret read by a program, without a manual; and where no value may ever be. */
+/** The first run, from the setup link to a secret that a program reads, and the places where no value may appear. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -17,12 +17,12 @@ after(async () => {
   await service.stop();
 });
 
-test('the set-up link leads to a secret that curl reads, each line tried with one click', async () => {
+test('the setup link leads to a secret that curl reads, and each example can be tried with one click', async () => {
   const { page, complaints, context } = await open(browser, service.dashboardUrl);
   const addresses: string[] = [];
   page.on('request', request => addresses.push(request.url()));
   await setUp(page, service);
-  assert.equal(new URL(page.url()).hash, '', 'the token left the address bar');
+  assert.equal(new URL(page.url()).hash, '', 'the token is removed from the address bar');
 
   await page.getByLabel('Value').fill(value);
   await page.getByRole('button', { name: 'Create secret' }).click();
@@ -43,7 +43,7 @@ test('the set-up link leads to a secret that curl reads, each line tried with on
   const configuration = JSON.parse(await page.getByRole('region', { name: 'MCP configuration' }).innerText());
   const { url, headers } = configuration.mcpServers.strongroom;
   assert.equal(headers.Authorization, authorization);
-  assert.match(url, /\/mcp\?names=underscore$/, 'some assistants take no dots in the names of tools');
+  assert.match(url, /\/mcp\?names=underscore$/, 'some assistants don’t accept dots in tool names');
 
   const token = authorization!.replace('Bearer ', '');
   assert.ok(!addresses.some(address => address.includes(token) || address.includes('never-in-a-url')));
@@ -57,14 +57,14 @@ test('the set-up link leads to a secret that curl reads, each line tried with on
   await context.close();
 });
 
-test('a set-up link is good once', async () => {
+test('a setup link works once', async () => {
   const { page, context } = await open(browser, service.dashboardUrl);
   await page.goto(service.setupUrl!);
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
   await context.close();
 });
 
-test('by the link as it is printed the owner is created with a passkey alone, and signs in with it', async t => {
+test('with the link as printed, the owner can be created with only a passkey, and signs in with it', async t => {
   const fresh = await startFresh();
   t.after(() => fresh.stop());
   const walk = await open(browser, fresh.dashboardUrl);
@@ -86,7 +86,7 @@ test('by the link as it is printed the owner is created with a passkey alone, an
   await context.close();
 });
 
-test('a link pasted into a tab that waits for it already is taken', async t => {
+test('a link pasted into a tab that already shows its page is used', async t => {
   const fresh = await startFresh();
   t.after(() => fresh.stop());
   const { page, context } = await open(browser, fresh.dashboardUrl);
@@ -94,7 +94,7 @@ test('a link pasted into a tab that waits for it already is taken', async t => {
   await page.getByText('The link is incomplete').waitFor();
   await page.goto(fresh.setupUrl!);
   await page.getByText('The link is incomplete').waitFor({ state: 'detached' });
-  assert.equal(new URL(page.url()).hash, '', 'the token left the address bar');
+  assert.equal(new URL(page.url()).hash, '', 'the token is removed from the address bar');
   await setUp(page, fresh);
   await context.close();
 });

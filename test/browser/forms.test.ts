@@ -1,4 +1,4 @@
-/** Forms that choose from what is there: among more vaults than a list shows, and the key of a certificate. */
+/** Forms that choose existing records: a vault among more than a list shows, and a certificate's key. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -17,7 +17,7 @@ before(async () => {
   page = walk.page;
   await setUp(page, service);
   demo = await furnish(page);
-  // More than one answer of the API holds, all newer than those of the demo.
+  // More than one page of the API, all newer than the demo's vaults.
   for (let made = 0; made < 105; made++) await ask(page, 'POST', '/v1/vaults', { name: `other-${made}` });
 });
 after(async () => {
@@ -27,7 +27,7 @@ after(async () => {
 
 const newest = async (collection: string) => (await ask(page, 'GET', `/v1/${collection}`)).body.data[0];
 
-test('the oldest of 110 vaults is chosen for an access key, by keyboard alone', async () => {
+test('the oldest of 110 vaults is chosen for an access key, using only the keyboard', async () => {
   await page.goto('/access/keys');
   await page.getByRole('button', { name: 'New access key' }).first().click();
   const vault = page.getByRole('combobox', { name: 'Vault' });
@@ -55,7 +55,7 @@ test('an access key without a vault is refused, and the field says so', async ()
     .waitFor();
 });
 
-test('a webhook is narrowed to vaults, and widened again', async () => {
+test('a webhook is restricted to vaults, and the restriction is removed again', async () => {
   await page.goto('/webhooks');
   await page.getByRole('button', { name: 'New webhook' }).first().click();
   await page.getByLabel('URL').fill('https://hooks.example.com/narrow');
@@ -81,7 +81,7 @@ test('a webhook is narrowed to vaults, and widened again', async () => {
   assert.equal((await newest('webhooks')).vault_ids, null);
 });
 
-test('an API key is narrowed to a vault', async () => {
+test('an API key is restricted to a vault', async () => {
   await page.goto('/settings/api-keys');
   await page.getByRole('button', { name: 'Generate New Key' }).click();
   await page.getByLabel('Name').fill('narrow');
@@ -92,7 +92,7 @@ test('an API key is narrowed to a vault', async () => {
   assert.deepEqual((await newest('api-keys')).vault_ids, [demo.vaultId]);
 });
 
-test('the request log is filtered by a vault, which stays named after a reload', async () => {
+test('the request log is filtered by vault, and the filter shows the vault’s name after a reload', async () => {
   await page.goto('/logs/requests');
   const vault = page.getByRole('combobox', { name: 'Vault' });
   await vault.fill('payments-prod');
@@ -105,12 +105,12 @@ test('the request log is filtered by a vault, which stays named after a reload',
   await page.waitForURL(/\/logs\/requests$/);
 });
 
-test('a certificate gets another name, tags and another key; a key that does not fit is refused', async () => {
+test('a certificate’s name, tags and key are edited; a key that doesn’t match is refused', async () => {
   await page.goto(`/vaults/${demo.vaultId}/certificates/${demo.certificateId}`);
   await page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click();
   const form = page.getByRole('form', { name: 'Edit payments.example.com' });
-  assert.equal(await page.getByRole('dialog').count(), 1, 'no window above another');
-  await form.getByLabel('Name').press('Escape'); // Ends the form, and not the panel around it.
+  assert.equal(await page.getByRole('dialog').count(), 1, 'no dialog above another');
+  await form.getByLabel('Name').press('Escape'); // Closes the form, but not the panel around it.
   await form.waitFor({ state: 'detached' });
   const edit = page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true });
   assert.ok(
@@ -135,7 +135,7 @@ test('a certificate gets another name, tags and another key; a key that does not
   await page.getByRole('dialog', { name: 'shop.example.com' }).getByText('team: web').waitFor();
 });
 
-test('an owner changes the plan, and sees how long logs are kept and who decides that', async () => {
+test('an owner changes the plan, and sees how long logs are kept and how an operator changes that', async () => {
   await page.goto('/settings/organization');
   await page.getByLabel('Plan', { exact: true }).selectOption('enterprise');
   await page.getByLabel('Requests per minute').fill('250');
@@ -147,7 +147,7 @@ test('an owner changes the plan, and sees how long logs are kept and who decides
   await page.getByText('strongroom serve --log-retention-days').waitFor();
 });
 
-test('an admin is shown the plan, and no way to change it', async () => {
+test('an admin sees the plan but can’t change it', async () => {
   const { body } = await ask(page, 'POST', '/v1/members', { email: 'admin@example.com', role: 'admin' });
   const admin = await open(browser, service.dashboardUrl);
   await admin.page.goto(`/invite#${body.token}`);
@@ -160,6 +160,6 @@ test('an admin is shown the plan, and no way to change it', async () => {
   await admin.context.close();
 });
 
-test('under the strict policy the forms complain of nothing', () => {
+test('the forms cause no errors under the strict Content-Security-Policy', () => {
   assert.deepEqual(walk.complaints, []);
 });

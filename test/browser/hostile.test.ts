@@ -1,6 +1,6 @@
 /**
- * Pages of others against a person who is signed in: on another port of the same host, which browsers take for the same
- * site, and on another host. They frame, send, open, listen, navigate and ask for passkeys; nothing is gained.
+ * Hostile pages against a signed-in person: on another port of the same host, which browsers treat as the same site, and
+ * on another host. They frame, send, open, listen, navigate and ask for passkeys, without success.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ let browser: Browser;
 let service: Fresh;
 let hostile: Server;
 let walk: Walk;
-/** Another port of the service's own host name, and another name of this machine. */
+/** Another port of the service's host name, and another name of this machine. */
 let origins: string[];
 
 const pages = [
@@ -58,7 +58,7 @@ after(async () => {
   hostile.close();
 });
 
-/** Everything that a person has, as far as a page could change it. */
+/** Everything of the person that a page could change. */
 async function state(): Promise<unknown> {
   const { page } = walk;
   await page.goto('/settings');
@@ -87,10 +87,10 @@ async function onHostile<T>(run: (page: Page, origin: string) => Promise<T>): Pr
     await run(page, origin);
     await page.close();
   }
-  assert.deepEqual(await state(), before, 'nothing was changed');
+  assert.deepEqual(await state(), before, 'nothing has changed');
 }
 
-test('no page can be framed, so no click is stolen', async () => {
+test('no page can be framed, so no click can be stolen', async () => {
   await onHostile(async page => {
     for (const path of pages) {
       const shown = await page.evaluate(async address => {
@@ -113,10 +113,10 @@ test('no page can be framed, so no click is stolen', async () => {
   });
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: a page has more kinds of objects than the tests' types know
+// biome-ignore lint/suspicious/noExplicitAny: the tests don't include the DOM's types
 type Json = any;
 
-test('requests of such pages read nothing and change nothing, with the cookie of the person', async () => {
+test('requests from hostile pages read and change nothing, even with the person’s cookie', async () => {
   const { body: asked } = await callService(service.url, 'POST', '/auth/device', { host: 'hostile' });
   const sent: readonly (readonly [string, string, unknown])[] = [
     ['GET', '/auth/state', undefined],
@@ -168,7 +168,7 @@ test('requests of such pages read nothing and change nothing, with the cookie of
   assert.equal(polled.body.status, 'pending');
 });
 
-test('forms that such pages send are refused', async () => {
+test('forms that hostile pages submit are refused', async () => {
   await onHostile(async (page, origin) => {
     for (const path of ['/auth/sign-out', '/auth/device/approve', '/v1/vaults', '/auth/passkey'])
       for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
@@ -187,7 +187,7 @@ test('forms that such pages send are refused', async () => {
           },
           [service.dashboardUrl + path, type] as const,
         );
-        // From another site the cookie isn't even sent.
+        // From another site, the cookie isn't sent at all.
         const status = (await answered).status();
         assert.ok([401, 403].includes(status), `${path} ${type}: ${status}`);
         await page.waitForURL(service.dashboardUrl + path);
@@ -195,7 +195,7 @@ test('forms that such pages send are refused', async () => {
   });
 });
 
-test('a window that such a page opened says nothing to it, and can’t be written to', async () => {
+test('a hostile page can neither read from nor write to a window that it opened', async () => {
   await onHostile(async page => {
     for (const path of pages) {
       const opened = page.waitForEvent('popup');
@@ -226,7 +226,7 @@ test('a window that such a page opened says nothing to it, and can’t be writte
           target.opened.postMessage({ type: 'approve', token: 'x' }, '*');
           target.opened.history?.back();
         } catch {
-          // It is not there for this page.
+          // Not accessible to this page.
         }
         await new Promise(resolve => setTimeout(resolve, 100));
         return { tried, heard: target.heard };
@@ -237,15 +237,15 @@ test('a window that such a page opened says nothing to it, and can’t be writte
         seen.tried.join(),
       );
       const opener = await popup.evaluate('window.opener === null');
-      assert.equal(opener, true, 'the opener is cut off');
+      assert.equal(opener, true, 'the opener is severed');
       await popup.close();
     }
   });
 });
 
-test('a passkey of the host, asked for on another port of it, gives that page no session and no proof', async () => {
+test('a passkey for the host, requested on another port, gives that page no session', async () => {
   const { page } = walk;
-  await page.bringToFront(); // Browsers show no passkeys to a page that is not in front.
+  await page.bringToFront(); // Browsers offer passkeys only to the page in front.
   await page.goto('/settings/security');
   await ask(page, 'POST', '/auth/proof', { password: 'correct horse battery' });
   const { body: options } = await ask(page, 'POST', '/auth/passkeys/options', {});
@@ -272,7 +272,7 @@ test('a passkey of the host, asked for on another port of it, gives that page no
     const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(given);
     return (await navigator.credentials.get({ publicKey })).toJSON();
   }, challenge);
-  assert.ok(stolen.response.signature, 'the browser signs for it: only the origin in what it signs tells');
+  assert.ok(stolen.response.signature, 'the browser signs: only the signed origin reveals the other port');
   for (const headers of [{}, { origin }, { origin, 'x-forwarded-host': host }]) {
     const answer = await callService(
       service.dashboardUrl,

@@ -1,4 +1,4 @@
-/** An identity from its preset to a login, a refusal and its end, in the dashboard and at the service's own door. */
+/** Identities in the dashboard, from a preset to a login, a refused login and deletion, and secret IDs. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser } from 'playwright-core';
@@ -22,7 +22,7 @@ after(async () => {
   await issuer.close();
 });
 
-test('an identity is created from a preset, logs in, and shows why another was refused', async () => {
+test('an identity is created from a preset, logs in, and shows why another login was refused', async () => {
   const { page, complaints } = await open(browser, service.dashboardUrl);
   await setUp(page, service);
   await ask(page, 'POST', '/v1/vaults', { name: 'production' });

@@ -1,4 +1,4 @@
-/** Files dragged from the desktop: read in the browser, shown before anything is stored, and then stored as they are. */
+/** Import of dropped files: they are read in the browser and previewed before anything is stored. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +30,7 @@ after(async () => {
   await rm(desktop, { recursive: true, force: true });
 });
 
-/** As the mouse does it: the browser itself opens the files, from the moment that they are let go. */
+/** Drops files as a mouse would: the browser itself opens them. */
 async function drop(...files: readonly (readonly [name: string, text: string])[]): Promise<void> {
   const paths = files.map(([name]) => join(desktop, name));
   await Promise.all(files.map(([, text], index) => writeFile(paths[index]!, text)));
@@ -59,7 +59,7 @@ const storedAs = async (name: string) => {
   return (await ask(page, 'POST', `/v1/secrets/${id}/reveal`, {})).body.value;
 };
 
-test('a dropped .env file is previewed without its values, and stored after that', async () => {
+test('a dropped .env file is previewed without its values, and then stored', async () => {
   await begin();
   await drop(['production.env', 'FROM_ENV="two\\nlines"\nREDIS_URL=redis://dropped\n']);
   await page.getByRole('button', { name: 'Preview' }).click();
@@ -99,7 +99,7 @@ test('PEM files dropped together become a key and a certificate, named after the
   assert.equal((await found('certificates', 'site')).subject, 'CN=payments.example.com,O=Acme');
 });
 
-test('a name that is taken by a key is left out, and said to be', async () => {
+test('a name that a key already has is skipped, and the preview says so', async () => {
   const { public_pem } = (await ask(page, 'GET', `/v1/keys/${demo.keyId}`)).body;
   await begin();
   await drop(['webhook-signing.pem', public_pem]);
@@ -108,6 +108,6 @@ test('a name that is taken by a key is left out, and said to be', async () => {
   assert.ok(await page.getByRole('button', { name: 'Import 0 of 1' }).isDisabled());
 });
 
-test('under the strict policy the import complains of nothing', () => {
+test('the import causes no errors under the strict Content-Security-Policy', () => {
   assert.deepEqual(walk.complaints, []);
 });

@@ -1,6 +1,6 @@
 /**
- * Clients that others wrote are led to sign in: they know an address, a person consents in a real browser, and they read
- * the vault. Both generations of the official SDK, mcp-remote, a strict client of OAuth, and the conformance suite.
+ * OAuth with third-party clients: they know only the address, a person consents in a real browser, and they read the
+ * vault. Both generations of the official SDK, mcp-remote, a strict OAuth client, and the conformance suite.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -81,14 +81,14 @@ after(async () => {
 
 const arrival = () => new Promise<URL>(resolve => arrivals.push(resolve));
 
-/** The button takes no click before it has stood still for a while. */
+/** Waits until the button accepts clicks, which it does only after it has not moved for a while. */
 async function clickAllow(page: Page): Promise<void> {
   const button = page.getByRole('button', { name: 'Allow' });
   await button.scrollIntoViewIfNeeded();
   await page.waitForTimeout(100);
   await button.and(page.locator('[aria-disabled="false"]')).waitFor();
   await button.click();
-  // A test that lets time pass makes the last proof too old; then the person is asked for another one.
+  // In tests that advance the clock, the last proof may have expired; then the person is asked for a new one.
   const asked = page.getByRole('dialog', { name: 'Confirm it’s you' });
   asked
     .waitFor()
@@ -96,18 +96,18 @@ async function clickAllow(page: Page): Promise<void> {
     .catch(() => {});
 }
 
-/** What a person does on the page that a client sent them to. */
+/** Consents on the page that a client sent the person to. */
 async function allow(page: Page, place: URL | string, scope?: string): Promise<void> {
   await page.goto(String(place));
   await page.getByRole('heading', { name: /^Allow / }).waitFor();
   await page.getByLabel('Vault').fill('prod');
   await page.getByRole('option', { name: 'production' }).click();
   if (scope !== undefined) await page.getByLabel(scope).check();
-  // The next page would otherwise be asked for while the browser is still on its way to the client.
+  // Otherwise, the next page could be requested while the browser is still being redirected to the client.
   await Promise.all([page.waitForURL(url => !url.href.startsWith(service.url)), clickAllow(page)]);
 }
 
-/** What a client keeps, in the form that both generations ask for. */
+/** The client's storage, in the form that both generations require. */
 class Kept {
   readonly clientMetadataUrl: string | undefined;
   place: URL | null = null;
@@ -160,14 +160,14 @@ const generations = {
       new FirstTransport(new URL(`${service.url}/mcp`), { authProvider: kept as Json }),
     client: () => new FirstClient(identity),
     document: known,
-    // It refreshes instead, so that its person chooses at the beginning.
+    // It refreshes its token instead, so the person must choose the scope at the start.
     asksForMore: false,
   },
 };
 
 for (const [name, { transport, client, document, asksForMore }] of Object.entries(generations)) {
   const how = document === undefined ? 'that registers itself' : 'with a document';
-  test(`an official client ${name}, ${how}, signs in${asksForMore ? ', and asks for more where it needs it' : ''}`, async () => {
+  test(`an official client ${name}, ${how}, signs in${asksForMore ? ', and asks for more scopes when needed' : ''}`, async () => {
     const kept = new Kept(document);
     const connected = async () => {
       const made = client();
@@ -214,7 +214,7 @@ for (const [name, { transport, client, document, asksForMore }] of Object.entrie
   });
 }
 
-test('nobody is sent on to a client that nobody vouches for by a request that can’t be granted', async () => {
+test('an invalid request does not redirect to an untrusted client', async () => {
   const redirect_uri = 'https://elsewhere.example/callback';
   const registered = await fetch(`${service.url}/oauth/register`, {
     method: 'POST',
@@ -276,7 +276,7 @@ test('mcp-remote opens the consent page, signed out and on a phone, and reads fo
   await context.close();
 });
 
-test('a strict client finds nothing to complain of', async () => {
+test('a strict OAuth client accepts every response', async () => {
   const insecure = { [oauth.allowInsecureRequests]: true } as const;
   const resource = new URL(`${service.url}/mcp`);
   const described = await oauth.processResourceDiscoveryResponse(
@@ -285,7 +285,7 @@ test('a strict client finds nothing to complain of', async () => {
   );
   const issuer = new URL(described.authorization_servers![0]!);
   const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
-  // The URL parser adds a slash; the issuer has none, which the library allows for.
+  // The URL parser adds a slash that the issuer doesn't have; the library allows for it.
   const server = await oauth.processDiscoveryResponse(issuer, found);
   const client = { client_id: known };
   const verifier = oauth.generateRandomCodeVerifier();
@@ -333,7 +333,7 @@ test('a strict client finds nothing to complain of', async () => {
   });
 });
 
-test('the conformance suite’s scenarios of authorization pass', async () => {
+test('the conformance suite’s authorization scenarios pass', async () => {
   const port = String((returned.address() as AddressInfo).port + 1);
   const args = ['authorization', '--url', service.url, '--client-id', known, '--port', port];
   const run = spawn(bin('conformance'), [...args, '--resource', `${service.url}/mcp`], { cwd: home });

@@ -1,4 +1,4 @@
-/** The second factor as a person walks it: scan, confirm, keep the recovery codes, and sign in with either. */
+/** One-time codes in the dashboard: scan, confirm, save the recovery codes, and sign in with either. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Locator, Page } from 'playwright-core';
@@ -36,7 +36,7 @@ after(async () => {
   await service.stop();
 });
 
-/** What the app shows at this moment. No code is taken twice, so each comes from a minute of its own. */
+/** The app's current code. No code is accepted twice, so the clock is advanced by a minute first. */
 function nextCode(): string {
   service.clock.pass(60_000);
   return codeAt(fromBase32(secret), stepAt(service.clock.now()));
@@ -48,7 +48,7 @@ interface Picture {
   readonly data: number[];
 }
 
-/** What a camera would read from the screen. */
+/** Decodes the QR code from a screenshot. */
 async function scan(drawn: Locator): Promise<string> {
   const png = (await drawn.screenshot()).toString('base64');
   const { width, height, data } = await page.evaluate<Picture>(`(async () => {
@@ -73,7 +73,7 @@ async function signInWith(code: string): Promise<void> {
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test(`the QR code, in ${colorScheme}, holds the key that is written below it`, async () => {
+  test(`the QR code, in ${colorScheme} mode, contains the key shown below it`, async () => {
     await page.emulateMedia({ colorScheme });
     await page.goto('/settings/security');
     await page.getByRole('button', { name: 'Turn on one-time codes' }).click();
@@ -86,7 +86,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-test('the first code turns them on, and the recovery codes are shown once', async () => {
+test('the first code turns one-time codes on, and the recovery codes are shown once', async () => {
   await page.getByLabel('Code', { exact: true }).fill(nextCode());
   await page.getByRole('button', { name: 'Turn on', exact: true }).click();
   recovery = (await page.getByRole('region', { name: 'recovery codes' }).innerText()).trim().split('\n');
@@ -96,7 +96,7 @@ test('the first code turns them on, and the recovery codes are shown once', asyn
   assert.ok(!(await page.content()).includes(recovery[0]!));
 });
 
-test('signing in asks for a code, and takes the one that the app shows', async () => {
+test('signing in asks for a code and accepts the one that the app shows', async () => {
   await signOut(page);
   await signInWith('000000');
   await page.getByText('This code is incorrect or has already been used.').waitFor();
@@ -104,7 +104,7 @@ test('signing in asks for a code, and takes the one that the app shows', async (
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
 });
 
-test('a recovery code signs in, once', async () => {
+test('a recovery code works once', async () => {
   await signOut(page);
   await signInWith(recovery[0]!);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -113,7 +113,7 @@ test('a recovery code signs in, once', async () => {
   await page.getByText('This code is incorrect or has already been used.').waitFor();
 });
 
-test('the password turns them off', async () => {
+test('the password turns one-time codes off', async () => {
   await signInWith(recovery[1]!);
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.goto('/settings/security');

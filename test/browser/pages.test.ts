@@ -1,6 +1,6 @@
 /**
- * Every page and what opens on it, in light and in dark, on a phone too: axe finds nothing, nothing is cut off or has to
- * be scrolled for sideways, a finger can press every control, and the page complains of nothing.
+ * Every page and dialog, in light and dark mode and on a phone: axe finds no violations, nothing is cut off or scrolls
+ * sideways, every control is large enough to tap, and there are no errors.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ let demo: Demo;
 
 before(async () => {
   [browser, service] = await Promise.all([launch(), startFresh([], {}, 3)]);
-  // Only axe itself needs the policy lifted; the other tests walk under it.
+  // Only axe requires the policy to be bypassed; the other tests run under it.
   walk = await open(browser, service.dashboardUrl, { bypassCSP: true });
   await setUp(walk.page, service);
   demo = await furnish(walk.page);
@@ -67,10 +67,10 @@ const visits: readonly Visit[] = [
   ['a new secret', inside('secrets'), press('New secret')],
   ['the import', inside('secrets'), press('Import')],
   ['a secret, revealed', made => inside(`secrets/${made.secretId}`)(made), press('Reveal value')],
-  ['a secret, to be changed', made => inside(`secrets/${made.secretId}`)(made), changeSecret],
+  ['a secret, being edited', made => inside(`secrets/${made.secretId}`)(made), changeSecret],
   ['secrets, some selected', inside('secrets'), page => page.getByLabel('Select all on this page').check()],
   ['who has read a secret', made => inside(`secrets/${made.secretId}`)(made), press('Show who has read it')],
-  ['a vault, about to be deleted', inside('secrets'), press('Delete vault')],
+  ['deleting a vault', inside('secrets'), press('Delete vault')],
   ['deleted vaults', () => '/vaults/trash'],
   ['no vaults compared yet', () => '/compare'],
   ['vaults side by side', made => `/compare?vaults=${made.vaultId},${made.otherVaultId}`],
@@ -81,13 +81,13 @@ const visits: readonly Visit[] = [
   ['a key', made => inside(`keys/${made.keyId}`)(made)],
   ['certificates', inside('certificates')],
   ['a certificate', made => inside(`certificates/${made.certificateId}`)(made)],
-  ['a certificate, to be changed', made => inside(`certificates/${made.certificateId}`)(made), changeIt],
+  ['a certificate, being edited', made => inside(`certificates/${made.certificateId}`)(made), changeIt],
   ['the access keys of a vault', inside('access')],
   ['the trash', inside('trash')],
   ['access keys', () => '/access/keys'],
   ['a new access key', () => '/access/keys', press('New access key')],
   [
-    'a vault, chosen from a list',
+    'choosing a vault from a list',
     () => '/access/keys',
     async page => {
       await press('New access key')(page);
@@ -96,7 +96,7 @@ const visits: readonly Visit[] = [
     },
   ],
   [
-    'a date, to be chosen',
+    'choosing a date',
     () => '/access/keys',
     async page => {
       await press('New access key')(page);
@@ -108,10 +108,10 @@ const visits: readonly Visit[] = [
   ['identities', () => '/identities'],
   ['a new identity', () => '/identities', press('New identity')],
   ['an identity', made => `/identities/${made.identityId}`],
-  ['an identity, to be changed', made => `/identities/${made.identityId}`, changeIt],
+  ['an identity, being edited', made => `/identities/${made.identityId}`, changeIt],
   ['an identity with secret IDs', made => `/identities/${made.roleId}`],
   ['a new secret ID', made => `/identities/${made.roleId}`, press('New secret ID')],
-  ['the inbox of approvals', () => '/approvals', page => page.getByRole('article').first().waitFor()],
+  ['the approvals', () => '/approvals', page => page.getByRole('article').first().waitFor()],
   ['the request log', () => '/logs/requests'],
   [
     'an entry of the request log',
@@ -119,7 +119,7 @@ const visits: readonly Visit[] = [
     page => page.locator('tbody button').first().click(),
   ],
   ['the audit log', () => '/logs/audit'],
-  ['the beginning of a log, to be chosen', () => '/logs/audit', press('Choose a date')],
+  ['choosing the start of a log', () => '/logs/audit', press('Choose a date')],
   ['webhooks', () => '/webhooks'],
   ['a new webhook', () => '/webhooks', press('New webhook')],
   ['a webhook', made => `/webhooks/${made.webhookId}`],
@@ -128,15 +128,15 @@ const visits: readonly Visit[] = [
   ['members', () => '/settings/members'],
   ['the vaults of a member', () => '/settings/members', press('Vaults of grace@example.com')],
   ['groups', () => '/settings/groups'],
-  ['a group, to be changed', () => '/settings/groups', press('Edit payments')],
+  ['a group, being edited', () => '/settings/groups', press('Edit payments')],
   ['the people of a vault', inside('people')],
   ['the organization', () => '/settings/organization'],
   ['security', () => '/settings/security'],
   ['one-time codes', () => '/settings/security', press('Turn on one-time codes')],
   ['about', () => '/settings/about'],
-  ['the code of a command line', () => '/device'],
+  ['entering the code of a command line', () => '/device'],
   [
-    'a command line that asks',
+    'approving a command line',
     () => '/device',
     async page => {
       const { body } = await ask(page, 'POST', '/auth/device', { host: 'laptop', client: 'strongroom' });
@@ -147,13 +147,13 @@ const visits: readonly Visit[] = [
   ],
   ['the command palette', () => '/vaults', page => page.keyboard.press('Control+k')],
   ['the keyboard shortcuts', () => '/vaults', page => page.keyboard.press('?')],
-  ['the menu of the account', () => '/vaults', press(/^Account of/)],
-  ['no such page', () => nowhere],
+  ['the account menu', () => '/vaults', press(/^Account of/)],
+  ['a page that doesn’t exist', () => nowhere],
 ];
 
 /**
- * What runs in the page: the rules that are broken, and where. Beside an open menu lie two invisible spans that hand the
- * focus on to where it belongs; nobody stays on them.
+ * Runs in the page: the violated rules, and where. Excludes the two invisible spans beside an open menu, which only pass
+ * the focus on.
  */
 const run = `(async tags => {
   const { violations } = await axe.run({ exclude: ['[data-base-ui-focus-guard]'] }, { runOnly: tags });
@@ -166,8 +166,8 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 /**
- * As a link of the dashboard leads there: nothing is loaded once more, and axe stays in the page. By way of no page at
- * all, so that nothing is left open of the visit before, and something changes that can be waited for.
+ * Navigates like a link in the dashboard, without a reload, so that axe stays loaded. Goes through a page that doesn't
+ * exist, so that nothing from the previous visit stays open and there is a change to wait for.
  */
 async function follow(page: Page, path: string): Promise<void> {
   const isNowhere = page.getByRole('heading', { name: 'Page not found' });
@@ -197,7 +197,7 @@ async function dress(page: Page, [colorScheme, width]: Way): Promise<void> {
   await page.setViewportSize({ width, height: 800 });
   await page.emulateMedia({ colorScheme });
   await page.locator(`html[data-theme=${colorScheme}]`).waitFor();
-  // Colours that are still on their way would be judged as if they were meant.
+  // Colours in the middle of a transition would be tested as if they were final.
   await page.evaluate('Promise.all(document.getAnimations().map(one => one.finished.catch(() => {})))');
 }
 
@@ -209,14 +209,14 @@ async function lookAt(page: Page, what: string, ways: readonly Way[]): Promise<v
   }
 }
 
-/** What runs in the page: text that is cut off without a sign of it. */
+/** Runs in the page: text that is cut off without an ellipsis. */
 const cutOff = `[...document.querySelectorAll('main :not(input), [role=dialog] :not(input)')].filter(one => {
   const { overflowX, textOverflow, webkitLineClamp } = getComputedStyle(one);
   if (!['hidden', 'clip'].includes(overflowX) || textOverflow === 'ellipsis' || webkitLineClamp !== 'none') return false;
   return one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1;
 }).map(one => one.outerHTML.slice(0, 160))`;
 
-/** What runs in the page: controls that are lower than a finger is wide. Links inside of text are as high as it. */
+/** Runs in the page: controls that are too low to tap. Links inside text are exempt. */
 const tooLow = `[...document.querySelectorAll('button, select, textarea, input:not([type=checkbox])')].filter(one => {
   const { width, height } = one.getBoundingClientRect();
   const box = one.matches('input') ? one.closest('.control') : null;
@@ -225,15 +225,15 @@ const tooLow = `[...document.querySelectorAll('button, select, textarea, input:n
 
 async function fits(page: Page, what: string, width: number): Promise<void> {
   const needed = () => page.evaluate<number>('document.documentElement.scrollWidth');
-  // What floats finds its new place a moment after the window has another size.
+  // Popovers are repositioned shortly after the window is resized.
   for (let times = 0; times < 50 && (await needed()) > width; times++) await page.waitForTimeout(100);
   assert.ok((await needed()) <= width, `${what} needs ${await needed()}px of ${width}px`);
   assert.deepEqual(await page.evaluate(cutOff), [], `${what}, ${width}px wide, cuts text off`);
-  if (width < 640) assert.deepEqual(await page.evaluate(tooLow), [], `${what}: too low for a finger`);
+  if (width < 640) assert.deepEqual(await page.evaluate(tooLow), [], `${what}: too low to tap`);
 }
 
 for (const visit of visits) {
-  test(`${visit[0]}, in light and dark and on a phone: axe finds nothing, and it fits`, async () => {
+  test(`${visit[0]}, in light and dark mode and on a phone: no axe violations, and it fits`, async () => {
     await walk.page.setViewportSize({ width: 1280, height: 800 });
     await show(walk.page, visit);
     await lookAt(walk.page, visit[0], [
@@ -256,7 +256,7 @@ const allWays: readonly Way[] = [
 ];
 const lookAllWays = (page: Page, what: string) => lookAt(page, what, allWays);
 
-test('the pages before the door: axe finds nothing', async () => {
+test('the pages before sign-in: no axe violations', async () => {
   const { body } = await ask(walk.page, 'POST', '/v1/members', { email: 'new@example.com', role: 'viewer' });
   for (const path of ['/sign-in', '/invite#wrong', `/invite#${body.token}`]) {
     const { page, context, complaints } = await open(browser, service.dashboardUrl, { bypassCSP: true });
@@ -268,10 +268,10 @@ test('the pages before the door: axe finds nothing', async () => {
   }
 });
 
-/** Of the viewer itself: links inside of buttons, headings without a second level, and a title outside of its `main`. */
+/** Violations of the viewer itself: links inside buttons, a missing second heading level, and a title outside `main`. */
 const ofTheViewer = /^(nested-interactive|heading-order|region): /;
 
-test('the documentation of the API: axe finds nothing of ours, and it fits', async () => {
+test('the API documentation: no axe violations besides the viewer’s own, and it fits', async () => {
   const { page, context, complaints } = await open(browser, service.dashboardUrl, { bypassCSP: true });
   await settle(page, async () => {
     await page.goto('/docs');
@@ -287,7 +287,7 @@ test('the documentation of the API: axe finds nothing of ours, and it fits', asy
   await context.close();
 });
 
-test('where nobody has joined, the sign-in page says how the first person is invited', async () => {
+test('if no member has joined, the sign-in page says how to invite the first one', async () => {
   const { page, context } = await open(browser, service.dashboardUrl, { bypassCSP: true });
   await page.route('**/auth/state', async route => {
     const answer = await route.fetch();
@@ -295,11 +295,11 @@ test('where nobody has joined, the sign-in page says how the first person is inv
   });
   await page.goto('/sign-in');
   await page.getByText('--email you@example.com').waitFor();
-  await lookAt(page, 'nobody to sign in', [['dark', 360]]);
+  await lookAt(page, 'no member has joined', [['dark', 360]]);
   await context.close();
 });
 
-test('the first run, step by step: axe finds nothing', async t => {
+test('the first run, step by step: no axe violations', async t => {
   const fresh = await startFresh();
   t.after(() => fresh.stop());
   const { page, context, complaints } = await open(browser, fresh.dashboardUrl, { bypassCSP: true });

@@ -1,4 +1,4 @@
-/** People at the door: a passkey, a viewer, an expired session in the middle of an edit, one-time codes. */
+/** Members and their sessions: revealing values, a viewer, a session that ends during an edit, and passkeys. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -53,7 +53,7 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-test('a value is not in the page before it is revealed, and gone again after 30 seconds', async () => {
+test('a value is not in the page before it is revealed, and is removed after 30 seconds', async () => {
   const { page } = owner;
   await page.clock.install();
   await page.goto(secretPage());
@@ -77,7 +77,7 @@ test('a value is copied without being shown', async () => {
   assert.ok(!(await page.content()).includes('postgres://app:second'));
 });
 
-test('a viewer sees no reveal button, and gets 403 when they ask anyway', async () => {
+test('a viewer sees no reveal button, and the service refuses them with 403', async () => {
   const { page, complaints } = await invite('viewer@example.com', 'viewer');
   await page.goto(secretPage());
   await page.getByText('Your role can’t reveal this.').waitFor();
@@ -87,7 +87,7 @@ test('a viewer sees no reveal button, and gets 403 when they ask anyway', async 
   assert.deepEqual(complaints, []);
 });
 
-test('a session that ends in the middle of an edit asks for sign-in and loses nothing', async () => {
+test('when a session ends during an edit, the page asks to sign in and keeps the input', async () => {
   const { page } = owner;
   await page.goto(secretPage());
   await page.getByRole('dialog').getByRole('button', { name: 'Edit', exact: true }).click();
@@ -96,7 +96,7 @@ test('a session that ends in the middle of an edit asks for sign-in and loses no
   const current = body.data.find((session: { current: boolean }) => session.current);
   await ask(page, 'DELETE', `/auth/sessions/${current.id}`);
 
-  // An open page is told at once.
+  // An open page learns of it immediately.
   const window = page.getByRole('dialog', { name: 'Your session has ended' });
   await window.getByLabel('Password').fill(password);
   await window.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -107,7 +107,7 @@ test('a session that ends in the middle of an edit asks for sign-in and loses no
   assert.equal(revealed.body.value, 'typed before the session ended');
 });
 
-test('a refused form keeps what was typed and names the field', async () => {
+test('a refused form keeps its input and names the field', async () => {
   const { page } = owner;
   await page.goto(`/vaults/${demo.vaultId}/secrets`);
   await page.getByRole('button', { name: 'New secret' }).click();
@@ -118,7 +118,7 @@ test('a refused form keeps what was typed and names the field', async () => {
   assert.equal(await page.getByRole('textbox', { name: 'Value' }).inputValue(), 'kept');
 });
 
-test('a passkey is added and signs in', async () => {
+test('a passkey is added and used to sign in', async () => {
   const walk = await open(browser, service.dashboardUrl);
   const { page, context, complaints } = walk;
   await addAuthenticator(walk);
@@ -138,7 +138,7 @@ test('a passkey is added and signs in', async () => {
   await context.close();
 });
 
-test('changing a way in asks who is there: refusing changes nothing, and a passkey is an answer', async () => {
+test('changing a sign-in method requires proof of identity: cancelling changes nothing, and a passkey is accepted', async () => {
   const walk = await open(browser, service.dashboardUrl);
   const { page, context, complaints } = walk;
   await addAuthenticator(walk);
@@ -168,7 +168,7 @@ test('changing a way in asks who is there: refusing changes nothing, and a passk
   await context.close();
 });
 
-test('a wrong password says so, and keeps the email', async () => {
+test('a wrong password shows an error and keeps the email', async () => {
   const { page, context } = await open(browser, service.dashboardUrl);
   await page.goto('/sign-in');
   await page.getByLabel('Email').fill('owner@example.com');

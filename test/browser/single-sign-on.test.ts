@@ -1,4 +1,4 @@
-/** Single sign-on as a person walks it: our button, the issuer's real pages, and back inside. */
+/** Single sign-on in the dashboard, with a real issuer's pages. */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import { after, before, test } from 'node:test';
@@ -56,7 +56,7 @@ async function startIssuer(url: string, redirectUri: string): Promise<Server> {
   return server;
 }
 
-/** The issuer's own forms: who one is, and that one agrees. */
+/** Fills in the issuer's forms for sign-in and consent. */
 async function signInAtIssuer(page: Page, as: string): Promise<void> {
   await page.goto('/sign-in');
   await page.getByRole('link', { name: 'Sign in with Acme ID' }).click();
@@ -66,16 +66,16 @@ async function signInAtIssuer(page: Page, as: string): Promise<void> {
   await page.locator('button[type=submit]', { hasText: 'Continue' }).click();
 }
 
-test('a member signs in with the issuer and is inside', async () => {
+test('a member signs in with the issuer', async () => {
   const { page, context, complaints } = await open(browser, service.dashboardUrl);
   await signInAtIssuer(page, 'owner@example.com');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
-  assert.equal(new URL(page.url()).search, '', 'no code stays in the address');
+  assert.equal(new URL(page.url()).search, '', 'the code is removed from the address');
   assert.deepEqual(complaints, []);
   await context.close();
 });
 
-test('who was invited is asked before they join, and proves themselves by the issuer later', async () => {
+test('an invited person is asked before they join, and later proves their identity with the issuer', async () => {
   const { page, context, complaints } = await open(browser, service.dashboardUrl);
   await signInAtIssuer(page, 'new@example.com');
   await page.getByRole('heading', { name: 'Choose an organization' }).waitFor();
@@ -98,7 +98,7 @@ test('who was invited is asked before they join, and proves themselves by the is
   await context.close();
 });
 
-test('a command line that waits to be signed in is not forgotten on the way to the issuer', async () => {
+test('a pending CLI sign-in is kept during the visit to the issuer', async () => {
   const { page, context, complaints } = await open(browser, service.dashboardUrl);
   await page.goto('/device#BBBB-BBBB');
   await page.getByRole('heading', { name: 'Sign in to Strongroom' }).waitFor();
@@ -111,14 +111,14 @@ test('a command line that waits to be signed in is not forgotten on the way to t
   await context.close();
 });
 
-test('somebody who is no member is told so on the sign-in page', async () => {
+test('a person who is not a member sees an error on the sign-in page', async () => {
   const { page, context } = await open(browser, service.dashboardUrl);
   await signInAtIssuer(page, 'stranger@example.com');
   await page.getByText('Single sign-on failed.').waitFor();
   await context.close();
 });
 
-test('who is invited finds the issuer: on the invitation, and on the sign-in page before anybody joined', async () => {
+test('the issuer is offered to invited people: on the invitation, and on the sign-in page before anyone has joined', async () => {
   const { page, context, complaints } = await open(browser, service.dashboardUrl);
   await page.goto('/sign-in');
   await page.getByLabel('Email').fill('owner@example.com');
@@ -143,7 +143,7 @@ test('who is invited finds the issuer: on the invitation, and on the sign-in pag
   await context.close();
 });
 
-test('a link that was cut shows the page, and not an empty one', async () => {
+test('a truncated link shows the page instead of an empty one', async () => {
   const { page, context, complaints } = await open(browser, service.dashboardUrl);
   for (const path of ['/#%', '/invite#%E0%A4', '/setup#%zz', '/device#%']) {
     await page.goto(path);

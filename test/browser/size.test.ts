@@ -1,4 +1,4 @@
-/** What a first visit fetches stays small: scripts, styles, the letters and the page, as they travel. */
+/** The transfer size of a first visit stays small: scripts, styles, fonts and the page. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
@@ -31,7 +31,7 @@ async function weigh(page: Page, path: string, heading: string): Promise<number>
   return bytes;
 }
 
-test('the sign-in and the overview each load in under 250 KB', async t => {
+test('the sign-in page and the overview each load less than 250 KB', async t => {
   const { page, context } = await open(browser, service.dashboardUrl);
   await setUp(page, service);
   const overview = await weigh(page, '/', 'Overview');

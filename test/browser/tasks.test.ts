@@ -1,4 +1,4 @@
-/** What somebody does with many secrets all day, task by task, in one browser and one service. */
+/** Daily tasks of a person with many secrets, one after the other, with one browser and one service. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -26,7 +26,7 @@ after(async () => {
 
 const inVault = (tab: string) => `/vaults/${demo.vaultId}/${tab}`;
 
-test('the first run goes on after a reload: nothing that was stored is lost, and a key is created anew', async () => {
+test('the first run continues after a reload: what was stored is kept, and a new access key is created', async () => {
   await page.getByLabel('Value').fill('first');
   await page.getByRole('button', { name: 'Create secret' }).click();
   await page.locator('[data-token]').waitFor();
@@ -39,7 +39,7 @@ test('the first run goes on after a reload: nothing that was stored is lost, and
   await read(page, service, demo);
 });
 
-test('an import says what is unchanged, names skipped lines, and keeps the last of two unless told otherwise', async () => {
+test('an import shows unchanged secrets and skipped lines, and uses the last duplicate unless another is chosen', async () => {
   await page.goto(inVault('secrets'));
   await page.getByRole('button', { name: 'Import' }).click();
   await page.getByLabel('Paste').fill('REDIS_URL=value-of-REDIS_URL\nTWICE=one\nnonsense\nTWICE=two\n');
@@ -52,14 +52,14 @@ test('an import says what is unchanged, names skipped lines, and keeps the last 
   const twice = page.getByRole('checkbox', { name: 'Import TWICE' });
   assert.deepEqual([await twice.nth(0).isChecked(), await twice.nth(1).isChecked()], [false, true]);
   await twice.nth(0).check();
-  assert.equal(await twice.nth(1).isChecked(), false, 'one of the two');
+  assert.equal(await twice.nth(1).isChecked(), false, 'only one of the two');
   await page.getByRole('button', { name: 'Import 1 of 3' }).click();
   await page.getByRole('link', { name: 'TWICE' }).waitFor();
   const { body } = await ask(page, 'GET', `/v1/secrets?vault_id=${demo.vaultId}&q=TWICE`);
   assert.equal((await ask(page, 'POST', `/v1/secrets/${body.data[0].id}/reveal`, {})).body.value, 'one');
 });
 
-test('a token that is shown once asks before it vanishes, and an expiry in the past is refused', async () => {
+test('closing a token that is shown once asks for confirmation, and an expiry in the past is refused', async () => {
   await page.goto(inVault('access'));
   await page.getByRole('button', { name: 'New access key' }).click();
   await page.getByLabel('Name', { exact: true }).fill('asks');
@@ -79,7 +79,7 @@ test('a token that is shown once asks before it vanishes, and an expiry in the p
   await page.locator('[data-token]').waitFor({ state: 'detached' });
 });
 
-test('a key that is not exportable is private all the same, and its public token says how it is used', async () => {
+test('a key that is not exportable is still shown as private, and its public token comes with an example', async () => {
   const { body } = await ask(page, 'POST', '/v1/keys', {
     vault_id: demo.vaultId,
     name: 'kept-inside',
@@ -101,7 +101,7 @@ test('a key that is not exportable is private all the same, and its public token
   assert.equal(await answer.text(), body.public_pem);
 });
 
-test('a failing webhook looks failing, and its deliveries name it and the resource', async () => {
+test('a failing webhook is shown as failing, and its deliveries name it and the resource', async () => {
   await page.goto('/webhooks');
   const { body } = await ask(page, 'POST', '/v1/webhooks', {
     url: 'https://nobody.invalid/hook',
@@ -119,7 +119,7 @@ test('a failing webhook looks failing, and its deliveries name it and the resour
   await ask(page, 'DELETE', address);
 });
 
-test('the request log is filtered by access key; an entry says all that is known, why it was refused, and verifies', async () => {
+test('the request log is filtered by access key; an entry shows why it was refused, and can be verified', async () => {
   const key = await ask(page, 'POST', '/v1/access-keys', {
     vault_id: demo.vaultId,
     name: 'office only',
@@ -140,7 +140,7 @@ test('the request log is filtered by access key; an entry says all that is known
   await entry.getByText('The entry has this receipt.').waitFor();
 });
 
-test('from a secret, one click says who has read its version', async () => {
+test('one click on a secret’s panel shows who has read its current version', async () => {
   await page.goto(inVault(`secrets/${demo.secretId}`));
   await page.getByRole('button', { name: 'Show who has read it' }).click();
   const readers = page.getByRole('table', { name: 'Readers' });
@@ -148,7 +148,7 @@ test('from a secret, one click says who has read its version', async () => {
   await page.waitForURL(/logs\/requests\?access_key_id=/);
 });
 
-test('the audit log is filtered by actor and by an action from a list, and folds what repeats', async () => {
+test('the audit log is filtered by actor and action, and merges repeated entries', async () => {
   for (let times = 0; times < 3; times++) await ask(page, 'POST', `/v1/secrets/${demo.secretId}/reveal`, {});
   await page.goto('/logs/audit');
   await page.getByLabel('Action').selectOption('secret.revealed');
@@ -160,13 +160,13 @@ test('the audit log is filtered by actor and by an action from a list, and folds
     .waitFor();
 });
 
-test('an edit begins with the value and ends in one version; JSON and YAML are checked; a value is generated', async () => {
+test('an edit starts with the value and creates one version; JSON and YAML are checked; a value is generated', async () => {
   await page.goto(inVault(`secrets/${demo.secretId}`));
   const panel = page.getByRole('dialog', { name: 'DATABASE_URL' });
   await panel.getByRole('button', { name: 'Edit', exact: true }).click();
   const value = panel.getByRole('textbox', { name: 'Value' });
   assert.match(await value.inputValue(), /^postgres:\/\/app:second.*\npool=20$/);
-  assert.equal(await page.getByRole('dialog').count(), 1, 'no window over another');
+  assert.equal(await page.getByRole('dialog').count(), 1, 'no dialog above another');
   await value.fill('{"port": 5432,\n}');
   await panel.getByText('Not valid JSON').waitFor();
   await value.fill('{"port": 5432}');
@@ -251,7 +251,7 @@ test('many secrets are sorted, selected, tagged, disabled, exported and moved to
   assert.equal(audited.body.data[0].subject.name, 'SETTING_NUMBER_01');
 });
 
-test('the palette finds access keys, people, webhooks, tags and actions, and says in which vault a thing is', async () => {
+test('the palette finds access keys, people, webhooks, tags and actions, and shows which vault a resource is in', async () => {
   await page.goto('/');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.getByText('secret in payments-production').first().waitFor();
@@ -270,7 +270,7 @@ test('the palette finds access keys, people, webhooks, tags and actions, and say
   await page.getByRole('dialog', { name: 'New access key' }).waitFor();
 });
 
-test('vaults stand side by side in an order of stages, and what is missing is copied to the next', async () => {
+test('vaults are compared side by side in stage order, and missing secrets are copied to the next stage', async () => {
   const vault = async (name: string, values: Record<string, string>) => {
     const { body } = await ask(page, 'POST', '/v1/vaults', { name });
     const items = Object.entries(values).map(([key, value]) => ({ vault_id: body.id, name: key, value }));
@@ -308,7 +308,7 @@ test('vaults stand side by side in an order of stages, and what is missing is co
   );
 });
 
-test('of many that are deleted, those that failed are named with the reason, and stay selected', async () => {
+test('when several secrets are deleted, failures are named with the reason and stay selected', async () => {
   const { body: made } = await ask(page, 'POST', '/v1/vaults', { name: 'deleting' });
   const items = ['GOES', 'GONE_BEFORE'].map(name => ({ vault_id: made.id, name, value: 'x' }));
   const { body } = await ask(page, 'POST', '/v1/secrets/bulk', { items });
@@ -327,7 +327,7 @@ test('of many that are deleted, those that failed are named with the reason, and
   await page.getByText('1 selected').waitFor();
 });
 
-/** From the overview, with as many clicks of the mouse as are made meanwhile; the keyboard counts for nothing. */
+/** Counts the mouse clicks that a task takes from the overview; the keyboard doesn't count. */
 async function clicksOf(walkThrough: () => Promise<void>): Promise<number> {
   await page.goto('/');
   await page.getByRole('heading', { name: 'Busiest vaults' }).waitFor();
@@ -358,7 +358,7 @@ const revealed = async () => {
   await page.locator('[data-value]').waitFor();
 };
 
-test('from the overview a value is revealed with 2 clicks or 3, copied with 2, and changed with 4 at most', async () => {
+test('from the overview, a value is revealed with 2 or 3 clicks, copied with 2, and changed with 4', async () => {
   const byPalette = await clicksOf(async () => {
     await inPalette('REDIS_URL');
     await revealed();
@@ -386,7 +386,7 @@ test('from the overview a value is revealed with 2 clicks or 3, copied with 2, a
   assert.equal(changed, 4);
 });
 
-test('deleting a vault says what depends on it and asks for its name; from the trash it comes back whole', async () => {
+test('deleting a vault shows what depends on it and asks for its name; it can be restored from the trash', async () => {
   await page.goto('/vaults');
   await page
     .getByRole('row', { name: /payments-production/ })
@@ -410,6 +410,6 @@ test('deleting a vault says what depends on it and asks for its name; from the t
   await page.getByRole('link', { name: 'REDIS_URL' }).waitFor();
 });
 
-test('under the strict policy the pages complain of nothing', () => {
+test('the pages cause no errors under the strict Content-Security-Policy', () => {
   assert.deepEqual(walk.complaints, []);
 });

@@ -1,4 +1,4 @@
-/** A webhook from its making to a redelivery, seen in the dashboard and received by a real receiver. */
+/** A webhook in the dashboard, from its creation to a redelivery, with a real receiver. */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +26,7 @@ after(async () => {
   receiver.close();
 });
 
-test('a webhook is made, a test arrives, its attempt is shown, and it is sent again', async () => {
+test('a webhook is created, a test arrives, its attempt is shown, and it is redelivered', async () => {
   const { page, complaints } = await open(browser, service.dashboardUrl);
   await setUp(page, service);
   await page.goto('/webhooks');
@@ -46,6 +46,6 @@ test('a webhook is made, a test arrives, its attempt is shown, and it is sent ag
   await page.getByText('Redelivery queued').first().waitFor();
   for (let wait = 0; received.length < 2 && wait < 100; wait++) await page.waitForTimeout(100);
   assert.equal(received.length, 2);
-  assert.equal(new Set(received).size, 1, 'the same message, so that the receiver knows it');
+  assert.equal(new Set(received).size, 1, 'the same message id, so that the receiver recognises it');
   assert.deepEqual(complaints, []);
 });

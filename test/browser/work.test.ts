@@ -1,4 +1,4 @@
-/** A day's work, by mouse and by keyboard: import, roll back, restore, generate a key, filter a log, find a thing. */
+/** A day's work by mouse and keyboard: import, roll back, restore, generate an API key, filter a log, search. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -41,7 +41,7 @@ const secretPage = () => `/vaults/${demo.vaultId}/secrets/${demo.secretId}`;
 const currentValue = async (id: string) =>
   (await ask(page, 'POST', `/v1/secrets/${id}/reveal`, {})).body.value;
 
-test('an import shows what will change before it changes, and then changes it', async () => {
+test('an import previews the changes before it makes them', async () => {
   await page.goto(`/vaults/${demo.vaultId}/secrets`);
   await page.getByRole('button', { name: 'Import' }).click();
   await page
@@ -56,7 +56,7 @@ test('an import shows what will change before it changes, and then changes it', 
   assert.equal(await currentValue(demo.secretId), 'imported');
 });
 
-test('an earlier version is compared and made current again', async () => {
+test('an earlier version is compared and rolled back to', async () => {
   await page.goto(secretPage());
   await page.getByRole('button', { name: 'Compare version 2 with the current one' }).click();
   await page.getByText('added: imported').waitFor();
@@ -66,7 +66,7 @@ test('an earlier version is compared and made current again', async () => {
   assert.match(await currentValue(demo.secretId), /^postgres:\/\/app:second/);
 });
 
-test('Settings, API Keys, Generate New Key: a key that the general API takes, shown once', async () => {
+test('Settings, API Keys, Generate New Key: creates a key that the general API accepts, shown once', async () => {
   await page.goto('/');
   await page.getByRole('link', { name: 'Settings' }).click();
   await page.getByRole('link', { name: 'API Keys' }).click();
@@ -83,7 +83,7 @@ test('Settings, API Keys, Generate New Key: a key that the general API takes, sh
   assert.ok(!(await page.content()).includes(key));
 });
 
-test('a manager is told why they can’t show access keys again what they may not read themselves', async () => {
+test('an admin sees why they can’t give access keys values that they may not read themselves', async () => {
   const { body } = await ask(page, 'POST', '/v1/members', { email: 'manager@example.com', role: 'admin' });
   const manager = await open(browser, service.dashboardUrl);
   await manager.page.goto(`/invite#${body.token}`);
@@ -105,7 +105,7 @@ test('a manager is told why they can’t show access keys again what they may no
   await manager.context.close();
 });
 
-test('what was deleted comes back from the trash', async () => {
+test('a deleted secret is restored from the trash', async () => {
   await page.goto(`/vaults/${demo.vaultId}/trash`);
   await page.getByRole('button', { name: 'Restore OLD_API_TOKEN' }).click();
   await page.getByText('The trash is empty').waitFor();
@@ -113,7 +113,7 @@ test('what was deleted comes back from the trash', async () => {
   await page.getByRole('link', { name: 'OLD_API_TOKEN' }).waitFor();
 });
 
-test('the filters of the request log live in the address', async () => {
+test('the request log’s filters are kept in the address', async () => {
   await page.goto('/logs/requests');
   await page.getByLabel('Status').selectOption('401');
   await page.waitForURL(/status=401/);
@@ -128,7 +128,7 @@ for (const [log, collection, filter] of [
   ['audit', 'audit-logs', 'action=secret.created'],
   ['requests', 'request-logs', 'status=401'],
 ] as const) {
-  test(`${collection}, as they are filtered, are taken along as CSV and as JSON Lines`, async () => {
+  test(`filtered ${collection} are exported as CSV and as JSON Lines`, async () => {
     const { total } = (await ask(page, 'GET', `/v1/${collection}?${filter}`)).body.pagination;
     await page.goto(`/logs/${log}?${filter}`);
     for (const [format, headings] of [
@@ -143,7 +143,7 @@ for (const [log, collection, filter] of [
   });
 }
 
-test('a read shows up in the request log while one looks', async () => {
+test('a read appears in the open request log', async () => {
   await page.goto('/logs/requests');
   await page.locator('tbody tr').first().waitFor();
   const mark = `watcher/${Date.now()}`;
@@ -153,7 +153,7 @@ test('a read shows up in the request log while one looks', async () => {
   await page.getByText(mark).waitFor({ timeout: 10_000 });
 });
 
-test('the command palette finds a secret by name, by keyboard alone', async () => {
+test('the command palette finds a secret by name, using only the keyboard', async () => {
   await page.goto('/');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.keyboard.press('Control+k');
@@ -164,7 +164,7 @@ test('the command palette finds a secret by name, by keyboard alone', async () =
   assert.match(page.url(), /\/secrets\/[0-9a-f-]{36}$/);
 });
 
-test('keys alone go to pages, search the list and create, and can be turned off', async () => {
+test('single-key shortcuts open pages, search the list and create, and can be turned off', async () => {
   await page.goto('/');
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.keyboard.type('ga');
@@ -187,7 +187,7 @@ test('keys alone go to pages, search the list and create, and can be turned off'
   await page.evaluate('localStorage.clear()');
 });
 
-test('a date is chosen by keyboard, by a preset or by typing; what has passed or is no date is refused', async () => {
+test('a date is chosen by keyboard, by a preset or by typing; invalid and past dates are refused', async () => {
   await page.goto(`/vaults/${demo.vaultId}/access`);
   await page.getByRole('button', { name: 'New access key' }).click();
   const form = page.getByRole('dialog', { name: 'New access key' });
@@ -244,7 +244,7 @@ test('a date is chosen by keyboard, by a preset or by typing; what has passed or
   await page.getByRole('button', { name: 'I have copied it' }).click();
 });
 
-test('Settings, About: the term in use, and when the keys were last rotated', async () => {
+test('Settings, About: the keyring version, and when the keys were last rotated', async () => {
   await page.goto('/settings/about');
   await page.getByText('Never').waitFor();
   await page.getByText('All under keyring version 1').waitFor();
@@ -255,6 +255,6 @@ test('Settings, About: the term in use, and when the keys were last rotated', as
   assert.equal(await page.getByText('Never').count(), 0);
 });
 
-test('under the strict policy the pages complain of nothing', () => {
+test('the pages cause no errors under the strict Content-Security-Policy', () => {
   assert.deepEqual(walk.complaints, []);
 });
