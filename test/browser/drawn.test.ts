@@ -35,7 +35,7 @@ before(async () => {
   const more = {
     secret_id: secret.id,
     place: { type: 'bearer' },
-    request_headers: ['rule', 'sends', 'x-note'],
+    request_headers: ['rule', 'uses', 'x-note'],
   };
   const made = await ask(page, 'POST', '/v1/use-rules', { ...more, ...rule });
   assert.equal(made.status, 200, JSON.stringify(made.body));
@@ -164,7 +164,7 @@ test('different bodies with look-alike characters don’t look alike', async () 
 
 test('headers and names from the agent can’t pass for the page’s own rows', async () => {
   const { page } = walk;
-  const headers = { rule: 'readings', sends: 'nothing', 'x-note': 'a  b' };
+  const headers = { rule: 'readings', uses: 'nothing', 'x-note': 'a  b' };
   const card = await cardOf(page, { headers }, 'agent” approved by the owner “');
   const rows = await card.locator('dl dt').allInnerTexts();
   assert.deepEqual(rows, ['Access key', 'Rule', 'Uses', 'Vault', 'Sent']);

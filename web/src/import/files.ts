@@ -1,4 +1,4 @@
-/** Reads dropped or chosen files in the browser. Nothing is sent before the preview. */
+/** Reads dropped or chosen files in the browser. */
 
 export interface Dropped {
   readonly name: string;

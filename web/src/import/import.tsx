@@ -1,4 +1,7 @@
-/** Bulk import: paste or drop, preview what will change, then import. The preview never shows values. */
+/**
+ * Bulk import: paste or drop, preview what will change, then import. The preview never shows values. For people who may
+ * reveal secrets, the service compares the values for the preview; nothing is stored before it is confirmed.
+ */
 import { FileUp } from 'lucide-react';
 import { type DragEvent, useState } from 'react';
 import { useForm } from '../api/form.ts';

@@ -1,6 +1,6 @@
 /**
  * A text area for multi-line values: line numbers, two spaces for the Tab key, and a remark on invalid syntax. After
- * Escape, Tab leaves the field, so that it is no keyboard trap.
+ * Escape, Tab leaves the field, so that the field doesn't trap keyboard users.
  */
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { Field } from './field.tsx';

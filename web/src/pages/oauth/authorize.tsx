@@ -119,10 +119,10 @@ function Decide({ request, shown }: { request: string; shown: AuthorizationShown
         <Asking shown={shown} />
         <VaultField form={form} />
         <ScopeFields form={form} />
-        <ChoiceField form={form} name="expires_in" label="For" choices={lives} />
+        <ChoiceField form={form} name="expires_in" label="Duration" choices={lives} />
         <p className="text-xs text-muted">
-          The client gets an access key that expires after an hour, and can renew it for this long. You can
-          revoke it in Settings → Security.
+          The client gets an access key that expires after an hour, and can renew it for this duration. You
+          can revoke it in Settings → Security.
         </p>
         <Problem text={form.problem} />
         <div ref={area} className="grid grid-cols-2 gap-3">

@@ -51,7 +51,7 @@ export function FailedAddresses({ addresses }: { addresses: Overview['failed_add
   }));
   return (
     <Ranking
-      title="Refused by address"
+      title="Refusals by address"
       entries={entries}
       none="No request was refused in the last 24 hours."
       bad

@@ -25,7 +25,7 @@ const copyColumn: Column<Secret> = {
   ),
 };
 
-/** The state and expiry below the name on a phone, which has no columns for them; omitted if the secret is active. */
+/** The state, unless active, and the expiry, if any: below the name on a phone, which has no columns for them. */
 export function PhoneFacts({ of }: { of: Parameters<typeof StateBadge>[0]['of'] }) {
   return (
     <span className="flex flex-wrap items-center gap-x-2">
