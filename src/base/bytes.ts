@@ -1,22 +1,23 @@
 /**
- * The kinds of bytes that may be stored, told apart by the compiler from each other and from all others: open bytes
- * fit no column of the database. Keyring and store share these types, and nothing else.
+ * Types for the kinds of bytes that may be stored. The compiler distinguishes them from each other and from plain byte
+ * arrays, so unencrypted bytes can't be assigned to a database column. These types are all that keyring and store
+ * share.
  */
 declare const kind: unique symbol;
 
 type BytesOf<Kind extends string> = Uint8Array & { readonly [kind]: Kind };
 
-/** Opens with a key alone. May be stored, copied and logged by size. */
+/** Ciphertext that only its key opens. May be stored, copied and logged by size. */
 export type Sealed = BytesOf<'sealed'>;
 
-/** A keyed hash of a credential: recognises it, and gives nothing of it back. */
+/** A keyed hash of a credential. It identifies the credential but reveals nothing about it. */
 export type Digest = BytesOf<'digest'>;
 
 /** A keyed hash over the columns of a row. */
 export type Stamp = BytesOf<'stamp'>;
 
-/** No secret of anyone: public keys, signatures, marks that something was done. */
+/** Bytes that are not secret: public keys, signatures, markers. */
 export type PublicBytes = BytesOf<'public'>;
 
-/** Said of bytes that everybody may see, where they are made. */
+/** Marks bytes as public, at the place where they are created. */
 export const publicBytes = (bytes: Uint8Array): PublicBytes => bytes as PublicBytes;

@@ -1,7 +1,6 @@
 /**
-/**
  * Background work that no request waits for. Repeated work runs in small steps, continues while there is more to do,
- * and never overlaps itself. Failures are reported and end nothing. A stop waits for work in progress.
+ * and never overlaps itself. Failures are reported and don't stop the work. `stop` waits for work in progress.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -19,13 +18,13 @@ export class Chores {
     this.#onError = onError;
   }
 
-  /** The first step is taken after that time. */
+  /** Repeats the step, beginning after the given time. */
   every(milliseconds: number, step: Step): this {
     this.#keep(this.#loop(milliseconds, step));
     return this;
   }
 
-  /** At once; not at all where everything stops. */
+  /** Starts the work immediately, unless the service is stopping. */
   once(work: () => Promise<void>): void {
     if (!this.#stopping.signal.aborted) this.#keep(work().catch(this.#onError));
   }

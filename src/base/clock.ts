@@ -1,12 +1,12 @@
 /**
- * Time as the service tells it, begun where the log ends.
+ * The service's clock. It continues from the time in the newest checkpoint.
  *
- * `now` never goes back: a clock that is set back would revive what has expired, and write entries before older ones.
- * While the machine's clock is behind, time goes on at half its pace until the clock has caught up.
+ * `now` never goes backwards: a clock that is set back would make expired credentials valid again and date new entries
+ * before older ones. While the machine's clock is behind, time advances at half speed until the clock has caught up.
  *
- * `aged` is what ages are judged by where something is removed for good. It follows `now`, but at most ten times as
- * fast as time really passes: a clock that jumps ahead by a year removes ten days' worth a day, and somebody can
- * notice. Checkpoints carry it from one start to the next.
+ * `aged` determines ages where data is permanently deleted. It follows `now`, but at most ten times as fast as time
+ * really passes: after the clock jumps ahead by a year, at most ten days' worth of data is deleted per day, which
+ * leaves time to notice. Checkpoints carry it from one start to the next.
  */
 export interface Clock {
   readonly now: () => number;
@@ -14,8 +14,8 @@ export interface Clock {
 }
 
 /**
- * The machine's clock; or one that whoever starts the service moves by hand, in all of its threads at once: by how many
- * milliseconds it is ahead, and where it stands still, or NaN while it runs.
+ * Returns the machine's clock, or one that the starting process adjusts through a buffer shared by all threads: the
+ * first number is the offset in milliseconds, the second a fixed time, or NaN while the clock runs.
  */
 export function wallClock(moved: SharedArrayBuffer | null): () => number {
   if (moved === null) return Date.now;
@@ -23,7 +23,7 @@ export function wallClock(moved: SharedArrayBuffer | null): () => number {
   return () => (Number.isNaN(settings[1]) ? Date.now() + settings[0]! : settings[1]!);
 }
 
-/** What the newest checkpoint says of the time at which it was signed. */
+/** The times recorded in the newest checkpoint when it was signed. */
 export interface SignedTime {
   readonly now: number;
   readonly aged: number;
@@ -32,16 +32,16 @@ export interface SignedTime {
 export interface ClockParts {
   /** The machine's clock. */
   readonly wall: () => number;
-  /** Milliseconds that really passed, whatever is done to the clock. */
+  /** Monotonic time in milliseconds, independent of the machine's clock. */
   readonly elapsed: () => number;
   /** Null before the first checkpoint. */
   readonly signed: SignedTime | null;
-  /** Told when the machine's clock is found behind, by how much. */
+  /** Called when the machine's clock is found to be behind, with the difference. */
   readonly onBehind: (milliseconds: number) => void;
 }
 
 const fastestAging = 10;
-/** Clocks are corrected by less all the time. */
+/** Smaller corrections of the clock are normal. */
 const worthTelling = 1_000;
 
 export function clockWith({ wall, elapsed, signed, onBehind }: ClockParts): Clock {
@@ -56,17 +56,17 @@ function neverBack(
   onBehind: ClockParts['onBehind'],
 ): () => number {
   let last = begin;
-  /** What the clock said when it was last found behind, and when that was; null while it is not. */
+  /** The clock's reading when it was last found behind, and the monotonic time then. Null while it is not behind. */
   let found: { readonly time: number; readonly at: number } | null = null;
   const behind = (time: number) => {
     const at = elapsed();
     if (time < (found?.time ?? last) - worthTelling) onBehind(last - time);
-    // By what really passes: a clock that is set to and fro would drive time ahead with each step forward.
+    // Based on monotonic time: otherwise a clock that is set back and forth would advance time with each step forward.
     if (found !== null) last += (at - found.at) / 2;
     found = { time, at };
     return Math.floor(last);
   };
-  // It is read several times for every request.
+  // Kept fast: it is called several times per request.
   return () => {
     const time = wall();
     if (time < last) return behind(time);

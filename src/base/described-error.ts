@@ -1,6 +1,6 @@
 /**
- * Errors as one line for the operator: type, code, what happened and where. Quoted text in messages is left out,
- * because drivers and parsers quote their input, which may be a secret.
+ * Describes an error in one line for the operator: type, code, message and location. Quoted text in messages is
+ * removed, because drivers and parsers quote their input, which may be a secret.
  */
 const longestMessage = 300;
 const quoted = /"[^"]*"?|(?<!\w)'[^']*'?|`[^`]*`?/g;
@@ -17,7 +17,7 @@ export function describe(error: unknown): string {
   return parts.join(' ') + (cause === undefined ? '' : ` <- ${describe(cause)}`);
 }
 
-/** What happened, without where. */
+/** The message, without type or location. */
 export function summary({ message }: Error): string {
   return message.split('\n')[0]!.replace(quoted, '…').slice(0, longestMessage);
 }

@@ -1,7 +1,7 @@
 /**
- * Writes a file completely or not at all, even if the write is interrupted: it is written under a temporary name,
- * synced and renamed, and the folder is synced too. The temporary file is always newly created: a file or link that
- * someone else put there is never written to. Folders are made here too, one by one.
+ * Writes a file completely or not at all, even if the write is interrupted: the file is written under a temporary name,
+ * synced and renamed, and its folder is synced too. The temporary file is always newly created, so a file or link
+ * planted under that name is never written to. Also creates folders, one at a time.
  */
 import { randomBytes } from 'node:crypto';
 import { constants, existsSync, mkdirSync } from 'node:fs';
@@ -13,8 +13,8 @@ const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | consta
 const atItsEnd = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
 /**
- * A folder and those above it, for their owner alone. Node's own way never ends where a folder exists in which none can
- * be made, as in /proc.
+ * Creates a folder and its missing parents, accessible only to their owner. Node's recursive `mkdir` never ends below an
+ * existing folder in which none can be created, such as /proc.
  */
 export function makeFolder(folder: string): void {
   const path = resolve(folder);
@@ -27,7 +27,10 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Durable when it resolves; otherwise the previous content is still there. */
+/**
+ * Replaces the file. The new content is durable when this resolves; if it fails before the rename, the previous content
+ * remains.
+ */
 export async function writeDurably(path: string, text: string, mode = 0o600): Promise<void> {
   const aside = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
   try {
@@ -40,7 +43,7 @@ export async function writeDurably(path: string, text: string, mode = 0o600): Pr
   await syncFolder(dirname(path));
 }
 
-/** As `writeDurably`, where there is no such file yet; `EEXIST` where there is. */
+/** Like `writeDurably`, but fails with `EEXIST` if the file exists. */
 export async function createDurably(path: string, text: string, mode = 0o600): Promise<void> {
   const aside = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`);
   try {
@@ -53,8 +56,8 @@ export async function createDurably(path: string, text: string, mode = 0o600): P
 }
 
 /**
- * Adds lines to the end of a file, which is created where there is none: another process may have renamed it meanwhile.
- * A line that an interrupted write left unfinished is ended first.
+ * Appends lines to a file. Creates it if it does not exist, because another process may have renamed it. A line left
+ * unfinished by an interrupted write is terminated first.
  */
 export async function appendDurably(path: string, lines: string, mode = 0o600): Promise<void> {
   const file = await open(path, atItsEnd, mode);
@@ -69,19 +72,19 @@ export async function appendDurably(path: string, lines: string, mode = 0o600): 
   }
 }
 
-/** What is in the file by now stays there. */
+/** Makes the file's current content durable. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, constants.O_RDWR);
   await file.sync().finally(() => file.close());
 }
 
-/** An unused temporary name for the same file. */
+/** Renames a file and syncs its new folder. */
 export async function renameDurably(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncFolder(dirname(to));
 }
 
-/** As `renameDurably`, and fails with EEXIST where there is something already. */
+/** Like `renameDurably`, but fails with `EEXIST` if the new name is taken. */
 export async function linkDurably(from: string, to: string): Promise<void> {
   await link(from, to);
   await unlink(from);

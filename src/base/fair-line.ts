@@ -1,11 +1,11 @@
 /**
- * Lines in which nobody takes more than their share: organizations take turns, and within each its keys. However much one
- * of them has waiting, the others are next.
+ * Queues that share capacity fairly: organizations take turns, and so do the keys within each organization. A long
+ * backlog of one never delays the next turn of the others.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Whose work it is. */
+/** The organization and key that work is done for. */
 export interface Lane {
   readonly organization: string;
   readonly key: string;
@@ -14,12 +14,12 @@ export interface Lane {
 const present = new AsyncLocalStorage<Lane>();
 const itself: Lane = { organization: '', key: '' };
 
-/** All that is done within is that lane's work, however deep below. */
+/** Runs work on behalf of a lane, including everything that it calls. */
 export function onBehalfOf<T>(lane: Lane, work: () => T): T {
   return present.run(lane, work);
 }
 
-/** Whose work this is; the service's own, where nobody asked for it. */
+/** The lane of the current work; the service's own if no request caused it. */
 export function asker(): Lane {
   return present.getStore() ?? itself;
 }
@@ -33,12 +33,12 @@ export class FairLine<T> {
     return this.#length;
   }
 
-  /** How many of one organization wait. */
+  /** The number of an organization's items that are waiting. */
   lengthIn(organization: string): number {
     return lengthOf(this.#organizations.get(organization));
   }
 
-  /** Behind the others of its lane, or before them. */
+  /** Adds an item at the end of its lane, or at its front. */
   push({ organization, key }: Lane, item: T, isFirst = false): void {
     const keys = this.#organizations.get(organization) ?? new Map<string, T[]>();
     this.#organizations.set(organization, keys);
@@ -60,7 +60,11 @@ export class FairLine<T> {
     return item;
   }
 
-  /** Takes the newest from the organization, and in it the key, that has most waiting, unless that is this lane. */
+  /**
+   * Removes and returns the newest item of the organization with the most items waiting, from the key with the most
+   * within it. Returns undefined unless that organization, or that key if the organization is this lane's own, has at
+   * least two more waiting than this lane.
+   */
   displace({ organization, key }: Lane): T | undefined {
     const [largest, keys] = most(this.#organizations, lengthOf) ?? [];
     if (keys === undefined) return undefined;
@@ -76,13 +80,15 @@ export class FairLine<T> {
     return item;
   }
 
-  /** All of them, as they would have been next. */
+  /** Removes and yields all items, in the order of their turns. */
   *drain(): Generator<T> {
     for (let item = this.shift(); item !== undefined; item = this.shift()) yield item;
   }
 }
 
-/** Gives slices of the event loop, one to a lane at a time; between two, whatever else has come in is looked after. */
+/**
+ * Hands out slices of the event loop, to one lane at a time. Between two slices the event loop handles other events.
+ */
 export class FairTurns {
   readonly #line = new FairLine<() => void>();
   #isRunning = false;

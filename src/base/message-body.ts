@@ -1,7 +1,10 @@
-/** The whole body of an HTTP message, bounded. By its events: the streams' own iterator costs more than all the rest. */
+/**
+ * Reads the whole body of an HTTP message, up to a limit. Listens to events because a stream's own iterator costs more
+ * than everything else here.
+ */
 import type { IncomingMessage } from 'node:http';
 
-/** It went on beyond what is allowed. */
+/** The body exceeds the limit. */
 export class BodyTooLong extends Error {
   readonly size: number;
 
@@ -11,7 +14,7 @@ export class BodyTooLong extends Error {
   }
 }
 
-/** Fails where it is too long, or breaks off. What is left of one that is too long is for the caller to deal with. */
+/** Fails if the body is too long or breaks off. The caller must handle the unread rest of a body that is too long. */
 export function bodyOf(message: IncomingMessage, most: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];

@@ -1,6 +1,6 @@
 /**
- * Gives back what only the start of a thread needed: a third of its memory, which the runtime would keep for later.
- * A collection stops the thread for some tens of milliseconds, so it waits for a second in which nobody asked for much.
+ * Returns memory that only the start of a thread needed, about a third of its heap, which the runtime would otherwise
+ * keep. A collection pauses the thread for tens of milliseconds, so it waits for a second with little load.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,6 +17,6 @@ export async function giveBackSpareMemory(): Promise<void> {
     await sleep(lookEvery, undefined, { ref: false });
     busy = performance.eventLoopUtilization(before).utilization;
   }
-  const collect: Collect = runInNewContext('gc'); // Each new context has it where `bin/strongroom.js` asked for it.
+  const collect: Collect = runInNewContext('gc'); // New contexts have it because `bin/strongroom.js` exposes it.
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

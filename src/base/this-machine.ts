@@ -1,10 +1,10 @@
 /**
- * Which addresses are this machine's own, so that nothing sent there leaves it: `localhost`, 127.0.0.0/8 and ::1. A name
- * below `localhost` is none of them, because some resolvers ask the network for it.
+ * Recognizes addresses of this machine, to which nothing is sent over the network: `localhost`, 127.0.0.0/8 and ::1.
+ * Names below `localhost` don't count, because some resolvers ask the network for them.
  */
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\]|::1)$/;
 
-/** By the host name as the URL parser reads it, or an address. */
+/** Takes an address or a host name as normalized by the URL parser. */
 export function isThisMachine(host: string): boolean {
   return loopback.test(host);
 }

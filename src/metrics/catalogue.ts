@@ -1,6 +1,7 @@
 /**
- * Every metric of the service: what it says, and every label that it can have. All of it is known ahead, so each has its
- * place in a row of numbers, and to count is to add to one of them. No label ever holds a name, an id or an address.
+ * Every metric of the service, with its help text and all possible label values. Because all series are known in
+ * advance, each has a fixed place in an array of numbers, and counting is an addition. Labels never contain names, ids
+ * or addresses.
  */
 
 export const routeClasses = [
@@ -19,7 +20,7 @@ export type RouteClass = (typeof routeClasses)[number];
 export const planes = ['reading', 'management', 'uses'] as const;
 export type PlaneName = (typeof planes)[number];
 
-/** Whatever is not among them counts as `other`. */
+/** Any other status counts as `other`. */
 export const statuses = [
   '200',
   '204',
@@ -49,7 +50,7 @@ export interface Metric<Of extends Labels = Labels> {
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   readonly labels: Of;
-  /** Upper bounds, of a histogram. */
+  /** Upper bounds of a histogram's buckets. */
   readonly buckets: readonly number[];
 }
 
@@ -96,7 +97,7 @@ export const catalogue = {
   strongroom_open_connections: gauge('Open client connections.', {}),
   strongroom_event_loop_delay_seconds: gauge('Event loop delay since the last scrape.', {
     plane: planes,
-    // A label `quantile` is for summaries alone: other programs reject it on a gauge.
+    // `quantile` is reserved for summaries: some programs reject it on a gauge.
     share: ['0.5', '0.99', '1'],
   }),
   strongroom_event_loop_utilization_ratio: gauge('Share of time in which the event loop was busy.', {
@@ -123,7 +124,7 @@ export const catalogue = {
 } as const satisfies Readonly<Record<string, Metric>>;
 
 export type Name = keyof typeof catalogue;
-/** The labels of a metric, each with the values that it can have. */
+/** The labels of a metric, with their possible values. */
 export type LabelsOf<N extends Name> = {
   readonly [L in keyof (typeof catalogue)[N]['labels']]: (typeof catalogue)[N]['labels'][L] extends readonly (infer V)[]
     ? V

@@ -1,11 +1,11 @@
-/** How late and how busy the event loop of a plane is. */
+/** Measures the delay and the utilization of a plane's event loop. */
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { PlaneName } from './catalogue.ts';
 import type { Meter } from './meter.ts';
 
 const resolution = 10;
 
-/** Gives what notes the time since it was last called. */
+/** `sample` records the time since its previous call. */
 export function eventLoopOf(meter: Meter, plane: PlaneName): { sample(): void; stop(): void } {
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
@@ -16,7 +16,7 @@ export function eventLoopOf(meter: Meter, plane: PlaneName): { sample(): void; s
   let before: EventLoopUtilization = performance.eventLoopUtilization();
   return {
     sample: () => {
-      // The monitor's own timer is late by its resolution at best.
+      // The monitor's own timer is always late by at least its resolution.
       for (const [share, set] of shares)
         set(Math.max(0, delay.percentile(share * 100) / 1e9 - resolution / 1000));
       delay.reset();

@@ -1,10 +1,10 @@
-/** The metrics of all planes as Prometheus reads them: text, format 0.0.4. */
+/** The metrics of all planes in the Prometheus text format, version 0.0.4. */
 import type { Metric } from './catalogue.ts';
 import { allSeries, type Series } from './meter.ts';
 
 export const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** `info` is what never changes: the versions. */
+/** `info` contains the constant labels: the versions. */
 export function exposition(
   buffers: readonly SharedArrayBuffer[],
   info: Readonly<Record<string, string>>,
@@ -26,7 +26,7 @@ function linesOf(place: Series, numbers: readonly Float64Array[]): string[] {
   const { name, metric, labels, at } = place;
   if (metric.kind === 'histogram') return histogramLines(place, numbers);
   const value = together(numbers, at);
-  // Of many combinations most never occur, and a gauge that nobody sets says nothing.
+  // Most combinations of labels never occur, and a gauge that was never set has no value.
   const isSilent = Number.isNaN(value) || (value === 0 && metric.kind === 'counter' && labels.length > 1);
   return isSilent ? [] : [line(name, labels, value)];
 }
@@ -43,7 +43,7 @@ function histogramLines({ name, metric, labels, at }: Series, numbers: readonly 
   return [...lines, line(`${name}_sum`, labels, sum), line(`${name}_count`, labels, count)];
 }
 
-/** Over all planes: what counts is added up, and a gauge is set by one of them. */
+/** Adds up the values of all planes. A gauge is set by only one of them. */
 function together(numbers: readonly Float64Array[], at: number): number {
   const known = numbers.map(ofPlane => ofPlane[at]!).filter(value => !Number.isNaN(value));
   return known.length === 0 ? Number.NaN : known.reduce((sum, value) => sum + value, 0);

@@ -1,4 +1,6 @@
-/** `/metrics`, on a listener of its own: whoever may read it is decided by who can reach it. */
+/**
+ * Serves `/metrics` on a separate listener. It has no authentication: access is limited by who can reach the listener.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Where a plane counts: a row of numbers that the other threads of the process can read, in which every metric of the
- * catalogue has its place. Only one thread writes to it, so counting needs no lock.
+ * The counters of a plane: an array of numbers, readable from the other threads of the process, in which every metric
+ * of the catalogue has a fixed place. Only one thread writes to it, so counting needs no lock.
  */
 import { catalogue, type LabelsOf, type Metric, type Name } from './catalogue.ts';
 
@@ -8,11 +8,11 @@ export interface Series {
   readonly name: Name;
   readonly metric: Metric;
   readonly labels: readonly (readonly [label: string, value: string])[];
-  /** Of its first number. A histogram has one for each bucket, one for what is beyond, and its sum. */
+  /** Index of the first number. A histogram has one number per bucket, one for larger values, and one for the sum. */
   readonly at: number;
 }
 
-/** Every place, in the order of the catalogue. */
+/** Every series, in the order of the catalogue. */
 export const allSeries: readonly Series[] = placesOf();
 const length = allSeries.reduce((most, { at, metric }) => Math.max(most, at + sizeOf(metric)), 0);
 const byKey = new Map(allSeries.map(place => [keyOf(place.name, Object.fromEntries(place.labels)), place]));
@@ -26,7 +26,7 @@ export class Meter {
     this.#numbers = new Float64Array(buffer);
   }
 
-  /** How to count one more, or so many more. */
+  /** Returns a function that adds to a counter. */
   counter<N extends Name>(name: N, labels: LabelsOf<N>): (by?: number) => void {
     const numbers = this.#numbers;
     const { at } = placeOf(name, labels);
@@ -35,7 +35,7 @@ export class Meter {
     };
   }
 
-  /** How to say what it is now. */
+  /** Returns a function that sets a gauge. */
   gauge<N extends Name>(name: N, labels: LabelsOf<N>): (value: number) => void {
     const numbers = this.#numbers;
     const { at } = placeOf(name, labels);
@@ -44,7 +44,7 @@ export class Meter {
     };
   }
 
-  /** How to note one that was observed. */
+  /** Returns a function that records an observation. */
   histogram<N extends Name>(name: N, labels: LabelsOf<N>): (value: number) => void {
     const numbers = this.#numbers;
     const { at, metric } = placeOf(name, labels);
@@ -58,7 +58,7 @@ export class Meter {
   }
 }
 
-/** A gauge that nobody has set says nothing; what counts begins at zero. */
+/** Gauges start as NaN, meaning not set; everything else starts at zero. */
 function emptyBuffer(): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(length * Float64Array.BYTES_PER_ELEMENT);
   const numbers = new Float64Array(buffer);

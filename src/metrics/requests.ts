@@ -1,4 +1,4 @@
-/** Counting requests by what they ask for and how they were answered. */
+/** Counts requests by class and status, and measures their duration. */
 import { type RouteClass, routeClasses, statuses } from './catalogue.ts';
 import type { Meter } from './meter.ts';
 
@@ -16,13 +16,13 @@ export function requestsOf(meter: Meter, of: RouteClass): CountRequest {
   };
 }
 
-/** The same, where a router tells the paths apart. */
+/** The same, for a router that serves several classes of paths. */
 export function requestsByPath(meter: Meter): (path: string, ...counted: Parameters<CountRequest>) => void {
   const counts = new Map(routeClasses.map(of => [of, requestsOf(meter, of)]));
   return (path, ...counted) => counts.get(classOf(path))!(...counted);
 }
 
-/** Its requests are held until something changes: how long they take says nothing about the service. */
+/** Requests to this path are held until something changes, so their duration says nothing about the service. */
 export const heldPath = '/auth/approvals/waiting';
 
 function classOf(path: string): RouteClass {

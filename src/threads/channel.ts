@@ -1,7 +1,7 @@
 /**
- * The one way from thread to thread: calls that are answered and notices that are not, in both directions, by the names
- * of functions that each side provides. Everything arrives in the order in which it was sent. A call fails with the
- * failure that the other side threw, or with `ThreadEnded` where that side is gone.
+ * Communication between threads: calls, which are answered, and notices, which are not, in both directions, by the
+ * names of functions that each side provides. Messages arrive in the order in which they were sent. A call fails with
+ * the failure that the other side threw, or with `ThreadEnded` if that side is gone.
  */
 import type { MessagePort } from 'node:worker_threads';
 import { receivedFailure, type SentFailure, sentFailure, ThreadEnded } from './failures.ts';
@@ -15,13 +15,13 @@ export type Output<S extends Services, Name extends keyof S> = Awaited<ReturnTyp
 /** Moved to the other thread instead of being copied. */
 export type Transfer = readonly (ArrayBuffer | MessagePort)[];
 
-/** A port, or a thread. */
+/** A message port or a worker. */
 export interface Port {
   postMessage(message: unknown, transfer?: Transfer): void;
   on(event: 'message', listener: (messages: readonly ChannelMessage[]) => void): unknown;
 }
 
-/** A call, where it has a number, or a notice. */
+/** A call if it has a number, otherwise a notice. */
 export interface Request {
   readonly name: string;
   readonly input: readonly unknown[];
@@ -35,8 +35,9 @@ export type ChannelMessage =
 
 export interface ChannelOptions {
   /**
-   * In milliseconds: what is sent in this time goes over together, because waking the other thread costs more than most
-   * messages. 0 waits for the end of this turn of the event loop. Nothing waits where this is left out.
+   * In milliseconds. Messages sent within this time are posted together, because waking the other thread costs more
+   * than most messages. 0 waits for the end of this turn of the event loop. Without it, messages are posted
+   * immediately.
    */
   readonly gather?: number | undefined;
 }
@@ -74,7 +75,7 @@ export class Channel<Far extends Services> {
     return this.callWithin(this.#gather, name, ...input);
   }
 
-  /** A call that may wait so many milliseconds for others that are sent, and goes over with them. */
+  /** A call that may wait up to `gather` milliseconds, to be posted together with others. */
   callWithin<Name extends keyof Far & string>(
     gather: number | undefined,
     name: Name,
@@ -85,7 +86,7 @@ export class Channel<Far extends Services> {
     return answer as Promise<Output<Far, Name>>;
   }
 
-  /** A call at once, with what is moved along. */
+  /** A call that is posted immediately and transfers objects. */
   callMoving<Name extends keyof Far & string>(
     moved: Transfer,
     name: Name,
@@ -101,7 +102,7 @@ export class Channel<Far extends Services> {
     this.#send({ name, input });
   }
 
-  /** The same, at once, with what is moved along. */
+  /** A notice that is posted immediately and transfers objects. */
   notifyMoving<Name extends keyof Far & string>(
     moved: Transfer,
     name: Name,
@@ -111,7 +112,7 @@ export class Channel<Far extends Services> {
     this.#post(moved);
   }
 
-  /** The other side is gone: calls fail, also those that it was not sent yet. */
+  /** Called when the other side is gone. Pending calls fail, including those not yet posted. */
   end(cause?: unknown): void {
     this.#isOver = true;
     this.#gathered = [];

@@ -1,6 +1,6 @@
 /**
- * The one form in which failures go from thread to thread: an error keeps nothing of its own when it is copied. What the
- * caller is told arrives as it was; of the internal error only one line for the operator, without what it quoted.
+ * The form in which failures pass between threads, because copying an error loses its properties. Everything that the
+ * caller sees is kept unchanged. An internal error is reduced to one line for the operator, without quoted text.
  */
 
 import { describe } from '../base/described-error.ts';
@@ -38,7 +38,7 @@ export class ThreadEnded extends Failure {
   }
 }
 
-/** An error that stayed in the thread where it was thrown, as one line. */
+/** An error from another thread, reduced to one line. */
 class Described extends Error {
   constructor(line: unknown) {
     super(String(line));

@@ -1,7 +1,7 @@
 /**
- * Threads that do one job at a time, each from its beginning to its end, at a lower priority than those who serve.
- * Organizations take turns, and so do the keys of each. Refuses, with UNAVAILABLE: a job that finds too many waiting
- * before it. If another organization or key has more waiting than its own, one of those is refused instead.
+ * A pool of threads, each of which does one job at a time, at a lower priority than the threads that serve requests.
+ * Organizations take turns, and so do the keys of each. When too many jobs are waiting, a job is refused with
+ * UNAVAILABLE: the new one, or, if another organization or key has more jobs waiting, one of those.
  */
 import { availableParallelism } from 'node:os';
 import { FairLine, type Lane } from '../base/fair-line.ts';
@@ -20,32 +20,32 @@ type PoolThread = Thread<Services>;
 export interface ThreadPoolLimits {
   readonly atOnce: number;
   readonly waiting: number;
-  /** Told how many wait, whenever that changes. */
+  /** Called with the number of waiting jobs when it changes. */
   readonly onWaiting?: ((jobs: number) => void) | undefined;
 }
 
 export interface ThreadPool {
-  /** Does a job, as soon as a thread is free and it is the turn of whoever wants it. */
+  /** Runs a job as soon as a thread is free and it is this lane's turn. */
   take(job: string, input: readonly unknown[], lane?: Lane): Promise<unknown>;
-  /** What is still being done ends without a result. */
+  /** Ends all threads. Jobs that have not finished fail. */
   close(): Promise<void>;
 }
 
-/** After so many milliseconds without work a thread ends, and gives its memory back. */
+/** In milliseconds. A thread that is idle for longer ends, to free its memory. */
 const longestIdle = 30_000;
-/** Whoever waits for an answer that needs no such job comes first. */
+/** Requests that don't need such a job take precedence. */
 const niceness = 5;
 
 const mostThreads = 2;
-/** Where it is not said whose a job is. */
+/** The lane of jobs for which none is given. */
 const nobody: Lane = { organization: '', key: '' };
 
-/** So many that a core is left for those who serve. */
+/** Leaves one core for the threads that serve requests. */
 export function spareCores(): number {
   return Math.max(1, Math.min(mostThreads, availableParallelism() - 1));
 }
 
-/** `file`: a module that calls `carryOutJobs`. */
+/** `file` must be a module that calls `carryOutJobs`. */
 export function threadPool(file: URL, { atOnce, waiting, onWaiting }: ThreadPoolLimits): ThreadPool {
   const line = new FairLine<Task>();
   const busy = new Set<PoolThread>();
@@ -109,7 +109,7 @@ function tooMany(): Failure {
   return new Failure('UNAVAILABLE', { retryAfter: 2 });
 }
 
-/** What a thread of a pool runs. */
+/** Entry point of a pool's thread. */
 export function carryOutJobs(jobs: Services): void {
   giveWay(niceness);
   toStarter(jobs);

@@ -1,23 +1,23 @@
-/** Threads: how one is started, bounded and ended, and how it reaches the one that started it. */
+/** Starts, limits and ends threads, and connects a thread to the one that started it. */
 import { type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads';
 import { Channel, type ChannelOptions, type Port, type Services } from './channel.ts';
 
 export interface ThreadOptions extends ChannelOptions {
-  /** What it begins with; it takes this by `threadData`. */
+  /** Passed to the thread, which reads it with `threadData`. */
   readonly data?: unknown;
-  /** What it may call here. */
+  /** Functions that the thread may call here. */
   readonly services?: Services;
-  /** In MB. A thread that needs more ends, and the process does not. */
+  /** In MB. A thread that exceeds it ends, without ending the process. */
   readonly largestHeap?: number;
-  /** In MB, for what lives shortly. */
+  /** In MB, for short-lived objects. */
   readonly youngest?: number;
   readonly onError?: (error: unknown) => void;
 }
 
 export interface Thread<Far extends Services> extends Channel<Far> {
-  /** Resolves when it is gone, for whatever reason; what it was asked has failed by then. */
+  /** Resolves when the thread has ended, for whatever reason. Its pending calls have failed by then. */
   readonly ended: Promise<void>;
-  /** Without finishing anything. */
+  /** Ends the thread without finishing its work. */
   terminate(): Promise<void>;
   /** Whether it keeps the process alive. */
   hold(isHeld: boolean): void;
@@ -25,7 +25,9 @@ export interface Thread<Far extends Services> extends Channel<Far> {
 
 export type StartThread = <Far extends Services>(file: URL, options: ThreadOptions) => Thread<Far>;
 
-/** A module that runs in a thread of its own: `name` beside the module at `url`, in the sources and in the package. */
+/**
+ * Locates a module that runs as a thread: `name` next to the module at `url`, both in the sources and in the package.
+ */
 export function threadFile(url: string, name: string): URL {
   return new URL(`./${name}${url.endsWith('.ts') ? '.ts' : '.js'}`, url);
 }
@@ -60,7 +62,7 @@ interface Hold {
   readonly hold: (isHeld: boolean) => void;
 }
 
-/** A thread, or what takes the place of one. */
+/** Wraps a worker, or a stand-in for one, as a thread. */
 export function threadOver<Far extends Services>(
   port: Port,
   options: ThreadOptions,
@@ -71,7 +73,7 @@ export function threadOver<Far extends Services>(
   return Object.assign(channel, { ended, terminate: hold.terminate, hold: hold.hold });
 }
 
-/** A thread that starts when it is first needed. Where it ends, what it held fails, and the next call starts another. */
+/** A thread that is started when first needed. If it ends, its pending calls fail, and the next call starts another. */
 export class ThreadOnDemand<Far extends Services> {
   readonly #start: () => Thread<Far>;
   #thread: Thread<Far> | null = null;
@@ -80,7 +82,7 @@ export class ThreadOnDemand<Far extends Services> {
     this.#start = start;
   }
 
-  /** The one that runs, if one does. */
+  /** The running thread, or null. */
   get running(): Thread<Far> | null {
     return this.#thread?.isOver === false ? this.#thread : null;
   }
@@ -91,7 +93,7 @@ export class ThreadOnDemand<Far extends Services> {
   }
 }
 
-/** In a thread: its way to the one that started it. */
+/** Called in a thread: returns its channel to the thread that started it. */
 export function toStarter<Near extends Services>(
   services: Services,
   options?: ChannelOptions,
@@ -103,7 +105,7 @@ export function starterPort(): MessagePort {
   return parentPort!;
 }
 
-/** In a thread: what it was started with. */
+/** Called in a thread: returns the data that it was started with. */
 export function threadData<T>(): T {
   return workerData as T;
 }

@@ -1,12 +1,13 @@
 /**
- * For a thread that serves several others, where many calls cost hardly more than one: those that wait at the same time
- * are carried out together. Each thread that calls has a port of its own, with a `Channel` at the other end.
+ * Serves calls from several threads in groups, for work where many calls cost little more than one: calls that are
+ * waiting at the same time are carried out together. Each calling thread has its own port, with a `Channel` at the
+ * other end.
  */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { ChannelMessage, Request } from './channel.ts';
 import { sentFailure } from './failures.ts';
 
-/** The notice by which a port's other end says that nothing follows. */
+/** The notice that is the last on a port. */
 export const lastNotice = 'close';
 
 interface Waiting<Input> {
@@ -15,14 +16,16 @@ interface Waiting<Input> {
   readonly input: Input;
 }
 
-/** Gives what begins to serve a port. `carryOut` gives an output for each input, or throws for all of them. */
+/**
+ * Returns a function that starts serving a port. `carryOut` returns one output per input, or throws for all of them.
+ */
 export function servedTogether<Input, Output>(
   most: number,
   carryOut: (inputs: readonly Input[]) => readonly Output[],
 ): (port: MessagePort) => void {
   const ports = new Set<MessagePort>();
 
-  /** Whether it was the port's last. */
+  /** Returns whether the port sent its last notice. */
   function take(from: MessagePort, requests: readonly Request[], waiting: Waiting<Input>[]): boolean {
     for (const { name, call, input } of requests) {
       if (name === lastNotice) return true;
@@ -35,7 +38,7 @@ export function servedTogether<Input, Output>(
     while (waiting.length < most) {
       const next = receiveMessageOnPort(port);
       if (next === undefined) return;
-      // Nothing comes after it: the port is closed once this group is answered.
+      // No more messages follow: the port is closed after this group is answered.
       if (take(port, next.message, waiting)) setImmediate(() => port.close());
     }
   }

@@ -1,4 +1,7 @@
-/** The trace that a request belongs to (W3C Trace Context): the caller's, where a sound header names it, or a new one. */
+/**
+ * Determines the trace that a request belongs to (W3C Trace Context): the caller's, if the header is valid, otherwise a
+ * new one.
+ */
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Sampler } from './settings.ts';
@@ -6,7 +9,7 @@ import type { Sampler } from './settings.ts';
 export interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
-  /** Null where the trace begins here. */
+  /** Null if the trace starts here. */
   readonly parentId: string | null;
   readonly state: string | null;
 }
@@ -20,10 +23,10 @@ interface Parent {
 const shape = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const nothing = /^0+$/;
 const longestState = 512;
-/** Of the random part of a trace id, by which every service of a trace decides alike. */
+/** The range of the random part of a trace id, by which all services of a trace make the same sampling decision. */
 const range = 2 ** 56;
 
-/** Null where the request is not traced. */
+/** Returns null if the request is not traced. */
 export function contextOf(
   headers: IncomingHttpHeaders,
   { followsParent, ratio }: Sampler,
@@ -44,7 +47,7 @@ function parentIn(header: string | string[] | undefined): Parent | null {
   return { traceId: traceId!, spanId: spanId!, isSampled: (Number.parseInt(flags!, 16) & 1) === 1 };
 }
 
-/** Passed on as it is; one that is too long says nothing. */
+/** Passed on unchanged. A state that is too long or malformed is dropped. */
 function stateIn(header: string | string[] | undefined): string | null {
   const state = String(header ?? '');
   return state === '' || state.length > longestState || !/^[\x20-\x7e]+$/.test(state) ? null : state;

@@ -1,11 +1,11 @@
 /**
- * Sends spans to a collector (OTLP over HTTP, as JSON), in batches, beside everything else. What waits is bounded: while
- * the collector is away, what finds no room is dropped and counted. Nothing that is served ever waits for it.
+ * Sends spans to a collector (OTLP over HTTP, as JSON) in batches. The queue is bounded: while the collector can't be
+ * reached, spans beyond the queue are dropped and counted. Requests never wait for it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TracingSettings } from './settings.ts';
 
-/** A span as the wire has it. */
+/** A span as it is sent. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -34,7 +34,7 @@ export interface ExporterParts {
 
 const attempts = 5;
 const firstPause = 500;
-/** How long a stop waits for the last batch. */
+/** How long `stop` waits for the last batch to be sent. */
 const lastPatience = 2_000;
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
@@ -63,7 +63,7 @@ export class SpanExporter {
     else this.#timer ??= setTimeout(() => this.#send(), sendEvery).unref();
   }
 
-  /** Sends what waits, once, and drops what can't be sent. */
+  /** Tries once to send the waiting spans, and drops those that can't be sent. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer ?? undefined);
     this.#stopping.abort();
@@ -117,7 +117,7 @@ export class SpanExporter {
     }
   }
 
-  /** Once when it stops working, and once when it works again. */
+  /** Reports once when sending fails, and once when it works again. */
   #tell(outcome: 'sent' | 'refused' | 'away'): void {
     const isAway = outcome !== 'sent';
     if (isAway === this.#isAway) return;

@@ -1,6 +1,6 @@
 /**
- * Traces are switched on by OpenTelemetry's own environment variables. What can't be done as they say is refused by
- * name, and never done in another way. No variable's value is repeated.
+ * Reads OpenTelemetry's environment variables, which switch traces on. A setting that isn't supported is refused by
+ * name, never replaced with another. Error messages don't repeat the values of variables.
  */
 
 export interface TracingSettings {
@@ -9,10 +9,10 @@ export interface TracingSettings {
   readonly headers: Readonly<Record<string, string>>;
   /** How long one delivery may take, in milliseconds. */
   readonly patience: number;
-  /** What is said of the service with every trace. */
+  /** Resource attributes, sent with every batch. */
   readonly resource: Readonly<Record<string, string>>;
   readonly sampler: Sampler;
-  /** How many spans may wait. */
+  /** The size of the queue, in spans. */
   readonly mostWaiting: number;
   readonly mostAtOnce: number;
   /** In milliseconds. */
@@ -20,18 +20,18 @@ export interface TracingSettings {
 }
 
 export interface Sampler {
-  /** Whether the decision of whoever called counts. */
+  /** Whether the caller's sampling decision is followed. */
   readonly followsParent: boolean;
-  /** Of the traces that begin here, or of all of them. */
+  /** The share of traces to sample: of those that start here, or of all if `followsParent` is false. */
   readonly ratio: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names the variable. */
+/** The message names the variable. */
 export class BadVariable extends Error {}
 
-/** Null where traces are off: no endpoint is named, or somebody switched them off. */
+/** Returns null if traces are off: no endpoint is set, or they are disabled. */
 export function tracingSettingsIn(environment: Environment): TracingSettings | null {
   const given = (...names: string[]) => names.map(name => environment[name]?.trim()).find(text => text);
   if (given('OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return null;
@@ -103,7 +103,7 @@ function samplerIn(given = 'parentbased_always_on', argument = '1'): Sampler {
   const [, parent, kind] = /^(parentbased_)?(always_on|always_off|traceidratio)$/.exec(given) ?? [];
   if (kind === undefined)
     throw new BadVariable(
-      'OTEL_TRACES_SAMPLER must be always_on, always_off or traceidratio, or parentbased_ and one of these',
+      'OTEL_TRACES_SAMPLER must be always_on, always_off or traceidratio, optionally prefixed with parentbased_',
     );
   const followsParent = parent !== undefined;
   if (kind !== 'traceidratio') return { followsParent, ratio: kind === 'always_on' ? 1 : 0 };

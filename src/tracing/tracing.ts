@@ -1,6 +1,7 @@
 /**
- * A span for each request that is traced: what kind it was, how it was answered and how long that took. It names no
- * vault, resource, person or address, and holds nothing of a path beyond the route, of a query or of a body.
+ * Records a span for each traced request: its method and route, its status and its duration. Spans contain no names of
+ * vaults, resources or people, no addresses, no part of the path beyond the route, and nothing from the query or the
+ * body.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Meter } from '../metrics/meter.ts';
@@ -9,7 +10,7 @@ import { type Attribute, numberOf, type Span, SpanExporter, textOf } from './exp
 import type { TracingSettings } from './settings.ts';
 
 export interface Tracing {
-  /** The same listener, with a span around what it does. */
+  /** Returns the same listener, with a span recorded for each traced request. */
   around(listen: RequestListener): RequestListener;
   stop(): Promise<void>;
 }
@@ -69,7 +70,7 @@ function spanOf(
 ): Span {
   const method = methods.has(request.method!) ? request.method! : '_OTHER';
   const route = routeOf(request.url!);
-  // One that went away before its answer has none.
+  // Null if the client disconnected before it was answered.
   const status = response.headersSent ? response.statusCode : null;
   const attributes: Attribute[] = [
     textOf('http.request.method', method),
@@ -94,7 +95,7 @@ function spanOf(
   };
 }
 
-/** Each is fixed text: what stands for an id or a name is left out. */
+/** Fixed texts: parts of a path that are ids or names are replaced by placeholders. */
 const routes: readonly (readonly [RegExp, string])[] = [
   [/^\/api\/v1\/vaults\b/, '/api/v1/vaults/{vault_id}'],
   [/^\/api\/v1\/login\b/, '/api/v1/login'],
@@ -114,7 +115,7 @@ function routeOf(url: string): string {
   return more === '' ? `/v1/${name}` : `/v1/${name}/{id}`;
 }
 
-/** It is on every answer; a head that is written at once is kept nowhere else. */
+/** Every answer has a request id. If the head is written directly, the id is only in its arguments. */
 function requestIdIn(response: ServerResponse): () => string | null {
   let found: string | null = null;
   const writeHead = response.writeHead;
