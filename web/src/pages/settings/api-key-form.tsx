@@ -29,7 +29,7 @@ function roleTexts(role: (typeof roles)[number]): string {
     editor: 'editor – creates, edits and reveals resources in vaults',
     viewer: 'viewer – sees resources, can’t reveal values',
     auditor: 'auditor – sees everything including logs, can’t change anything',
-    none: 'none – only their vaults',
+    none: 'none – only vaults in which they have a role',
   };
   return texts[role];
 }

@@ -22,7 +22,7 @@ export function Clients() {
     <Section
       beside
       title="Clients"
-      intro="Programs that you gave access to a vault. Changing your password revokes all of them."
+      intro="Programs that you gave access to a vault. Changing your password revokes their access."
     >
       {grants.length === 0 ? (
         <p className="text-muted">None.</p>

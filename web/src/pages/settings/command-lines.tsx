@@ -28,7 +28,7 @@ export function CommandLines() {
     <Section
       beside
       title="Command lines"
-      intro="Where you signed in with strongroom login. Changing your password signs all of them out and revokes what they created."
+      intro="Where you signed in with strongroom login. Changing your password signs all of them out, and what they created stops working."
     >
       {keys.length === 0 ? (
         <p className="text-muted">

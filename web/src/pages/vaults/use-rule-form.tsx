@@ -88,7 +88,7 @@ function placeOf(type: string, detail: string, before: Place | null): Place {
 
 export const approvalChoices = [
   ['always', 'For every call'],
-  ['writes', 'For calls that change something'],
+  ['writes', 'For calls that make changes'],
   ['never', 'Never'],
 ] as const;
 
