@@ -110,7 +110,10 @@ onEngines('approvals', engine => {
         assert.equal((await all.use(replica.url)).status, 200);
         await world.service.call('PUT', `/v1/members/${person.id}`, { role: 'viewer' });
         assert.equal((await one.use(replica.url)).status, 403, 'at once, where it is used up');
-        await eventually(async () => (await all.use(replica.url)).status === 403);
+        await eventually(
+          'the replica refuses what a former approver allowed',
+          async () => (await all.use(replica.url)).status === 403,
+        );
       });
     }
   });

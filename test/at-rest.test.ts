@@ -141,7 +141,7 @@ for (const engine of engines) {
         undefined,
         access.token,
       );
-      await eventually(async () => checkpoint() !== signedBefore);
+      await eventually('a checkpoint is signed', async () => checkpoint() !== signedBefore);
 
       const look = async (when: string) => {
         for (const [name, bytes] of filesOf(service)) assertAbsent(bytes, needles, `${name} ${when}`);

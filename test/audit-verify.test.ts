@@ -159,7 +159,7 @@ for (const engine of engines) {
       await logs.close();
       assert.deepEqual([report.findings, report.open, report.entries.request], [[], 1, 0]);
       await dying.close();
-      await eventually(async () => {
+      await eventually('what was open is closed', async () => {
         const proven = await openLogs(readConfig(placeOptions, service.place, {}));
         const { findings, open } = await verifyLogs(databaseSource(proven), {
           publicKey,
@@ -177,17 +177,17 @@ for (const engine of engines) {
       await service.restart();
       const before = await number();
       service.clock.pass(31_000);
-      await eventually(async () => (await number()) > before);
+      await eventually('another checkpoint is kept', async () => (await number()) > before);
     });
 
     it('finds that checkpoints were removed while the service ran, which tells its operator', async () => {
       const publicKey = await readFile(join(service.data, 'log-public-key.pem'), 'utf8');
       await write(service, 'DELETE FROM checkpoints');
       await service.call('POST', '/v1/vaults', { name: `after ${engine}` });
-      await eventually(async () =>
+      await eventually('the operator is told of the removed checkpoint', async () =>
         service.reports.some(line => line.includes('was removed from the database')),
       );
-      await eventually(async () => {
+      await eventually('the verifier finds what was removed', async () => {
         const logs = await openLogs(readConfig(placeOptions, service.place, {}));
         const { findings, checkpoints } = await verifyLogs(databaseSource(logs), {
           publicKey,

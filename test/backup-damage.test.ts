@@ -144,7 +144,7 @@ describe('a damaged backup', () => {
       const { child, ended } = start(['restore', '-', ...to, '--backup-key-file', keyFile], { fed: true });
       child.stdin!.on('error', () => {});
       child.stdin!.write(bytes.subarray(0, borders()[3]! + 10)); // The rest never comes.
-      await eventually(() => isAtWork(to));
+      await eventually('the restore is at work', () => isAtWork(to));
       child.kill('SIGKILL');
       await ended;
       assert.equal(existsSync(join(to[1]!, 'strongroom.db')), false);
@@ -163,7 +163,9 @@ describe('a damaged backup', () => {
     await client.query('BEGIN; LOCK TABLE audit_logs IN ACCESS EXCLUSIVE MODE'); // It waits for this.
     const target = join(folder, 'killed.age');
     const { child, ended } = start(['backup', target, ...from, '--backup-recipient', pair.recipient]);
-    await eventually(async () => readdirSync(folder).some(name => name.startsWith('.strongroom-killed.age')));
+    await eventually('the backup has begun its file', async () =>
+      readdirSync(folder).some(name => name.startsWith('.strongroom-killed.age')),
+    );
     child.kill('SIGKILL');
     await ended;
     await client.end();

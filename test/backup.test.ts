@@ -71,7 +71,7 @@ for (const engine of engines) {
         }
       };
       const writing = Promise.all(Array.from({ length: sideBySide }, writer));
-      await eventually(async () => names.length >= 30);
+      await eventually('30 vaults were made', async () => names.length >= 30);
       const before = [...names];
       const done = await work().finally(() => {
         over = true;
@@ -173,7 +173,7 @@ for (const engine of engines) {
           const made = { vault_id: world.vaultId, name: 'AFTER', value: 'after' };
           const { status } = await callService(service.url, 'POST', '/v1/secrets', made, world.apiKey);
           assert.equal(status, 200);
-          await eventually(async () => {
+          await eventually('the restored log is verified', async () => {
             const path = '/v1/audit-logs/verification';
             const { body } = await callService(service.url, 'GET', path, undefined, world.apiKey);
             return body.ok === true;
@@ -223,7 +223,10 @@ for (const engine of engines) {
       writeFileSync(keyFile, `# a comment\n${pair.identity}\n`);
       const to = await emptyPlace('sqlite', world.service.data);
       const kept = join(world.service.data, 'checkpoint.json');
-      await eventually(async () => numberIn(kept) > manifest.checkpoint!.number);
+      await eventually(
+        'a checkpoint after the backup is kept',
+        async () => numberIn(kept) > manifest.checkpoint!.number,
+      );
       copyFileSync(kept, join(to[1]!, 'checkpoint.json'));
       chmodSync(join(to[1]!, 'checkpoint.json'), 0o600);
       const flags = ['--backup-key-file', keyFile, '--newer-log', log, '--revoke-again', '--json'];

@@ -211,7 +211,7 @@ for (const engine of engines) {
       ]);
       assert.equal(changed.code, 0, changed.stderr);
       const limit = async () => (await vaults(other.api_key)).headers.get('x-ratelimit-limit');
-      await eventually(async () => (await limit()) === '100');
+      await eventually('the limit of the new plan holds', async () => (await limit()) === '100');
       failsWith(await run(['organization', 'set-plan', ...place, '--plan', 'free']), 2, /--organization/);
       failsWith(await run(['organization', 'set-plan', ...place]), 2, /--plan/);
       assert.equal((await stop(service)).code, 0);
@@ -465,7 +465,7 @@ describe('the serving process', () => {
       `POST /v1/vaults HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
     service.child.kill('SIGTERM');
-    await eventually(() => isTurnedAway(url));
+    await eventually('new connections are turned away', () => isTurnedAway(url));
     held.socket.write(body);
     const { code, stderr } = await service.ended;
     assert.equal(code, 0, stderr);
@@ -499,7 +499,8 @@ describe('the serving process', () => {
     for (const isMeasured of [false, true]) {
       const service = start(['serve', '--data', folder(), '--port', '0']);
       assert.equal((await fetch(`${await service.url}/readyz`)).status, 200);
-      if (isMeasured) await eventually(async () => resident(service.child.pid!) < 160);
+      if (isMeasured)
+        await eventually('under 160 MB are resident', async () => resident(service.child.pid!) < 160);
       await stop(service);
     }
   });

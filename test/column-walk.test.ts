@@ -73,7 +73,7 @@ for (const engine of engines) {
     before(async () => {
       world = await startStoredWorld(engine);
       strongroom = await openStrongroom(readConfig(serveOptions, placeOf(world.service), {}), false);
-      await eventually(async () => (await verify()).unsigned === 0);
+      await eventually('every entry is signed', async () => (await verify()).unsigned === 0);
       await world.service.halt();
       schema = await world.intruder.schema();
       stored = await world.intruder.copy();
@@ -517,7 +517,7 @@ for (const engine of engines) {
         const verified = async () => {
           service.clock.pass(61_000); // A result is kept for a minute.
           const shown = async () => (await owner.get('/v1/audit-logs/verification')).body;
-          await eventually(async () => !(await shown()).running);
+          await eventually('the verification is over', async () => !(await shown()).running);
           return shown();
         };
         assert.equal((await verified()).ok, true);

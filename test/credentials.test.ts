@@ -66,7 +66,7 @@ for (const engine of engines) {
       assert.equal(await status('GET', '/v1/vaults', undefined, token), 401);
       if (replica === null) return;
       const there = () => callService(replica.url, 'GET', '/v1/vaults', undefined, token);
-      await eventually(async () => (await there()).status === 401);
+      await eventually('the replica refuses the revoked key', async () => (await there()).status === 401);
     });
 
     it('an API key is of use until its expiry, and not at it', async () => {

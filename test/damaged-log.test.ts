@@ -90,12 +90,12 @@ describe('a process that is kept from hearing of changes', () => {
     const intruder = await intrude(service);
     await beside(service, async ({ store, domain }) => {
       await domain.revisions.follow();
-      await eventually(async () => store.hearsChanges());
+      await eventually('the store hears changes', async () => store.hearsChanges());
       const listening = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND query ILIKE 'LISTEN%'`;
       const { id, rows } = await revokedKey(service, intruder, async () => {
         await intruder.sql(listening);
-        await eventually(async () => !store.hearsChanges());
+        await eventually('the store no longer hears changes', async () => !store.hearsChanges());
       });
       await intruder.replace('credentials', [rows[1]], [rows[0]]);
       const row = (await store.credentials.byId(id))!;
@@ -155,13 +155,19 @@ describe('a row policy that hides the entry about a revocation from the role of 
     await assert.rejects(fresh.domain.revisions.follow(), ({ cause }: Error) =>
       /stored data is not as it was written/.test((cause as Error).message),
     );
-    await eventually(async () => (await callService(running.url, 'GET', '/readyz')).status === 503);
+    await eventually(
+      'the service is not ready',
+      async () => (await callService(running.url, 'GET', '/readyz')).status === 503,
+    );
     assert.notEqual((await read()).status, 200);
     await assert.rejects(start(), /the tables of this database are not those of this version: .*audit_logs/);
 
     await admin.query('DROP POLICY hiding ON audit_logs; ALTER TABLE audit_logs DISABLE ROW LEVEL SECURITY');
     await intruder.replace('credentials', [rows[0]], [rows[1]]);
-    await eventually(async () => (await callService(running.url, 'GET', '/readyz')).status === 200);
+    await eventually(
+      'the service is ready again',
+      async () => (await callService(running.url, 'GET', '/readyz')).status === 200,
+    );
     assert.notEqual((await read()).status, 200);
     await fresh.close();
     await running.stop();

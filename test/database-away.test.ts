@@ -88,12 +88,15 @@ describe('while PostgreSQL is away', { timeout: 120_000 }, () => {
       assert.ok(!answer.text.includes('CANARY'), 'no secret leaves without its entry in the log');
     }
     // What a probe was told holds for a second.
-    await eventually(async () => (await call('GET', '/v1/health')).body.status === 'degraded');
+    await eventually(
+      'the service’s health is degraded',
+      async () => (await call('GET', '/v1/health')).body.status === 'degraded',
+    );
     assert.equal((await call('GET', '/livez')).status, 200);
     assert.equal((await call('GET', '/readyz')).status, 503);
   }
   async function comesBack(): Promise<void> {
-    await eventually(async () => (await call('GET', '/readyz')).status === 200);
+    await eventually('the service is ready again', async () => (await call('GET', '/readyz')).status === 200);
     assert.equal((await call('GET', '/v1/vaults')).body.pagination.total, 1);
     assert.match((await readVault()).text, /CANARY/);
     assert.equal((await call('GET', '/v1/health')).body.status, 'ok');

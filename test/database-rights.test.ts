@@ -55,9 +55,9 @@ describe('beside other users of the same PostgreSQL', () => {
   it('while nobody gets a turn to change anything, the service is not ready', async () => {
     assert.ok(await isReady());
     await admin.query('BEGIN; LOCK TABLE kysely_migration_lock IN EXCLUSIVE MODE');
-    await eventually(async () => !(await isReady()));
+    await eventually('the service is not ready', async () => !(await isReady()));
     await admin.query('ROLLBACK');
-    await eventually(isReady);
+    await eventually('the service is ready again', isReady);
     assert.equal((await create()).status, 200);
   });
 
@@ -81,7 +81,7 @@ describe('beside other users of the same PostgreSQL', () => {
     assert.equal(vault.status, 200, vault.text);
     const secret = await call('POST', '/v1/secrets', { vault_id: vault.body.id, name: 'S', value: 'x' });
     assert.equal((await call('POST', `/v1/secrets/${secret.body.id}/reveal`, {})).body.value, 'x');
-    await eventually(async () => (await call('GET', '/readyz')).status === 200);
+    await eventually('the service is ready', async () => (await call('GET', '/readyz')).status === 200);
     await running.stop();
   });
 });

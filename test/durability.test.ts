@@ -70,7 +70,10 @@ describe('on a PostgreSQL that does not wait for its disk by itself', () => {
     await cluster.resume();
     for (let turn = 0; turn < 20; turn++) {
       if (
-        await eventually(async () => (await call('GET', '/readyz')).status === 200).then(
+        await eventually(
+          'the service is ready after the crash',
+          async () => (await call('GET', '/readyz')).status === 200,
+        ).then(
           () => true,
           () => false,
         )
@@ -113,7 +116,10 @@ describe('on a PostgreSQL that does not wait for its disk by itself', () => {
     assert.match(unset.stderr, /^strongroom: PostgreSQL does not let synchronous_commit be set[^\n]*\n$/);
     const set = async (value: string) => {
       await ask(cluster.url, `ALTER SYSTEM SET fsync = ${value}`, 'SELECT pg_reload_conf()');
-      await eventually(async () => (await ask(cluster.url, 'SHOW fsync'))[0]!.fsync === value);
+      await eventually(
+        'the database has read its settings',
+        async () => (await ask(cluster.url, 'SHOW fsync'))[0]!.fsync === value,
+      );
     };
     await set('off');
     const never = await serveOver(url);
@@ -158,7 +164,7 @@ describe('probes', () => {
     assert.deepEqual(new Set(await Promise.all(Array.from({ length: 100 }, isReady))), new Set([true]));
     for (let asked = 0; asked < 100; asked++) await isReady();
     assert.equal(writes, 1);
-    await eventually(async () => (await isReady()) && writes > 1);
+    await eventually('another write is tried', async () => (await isReady()) && writes > 1);
   });
 
   it('are answered where a write never comes back, and start no other meanwhile', {
@@ -221,16 +227,16 @@ describe('a service that can’t write is not ready', () => {
         assert.equal(await status('/readyz'), 200);
         await ask(url, ...breaks(name));
         await ask(inPostgres(fresh), cut);
-        await eventually(async () => (await status('/readyz')) === 503);
+        await eventually('the service is not ready', async () => (await status('/readyz')) === 503);
         assert.equal((await callService(running.url, 'GET', '/v1/health')).body.status, 'degraded');
-        await eventually(async () => (await status('/v1/vaults')) === 200); // It is there, and can be read.
-        await eventually(async () => {
+        await eventually('the database can be read', async () => (await status('/v1/vaults')) === 200); // It is there, and can be read.
+        await eventually('the operator is told why it is not ready', async () => {
           assert.equal(await status('/readyz'), 503);
           return reports.some(line => /^not ready: .*(read-only transaction|permission denied)/.test(line));
         });
         await ask(url, 'SET default_transaction_read_only = off', ...mends(name));
         await ask(inPostgres(fresh), cut);
-        await eventually(async () => (await status('/readyz')) === 200);
+        await eventually('the service is ready again', async () => (await status('/readyz')) === 200);
       } finally {
         await running.stop();
       }
@@ -263,12 +269,13 @@ describe('a service that can’t write is not ready', () => {
       acknowledged.push(last.body.id);
     assert.equal(last.status, 503, last.text);
     await eventually(
+      'vault reads are refused on the full disk',
       async () => (await call('GET', `/api/v1/vaults/${vault_id}`, undefined, token)).status === 503,
     );
-    await eventually(async () => (await call('GET', '/readyz')).status === 503);
+    await eventually('the service is not ready', async () => (await call('GET', '/readyz')).status === 503);
     assert.equal((await call('GET', '/v1/health')).body.status, 'degraded');
     assert.equal((await call('GET', '/livez')).status, 200);
-    await eventually(async () => /not ready: /.test(said));
+    await eventually('the operator is told that it is not ready', async () => /not ready: /.test(said));
     service.child.kill('SIGKILL');
     await service.ended;
 

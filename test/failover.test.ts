@@ -74,7 +74,7 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
       const { url } = replicated.replicas[0]!;
       return (await callService(url, 'GET', '/v1/about', undefined, replicated.key)).body.replication;
     };
-    await eventually(async () =>
+    await eventually('the operator is told of asynchronous replication', async () =>
       replicated.reports.some(line =>
         /^PostgreSQL replicates asynchronously: a failover can lose/.test(line),
       ),
@@ -93,7 +93,7 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
     await ask(port, 'SELECT pg_reload_conf()');
     const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
     // Until the server has read its settings, a commit waits for the standby that is there.
-    await eventually(async () => {
+    await eventually('a write without its standby is refused', async () => {
       const written = store.tryWrite().then(
         () => 'acknowledged',
         () => 'refused',
@@ -105,7 +105,7 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
       return (await written) === 'refused';
     });
     await pair.setSynchronous(true);
-    await eventually(() =>
+    await eventually('a write is taken again', () =>
       store.tryWrite().then(
         () => true,
         () => false,
@@ -134,7 +134,7 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
     await load.stop();
     assert.deepEqual(await lostOf(replicated, load), []);
     assert.ok(late < 15_000, 'no replica went on by itself');
-    await eventually(async () => (await replicated.verify()).unsigned === 0);
+    await eventually('every entry is signed', async () => (await replicated.verify()).unsigned === 0);
     const { findings, kept } = await replicated.verify();
     assert.deepEqual(findings, []);
     assert.notEqual(kept, null);
@@ -142,7 +142,10 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
 
   it('the log says once on which timeline it goes on, and the verifier says it too', async () => {
     const { key, replicas, verify } = replicated;
-    await eventually(async () => (await verify()).continued.length > 0);
+    await eventually(
+      'the log goes on on another timeline',
+      async () => (await verify()).continued.length > 0,
+    );
     const [{ at, ...numbers }] = (await verify()).continued as [Continued];
     assert.deepEqual(numbers, { from: 1, to: 2 });
     assert.ok(Date.parse(at) > 0);
@@ -152,7 +155,7 @@ describe('over a PostgreSQL with a standby', { timeout: 170_000 }, () => {
   });
 
   it('what the standby had not received is told from what somebody cut off', async () => {
-    await eventually(async () => (await replicated.verify()).unsigned === 0);
+    await eventually('every entry is signed', async () => (await replicated.verify()).unsigned === 0);
     const at = (await replicated.verify()).continued[0]!.at;
     const kinds = async (made: (log: LogSource) => Promise<LogSource>) =>
       new Set((await replicated.verify(made)).findings.map(({ what }) => what));
@@ -215,7 +218,7 @@ describe('hosts that take connections and never answer', { timeout: 100_000 }, (
     third!.isSilent = true;
     first!.isSilent = false;
     third!.cutAll();
-    await eventually(() =>
+    await eventually('a write is taken by the host that is left', () =>
       store.tryWrite().then(
         () => true,
         () => false,
@@ -267,12 +270,15 @@ describe('a PostgreSQL that takes no writes for a while', () => {
       await client.query('SELECT pg_advisory_lock($1)', [lock]);
       const waits = codeOf(run(connections, `SELECT pg_advisory_xact_lock(${lock})`));
       const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND objid = ${lock} AND NOT granted`;
-      await eventually(async () => (await client.query(waiting)).rowCount === 1);
+      await eventually(
+        'the statement waits for its lock',
+        async () => (await client.query(waiting)).rowCount === 1,
+      );
       assert.equal(await codeOf(run(connections, ...statements)), code);
       if (!isLeft) await client.query('SELECT pg_advisory_unlock($1)', [lock]);
       // Left alone, it would wait for fifteen seconds, until the server gives it up (57014).
       assert.equal(await waits, isLeft ? 'undefined' : '');
-      await eventually(async () => (await codeOf(run(connections, write))) === '');
+      await eventually('a write is taken again', async () => (await codeOf(run(connections, write))) === '');
     });
   }
 
@@ -281,9 +287,12 @@ describe('a PostgreSQL that takes no writes for a while', () => {
     await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = '${name}' AND pid <> pg_backend_pid()`);
-    await eventually(async () => (await codeOf(run(store, write))) === '25006');
+    await eventually(
+      'the database takes no writes',
+      async () => (await codeOf(run(store, write))) === '25006',
+    );
     // Nobody but us ends the connections that are there, and that take no writes whatever the database is set to.
     await client.query(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
-    await eventually(async () => (await codeOf(run(store, write))) === '');
+    await eventually('the database takes writes again', async () => (await codeOf(run(store, write))) === '');
   });
 });

@@ -157,7 +157,7 @@ export async function lostOf({ replicas, key }: Replicated, { secrets, reads }: 
 export async function failOver(pair: Pair, how: 'crash' | 'shutdown', load: Load): Promise<number> {
   await load.more(5);
   await pair.end(how);
-  await eventually(async () => load.refused > 0);
+  await eventually('writes are refused', async () => load.refused > 0);
   const promoted = performance.now();
   await pair.promote();
   await load.more(5);

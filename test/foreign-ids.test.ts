@@ -112,7 +112,7 @@ for (const engine of engines) {
       await readVault(service, call, own);
       // A delivery to an address that does not exist comes to its end by itself.
       const isWaiting = (one: Json) => one.event_id !== undefined && one.state === 'pending';
-      await eventually(async () => !(await state()).flat().some(isWaiting));
+      await eventually('no delivery is pending', async () => !(await state()).flat().some(isWaiting));
       const before = await state();
       let asked = 0;
       for (const operation of document.operations())

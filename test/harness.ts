@@ -319,11 +319,14 @@ export async function beside<T>(
   }
 }
 
-/** What takes effect within a second by promise; how soon a machine under load gets there is not what is tested. */
-export async function eventually(holds: () => Promise<boolean>): Promise<void> {
+/**
+ * Waits until something holds that is promised within a second; how soon a machine under load gets there is not what is
+ * tested. Names what did not hold: at the point of failure, the question alone says little.
+ */
+export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + 120_000;
   while (!(await holds())) {
-    if (Date.now() > end) throw new Error('it did not take effect in time');
+    if (Date.now() > end) throw new Error(`not in time: ${what}`);
     await new Promise(resolve => setTimeout(resolve, 50));
   }
 }

@@ -507,7 +507,10 @@ describe('TLS', () => {
     // Both files are seen to change together or apart; that a pair which does not fit is not served, the next test holds.
     writeFileSync(certFile, second.cert);
     writeFileSync(keyFile, second.key);
-    await eventually(async () => (await servedName(service.url, authorityPem)) !== before);
+    await eventually(
+      'the new certificate is served',
+      async () => (await servedName(service.url, authorityPem)) !== before,
+    );
     await service.stop();
     await rm(folder, { recursive: true, force: true });
   });
@@ -562,7 +565,7 @@ describe('draining', () => {
       `POST /v1/vaults HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
     );
     const stopped = service.stop();
-    await eventually(() => isTurnedAway(service.url));
+    await eventually('new connections are turned away', () => isTurnedAway(service.url));
     held.socket.write(`${body}GET /v1/vaults HTTP/1.1\r\nHost: a\r\n\r\n`);
     await stopped;
     assert.match(answer(), /^HTTP\/1\.1 200 /);

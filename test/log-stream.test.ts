@@ -142,7 +142,7 @@ describe('strongroom log stream', () => {
       const size = there();
       const { child, ended } = start(flags);
       // Killed in the middle of its work: as soon as anything of this life has arrived.
-      await eventually(async () => {
+      await eventually('an entry has arrived', async () => {
         receipts.add(await read());
         return there() > size;
       });

@@ -526,7 +526,10 @@ for (const engine of engines) {
         assert.equal(await status(session, other.token), 403);
         const named = { 'mcp-session-id': session };
         await callService(replica.url, 'DELETE', '/mcp', undefined, world.accessKey, named);
-        await eventually(async () => (await status(session)) === 404);
+        await eventually(
+          'the session that a replica ended is gone',
+          async () => (await status(session)) === 404,
+        );
       });
     }
   });

@@ -80,7 +80,7 @@ for (const engine of engines) {
         grown = of.map(([name, labels]) => totalOf(later, name, labels) - totalOf(earlier, name, labels));
         return expected.every((count, index) => grown[index]! >= count);
       };
-      await eventually(look).catch(() => {});
+      await eventually('the counters have grown', look).catch(() => {});
       return grown;
     }
 
@@ -144,7 +144,7 @@ for (const engine of engines) {
 
     it('tell what expires, what waits, and that both planes are well', async () => {
       await service.restart(); // What is stored is counted at the start, and then by the minute.
-      await eventually(async () => {
+      await eventually('what expires is counted', async () => {
         const samples = await scraped();
         const within = (time: string) => totalOf(samples, 'strongroom_resources_expiring', { within: time });
         return within('1d') === 0 && within('7d') === 1 && within('30d') === 1;
@@ -167,7 +167,7 @@ for (const engine of engines) {
 
     it('a proof of the logs is told', async () => {
       const proof = async () => (await service.call('GET', '/v1/audit-logs/verification')).body;
-      await eventually(async () => (await proof()).running === false);
+      await eventually('the verification is over', async () => (await proof()).running === false);
       assert.equal(totalOf(await scraped(), 'strongroom_log_proof_ok'), 1);
     });
 

@@ -203,7 +203,7 @@ for (const [name, commit] of Object.entries(commits)) {
         );
       }
       for (const side of sides) {
-        await eventually(async () => {
+        await eventually('the log is verified', async () => {
           const { body } = await call(side, 'GET', '/v1/audit-logs/verification');
           return body.ok !== null;
         });
@@ -235,7 +235,10 @@ for (const [name, commit] of Object.entries(commits)) {
         await ok(call(by, 'DELETE', `/v1/access-keys/${id}`), one.what);
         const path = `/api/v1/vaults/${one.vaultId}`;
         assert.equal((await call(by, 'GET', path, undefined, token)).status, 401);
-        await eventually(async () => (await call(other, 'GET', path, undefined, token)).status === 401);
+        await eventually(
+          'the other replica refuses the revoked key',
+          async () => (await call(other, 'GET', path, undefined, token)).status === 401,
+        );
       }
     });
 

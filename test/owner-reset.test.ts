@@ -51,7 +51,10 @@ onEngines('an owner who is locked out', engine => {
     assert.equal(code, 0, stderr);
     const [, token] = /^https:\/\/vault\.example\.org\/invite#(sr_invite_\w+)\n$/.exec(stdout) ?? [];
     assert.ok(token !== undefined && stderr === '', 'one link, and nothing else');
-    await eventually(async () => (await owner.get('/auth/sessions')).status === 401);
+    await eventually(
+      'the owner’s session is ended',
+      async () => (await owner.get('/auth/sessions')).status === 401,
+    );
     assert.equal((await service.browser().signIn(email)).status, 401, 'nor the password, any more');
 
     const browser = service.browser();

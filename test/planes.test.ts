@@ -103,7 +103,10 @@ for (const engine of engines) {
       assert.equal(refused.status, 503);
       assert.equal(refused.body.error.code, 'UNAVAILABLE');
       assert.ok(Number(refused.headers.get('retry-after')) > 0);
-      await eventually(async () => (await service.call('GET', '/readyz')).status === 200);
+      await eventually(
+        'the service is ready again',
+        async () => (await service.call('GET', '/readyz')).status === 200,
+      );
       assert.equal((await service.call('GET', '/v1/vaults')).status, 200);
       assert.deepEqual(await revocations(service, vaultId, 5), { refused: 5, served: 0 });
     });

@@ -233,13 +233,13 @@ describe('positions while two replicas write', () => {
       const seen = await read(table, 0);
       const holder = await holdNext(table, seen.at(-1)! + 1);
       const held = service.call('POST', '/v1/vaults', { name: `held by ${table}` });
-      await eventually(() => waiting(1));
+      await eventually('the held write waits', () => waiting(1));
       let isDone = false;
       const beside = writeBeside().then(() => {
         isDone = true;
       });
       // It has its position already, or waits for it.
-      await eventually(async () => isDone || (await waiting(2)));
+      await eventually('the write beside it is done or waits', async () => isDone || (await waiting(2)));
       seen.push(...(await read(table, seen.at(-1)!)));
       await holder.query('ROLLBACK');
       await holder.end();
@@ -257,7 +257,7 @@ describe('positions while two replicas write', () => {
     await holder.query('BEGIN');
     await holder.query('SELECT FROM log_counts WHERE organization_id = $1 FOR UPDATE', [rows[0].id]);
     const waits = denied();
-    await eventually(() => waiting(1));
+    await eventually('the refusal waits for its position', () => waiting(1));
     assert.equal((await service.call('POST', '/v1/vaults', { name: 'beside it' })).status, 200);
     await holder.query('ROLLBACK');
     await holder.end();

@@ -130,7 +130,10 @@ for (const engine of engines) {
         ['enterprise', 0, null],
       ] as const) {
         await setPlan(made.organizationId, plan, limit);
-        await eventually(async () => (await ask(made)).headers.get('x-ratelimit-limit') === shown);
+        await eventually(
+          'the limit of the new plan holds',
+          async () => (await ask(made)).headers.get('x-ratelimit-limit') === shown,
+        );
       }
     });
 

@@ -50,7 +50,10 @@ describe('a replica that does not hear the others', () => {
     callService(behind.url, 'GET', `/api/v1/vaults/${vaultId}`, undefined, token);
   const probe = async (path: string) => callService(behind.url, 'GET', path);
   const isReady = async (expected: boolean) =>
-    eventually(async () => ((await probe('/readyz')).status === 200) === expected);
+    eventually(
+      `the replica is ${expected ? '' : 'not '}ready`,
+      async () => ((await probe('/readyz')).status === 200) === expected,
+    );
 
   it('whose notifications are lost serves, and nothing from memory; it is not ready, and says why', async () => {
     const key = await accessKey();
@@ -75,7 +78,7 @@ describe('a replica that does not hear the others', () => {
     }
     wire.deaf = true;
     await revoke(before);
-    await eventually(async () => (await read(before)).status === 401);
+    await eventually('the replica refuses the revoked key', async () => (await read(before)).status === 401);
     await isReady(false);
     await revoke(meanwhile);
     assert.equal((await read(meanwhile)).status, 401, 'refused at once');
@@ -100,11 +103,18 @@ describe('a replica that does not hear the others', () => {
       return (await callService(behind.url, 'POST', path, call, agent.token)).body.allowed;
     };
     const [changed, deleted, later] = [await rule(), await rule(), await rule()];
-    for (const one of [changed, deleted, later]) await eventually(() => isAllowed(one));
+    for (const one of [changed, deleted, later])
+      await eventually('the replica allows the use', () => isAllowed(one));
     await service.call('PUT', `/v1/use-rules/${changed.id}`, { methods: ['POST'] });
-    await eventually(async () => !(await isAllowed(changed)));
+    await eventually(
+      'the replica refuses what the changed rule no longer allows',
+      async () => !(await isAllowed(changed)),
+    );
     await service.call('DELETE', `/v1/use-rules/${deleted.id}`);
-    await eventually(async () => !(await isAllowed(deleted)));
+    await eventually(
+      'the replica refuses what the deleted rule allowed',
+      async () => !(await isAllowed(deleted)),
+    );
     wire.deaf = true;
     await isReady(false);
     await service.call('DELETE', `/v1/use-rules/${later.id}`);
@@ -143,7 +153,7 @@ describe('replicas behind a pooler by transactions', () => {
   const isReady = async (url: string) => (await callService(url, 'GET', '/readyz')).status === 200;
 
   it('are ready, whether they ask for changes or listen in a direct way', async () => {
-    for (const { url } of behind) await eventually(() => isReady(url));
+    for (const { url } of behind) await eventually('the replica is ready', () => isReady(url));
   });
 
   it('refuse what any of them, or one that is connected directly, has revoked', async () => {
@@ -161,11 +171,12 @@ describe('replicas behind a pooler by transactions', () => {
     const read = (url: string) => callService(url, 'GET', `/api/v1/vaults/${vaultId}`, undefined, key.token);
     for (const { url } of behind) assert.equal((await read(url)).status, 200);
     pooler.silent = true;
-    for (const { url } of behind) await eventually(async () => (await read(url)).status === 503);
+    for (const { url } of behind)
+      await eventually('reads are refused', async () => (await read(url)).status === 503);
     await service.call('DELETE', `/v1/access-keys/${key.id}`);
     pooler.silent = false;
     for (const { url } of behind) {
-      await eventually(() => isReady(url));
+      await eventually('the replica is ready again', () => isReady(url));
       assert.equal((await read(url)).status, 401);
     }
   });

@@ -223,7 +223,7 @@ describe('what is kept', () => {
       for (let made = 0; made < 30; made++) await make(`w${made}`);
       const at = numberIn(kept);
       await make('last');
-      await eventually(async () => numberIn(kept) > at);
+      await eventually('a later checkpoint is kept', async () => numberIn(kept) > at);
       for (const name of ['strongroom.db', 'strongroom.db-wal', 'root.key', 'checkpoint.json'])
         cpSync(join(data, name), join(copy, name));
     } finally {

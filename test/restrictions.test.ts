@@ -361,7 +361,10 @@ onEngines('access keys that their holder restricts', engine => {
     if (replica !== null) assert.equal(await elsewhere(), 200);
     await service.call('DELETE', `/v1/access-keys/${id}`);
     assert.deepEqual([(await read(child)).status, (await read(grandchild)).status], [401, 401]);
-    await eventually(async () => (await elsewhere()) === 401);
+    await eventually(
+      'the replica refuses the token of a revoked key',
+      async () => (await elsewhere()) === 401,
+    );
   });
 
   it('share the limits of the access key that they come of', async () => {

@@ -32,7 +32,10 @@ for (const engine of engines) {
     const status = (): BackupStatus => JSON.parse(readFileSync(join(folder, statusFile), 'utf8'));
     const shown = async () => (await service.call('GET', '/v1/about')).body.backups;
     const has = (count: number) =>
-      eventually(async () => backups().length === count && (await shown()).proven_at !== null);
+      eventually(
+        `there are ${count} proven backups`,
+        async () => backups().length === count && (await shown()).proven_at !== null,
+      );
 
     before(async () => {
       folder = join(await dataFolder(), 'backups');
@@ -90,7 +93,10 @@ for (const engine of engines) {
       service.clock.pass(6 * hour + 1_000);
       await has(2);
       service.clock.pass(6 * hour + 1_000);
-      await eventually(async () => !existsSync(join(folder, first!)) && backups().length === 2);
+      await eventually(
+        'the oldest backup is removed',
+        async () => !existsSync(join(folder, first!)) && backups().length === 2,
+      );
       assert.equal(status().last!.file, backups()[1]);
     });
 
@@ -100,8 +106,10 @@ for (const engine of engines) {
       await write(service, `UPDATE resources SET name = 'edited', name_search = 'edited'`);
       await write(service, `UPDATE organizations SET plan = 'free'`);
       service.clock.pass(6 * hour + 1_000);
-      await eventually(async () => readdirSync(folder).some(name => name.endsWith('.age.unproven')));
-      await eventually(async () => (await shown()).failed_at !== null);
+      await eventually('the unproven backup is kept apart', async () =>
+        readdirSync(folder).some(name => name.endsWith('.age.unproven')),
+      );
+      await eventually('the failed backup is shown', async () => (await shown()).failed_at !== null);
       assert.deepEqual(backups(), proven);
       assert.deepEqual(status().last, last);
       assert.match(status().failed!.reason, /not intact: edited: row of organizations/);

@@ -166,7 +166,7 @@ for (const engine of engines) {
     /** The last look at the schema may have met a lie that is over: 503 asks its caller to come back. */
     async function recovered(call: () => Promise<Answer>): Promise<Answer> {
       let answer = await call();
-      await eventually(async () => {
+      await eventually('the call is no longer answered with 503', async () => {
         if (answer.status === 503) answer = await call();
         return answer.status !== 503;
       });
@@ -245,18 +245,21 @@ for (const engine of engines) {
       await intruder.sql('LOCK TABLE device_logins IN ACCESS EXCLUSIVE MODE');
       await alter(['CREATE INDEX lying ON credentials (name)']);
       const lied = Date.now();
-      await eventually(async () => (await read()).status === 503);
+      await eventually('reads are refused', async () => (await read()).status === 503);
       assert.ok(Date.now() - lied < 60_000);
       await alter(['DROP INDEX lying']);
       await intruder.sql('ROLLBACK');
       await intruder.close();
-      await eventually(async () => (await read()).status === 200);
+      await eventually('reads are served again', async () => (await read()).status === 200);
     });
 
     it('is not ready, starts nowhere else, and the verifier and the doctor fail, until it is put right', async () => {
       const { begin, end } = swallowings(engine)[0]!;
       await alter(begin);
-      await eventually(async () => (await service.call('GET', '/readyz')).status === 503);
+      await eventually(
+        'the service is not ready',
+        async () => (await service.call('GET', '/readyz')).status === 503,
+      );
       assert.match(await verified(), /altered-schema: trigger .*swallow is not known here/);
       const doctor = await run(['doctor', ...service.place]);
       assert.equal(doctor.code, 2);
@@ -264,7 +267,10 @@ for (const engine of engines) {
       const command = await run(['keyring', 'status', ...service.place]);
       assert.match(command.stderr, /the tables of this database are not those of this version: trigger/);
       await alter(end);
-      await eventually(async () => (await service.call('GET', '/readyz')).status === 200);
+      await eventually(
+        'the service is ready again',
+        async () => (await service.call('GET', '/readyz')).status === 200,
+      );
       await recovered(read);
     });
 

@@ -63,7 +63,10 @@ describe('a schema in front of ours', () => {
     for (const subject of [`DATABASE ${name}`, `ROLE postgres IN DATABASE ${name}`]) {
       await intruder.sql(`ALTER ${subject} SET search_path = front, public`);
       await intruder.sql(cutOthers);
-      await eventually(async () => (await service.call('GET', '/v1/vaults')).status === 200);
+      await eventually(
+        'the service has new connections',
+        async () => (await service.call('GET', '/v1/vaults')).status === 200,
+      );
       const answer = await read(service.url);
       assert.notEqual(answer.status, 200, answer.text);
       await intruder.sql(`ALTER ${subject} RESET search_path`);

@@ -501,14 +501,14 @@ describe('sessions over several replicas', () => {
     const copy = new Browser(service.url);
     copy.cookies.set(cookieName, browser.cookie!);
     await browser.post('/auth/sign-out');
-    await eventually(async () => (await there(copy)) === 401);
+    await eventually('the replica refuses the ended session', async () => (await there(copy)) === 401);
   });
 
   it('so is a removal, and a lock-out counts at all of them together', async () => {
     const { browser, id } = await invite(service, owner, 'gone@example.org', 'viewer');
     assert.equal(await there(browser), 200);
     await owner.call('DELETE', `/v1/members/${id}`);
-    await eventually(async () => (await there(browser)) === 401);
+    await eventually('the replica refuses the removed member', async () => (await there(browser)) === 401);
     for (let attempt = 0; attempt < 5; attempt++) {
       const at = new Browser(attempt % 2 === 0 ? service.url : elsewhere);
       assert.equal((await at.signIn('owner@example.org', wrong)).status, 401);

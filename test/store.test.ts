@@ -180,7 +180,7 @@ describe('a deadlock on PostgreSQL', () => {
       await take(theirs.id);
       const committed = store.commit([unit]);
       committed.catch(() => {});
-      await eventually(async () => {
+      await eventually('our transaction waits for a lock', async () => {
         const waiting =
           'SELECT 1 FROM pg_locks WHERE NOT granted AND pid = ANY (SELECT pid FROM pg_stat_activity WHERE datname = current_database())';
         return (await other.query(waiting)).rows.length > 0;
@@ -193,7 +193,7 @@ describe('a deadlock on PostgreSQL', () => {
       await committed;
       return taken;
     };
-    await eventually(oursWasEnded);
+    await eventually('our transaction is the one that was ended', oursWasEnded);
     for (const { id } of [ours, theirs]) assert.equal((await store.organizations.byId(id))?.plan, 'free');
   }
 
@@ -843,7 +843,7 @@ for (const engine of engines) {
       await assert.rejects(store.commit([{ statements: [stale], touches: [refused] }]));
       const later = newId();
       await store.commit([{ statements: [], touches: [later] }]);
-      await eventually(async () => heard.flat().includes(later));
+      await eventually('the change is heard', async () => heard.flat().includes(later));
       assert.ok(!heard.flat().includes(refused));
     });
 
@@ -859,7 +859,9 @@ for (const engine of engines) {
           heard = [];
           const row = { ...organizationRow(`beside ${id}`), id };
           await beside.commit([{ statements: [beside.organizations.insert(row)], touches: [id] }]);
-          await eventually(async () => heard.some(touched => touched === 'all' || touched.includes(id)));
+          await eventually('the other process’s change is heard', async () =>
+            heard.some(touched => touched === 'all' || touched.includes(id)),
+          );
           assert.ok(await store.organizations.byId(id));
         }
       } finally {

@@ -34,7 +34,7 @@ for (const engine of engines) {
     /** Reads, and waits until what was read is stored as it is now. */
     async function kept(query = ''): Promise<Row[]> {
       const before = JSON.stringify(await stored());
-      await eventually(async () => {
+      await eventually('the answer is stored', async () => {
         await read(query); // Again, where a process beside this one made it forget all.
         return JSON.stringify(await stored()) !== before;
       });
@@ -111,7 +111,7 @@ for (const engine of engines) {
     it('in another’s place opens for nobody', async () => {
       await kept('?format=map');
       const narrow = await makeAccessKey(service, world.vaultId, { names: ['API_*'] });
-      await eventually(async () => {
+      await eventually('three answers are stored', async () => {
         await service.restart();
         await read('', narrow.token);
         return (await stored()).length >= 3;

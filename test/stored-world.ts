@@ -315,7 +315,10 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
   const second = service.browser();
   await second.signIn('owner@example.org');
   for (const { vault, access } of vaults) await read(vault.id, access.token);
-  await eventually(async () => (await intruder.sql('SELECT count(*) AS n FROM checkpoints'))[0]!.n !== 0);
+  await eventually(
+    'there is a checkpoint',
+    async () => (await intruder.sql('SELECT count(*) AS n FROM checkpoints'))[0]!.n !== 0,
+  );
 
   const earlier = await intruder.copy();
   service.clock.pass(61_000);
@@ -405,13 +408,13 @@ async function fill(service: EmptyService, receiver: Receiver): Promise<Omit<Sto
   /** Nothing is under way any more: all is filed, delivered and signed, and the answers last read are stored. */
   async function settled(): Promise<void> {
     await owner.get('/v1/request-logs');
-    await eventually(async () => {
+    await eventually('no delivery is pending', async () => {
       const [{ n }] = (await intruder.sql(
         `SELECT count(*) AS n FROM deliveries WHERE state = 'pending'`,
       )) as [Row];
       return Number(n) === 0;
     });
-    await eventually(async () => {
+    await eventually('the answers of all vaults are stored', async () => {
       const [{ n }] = (await intruder.sql('SELECT count(*) AS n FROM kept_answers')) as [Row];
       return Number(n) >= vaults.length;
     });

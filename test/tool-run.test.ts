@@ -417,14 +417,20 @@ describe('--offline', () => {
     fails(await other.run(sh('true', '--offline')), 1, /may read names only/);
     assert.deepEqual(readdirSync(folder), [], 'what the key may no longer read');
     assert.equal((await other.service.call('PUT', path, { names_only: false })).status, 200);
-    await eventually(async () => (await other.run(sh('true'))).code === 0);
+    await eventually('the key may read values again', async () => (await other.run(sh('true'))).code === 0);
     assert.equal(readdirSync(folder).length, 1);
     const watching = other.start(sh('sleep 60', '--watch', '--watch-interval', '1'));
     await other.service.call('DELETE', path);
-    await eventually(async () => readdirSync(folder).length === 0);
+    await eventually(
+      'the kept copy of a revoked key is removed',
+      async () => readdirSync(folder).length === 0,
+    );
     watching.child.kill('SIGTERM');
     await watching.done;
-    await eventually(async () => (await other.run(sh('true', '--offline'))).code === 1);
+    await eventually(
+      'nothing is left to start from',
+      async () => (await other.run(sh('true', '--offline'))).code === 1,
+    );
     assert.deepEqual(readdirSync(folder), []);
     await other.stop();
   });

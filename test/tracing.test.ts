@@ -147,7 +147,7 @@ describe('traces of a service', () => {
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
   const parent = (id: string, flags: string) => ({ traceparent: `00-${id}-00f067aa0ba902b7-${flags}` });
   const spanIn = async (id: string): Promise<Span> => {
-    await eventually(async () => collector.spans.some(span => span.traceId === id));
+    await eventually('the span is collected', async () => collector.spans.some(span => span.traceId === id));
     return collector.spans.find(span => span.traceId === id)!;
   };
 
@@ -186,7 +186,7 @@ describe('traces of a service', () => {
     const before = collector.spans.length;
     await read(parent('b'.repeat(32), '00'));
     await read({ traceparent: 'nonsense' });
-    await eventually(async () => collector.spans.length > before);
+    await eventually('another span is collected', async () => collector.spans.length > before);
     assert.ok(!collector.spans.some(one => one.traceId === 'b'.repeat(32)));
     assert.equal(collector.spans.at(-1)!.parentSpanId, undefined);
   });
@@ -213,16 +213,16 @@ describe('traces of a service', () => {
       );
     };
     assert.ok((await counted('sent')) > 3);
-    await eventually(async () => {
+    await eventually('spans are dropped', async () => {
       assert.equal((await read()).status, 200);
       return (await counted('dropped')) > 0;
     });
-    await eventually(async () =>
+    await eventually('the operator is told that traces can’t be sent', async () =>
       service.reports.some(line => /^traces can’t be sent: the collector/.test(line)),
     );
     collector.status = 200;
     const last = 'd'.repeat(32);
-    await eventually(async () => {
+    await eventually('spans are collected again', async () => {
       await read(parent(last, '01'));
       return collector.spans.some(span => span.traceId === last);
     });

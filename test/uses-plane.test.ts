@@ -180,7 +180,7 @@ describe('the reading plane’s view of the plane of uses', () => {
       failed: () => {},
     });
     const call = { secret: 'S', url: 'https://upstream.example/' } as UseCall;
-    await eventually(async () => {
+    await eventually('the operator is told that the plane ended', async () => {
       // Refused by the plane itself, or because it is gone.
       const refused = await uses.vaultUses.use({ ...facts, call }).then(
         result => ('failure' in result ? result.failure : null),

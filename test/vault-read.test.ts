@@ -430,9 +430,11 @@ describe('replicas over one PostgreSQL', () => {
       };
       assert.equal((await there()).status, 200);
       await service.call('PUT', `/v1/secrets/${secret.id}`, { value: 'two' });
-      await eventually(async () => (await there()).text.includes('"two"'));
+      await eventually('the replica serves the new value', async () =>
+        (await there()).text.includes('"two"'),
+      );
       await service.call('DELETE', `/v1/access-keys/${access.id}`);
-      await eventually(async () => (await there()).status === 401);
+      await eventually('the replica refuses the revoked key', async () => (await there()).status === 401);
     } finally {
       await service.stop();
     }

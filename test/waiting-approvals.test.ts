@@ -118,7 +118,7 @@ onEngines('calls that wait, for an open dashboard', engine => {
     assert.equal(await given, 'AbortError');
     const { browser: other } = await member();
     const told = waitAt(other, known);
-    await eventually(async () => {
+    await eventually('the place of the one who left is free', async () => {
       const again = waitAt(browser, await versionFor(browser));
       await ask();
       return ((await (await again).json()) as Answer['body']).held;

@@ -425,7 +425,10 @@ onEngines('a workload identity', engine => {
       };
       assert.equal(await statusThere(), 200);
       await service.call('PUT', `/v1/identities/${id}`, { lifetime: 60 });
-      await eventually(async () => (await statusThere()) === 401);
+      await eventually(
+        'the replica refuses the token of the changed identity',
+        async () => (await statusThere()) === 401,
+      );
     });
 
   it('follows its issuer to new keys, asking at most once in ten seconds', async () => {

@@ -364,7 +364,7 @@ test('a person sees their clients, revokes one, and refuses another', async () =
   await rows.first().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await page.getByText('Access revoked').first().waitFor();
-  await eventually(async () => (await rows.count()) < before);
+  await eventually('the revoked access leaves the list', async () => (await rows.count()) < before);
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: known,

@@ -110,7 +110,10 @@ test('a failing webhook is shown as failing, and its deliveries name it and the 
   });
   await ask(page, 'POST', '/v1/secrets', { vault_id: demo.vaultId, name: 'TOLD_OF', value: 'x' });
   const address = `/v1/webhooks/${body.id}`;
-  await eventually(async () => (await ask(page, 'GET', address)).body.failing_since !== null);
+  await eventually(
+    'the webhook is failing',
+    async () => (await ask(page, 'GET', address)).body.failing_since !== null,
+  );
   await page.goto('/webhooks');
   await page.getByText('failing since').waitFor();
   const row = page.locator('summary', { hasText: 'resource.created' }).first();

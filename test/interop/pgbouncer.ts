@@ -24,7 +24,7 @@ export async function throughPgbouncer(command: string, revocations: number): Pr
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-pgbouncer-'));
   const { child, url } = await startPgbouncer(command, folder, new URL(cluster.url).port);
   try {
-    await eventually(() => reaches(url));
+    await eventually('pgbouncer can be reached', () => reaches(url));
     const replicated = await startReplicas(url, 2, true);
     const urls = replicated.replicas.map(replica => replica.url);
     const { median, longest } = await latenessOf({ ...replicated, urls }, revocations);
@@ -79,13 +79,13 @@ async function reaches(url: string): Promise<boolean> {
 /** How many milliseconds after pgbouncer stood still a store that had heard everything says that it does not. */
 async function deafAfter(url: string, child: ChildProcess): Promise<number> {
   const store = await openStore({ engine: 'postgres', url });
-  await eventually(async () => store.hearsChanges());
+  await eventually('the store hears changes', async () => store.hearsChanges());
   child.kill('SIGSTOP');
   const since = performance.now();
   while (store.hearsChanges()) await sleep(5);
   const deaf = performance.now() - since;
   child.kill('SIGCONT');
-  await eventually(async () => store.hearsChanges());
+  await eventually('the store hears changes again', async () => store.hearsChanges());
   await store.close();
   return deaf;
 }

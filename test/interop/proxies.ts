@@ -123,7 +123,10 @@ export async function runBehind(proxy: Proxy): Promise<string> {
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (said += chunk));
   try {
-    await eventually(async () => (await asked(place, 'GET', '/readyz').catch(() => null))?.status === 200);
+    await eventually(
+      'the proxy passes requests on',
+      async () => (await asked(place, 'GET', '/readyz').catch(() => null))?.status === 200,
+    );
     return await seenThrough(place, service, () => said);
   } catch (error) {
     throw new Error(`${(error as Error).message}\n${said.slice(-2_000)}`, { cause: error });
