@@ -19,6 +19,7 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { enginesVariable } from '../test/engines.ts';
 import { dropDatabases, variable } from '../test/postgres.ts';
 import { root } from './mutations.ts';
 
@@ -139,6 +140,7 @@ async function runCovered(name: string, databases: string): Promise<{ run: TestR
         ...process.env,
         NODE_V8_COVERAGE: folder,
         NODE_DISABLE_COMPILE_CACHE: '1',
+        [enginesVariable]: 'both',
         STRONGROOM_TEST_DATABASES: databases,
       },
     });

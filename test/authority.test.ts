@@ -14,7 +14,7 @@ import {
   realPath,
   type World,
 } from './document.ts';
-import { callService, type EngineName, engines, type Service, startService } from './harness.ts';
+import { callService, type EngineName, enginesInTurn, type Service, startService } from './harness.ts';
 import { sendLate } from './late.ts';
 import { Browser, password } from './people.ts';
 
@@ -60,7 +60,7 @@ const ownRoutes = [
   ...page.matchAll(/^\| `(POST|DELETE) (\/auth\/[^`]+)` \| dashboard's session(?:, and [^|]+)? \|$/gm),
 ].map(([, method, path]) => ({ method: method!, path: path! }));
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`authority withdrawn between headers and body, on ${engine}`, () => {
     let service: Service;
     let document: Document;

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { steps } from '../src/store/migrations/migrations.ts';
 import { emptyPlace, restoreFrom, take } from './backups.ts';
 import { type CommandOptions, run } from './command.ts';
-import { beside, type EngineName, engines, makeOrganization } from './harness.ts';
+import { beside, type EngineName, enginesInTurn, makeOrganization } from './harness.ts';
 import { dataFolder, freshDatabase } from './postgres.ts';
 
 const passphrase = 'correct horse battery staple';
@@ -130,7 +130,7 @@ describe('strongroom backup', () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`a backup of an earlier release’s database on ${engine}`, () => {
     for (const release of readdirSync(fixtures)) {
       it(`${release}: is taken as it is, and brought forward where it is restored`, async () => {

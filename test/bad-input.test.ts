@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { bodies, mark, queries, type World } from './bad-bodies.ts';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { type Answer, enginesInTurn, type Service, startService } from './harness.ts';
 import { type Animal, zoo } from './zoo.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`bad input on ${engine}`, () => {
     let service: Service;
     let world: World;

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { type Json, unique } from './document.ts';
-import { engines, type Service, startService } from './harness.ts';
+import { enginesInTurn, type Service, startService } from './harness.ts';
 import vectors from './vectors/material.json' with { type: 'json' };
 
 const { pem: files, pkcs12 } = vectors;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`certificates on ${engine}`, () => {
     let service: Service;
     let vaultId: string;

@@ -19,7 +19,7 @@ import { after, describe, it } from 'node:test';
 import { keyFile } from '../src/keyring/root-key/key-file.ts';
 import { openStore } from '../src/store/store.ts';
 import { type Result, run, setup, start, stop } from './command.ts';
-import { callService, engines, eventually, makeOrganization } from './harness.ts';
+import { callService, enginesInTurn, eventually, makeOrganization } from './harness.ts';
 import { dataRoot, freshDatabase } from './postgres.ts';
 import { holdInFlight, isTurnedAway } from './sockets.ts';
 
@@ -130,7 +130,7 @@ describe('the command', () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`setup on ${engine}`, () => {
     it('without a name it creates no organization beside another, and says which there is', async () => {
       const database = engine === 'postgres' ? ['--database-url', await freshDatabase()] : [];
@@ -331,7 +331,7 @@ describe('the root key at the start', () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`a root key without its data, on ${engine}`, () => {
     const place = async (data: string) => [
       '--data',

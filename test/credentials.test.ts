@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { roles } from '../src/access/policy.ts';
 import { type Json, unique } from './document.ts';
-import { beside, callService, engines, eventually, type Service, startService } from './harness.ts';
+import { beside, callService, enginesInTurn, eventually, type Service, startService } from './harness.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`credentials and members on ${engine}`, () => {
     let service: Service;
     let vaultId: string;

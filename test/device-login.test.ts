@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Json } from './document.ts';
 import { forged } from './forged.ts';
-import { type Answer, callService, engines, makeOrganization } from './harness.ts';
+import { type Answer, callService, enginesInTurn, makeOrganization } from './harness.ts';
 import { type Browser, type EmptyService, invite, setUp, startEmpty, tamper } from './people.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`a command line’s sign-in on ${engine}`, () => {
     let service: EmptyService;
     let owner: Browser;

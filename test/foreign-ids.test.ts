@@ -14,7 +14,7 @@ import {
   realPath,
   type World,
 } from './document.ts';
-import { engines, eventually, type Service, startService } from './harness.ts';
+import { enginesInTurn, eventually, type Service, startService } from './harness.ts';
 
 /** Of the same moment: lists can be asked for as they were. */
 const nobodysLike = (id: string) => `${id.slice(0, -4)}${id.endsWith('0000') ? '1111' : '0000'}`;
@@ -33,7 +33,7 @@ function placesIn(body: Json, put: (value: Json) => Json = value => value): ((id
   );
 }
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`an id of another organization on ${engine}`, () => {
     let service: Service;
     let document: Document;

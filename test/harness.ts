@@ -8,11 +8,11 @@ import { type Running, type ServeParts, serve } from '../src/service/serve.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
 import { atTheLatest, withTheProcess } from './ending.ts';
+import type { EngineName } from './engines.ts';
 import { oneThread } from './one-thread.ts';
 import { databaseLike, databaseWithTables, dataFolder } from './postgres.ts';
 
-export const engines = ['sqlite', 'postgres'] as const;
-export type EngineName = (typeof engines)[number];
+export { type EngineName, engines, enginesInTurn } from './engines.ts';
 
 export interface Answer {
   readonly status: number;

@@ -12,7 +12,7 @@ import {
   realPath,
   type World,
 } from './document.ts';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { type Answer, enginesInTurn, type Service, startService } from './harness.ts';
 import { type Raw, sendRaw } from './raw.ts';
 
 const run = promisify(execFile);
@@ -33,7 +33,7 @@ const changing =
   /^(date|x-request-id|strongroom-receipt|x-ratelimit-remaining|connection|keep-alive|transfer-encoding)$/;
 
 /** Where records are stored, both engines; what the surface does with bytes and headers is the same over either. */
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   const onSurface = engine === 'sqlite' ? it : () => {};
   describe(`every route on ${engine}`, () => {
     let service: Service;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { callService, engines, makeOrganization } from './harness.ts';
+import { callService, enginesInTurn, makeOrganization } from './harness.ts';
 import {
   clientId,
   clientSecret,
@@ -18,7 +18,7 @@ const minute = 60_000;
 const day = 24 * 60 * minute;
 const refused = '/sign-in?error=UNAUTHORIZED';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`whom the issuer’s people are here, on ${engine}`, () => {
     let service: EmptyService;
     let issuer: Issuer;

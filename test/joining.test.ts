@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { forged } from './forged.ts';
-import { engines } from './harness.ts';
+import { enginesInTurn } from './harness.ts';
 import { type Browser, type EmptyService, invite, password, setUp, startEmpty } from './people.ts';
 
 describe('the set-up link', () => {
@@ -19,7 +19,7 @@ describe('the set-up link', () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`set-up on ${engine}`, () => {
     let service: EmptyService;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants, createPublicKey, publicEncrypt, verify } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { importSPKI, jwtVerify } from 'jose';
-import { callService, engines, type Service, startService } from './harness.ts';
+import { callService, enginesInTurn, type Service, startService } from './harness.ts';
 import { modernCall } from './mcp-world.ts';
 
 const message = Buffer.from('what is signed').toString('base64url');
@@ -13,7 +13,7 @@ const kinds = [
   ['PS256', { key_type: 'RSA', key_size: 2048 }],
 ] as const;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`keys that are used and never leave, on ${engine}`, () => {
     let service: Service;
     let vaultId: string;

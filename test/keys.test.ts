@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { type Json, unique } from './document.ts';
-import { engines, type Service, startService } from './harness.ts';
+import { enginesInTurn, type Service, startService } from './harness.ts';
 import vectors from './vectors/material.json' with { type: 'json' };
 
 const { pem: files } = vectors;
@@ -26,7 +26,7 @@ const kinds: [specification: Json, size: number, curve: string | null, type: str
   [{ key_type: 'ML-KEM', key_size: 1024 }, 1024, null, 'ml-kem-1024'],
 ];
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`keys on ${engine}`, () => {
     let service: Service;
     let vaultId: string;
@@ -165,9 +165,7 @@ for (const engine of engines) {
 
     it('generating does not hold other requests up', async () => {
       let generating = true;
-      const made = Promise.all(
-        [1, 2, 3].map(() => make({ generate: { key_type: 'RSA', key_size: 4096 } })),
-      ).then(() => {
+      const made = make({ generate: { key_type: 'RSA', key_size: 4096 } }).then(() => {
         generating = false;
       });
       let answered = 0;
@@ -176,7 +174,7 @@ for (const engine of engines) {
         if (generating) answered += 1;
       }
       await made;
-      assert.equal(answered, 20, 'requests were answered only once the keys were made');
+      assert.equal(answered, 20, 'requests were answered only once the key was made');
     });
 
     it('dates are kept, and a name is unique among the keys of its vault', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Json } from './document.ts';
-import { callService, engines } from './harness.ts';
+import { callService, enginesInTurn } from './harness.ts';
 import {
   ask,
   commandLine,
@@ -19,7 +19,7 @@ import {
 } from './lasting-world.ts';
 import { type Browser, invite } from './people.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`access that lasts, on ${engine}`, () => {
     let world: World;
     let owner: Browser;

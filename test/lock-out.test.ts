@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { mintToken, parseToken } from '../src/access/token.ts';
-import { callService, engines, makeOrganization } from './harness.ts';
+import { callService, enginesInTurn, makeOrganization } from './harness.ts';
 import {
   type Browser,
   cookieName,
@@ -16,7 +16,7 @@ const minute = 60_000;
 const wrong = 'not the password at all';
 const planted = 'what the other administrator chose';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the lock-out of an account, on ${engine}`, () => {
     let service: EmptyService;
     let owner: Browser;

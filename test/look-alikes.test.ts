@@ -6,7 +6,7 @@ import { Failure } from '../src/contract/errors.ts';
 import { skeletonOf } from '../src/contract/look-alikes.ts';
 import { looksAlikeWith } from '../src/domain/resources/look-alikes.ts';
 import { Document, type Json } from './document.ts';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { type Answer, enginesInTurn, type Service, startService } from './harness.ts';
 
 /** What people take for each letter, small and capital: some of what Unicode lists, from several scripts. */
 const twins: Readonly<Record<string, string>> = {
@@ -58,7 +58,7 @@ it('names are taken for each other by every letter that has a twin, and by blank
   assert.equal(new Set(apart.map(skeletonOf)).size, apart.length);
 });
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`names that look like another one in the same space, on ${engine}`, () => {
     let service: Service;
     let document: Document;

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Json } from './document.ts';
-import { engines, type Service, startService } from './harness.ts';
+import { enginesInTurn, type Service, startService } from './harness.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`many secrets on ${engine}`, () => {
     let service: Service;
     let staging: string;

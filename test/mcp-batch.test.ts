@@ -1,7 +1,7 @@
 /** Batches: several messages in one body, as the revision of 2025-03-26 has them and no other. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { engines } from './harness.ts';
+import { enginesInTurn } from './harness.ts';
 import { makeAccessKey, post, rpcSession, startWorld, type World } from './mcp-world.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
@@ -15,7 +15,7 @@ const call = (id: unknown, name: string, args: object = {}) => ({
 });
 const note = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`batches on ${engine}`, () => {
     let world: World;
     let url: string;

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { mintToken } from '../src/access/token.ts';
 import { forged } from './forged.ts';
-import { callService, engines, eventually } from './harness.ts';
+import { callService, enginesInTurn, eventually } from './harness.ts';
 import {
   bareCall,
   bareSession,
@@ -396,7 +396,7 @@ describe('addresses that the operator names', () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`sessions on ${engine}`, () => {
     let world: World;
     let url: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { engines, type Service } from './harness.ts';
+import { enginesInTurn, type Service } from './harness.ts';
 import {
   bareCall,
   bareSession,
@@ -52,7 +52,7 @@ function callIn(form: number, url: string, caller: Caller, id: number, name: str
   return post(url, body, { key: header, headers });
 }
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the tool endpoint keeps callers apart on ${engine}`, () => {
     const calls = callsOn[engine];
     let world: World;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { forged } from './forged.ts';
-import { engines } from './harness.ts';
+import { enginesInTurn } from './harness.ts';
 import {
   bareCall,
   bareSession,
@@ -15,7 +15,7 @@ import {
   type World,
 } from './mcp-world.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the tool endpoint on ${engine}`, () => {
     let world: World;
     let url: string;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { catalogue } from '../src/metrics/catalogue.ts';
-import { engines, eventually, type Service, startService } from './harness.ts';
+import { enginesInTurn, eventually, type Service, startService } from './harness.ts';
 
 interface Sample {
   readonly name: string;
@@ -44,7 +44,7 @@ function totalOf(samples: readonly Sample[], name: string, labels: Record<string
     .reduce((sum, { value }) => sum + value, 0);
 }
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`metrics on ${engine}`, () => {
     let service: Service;
     let vaultId: string;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mintToken, parseToken } from '../src/access/token.ts';
 import type { Running } from '../src/service/serve.ts';
-import { type Answer, callService, engines } from './harness.ts';
+import { type Answer, callService, enginesInTurn } from './harness.ts';
 import {
   asking,
   callback,
@@ -28,7 +28,7 @@ const tokensOf = ({ status, body, text }: Answer): Json => {
   return [body.access_token, body.refresh_token];
 };
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`a refresh on ${engine}`, () => {
     let world: OAuthWorld;
     let url: string;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { mintToken, parseToken } from '../src/access/token.ts';
 import { narrow } from '../src/client/client.ts';
-import { type Answer, callService, engines } from './harness.ts';
+import { type Answer, callService, enginesInTurn } from './harness.ts';
 import { bareCall, bareSession, modernCall, post } from './mcp-world.ts';
 import {
   asking,
@@ -24,7 +24,7 @@ const isInvalidGrant = ({ status, body }: Answer, what = '') => {
   assert.equal(body.error, 'invalid_grant', what);
 };
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`OAuth on ${engine}`, () => {
     let world: OAuthWorld;
     let url: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
-import { engines } from './harness.ts';
+import { enginesInTurn } from './harness.ts';
 import {
   type Browser,
   type EmptyService,
@@ -25,7 +25,7 @@ describe('one-time codes', () => {
   });
 });
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the second factor on ${engine}`, () => {
     let service: EmptyService;
     let owner: Browser;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { callService, engines, type Service, startService } from './harness.ts';
+import { callService, enginesInTurn, type Service, startService } from './harness.ts';
 import { tamper } from './people.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the overview on ${engine}`, () => {
     let service: Service;
     let vaultId: string;

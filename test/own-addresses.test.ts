@@ -7,7 +7,7 @@ import { request as httpRequest } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { Authenticator } from './authenticator.ts';
 import { answerOf } from './connection.ts';
-import { type Answer, engines } from './harness.ts';
+import { type Answer, enginesInTurn } from './harness.ts';
 import { Browser, cookieName, type EmptyService, startEmpty } from './people.ts';
 
 interface Sent {
@@ -59,7 +59,7 @@ function hostileHosts(url: string): string[] {
 
 const refusal = /not one of the service’s own addresses.*--public-url/;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`addresses of others, on ${engine}`, () => {
     let service: EmptyService;
     let owner: Browser;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { Authenticator, type Quirks } from './authenticator.ts';
-import { engines } from './harness.ts';
+import { enginesInTurn } from './harness.ts';
 import { Browser, type EmptyService, password, startEmpty, tamper } from './people.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`passkeys on ${engine}`, () => {
     let service: EmptyService;
     let owner: Browser;

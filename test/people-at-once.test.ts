@@ -1,10 +1,10 @@
 /** Several people who change the same group or member: nobody takes back what another one did. */
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { onEngines } from './at-once.ts';
+import { onBothEngines } from './at-once.ts';
 import { type Answer, type Service, startService } from './harness.ts';
 
-onEngines('changes to groups and members', engine => {
+onBothEngines('changes to groups and members', engine => {
   let service: Service;
   let vaults: string[];
   let members: string[];

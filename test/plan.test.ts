@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { engines } from './harness.ts';
+import { enginesInTurn } from './harness.ts';
 import { type Browser, type EmptyService, invite, setUp, startEmpty } from './people.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the plan on ${engine}`, () => {
     let service: EmptyService;
     let owner: Browser;

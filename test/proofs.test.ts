@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { codeAt, stepAt } from '../src/domain/sign-in/totp.ts';
 import { Authenticator } from './authenticator.ts';
-import { callService, engines } from './harness.ts';
+import { callService, enginesInTurn } from './harness.ts';
 import {
   Browser,
   type EmptyService,
@@ -43,7 +43,7 @@ const free: Readonly<Record<string, string>> = {
   'DELETE /auth/device/keys/:id': 'takes away, and a key alone',
 };
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`proving oneself again, on ${engine}`, () => {
     let service: EmptyService;
     let owner: Browser;

@@ -9,7 +9,7 @@ import {
   type Answer,
   beside,
   callService,
-  engines,
+  enginesInTurn,
   eventually,
   type Made,
   type Service,
@@ -19,7 +19,7 @@ import { bareSession, modernCall, post } from './mcp-world.ts';
 
 const limitHeaders = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`rate limits on ${engine}`, () => {
     let service: Service;
 

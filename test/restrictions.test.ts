@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { matchesPattern } from '../src/access/caller.ts';
 import { mintToken } from '../src/access/token.ts';
 import { narrow, type Restrictions, vault } from '../src/client/client.ts';
-import { onEngines } from './at-once.ts';
+import { onBothEngines } from './at-once.ts';
 import { run } from './command.ts';
 import { forged } from './forged.ts';
 import { type Answer, beside, callService, eventually, type Service, startService } from './harness.ts';
@@ -29,7 +29,7 @@ const narrowed = async (key: string, ...chain: Restrictions[]) => {
   return token;
 };
 
-onEngines('access keys that their holder restricts', engine => {
+onBothEngines('access keys that their holder restricts', engine => {
   let service: Service;
   let vaultId: string;
   let parent: string;

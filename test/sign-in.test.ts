@@ -10,7 +10,7 @@ import { Worker } from 'node:worker_threads';
 import { passwordCosts } from '../src/domain/sign-in/passwords.ts';
 import type { Request } from '../src/threads/channel.ts';
 import { callsTo } from './effort.ts';
-import { beside, engines, eventually } from './harness.ts';
+import { beside, enginesInTurn, eventually } from './harness.ts';
 import {
   Browser,
   cookieName,
@@ -26,7 +26,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const wrong = 'not the password at all';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`signing in by password on ${engine}`, () => {
     let service: EmptyService;
     let owner: Browser;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { engines } from './harness.ts';
+import { enginesInTurn } from './harness.ts';
 import {
   clientId,
   clientSecret,
@@ -17,7 +17,7 @@ import { freePort } from './postgres.ts';
 const minute = 60_000;
 const refused = '/sign-in?error=UNAUTHORIZED';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`single sign-on against a real issuer, on ${engine}`, () => {
     let service: EmptyService;
     let issuer: Issuer;

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { type Answer, enginesInTurn, type Service, startService } from './harness.ts';
 import { modernCall } from './mcp-world.ts';
 
 type World = 'one' | 'other';
@@ -95,7 +95,7 @@ const games = {
   'another vault': { hides: ['elsewhere', 'revealer of one vault'], tells: 'owner' },
 } as const;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   for (const [difference, { hides, tells }] of Object.entries(games)) {
     describe(`two worlds that differ in ${difference}, on ${engine}`, () => {
       let service: Service;

@@ -18,13 +18,13 @@ import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
 import { Authenticator } from './authenticator.ts';
 import { Document, makeWorld, realBody, realPath, unique, type World } from './document.ts';
-import { callService, engines, loopbackWebhooks, type Service, startService } from './harness.ts';
+import { callService, enginesInTurn, loopbackWebhooks, type Service, startService } from './harness.ts';
 import { Browser, cookieName, password } from './people.ts';
 
 const origin: Origin = { address: '127.0.0.1', userAgent: 'test', requestId: 'late' };
 const site = { origin: 'http://localhost', host: 'localhost' };
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`units of whoever lost their authority, on ${engine}`, () => {
     let service: Service;
     let document: Document;

@@ -11,7 +11,7 @@ import { serve } from '../src/service/serve.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig, UsageError } from '../src/service/settings/config.ts';
 import { start } from './command.ts';
-import { engines, type Service, startService } from './harness.ts';
+import { enginesInTurn, type Service, startService } from './harness.ts';
 import { oneThread } from './one-thread.ts';
 import { callOver } from './unix-socket.ts';
 
@@ -20,7 +20,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 const modeOf = (path: string) => lstatSync(path).mode & 0o777;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`a Unix socket on ${engine}`, () => {
     const path = join(folder, `${engine}.sock`);
     const flags = ['--socket', path];

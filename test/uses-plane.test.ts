@@ -13,11 +13,11 @@ import type { ServeConfig } from '../src/service/settings/config.ts';
 import type { Request } from '../src/threads/channel.ts';
 import { type StartThread, threadOver } from '../src/threads/thread.ts';
 import { run } from './command.ts';
-import { engines, eventually } from './harness.ts';
+import { enginesInTurn, eventually } from './harness.ts';
 import { oneThread } from './one-thread.ts';
 import { startUsesWorld, type UsesWorld, value } from './uses-world.ts';
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the plane of uses on ${engine}`, () => {
     let world: UsesWorld;
     let rule: string;

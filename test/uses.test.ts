@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { egressInto } from '../src/access/egress.ts';
 import { brokerWith } from '../src/egress/brokered-call.ts';
-import { callService, engines } from './harness.ts';
+import { callService, enginesInTurn } from './harness.ts';
 import { bareCall, bareSession, envelope, modernCall, post } from './mcp-world.ts';
 import { Browser, password } from './people.ts';
 import { startReceiver } from './receiver.ts';
@@ -10,7 +10,7 @@ import { secretName, startUpstream, startUsesWorld, type UsesWorld, value } from
 
 const hour = 60 * 60 * 1000;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the use of a secret without seeing it, on ${engine}`, () => {
     let world: UsesWorld;
     let rule: string;

@@ -8,11 +8,11 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { envLine } from '../src/contract/env-file.ts';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { type Answer, enginesInTurn, type Service, startService } from './harness.ts';
 
 const run = promisify(execFile);
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`the vault endpoint’s short forms on ${engine}`, () => {
     let service: Service;
     let vaultId: string;

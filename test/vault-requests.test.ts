@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import pg from 'pg';
-import { type Answer, engines, type Made, type Service, startService } from './harness.ts';
+import { type Answer, enginesInTurn, type Made, type Service, startService } from './harness.ts';
 import { bareCall, bareSession, modernCall } from './mcp-world.ts';
 import { sendRaw } from './raw.ts';
 
@@ -15,7 +15,7 @@ type Entry = any;
 /** CONNECT names no path, and QUERY and others are as good as any. */
 const otherMethods = METHODS.filter(method => !['GET', 'HEAD', 'CONNECT'].includes(method));
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`requests to the vault endpoint on ${engine}`, () => {
     let service: Service;
     let other: Made;

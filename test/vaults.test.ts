@@ -5,12 +5,12 @@ import { openStrongroom } from '../src/service/opening/open.ts';
 import { serveOptions } from '../src/service/settings/command-options.ts';
 import { readConfig } from '../src/service/settings/config.ts';
 import type { Json } from './document.ts';
-import { type Answer, engines, type Service, startService, timePassing } from './harness.ts';
+import { type Answer, enginesInTurn, type Service, startService, timePassing } from './harness.ts';
 import { storedBytes } from './storage.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`vaults and resources on ${engine}`, () => {
     let service: Service;
 

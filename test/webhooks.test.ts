@@ -3,7 +3,7 @@ import { after, afterEach, before, it } from 'node:test';
 import { Webhook as Verifier } from 'standardwebhooks';
 import { Webhook as SvixVerifier } from 'svix';
 import { waits } from '../src/events/schedule.ts';
-import { onEngines } from './at-once.ts';
+import { onBothEngines } from './at-once.ts';
 import { type Service, startService } from './harness.ts';
 import { type Arrival, type Receiver, startReceiver, until } from './receiver.ts';
 import { storedBytes, write } from './storage.ts';
@@ -12,7 +12,7 @@ const hour = 3_600_000;
 const hooksNobody = '00000000-0000-7000-8000-000000000000';
 const everyKind = ['resource.created', 'resource.updated', 'resource.deleted'];
 
-onEngines('webhooks', engine => {
+onBothEngines('webhooks', engine => {
   let service: Service;
   let receiver: Receiver;
   let vaultId: string;

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { tools } from '../src/mcp/tools.ts';
-import { type Answer, engines, type Service, startService } from './harness.ts';
+import { type Answer, enginesInTurn, type Service, startService } from './harness.ts';
 import { modernCall } from './mcp-world.ts';
 
 const day = 86_400_000;
@@ -55,7 +55,7 @@ const whole: readonly Fact[] = ['name', 'value', 'tags'];
 const labels: readonly Fact[] = ['name', 'tags'];
 const flags = [undefined, false, true] as const;
 
-for (const engine of engines) {
+for (const engine of enginesInTurn(import.meta.url)) {
   describe(`what an access key sees on ${engine}`, () => {
     let service: Service;
     let vaultId: string;
