@@ -160,7 +160,7 @@ describe('a row policy that hides the entry about a revocation from the role of 
       async () => (await callService(running.url, 'GET', '/readyz')).status === 503,
     );
     assert.notEqual((await read()).status, 200);
-    await assert.rejects(start(), /the tables of this database are not those of this version: .*audit_logs/);
+    await assert.rejects(start(), /the schema of this database does not match this version: .*audit_logs/);
 
     await admin.query('DROP POLICY hiding ON audit_logs; ALTER TABLE audit_logs DISABLE ROW LEVEL SECURITY');
     await intruder.replace('credentials', [rows[0]], [rows[1]]);

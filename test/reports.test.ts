@@ -41,7 +41,7 @@ suite('what the operator is told', () => {
       assert.ok(answer.status >= 500, answer.text);
       assert.ok(!answer.text.includes(canary));
       // The embedded engine finds the trigger itself before it could speak.
-      const told = engine === 'sqlite' ? /trigger refuse is not known here/ : /invalid input: …/;
+      const told = engine === 'sqlite' ? /unexpected trigger refuse\b/ : /invalid input: …/;
       const [line = ''] = service.reports.filter(report => told.test(report));
       assert.match(line, told);
       assert.ok(!service.reports.join().includes(canary), line);
@@ -73,8 +73,8 @@ suite('what the operator is told', () => {
       .split('\n')
       .map(line => JSON.parse(line));
     for (const [answer, message] of [
-      [managed, /trigger refuse_resources is not known here/],
-      [read, /trigger refuse_request_blocks is not known here/],
+      [managed, /unexpected trigger refuse_resources\b/],
+      [read, /unexpected trigger refuse_request_blocks\b/],
     ] as const) {
       assert.equal(answer.status, 503, answer.text);
       // The same may also be told of what is written between requests, which has no id.

@@ -260,12 +260,18 @@ for (const engine of engines) {
         'the service is not ready',
         async () => (await service.call('GET', '/readyz')).status === 503,
       );
-      assert.match(await verified(), /altered-schema: trigger .*swallow is not known here/);
+      assert.match(await verified(), /altered-schema: unexpected trigger .*swallow/);
       const doctor = await run(['doctor', ...service.place]);
       assert.equal(doctor.code, 2);
-      assert.match(doctor.stdout, /failed +schema +the schema is not what the migrations made: trigger/);
+      assert.match(
+        doctor.stdout,
+        /failed +schema +the schema is not what the migrations made: unexpected trigger/,
+      );
       const command = await run(['keyring', 'status', ...service.place]);
-      assert.match(command.stderr, /the tables of this database are not those of this version: trigger/);
+      assert.match(
+        command.stderr,
+        /the schema of this database does not match this version: unexpected trigger/,
+      );
       await alter(end);
       await eventually(
         'the service is ready again',

@@ -1,4 +1,4 @@
-/** What a database tells of itself, for whoever examines it: its schema, its clock, its size and its standbys. Reads alone. */
+/** Read-only information about a database, for diagnosis: its schema, clock, size and standbys. */
 import { sql } from 'kysely';
 import type { Engine } from './engine/engine.ts';
 import { schemaFault } from './integrity/schema-check.ts';
@@ -7,11 +7,11 @@ import { isBehind, migrationsDone, steps } from './migrations/migrations.ts';
 export interface Standby {
   readonly name: string;
   readonly state: string;
-  /** Of what is durable here, the bytes that are not durable there yet; null where the role may not see it. */
+  /** How many bytes that are durable here are not yet durable there; null if the role may not see it. */
   readonly behind: number | null;
 }
 
-/** A role that is not ours, and what it may do to our tables. */
+/** Another role, and what it may do to our tables. */
 export interface Stranger {
   readonly name: string;
   readonly creates: boolean;
@@ -19,14 +19,14 @@ export interface Stranger {
 }
 
 export interface Replication {
-  /** Whether this server only follows another one, and takes no writes. */
+  /** Whether this server is a standby, which takes no writes. */
   readonly isStandby: boolean;
   readonly standbys: readonly Standby[];
 }
 
 export interface Size {
   readonly bytes: number;
-  /** What was freed and is not given back to the system; null where the engine looks after that itself. */
+  /** Space that was freed but not returned to the system; null if the engine manages it itself. */
   readonly free: number | null;
 }
 
@@ -42,19 +42,19 @@ export function diagnostics({ db, lists, name }: Engine) {
   }
 
   return {
-    /** The steps that are left to run, none where the tables are up to date. Throws where a newer version was here. */
+    /** The migrations left to run; empty if the tables are up to date. Throws if a newer version has migrated them. */
     async stepsLeft(): Promise<string[]> {
       if (!(await isBehind(db, name))) return [];
       const done = new Set(await migrationsDone(db).catch(() => []));
       return Object.keys(steps).filter(step => !done.has(step));
     },
 
-    /** What is not as the migrations that were run made it; null where all is. */
+    /** The first difference between the schema and the migrations that were run; null if there is none. */
     schemaFault: (isServed = false): Promise<string | null> => schemaFault(db, name, isServed),
 
     /**
-     * Whether every index of an embedded database has an entry for each row, and no other: null, or what is wrong. All of
-     * the file is read for it, one table after another; a file that is larger than `largest` is left alone.
+     * Checks that every index of an embedded database has exactly one entry per row. Returns the first fault, or null.
+     * Reads the whole file, one table after another; a file larger than `largest` is not checked.
      */
     async damage(largest = Number.POSITIVE_INFINITY): Promise<string | null> {
       if (!isSqlite || (await size()).bytes > largest) return null;
@@ -69,7 +69,10 @@ export function diagnostics({ db, lists, name }: Engine) {
       return null;
     },
 
-    /** Other roles that may sign in and connect, superusers and the tables' owner left out; of an embedded database none. */
+    /**
+     * Other roles that may sign in and connect, except superusers and the tables' owner. Empty for an embedded
+     * database.
+     */
     async strangers(): Promise<Stranger[]> {
       if (isSqlite) return [];
       const found = sql<Stranger>`SELECT r.rolname::text AS name,
@@ -84,7 +87,7 @@ export function diagnostics({ db, lists, name }: Engine) {
       return (await found.execute(db)).rows;
     },
 
-    /** In milliseconds; null where the database has no clock of its own. */
+    /** In milliseconds; null if the database has no clock of its own. */
     async time(): Promise<number | null> {
       if (isSqlite) return null;
       const found = sql<{
@@ -93,7 +96,7 @@ export function diagnostics({ db, lists, name }: Engine) {
       return (await found.execute(db)).rows[0]!.now;
     },
 
-    /** Null where the engine has none. */
+    /** Null if the engine has no replication. */
     async replication(): Promise<Replication | null> {
       if (isSqlite) return null;
       const role = sql<{ standby: boolean }>`SELECT pg_is_in_recovery() AS standby`;

@@ -1,7 +1,7 @@
 /**
- * What this version would make of a database, which stays as it is: an embedded one is copied and the copy is migrated,
- * PostgreSQL's is migrated in a transaction that is never committed. What changes there is locked until then; where
- * somebody else holds a lock, the trial gives up and does not keep them waiting.
+ * Tries the migrations without changing the database. An embedded database is copied and the copy is migrated;
+ * PostgreSQL's is migrated in a transaction that is never committed. The tables that change are locked until then. If a
+ * lock is held elsewhere, the trial gives up rather than block other sessions.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -14,7 +14,7 @@ import { migrateFile } from './sqlite/sqlite.ts';
 
 const longestStatement = 3_600_000;
 
-/** Closing it throws the copy's connection away; the folder is the caller's. */
+/** `close` closes the connection to the copy. The caller removes the folder. */
 export async function trySqlite(path: string, scratch: string): Promise<Engine> {
   const copy = join(scratch, 'trial.db');
   const reader = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });

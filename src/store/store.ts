@@ -1,7 +1,7 @@
 /**
- * The store: all SQL, one set of queries for both engines. It sees sealed bytes, stamps and digests, never
- * plaintext, and it decides nothing: whether a row may be believed is for those who hold the keys.
- * Each noun offers reads, which run at once, and statements, which take effect in a unit.
+ * The store: all SQL, with one set of queries for both engines. It handles sealed bytes, stamps and digests, never
+ * plaintext, and makes no decisions: whether a row can be trusted is checked where the keys are. Reads run immediately;
+ * changes are statements, which take effect in a unit.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -43,27 +43,27 @@ import { openSqlite, openSqliteBeside, peekSqlite } from './sqlite/sqlite.ts';
 
 export { compactSqlite } from './sqlite/space.ts';
 
-/** What every noun offers. */
+/** The operations on all records. */
 type Nouns = ReturnType<typeof nounsOf>;
 
 export interface Store
   extends Nouns,
     Pick<Engine, 'isSole' | 'commit' | 'onChange' | 'hearsChanges' | 'writerPort' | 'server'> {
   readonly engine: Engine['name'];
-  /** Rows are the newest where this says so; before it is given, none is. */
+  /** Sets the source of each row's newest revision. Until it is set, no row counts as the newest. */
   believe(revisions: Revisions): void;
-  /** Stores something small by the way of everything that is stored. Resolves once it is durable. */
+  /** Writes a small value in the same way as everything else. Resolves once it is durable. */
   tryWrite(): Promise<void>;
-  /** Gives a little of the space that is no longer needed back to the system; true if there is more. */
+  /** Returns some unused space to the system; resolves to true if there is more. */
   giveBackSpace(): Promise<boolean>;
-  /** What is stored right now, whatever is written while it is read. */
+  /** Opens a consistent view of the current data, unaffected by later writes. */
   snapshot(): Promise<Snapshot>;
   close(): Promise<void>;
 }
 
-/** All reads of one see the same moment. */
+/** A consistent view: all reads see the same point in time. */
 export interface Snapshot extends Nouns {
-  /** All that is stored, for a backup. */
+  /** All stored data, for a backup. */
   readonly tables: Tables;
   close(): Promise<void>;
 }
@@ -73,21 +73,23 @@ export type Location =
       readonly engine: 'sqlite';
       readonly path: string;
       readonly serves: boolean;
-      /** Where another thread of this process opened it before: the way to its writer. */
+      /** The port to the writer, if another thread of this process has opened the database. */
       readonly writer?: MessagePort;
     }
   | ({ readonly engine: 'postgres' } & PostgresPlace);
 
 /**
- * Another thread of this process over the same data. What is told here is heard there before anything that is said
- * later, so whoever learns of a change through the other thread finds it changed there too.
+ * Another thread of this process that uses the same data. A change reported here arrives there before any later
+ * message, so a caller that learns of the change through the other thread finds it applied there.
  */
 export interface Sibling {
   tell(touched: readonly string[]): void;
   onTold(listener: (touched: readonly string[]) => void): void;
 }
 
-/** For a thread between two others: what one of these changes is told to both, in the order in which it was said. */
+/**
+ * For a thread between two others: reports changes to both, and passes on each one's changes to the other, in order.
+ */
 export function among(one: Sibling, other: Sibling): Sibling {
   one.onTold(other.tell);
   other.onTold(one.tell);
@@ -119,7 +121,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
     hearsChanges: engine.hearsChanges,
     ...(engine.writerPort === undefined ? {} : { writerPort: engine.writerPort }),
     ...(engine.server === undefined ? {} : { server: engine.server }),
-    // Two of them, so that they go the way of changes that take turns.
+    // Two units, so that they are written like changes that run in sequence.
     tryWrite: async () => void (await engine.commit([writeCheck(engine), writeCheck(engine)])),
     giveBackSpace: () => giveBack(engine),
     snapshot: () => openSnapshot(location),
@@ -128,7 +130,7 @@ export async function openStore(location: Location, sibling: Sibling | null = nu
 }
 
 async function openEngine(location: Location): Promise<Engine> {
-  // The driver is loaded by those who need it: it is a tenth of an idle service's memory.
+  // The driver is loaded only if needed: it takes a tenth of an idle service's memory.
   if (location.engine === 'postgres') return (await import('./postgres/postgres.ts')).openPostgres(location);
   const { path, serves, writer } = location;
   return writer === undefined ? openSqlite(path, serves) : openSqliteBeside(path, writer);
@@ -147,7 +149,7 @@ function besides(engine: Engine, sibling: Sibling): Engine {
   };
 }
 
-/** Reads without a migration, a lock or a write: from a live database, or from a copy that can't be written to. */
+/** Opens a database read-only, without migrating or locking it: a live one, or a copy that can't be written to. */
 export async function openSnapshot(location: Location): Promise<Snapshot> {
   const engine = await (location.engine === 'sqlite'
     ? openSqliteSnapshot(location.path)
@@ -159,13 +161,13 @@ function snapshotOf(engine: Engine): Snapshot {
   return { ...nounsOf(engine), tables: tables(engine), close: engine.close };
 }
 
-/** A database that is being filled, and does not exist for anyone else before it is finished. */
+/** A database that is being filled. It is not visible to others before it is finished. */
 export interface Loading extends Omit<Loader, 'engine'> {
-  /** What it holds so far. */
+  /** The data loaded so far. */
   readonly snapshot: Snapshot;
 }
 
-/** Into a place where nothing of ours is; refused where something is. */
+/** Opens an empty place for loading; refused if it contains any of our tables. */
 export async function openLoading(location: Location): Promise<Loading> {
   const { engine, ...loader } = await (location.engine === 'sqlite'
     ? (await import('./sqlite/loading.ts')).openSqliteLoader(location.path)
@@ -173,7 +175,10 @@ export async function openLoading(location: Location): Promise<Loading> {
   return { ...loader, snapshot: snapshotOf(engine) };
 }
 
-/** What this version would make of a database, which stays as it is. An embedded one is copied into the folder. */
+/**
+ * Shows the database as this version would migrate it, without changing it. An embedded database is copied into
+ * `scratch`.
+ */
 export async function openTrial(location: Location, scratch: string): Promise<Snapshot> {
   const { trySqlite, tryPostgres } = await import('./migration-trial.ts');
   return snapshotOf(
@@ -218,12 +223,12 @@ function writeCheck({ db }: Engine): Unit {
   return { statements: [statement(replace)], independent: true };
 }
 
-/** The keyring as it is stored, read without changing anything. Undefined before the first start. */
+/** Reads the stored keyring without changing anything. Undefined before the first start. */
 export async function peekKeyring(location: Location): Promise<Sealed | undefined> {
   return (await peek(location)).keyring;
 }
 
-/** Whether nothing of ours is there: a first start has not come so far as to make the tables. */
+/** Whether the database contains none of our tables: no start has got as far as creating them. */
 export async function isEmpty(location: Location): Promise<boolean> {
   return (await peek(location)).isEmpty;
 }

@@ -1,4 +1,4 @@
-/** Who acted, as an entry of the audit log says it: word for word what its index is over. */
+/** The id of the actor in an audit entry. The expression must match that of its index exactly. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from './engine.ts';
 

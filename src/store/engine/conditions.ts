@@ -1,7 +1,7 @@
 /**
- * What a whole unit depends on: statements that look and change nothing, and refuse the unit where what they look for
- * is not there. On PostgreSQL a row that was found is locked for the length of the unit, so that whoever is about to
- * change it comes before the unit or after it, and never in between.
+ * Conditions for a whole unit: statements that only read, and refuse the unit if they find no row. On PostgreSQL the
+ * rows they find are locked for the duration of the unit, so that a concurrent change happens before or after it, never
+ * in between.
  */
 import { sql } from 'kysely';
 import { type Engine, type Statement, statement, type WriteRefusal } from './engine.ts';
@@ -26,7 +26,7 @@ const unchangedForms = new StatementForms<readonly unknown[]>();
 export function conditions({ db, name }: Engine) {
   const locked = name === 'postgres' ? sql`FOR SHARE` : sql``;
 
-  /** Takes the id and the revision of a row of each table, one after the other. */
+  /** Takes the ids and revisions of one row per table, alternating. */
   function unchanged(
     tables: readonly string[],
     unless: WriteRefusal,
@@ -42,14 +42,14 @@ export function conditions({ db, name }: Engine) {
   }
 
   return {
-    /** Each of the rows, which are of different tables, is there and has that revision. */
+    /** Each of the rows exists at its given revision. The rows must be from different tables. */
     unchanged(rows: readonly RowAt[], unless: WriteRefusal = 'unauthorized'): Statement {
       const tables = rows.map(({ table }) => table);
       const form = unchangedForms.of(db, `${unless} ${tables}`, () => unchanged(tables, unless));
       return form(rows.flatMap(({ id, revision }) => [id, revision]));
     },
 
-    /** The member is as it was, and what proves the person was not taken away. */
+    /** The member is unchanged and active, and the account still has this epoch. */
     proves(member: { readonly id: string; readonly revision: number }, epoch: number): Statement {
       const query = sql`SELECT 1 FROM members, accounts WHERE members.id = ${member.id}
         AND members.revision = ${member.revision} AND members.state = 'active'
@@ -57,7 +57,7 @@ export function conditions({ db, name }: Engine) {
       return statement({ compile: () => query.compile(db) }, { unless: 'unauthorized' });
     },
 
-    /** Somebody else is an owner, and has joined. */
+    /** The organization has another active owner. */
     anotherOwner(organizationId: string, memberId: string): Statement {
       const query = sql`SELECT 1 FROM members WHERE organization_id = ${organizationId} AND id <> ${memberId}
         AND role = 'owner' AND state = 'active' LIMIT 1 ${locked}`;

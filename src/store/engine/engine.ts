@@ -1,9 +1,9 @@
 /**
- * What an engine offers to the nouns of the store. Writing is done with units: lists of statements that take
- * effect together or not at all. A unit is data, so it can cross to a writer thread, be grouped with others
- * into one sync to disk, and be tried again. Nothing is decided between two statements of a unit; where a
- * statement depends on what is stored, it says so (`expect`), and the unit is refused when it isn't so. What the
- * whole unit depends on is a statement of its own, which only looks (`unless`).
+ * The interface between the store and its engines. Changes are made in units: lists of statements that take effect
+ * together or not at all. A unit is data, so it can be sent to a writer thread, grouped with others into one sync to
+ * disk, and retried. No decisions are made between its statements. A statement that depends on stored data declares
+ * this (`expect`), and the unit is refused if the data differs. Conditions for the whole unit are separate, read-only
+ * statements (`unless`).
  */
 
 import type { MessagePort } from 'node:worker_threads';
@@ -16,39 +16,44 @@ import type { Schema } from '../schema/schema.ts';
 export interface Statement extends StatementOptions {
   readonly sql: string;
   readonly parameters: readonly unknown[];
-  /** Rows of parameters in place of the one, as one text, for an engine that runs the statement with each of them. */
+  /**
+   * Several rows of parameters as one text, in place of `parameters`, for an engine that runs the statement once per
+   * row.
+   */
   readonly rows?: string;
-  /** Takes the positions of the rows, as many as there are, just before they are inserted. */
+  /** SQL that reserves positions for the rows, run just before they are inserted. */
   readonly taking?: string;
 }
 
 export interface StatementOptions {
-  /** How many rows must change; another number refuses the unit as stale. */
+  /** How many rows must change. Any other number refuses the unit as stale. */
   readonly expect?: number;
-  /** A condition: it changes nothing, and where it finds no row the unit is refused as this. */
+  /**
+   * Makes the statement a condition: it changes nothing, and if it finds no row the unit is refused for this reason.
+   */
   readonly unless?: WriteRefusal;
-  /** Whether rows come back from it. */
+  /** Whether it returns rows. */
   readonly returning?: boolean;
 }
 
 export interface Unit {
   readonly statements: readonly Statement[];
-  /** Ids of the vaults, credentials and organizations whose kept copies are stale once this is committed. */
+  /** Ids of the vaults, credentials and organizations whose cached copies are stale after the commit. */
   readonly touches?: readonly string[];
-  /** No statement needs what another of them did, and none returns anything: they may run as one. */
+  /** No statement depends on another, and none returns rows, so they may run as one. */
   readonly independent?: boolean;
 }
 
-/** The rows that a unit's returning statements gave, statement by statement. */
+/** The rows that a unit's returning statements produced, per statement. */
 export type UnitRows = readonly (readonly Record<string, unknown>[])[];
 
 /**
- * `stale`: what a statement expected was not there. `taken`: a unique name is in use. `unauthorized`: what the caller's
- * authority rests on is not as it was. `ownerless`: no owner would be left.
+ * `stale`: a statement did not find the expected rows. `taken`: a unique name is in use. `unauthorized`: the records
+ * that authorize the caller have changed. `ownerless`: the organization would have no owner left.
  */
 export type WriteRefusal = 'stale' | 'taken' | 'unauthorized' | 'ownerless';
 
-/** Thrown by a statement, to undo its unit. */
+/** Thrown while a unit runs, to roll it back. */
 export class WriteRefused extends Error {
   readonly refusal: WriteRefusal;
 
@@ -58,7 +63,7 @@ export class WriteRefused extends Error {
   }
 }
 
-/** Nothing of the submission was stored, because of these units of it. The others may be submitted again. */
+/** Nothing in the submission was stored, because these units were refused. The others may be submitted again. */
 export class UnitsRefused extends Error {
   readonly refusals: ReadonlyMap<number, WriteRefusal>;
 
@@ -69,13 +74,13 @@ export class UnitsRefused extends Error {
   }
 }
 
-/** `all`: anything may have changed. `isOwn`: it was stored from here, by this thread. */
+/** `all`: anything may have changed. `isOwn`: this thread made the change. */
 export type ChangeListener = (touched: readonly string[] | 'all', isOwn?: boolean) => void;
 
 export interface CommitOptions {
   /**
-   * How many milliseconds it may wait for a sync that somebody else needs anyway. What nobody waits for says so, and
-   * then costs those who do wait no sync of its own.
+   * In milliseconds: how long the commit may wait for a sync that another commit needs anyway. Commits that no request
+   * waits for set this, so they don't cost the others an additional sync.
    */
   readonly patience?: number;
 }
@@ -84,60 +89,60 @@ export type Commit = (units: readonly Unit[], options?: CommitOptions) => Promis
 
 export interface Engine {
   readonly name: 'sqlite' | 'postgres';
-  /** Whether this is the only connection by which requests are written down. */
+  /** Whether this is the only connection through which requests are logged. */
   readonly isSole: boolean;
-  /** Builds statements, and runs reads on connections of their own: what a key finds, or a few rows beside each other. */
+  /** Builds statements, and runs short reads on separate connections: lookups by key, or of a few adjacent rows. */
   readonly db: Kysely<Schema>;
   /**
-   * Runs reads whose work grows with what is stored: pages, searches, totals. However long one takes, the thread that
-   * serves goes on.
+   * Runs reads whose cost grows with the amount of data: pages, searches, totals. They never block the thread that
+   * serves requests.
    */
   readonly lists: Kysely<Schema>;
-  /** Durable when it resolves. Throws `UnitsRefused`, or `Failure` UNAVAILABLE; then nothing was kept. */
+  /** Durable when it resolves. Throws `UnitsRefused`, or `Failure` UNAVAILABLE; nothing was stored then. */
   commit: Commit;
-  /** Prepares a statement that inserts any number of rows, in their order. */
+  /** Prepares a statement that inserts any number of rows, in order. */
   insertingInto<T extends keyof Schema>(
     table: T,
     columns: Columns<T>,
-    /** What is done about a row that is there already, in SQL. */
+    /** SQL that handles a row that already exists. */
     onConflict?: string,
   ): InsertMany<T>;
-  /** Called after each commit here, and for those of others as soon as they are known. */
+  /** The listener is called after each commit here, and for commits elsewhere as soon as they are known. */
   onChange(listener: ChangeListener): void;
-  /** Another thread of this process committed a change. */
+  /** Called when another thread of this process has committed a change. */
   hear(touched: readonly string[]): void;
-  /** Whether changes by others are being heard. While they are not, nothing kept may be trusted. */
+  /** Whether changes made elsewhere are being received. While they are not, nothing cached may be trusted. */
   hearsChanges(): boolean;
-  /** A way to the one that writes, for another thread of this process; where every connection may write there is none. */
+  /** A port to the writer, for another thread of this process. Absent if every connection may write. */
   writerPort?(): MessagePort;
-  /** What is known of the server; an embedded database has none. */
+  /** Information about the database server; absent for an embedded database. */
   readonly server?: DatabaseServer;
   close(): Promise<void>;
 }
 
 export interface DatabaseServer {
   replication(): Promise<Replication>;
-  /** How often a connection was lost: what is reached afterwards may not have all that was acknowledged before. */
+  /** How often a connection was lost. The server reached afterwards may lack changes that were acknowledged before. */
   losses(): number;
-  /** Null where it does not say. */
+  /** Null if the server does not report it. */
   timeline(): Promise<Timeline | null>;
 }
 
-/** Where the history of a database is: a standby that takes over goes on with a new number. */
+/** A database's position in its replication history: a standby that is promoted starts a new timeline. */
 export interface Timeline {
-  /** Of the server and its standbys, and of no other. */
+  /** Identifies the server and its standbys. */
   readonly cluster: string;
   readonly number: number;
 }
 
-/** Over what can be read, and takes no change. The builder closes nothing that it was never asked to use, so we do. */
+/** An engine that can only read. Kysely closes nothing that was never used, so `disconnect` does. */
 export function readingEngine(
   name: Engine['name'],
   db: Kysely<Schema>,
   disconnect: () => Promise<void>,
 ): Engine {
   const refuse = () => {
-    throw new Error('what is read here can’t be written');
+    throw new Error('this connection is read-only');
   };
   return {
     name,
@@ -156,7 +161,7 @@ export function readingEngine(
   };
 }
 
-/** What is found in a database that is not opened: whether it has our tables, and the keyring. */
+/** Read from a database without opening it as a store: whether it has our tables, and the keyring. */
 export type Peeked =
   | { readonly isEmpty: true; readonly keyring?: undefined }
   | { readonly isEmpty: false; readonly keyring: Sealed | undefined };
@@ -164,19 +169,19 @@ export type Peeked =
 /** The row of `meta` that holds the keyring. */
 export const keyringRow = 'keyring';
 
-/** A table's columns in a fixed order, each with its type on PostgreSQL; positions are taken for the rows. */
+/** A table's columns in a fixed order, each with its PostgreSQL type. Positions are assigned on insertion. */
 export type Columns<T extends keyof Schema> = Readonly<
   Record<Exclude<keyof Insertable<Schema[T]> & string, 'position'>, string>
 >;
 
 /**
- * Tables whose rows have a position. The last one that was given is a row of `last_positions`, which whoever takes more
- * holds until their commit: so the order of positions is the order in which rows become visible, over all replicas,
- * and whoever reads on behind a position misses none.
+ * Tables whose rows have a position. The last one assigned is in a row of `last_positions`, which a transaction that
+ * takes more locks until it commits. Therefore rows become visible in the order of their positions, across all
+ * replicas, and a reader that continues after a position misses none.
  */
 const positioned: ReadonlySet<keyof Schema> = new Set<keyof Schema>(['events', 'audit_logs']);
 
-/** Takes `count` positions, the last of which it returns; undefined where the table has none. */
+/** SQL that reserves `count` positions; undefined if the table has none. */
 export function takingFor(table: keyof Schema, count: string): string | undefined {
   if (!positioned.has(table)) return undefined;
   return `UPDATE last_positions SET position = position + ${count} WHERE name = '${table}'`;
@@ -194,7 +199,7 @@ export function statement(query: Compilable, options: StatementOptions = {}): St
   return { sql, parameters, ...options };
 }
 
-/** Tells listeners apart from engines: both engines announce in the same way. */
+/** Notifies the listeners of changes. Used by both engines. */
 export class Announcer {
   readonly #listeners: ChangeListener[] = [];
 
@@ -212,7 +217,9 @@ export function touchedBy(units: readonly Unit[]): string[] {
   return [...new Set(units.flatMap(unit => unit.touches ?? []))];
 }
 
-/** PostgreSQL can't keep the character NUL in a text, SQLite can: neither is asked to, so that both are alike. */
+/**
+ * PostgreSQL can't store the character NUL in text, but SQLite can. It is refused for both, so that they behave alike.
+ */
 export function refuseNul(parameters: readonly unknown[]): void {
   for (const parameter of parameters) {
     if (typeof parameter === 'string' && parameter.includes('\0')) {

@@ -1,4 +1,4 @@
-/** Pages of a list: newest first, by id, which sorts by time. */
+/** Pages of a list, newest first. Ids sort by time. */
 
 import type { SelectQueryBuilder } from 'kysely';
 import type { Schema } from '../schema/schema.ts';
@@ -7,7 +7,7 @@ export interface Page {
   /** From 1. */
   readonly page: number;
   readonly limit: number;
-  /** Only what is not newer than this id: keeps pages stable while others add to the list. */
+  /** Leaves out rows newer than this id, so that pages stay stable while rows are added. */
   readonly asOf?: string | undefined;
 }
 
@@ -16,14 +16,14 @@ export interface PageOf<Row> {
   readonly total: number;
 }
 
-/** A page of what a query finds, and how many that is in all. Only for what an index makes short to count. */
+/** Returns a page of a query's rows, and the total. Only for queries that an index makes cheap to count. */
 export async function pageOf<T extends keyof Schema, Row>(
   found: SelectQueryBuilder<Schema, T, Row>,
   page: Page,
-  /** What the rows are ordered by, newest first. */
+  /** The column to sort by, in descending order. */
   order = 'id',
 ): Promise<PageOf<Row>> {
-  // The builder does not resolve a table that is a type parameter; that it has the column, its callers know.
+  // Kysely doesn't resolve a table that is a type parameter. Callers must ensure that it has the column.
   const all = found as unknown as SelectQueryBuilder<Schema, 'deliveries', Row>;
   const column = order as 'id';
   const listed = page.asOf === undefined ? all : all.where(column, '<=', page.asOf);
@@ -43,7 +43,7 @@ export function offsetOf({ page, limit }: Page): number {
   return (page - 1) * limit;
 }
 
-/** Text that LIKE finds anywhere, with its own wildcards made ordinary (ESCAPE is a backslash). */
+/** A LIKE pattern that finds text anywhere, with wildcards escaped by a backslash. */
 export function containing(text: string): string {
   return `%${text.toLowerCase().replace(/[\\%_]/g, found => `\\${found}`)}%`;
 }

@@ -1,7 +1,6 @@
 /**
- * Queries whose text is the same each time. Building one costs more than running it, so each is built once, when it is
- * first needed, with a placeholder for every value; from then on only its values change. What a query says can depend
- * on its form alone.
+ * Queries whose text is the same each time. Building one costs more than running it, so each is built once, on first
+ * use, with a placeholder for every value. Its text may depend only on its form, never on the values.
  */
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
 import type { Schema } from '../schema/schema.ts';
@@ -9,7 +8,7 @@ import { refuseNul, type Statement, type StatementOptions } from './engine.ts';
 
 type Named = Readonly<Record<string, unknown>>;
 
-/** Stands for a value, by its name, while a query is built; or for one of a list. */
+/** Stands for a named value, or for one element of a list, while a query is built. */
 class Placeholder {
   readonly name: string;
   readonly index: number | null;
@@ -25,7 +24,10 @@ class Placeholder {
   }
 }
 
-/** A statement for any values of these names: `prepared<{ id: string }>(({ id }) => db.deleteFrom(…).where('id', '=', id))`. */
+/**
+ * Prepares a statement for any values of these names: `prepared<{ id: string }>(({ id }) =>
+ * db.deleteFrom(…).where('id', '=', id))`.
+ */
 export function prepared<Values extends object>(
   build: (values: Values) => Compilable,
   options: StatementOptions = {},
@@ -38,7 +40,7 @@ export function prepared<Values extends object>(
   };
 }
 
-/** A read for any values of these names. */
+/** Prepares a read for any values of these names. */
 export function preparedRead<Values extends object, Row>(
   db: Kysely<Schema>,
   build: (values: Values) => Compilable<Row>,
@@ -47,12 +49,12 @@ export function preparedRead<Values extends object, Row>(
   return async values => (await db.executeQuery(bound(compile(), values))).rows;
 }
 
-/** Forms that callers choose are bounded by their schemas; this bounds what is kept of them. */
+/** The schemas limit the forms that callers can cause; this limits how many are cached. */
 const mostForms = 500;
 
 /**
- * A query in many forms. Part of its form is which values there are at all: an undefined one has no placeholder, and a
- * list has as many as it is long.
+ * A query in many forms. The form includes which values are given: an undefined value has no placeholder, and a list
+ * has one per element.
  */
 export function preparedForms<Form, Values extends object, Row>(
   build: (form: Form, values: Values) => CompiledQuery<Row>,
@@ -70,7 +72,7 @@ export function preparedForms<Form, Values extends object, Row>(
   };
 }
 
-/** Statements of an engine that come in a few forms: each form is prepared when it is first needed, and kept. */
+/** An engine's statements that come in a few forms. Each form is prepared on first use, and kept. */
 export class StatementForms<Values extends object> {
   readonly #forms = new WeakMap<Kysely<Schema>, Map<string, (values: Values) => Statement>>();
 

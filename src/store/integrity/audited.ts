@@ -1,12 +1,12 @@
 /**
- * Which revision of a row the audit log tells of. No query says so: what the database computes can be made to lie by an index,
- * a policy or a view. This process knows it from the entries, whose texts are hashed and marked.
+ * The newest revision of a row according to the audit log. This is never computed by a query: indexes, policies and
+ * views could falsify the result. The process derives it from the entries, whose texts are hashed and marked.
  */
 import { sql } from 'kysely';
 import type { Schema } from '../schema/schema.ts';
 
 export interface Audited {
-  /** The newest revision that the audit log knows of; another than the row's own means tampering. */
+  /** The newest revision recorded in the audit log. If it differs from the row's own, the row was tampered with. */
   readonly audited_revision: number | null;
 }
 
@@ -29,12 +29,12 @@ export const revisedTables = [
 export type RevisedTable = (typeof revisedTables)[number];
 
 /**
- * What the audit log says of rows, as text. What is kept by the text of stored rows is kept by this too: a row that was put back
- * has the text of an earlier one.
+ * The revisions that the audit log records for rows, as text. Caches keyed by the text of stored rows must include it,
+ * because a row that was put back has the text of an earlier one.
  */
 export function auditedText(rows: readonly Audited[]): string {
   return rows.map(row => row.audited_revision).join(' ');
 }
 
-/** Filled in by `believing.ts`: the database is asked for its place alone. */
+/** Selected as NULL, and filled in by `believing.ts`. */
 export const auditedRevision = () => sql<number | null>`NULL`.as('audited_revision');

@@ -1,25 +1,25 @@
 /**
- * Which rows are the newest is not for the database to say. Every row that has revisions is compared, as it comes out of
- * the store, with what this process knows from the audit log. After a change by another process was heard of, and where a row is newer
- * than what is known, it reads on in the log first. What a query found before a change was known may be one revision behind it.
+ * Checks that rows are the newest, without relying on the database. Every row with revisions that the store returns is
+ * compared with the audit log as this process knows it. After a change by another process, and if a row is newer than
+ * known, the log is read further first. A row that was read before a change became known may be one revision behind it.
  */
 import type { Audited } from './audited.ts';
 
-/** What the audit log says, as far as this process has read it. */
+/** The revisions in the audit log, as far as this process has read it. */
 export interface Revisions {
-  /** Whether it was read, and since the last change that was heard of. */
+  /** Whether the log was read after the last change that was announced. */
   readonly isCurrent: boolean;
-  /** Counts what was learned. */
+  /** Increases whenever new revisions become known. */
   readonly learned: number;
-  /** 0 where the log knows of no such row. */
+  /** 0 if the log contains no such row. */
   newest(id: string): number;
-  /** The newest that was known when so much was learned. */
+  /** The newest revision that was known when `learned` had this value. */
   newestAt(id: string, learned: number): number;
-  /** What is in the log now is known when this resolves. */
+  /** Reads the log to its current end. */
   follow(): Promise<void>;
 }
 
-/** A row, as the store finds it. */
+/** A row with a revision, as returned by the store. */
 interface Found extends Audited {
   readonly id: string;
   readonly revision: number;
@@ -28,7 +28,7 @@ interface Found extends Audited {
 type Nouns = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 type Ask = (...given: readonly unknown[]) => unknown;
 
-/** The same nouns. Without anyone who knows the log, no row is said to be the newest. */
+/** Wraps the store's operations. Without known revisions, no row counts as the newest. */
 export function believing<N extends object>(nouns: N, revisions: () => Revisions | null): N {
   const noun = (methods: Nouns[string]) =>
     Object.fromEntries(
@@ -51,7 +51,8 @@ function asking(ask: Ask, revisions: () => Revisions | null): Ask {
     async function judged(found: unknown): Promise<unknown> {
       if (!known!.isCurrent || !isNewest(found)) {
         await known!.follow();
-        // It may be an older one that was put back since the change: the database is asked once more, now that this is known.
+        // It may be an older row that was put back after the change, so the query is repeated now that the change is
+        // known.
         if (!isNewest(found)) return again();
       }
       judge(rowsIn(found), known!, known!.learned);
@@ -80,7 +81,7 @@ function judge(rows: readonly Found[], known: Revisions, learned: number): void 
   }
 }
 
-/** Of a row, of rows, or of a page of them. */
+/** The rows in an answer: a single row, a list, or a page. */
 function rowsIn(found: unknown): readonly Found[] {
   if (typeof found !== 'object' || found === null) return [];
   if (isFound(found)) return [found];

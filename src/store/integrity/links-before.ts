@@ -1,13 +1,13 @@
 /**
- * The hash of the link before another in its chain, without which nobody can check that one's text. It is looked for among
- * the rows that are nearest, because the chains of all writers lie in one table, and links of a quiet one far apart.
+ * Finds the hash of the preceding link in a chain, which is needed to check a link's text. Only the nearest rows are
+ * searched, because the chains of all writers share one table, and the links of an inactive writer are far apart.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../schema/schema.ts';
 
 type Key = string | number;
 
-/** By the keys of the rows that were asked for; those whose link before is not among the nearest are left out. */
+/** Hashes by the keys of the given rows, without those whose preceding link is not among the nearest. */
 export function hashesBefore<K extends Key>(
   db: Kysely<Schema>,
   table: 'audit_logs' | 'request_blocks',

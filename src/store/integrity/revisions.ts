@@ -1,4 +1,4 @@
-/** How rows that have revisions are changed: each change is the next revision of the very row that was read. */
+/** Statements that change rows with revisions. Each change is the next revision of the row that was read. */
 import { type Kysely, type Selectable, sql, type UpdateObject } from 'kysely';
 import type { Statement } from '../engine/engine.ts';
 import { prepared, StatementForms } from '../engine/prepared.ts';
@@ -15,7 +15,7 @@ interface Revision {
 const updates = new StatementForms<Revision>();
 const removals = new StatementForms<Revision>();
 
-/** Stores the next revision of a row. Refused as stale where the row that is there is not the one before it. */
+/** Stores the next revision of a row. Refused as stale unless the stored row is the revision before it. */
 export function updateRevised<T extends RevisedTable>(
   db: Kysely<Schema>,
   table: T,
@@ -26,7 +26,7 @@ export function updateRevised<T extends RevisedTable>(
 }
 
 function updating(db: Kysely<Schema>, table: RevisedTable, columns: readonly string[]) {
-  // The builder does not resolve a table that is a union of them; whoever calls names one, and its row is checked there.
+  // Kysely doesn't resolve a union of tables. Callers name one table, and its row is type-checked there.
   const revised = table as 'organizations';
   const set = (row: object) =>
     Object.fromEntries(columns.map(column => [column, row[column as never]])) as UpdateObject<
@@ -44,7 +44,7 @@ function updating(db: Kysely<Schema>, table: RevisedTable, columns: readonly str
   );
 }
 
-/** Removes a row at this revision. Refused as stale where it has another. */
+/** Deletes a row at this revision. Refused as stale if it has another. */
 export function removeRevised(db: Kysely<Schema>, table: RevisedTable, row: Revision): Statement {
   return removals.of(db, table, () => removing(db, table))(row);
 }

@@ -1,8 +1,8 @@
 /**
- * Whether the tables of a database are those of this program: the columns that `stamp-columns.ts` declares, which the
- * compiler holds to the typed schema, and all that the migrations made, to the letter. A database that looks otherwise is
- * refused at the start, in one line, and not by the first request that meets it; and while it is served, nothing more is
- * written to it, so nothing that must be logged is answered.
+ * Checks that a database's schema is this program's: the columns declared in `stamp-columns.ts`, which the compiler
+ * matches to the typed schema, and everything that the migrations created, exactly. A database that differs is refused
+ * at the start with one line, rather than by the first request that it affects. If it changes while it is served, no
+ * more writes are made, so requests that must be logged are refused.
  */
 import { type Kysely, sql } from 'kysely';
 import { StoreError } from '../engine/store-error.ts';
@@ -25,21 +25,22 @@ const columnsOn: Record<EngineName, ReturnType<typeof sql<Column>>> = {
     WHERE c.relkind IN ('r', 'p') AND pg_catalog.pg_table_is_visible(c.oid) AND a.attnum > 0 AND NOT a.attisdropped`,
 };
 
-/** Tables of others are none of our business; ours have our columns, all of them and no other. */
+/** Ignores tables that are not ours. Ours must have exactly the declared columns. */
 function columnFault(rows: readonly Column[]): string | null {
   const found = new Set(rows.map(({ table, name }) => `${table}.${name}`));
   const wanted = new Set(
     Object.entries(columns).flatMap(([table, held]) => Object.keys(held).map(name => `${table}.${name}`)),
   );
   const missing = [...wanted].find(column => !found.has(column));
-  if (missing !== undefined) return `it lacks ${missing}`;
+  if (missing !== undefined) return `${missing} is missing`;
   const strange = [...found].find(column => column.split('.')[0]! in columns && !wanted.has(column));
-  return strange === undefined ? null : `${strange} is not known here`;
+  return strange === undefined ? null : `unexpected column ${strange}`;
 }
 
 /**
- * Null where the schema is what the migrations that were run make of it. While it is served, what a newer version added is
- * tolerated. But anybody can add a step to the list of them, so whoever examines a database takes no unknown one for granted.
+ * Returns null if the schema is what the completed migrations create. While a database is served, additions by a newer
+ * version are tolerated. But anyone with write access can add a step to the list of migrations, so a verification
+ * accepts no unknown step.
  */
 export async function schemaFault(
   db: Kysely<Schema>,

@@ -1,8 +1,8 @@
 /**
- * What a database says of its own schema: every table of ours, and all that is attached to one, each as a key and a
- * text. On PostgreSQL also the functions and operators that could be taken for built-in ones, and what the database and
- * the role set for every session. Tables of others are left out. Every function is named with its schema, and operands
- * have the types of built-in operators, so that nothing in our own schema answers in their place.
+ * Describes a database's schema: our tables and everything attached to them, each as a key and a text. On PostgreSQL
+ * this includes functions and operators that could shadow built-in ones, and settings of the database and the role that
+ * apply to every session. Other tables are left out. All functions are qualified with their schema, and operands have
+ * the types of built-in operators, so that no object in our own schema can take their place.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { EngineName } from '../migrations/migrations.ts';
@@ -12,9 +12,9 @@ import { concerning, type FileRow, fileQuery } from './sqlite-schema.ts';
 // biome-ignore lint/suspicious/noExplicitAny: it may be a schema of the past, which has no types
 type AnySchema = any;
 
-/** Functions of ours; any other counts only where it has the name of a built-in one. */
+/** Our functions. Others count only if they have the name of a built-in one. */
 const functions = ['next_position'];
-/** Operators of pg_trgm, which the index of names needs, have names of built-in ones. */
+/** Operators of pg_trgm, which the index of names needs. They share the names of built-in ones. */
 const trigramOperators = ['%', '<->'];
 
 export async function describe(

@@ -1,7 +1,7 @@
 /**
- * Looks at the schema of a database that is being served, now and then. While it is not what the migrations made of it,
- * nothing is written: what must be logged is not answered, and the service is not ready. Once it is put right, all goes on. The
- * same where it could not be looked at for a while: a lock on any of the tables keeps everybody from looking.
+ * Checks the schema of a served database regularly. While it differs from the migrations, nothing is written: requests
+ * that must be logged are refused, and the service is not ready. It resumes once the schema is restored. The same
+ * applies if the schema could not be checked for a while, because a lock on any of the tables prevents the check.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
@@ -12,11 +12,11 @@ import type { Schema } from '../schema/schema.ts';
 import { schemaFault } from './schema-check.ts';
 import { alteredBy } from './schema-difference.ts';
 
-/** While it is right; while it is not, service resumes as soon as those that were refused were told to come back. */
+/** While the schema is right. While it is not, checks are as frequent as the retries of refused requests. */
 const lookEvery = 10_000;
 export const lookAgainEvery = 1_000;
 const longestUnseen = 2 * lookEvery;
-/** How long a change waits for a look that is overdue. */
+/** How long a change waits for an overdue check. */
 const patience = 2_000;
 
 export class SchemaWatch {
@@ -31,7 +31,10 @@ export class SchemaWatch {
     this.#engine = engine;
   }
 
-  /** A database that is away says nothing new; one that does not understand what it is asked is not ours any more. */
+  /**
+   * If the database can't be reached, the last result stands. If it can't answer the query, the schema counts as
+   * altered.
+   */
   readonly look = (): Promise<void> => {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -47,7 +50,7 @@ export class SchemaWatch {
     const askedAt = performance.now();
     this.#fault = await schemaFault(this.#db, this.#engine, true).catch(error => {
       if (error instanceof Failure) throw error;
-      return 'it can’t be described';
+      return 'it can’t be read';
     });
     this.#seenAt = askedAt;
   }
@@ -56,13 +59,13 @@ export class SchemaWatch {
     return performance.now() - this.#seenAt > longestUnseen;
   }
 
-  /** After a server was away this takes a moment; behind a lock it does not end. */
+  /** Takes a moment after the server was unreachable; never completes while a table is locked. */
   async seen(): Promise<void> {
     await Promise.race([this.look(), sleep(patience, undefined, { ref: false })]);
     if (!this.isOverdue) return;
     throw new Failure('UNAVAILABLE', {
       cause: new StoreError(
-        'the schema of this database can’t be looked at: a table is locked, or the server is too busy',
+        'the schema of this database can’t be checked: a table is locked, or the server is too busy',
       ),
       retryAfter: 1,
     });

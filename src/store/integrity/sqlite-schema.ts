@@ -1,4 +1,7 @@
-/** The schema of an embedded database, as it is written in the file. Without the builder: the writer's thread looks at it too. */
+/**
+ * The schema of an embedded database, as stored in its file. Doesn't use Kysely, because the writer's thread checks it
+ * too.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import { type Described, differenceFrom, expectedAfter, tablesIn } from './schema-difference.ts';
 
@@ -10,7 +13,7 @@ export interface FileRow extends Described {
 
 export const fileQuery = `SELECT type, name, lower(tbl_name) AS "on", type || ' ' || lower(name) AS key,
   lower(tbl_name) || ': ' || coalesce(sql, '') AS text FROM sqlite_schema`;
-/** SQLite goes by the statement alone: what stands beside it can say another table. */
+/** SQLite follows only the statement; the table named next to it can be a different one. */
 export function concerning(tables: readonly string[], rows: readonly FileRow[]): FileRow[] {
   const ours = new Set(tables);
   const named = new RegExp(`\\b(${tables.join('|')})\\b`, 'i');
@@ -23,7 +26,7 @@ export function concerning(tables: readonly string[], rows: readonly FileRow[]):
   );
 }
 
-/** Null where it is what these steps made. */
+/** Returns null if the schema is what these migrations create. */
 export function faultInFile(db: DatabaseSync, steps: readonly string[]): string | null {
   const expected = expectedAfter('sqlite', steps);
   const rows = db.prepare(fileQuery).all() as unknown as FileRow[];

@@ -1,14 +1,15 @@
 /**
- * The columns of each table, and what holds each of them: a new one does not compile until somebody decided. The order of the stamped ones
- * is the order in which they are stamped, and never changes; what comes later is marked so. What is exempt
- * says why, in words that must stand in an audit; a generated test edits, nulls, swaps and puts back all of them.
+ * The columns of every table, and how each is protected: a new column does not compile until it is listed here. The
+ * order of the stamped columns is the order in which they are stamped, and never changes; columns added later are
+ * marked with their migration. Exemptions state a reason that must convince an auditor. A generated test edits, nulls,
+ * swaps and puts back every column.
  */
 import type { Schema } from '../schema/schema.ts';
 import { because, shown, type TableColumns } from './stamp-treatments.ts';
 import { unstampedColumns } from './unstamped-columns.ts';
 
 const queue = because(
-  'the state of a delivery: whoever sets it makes one come late, again or never. What is sent, and to whom, is stamped',
+  'the state of a delivery: changing it makes one late, repeated or lost. What is sent, and to whom, is stamped',
 );
 
 const revised = {
@@ -80,7 +81,7 @@ export const columns = {
     user_agent: 'stamped',
     ...revised,
     proven_at: { since: 6, before: () => null },
-    // Each use stamps the row anew, without a revision: an earlier one put back only ends the session sooner.
+    // Each use renews the stamp without a new revision. Restoring an earlier row only ends the session sooner.
     used_at: { since: 6, before: row => row.updated_at },
   },
   resources: {
@@ -206,7 +207,7 @@ export const columns = {
     id: queue,
     organization_id: 'compared',
     webhook_id: because(
-      'who is sent it: a webhook of the same organization that asks for such events, or nobody',
+      'the receiver: it must be a webhook of the same organization that subscribes to such events',
     ),
     event_id: 'compared',
     event: 'compared',
@@ -274,19 +275,19 @@ export const columns = {
 } as const satisfies TableColumns;
 
 /**
- * Stamped rows of which an earlier one is believed, because its change was no revision, with what is gained by that. A
- * revision put back is always found.
+ * Stamped rows that can be put back undetected because their changes are not revisions, with the effect of doing so. An
+ * earlier revision of any other row is always detected.
  */
 export const putBack: { readonly [T in keyof Schema]?: string } = {
   sessions:
-    'an earlier time of use, which ends the session sooner; or one of an earlier epoch, which signs nobody in',
+    'an earlier time of use, which ends the session sooner; or a session of an earlier epoch, which is invalid',
   mcp_sessions:
-    'an earlier time of use, or a session that is nobody’s yet; a session authorises nothing, each call brings its own credential',
+    'an earlier time of use, or a session not yet bound to a credential; a session authorizes nothing, each call presents its own credential',
   lock_outs:
-    'the attempts made since then; each failed one is in the audit log, and the network address is limited too',
+    'the count without the attempts since then; each failure is in the audit log, and the network address is limited too',
   device_logins:
-    'a sign-in of the last ten minutes that waits once more; its API key has its id, so there is never a second one',
+    'a sign-in of the last ten minutes that is pending again; its API key has the same id, so there is never a second one',
   versions:
-    'a version of what was purged, to which no row leads; a living one’s is written once and never changed',
-  events: 'an event that is delivered once more, or not; what it says is stamped',
+    'a version of a purged resource, to which no row refers; versions of existing resources are written once and never changed',
+  events: 'an event that is delivered again, or not at all; its content is stamped',
 };

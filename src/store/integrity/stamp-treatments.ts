@@ -1,8 +1,8 @@
-/** The ways in which a column can be held, and from which release on a stamp may cover more. */
+/** The ways in which a column can be protected, and the oldest release that stamps must stay compatible with. */
 import type { Selectable } from 'kysely';
 import type { Schema } from '../schema/schema.ts';
 
-/** Stamped since a later migration. A row that was stamped before it is believed with this value in the column. */
+/** Stamped since a later migration. A row stamped before it is accepted if the column has the value of `before`. */
 export interface Later<Row> {
   /** The migration's number. */
   readonly since: number;
@@ -10,8 +10,9 @@ export interface Later<Row> {
 }
 
 /**
- * Sealed, and under the stamp too for a while: rows that were stamped then are believed. No new stamp covers it, because an earlier
- * release that runs beside this one knows no such column, and would take every row that has one for edited.
+ * Sealed, and for a while also stamped: rows that were stamped then are still accepted. New stamps don't cover it,
+ * because an earlier release running beside this one does not know the column, and would treat every row with a value
+ * in it as edited.
  */
 export interface OnceStamped {
   /** The migration's number. */
@@ -19,8 +20,8 @@ export interface OnceStamped {
 }
 
 /**
- * The schema of the oldest release that may run beside this one. A row that has nothing in the columns that came later is stamped
- * as that release stamps it, so that it goes on serving what it served.
+ * The schema of the oldest release that may run beside this one. A row without values in later columns is stamped as
+ * that release stamps it, so that the older release continues to accept it.
  */
 export const oldestBeside = 9;
 
@@ -29,25 +30,25 @@ export interface Exempt {
 }
 
 export type Treatment<Row> =
-  /** Under the row's stamp. */
+  /** Covered by the row's stamp. */
   | 'stamped'
   | Later<Row>
   | OnceStamped
   /** The stamp itself. */
   | 'stamp'
-  /** Bound to its place by its encryption: elsewhere, or edited, it does not open. */
+  /** Bound to its place by its encryption: if moved or edited, it can't be decrypted. */
   | 'sealed'
-  /** Under the log's chain and checkpoints, or compared with what is. */
+  /** Covered by the log's chain and checkpoints, or compared with data that is. */
   | 'logged'
-  /** Says the same as a stamped row of another table, or as another column of its own, and is compared with it. */
+  /** Repeats a stamped row of another table, or another column of its own, and is compared with it. */
   | 'compared'
   | Exempt;
 
 type ColumnsOf<Row> = { readonly [C in keyof Row]: Treatment<Row> };
-/** Every column of every table, and no other. */
+/** Exactly the columns of every table. */
 export type TableColumns<Tables = Schema> = {
   readonly [T in keyof Tables]: ColumnsOf<Selectable<Tables[T]>>;
 };
 
 export const because = (exempt: string): Exempt => ({ exempt });
-export const shown = because('shown to people beside what is believed; nothing is decided by it');
+export const shown = because('only displayed, next to verified data; nothing depends on it');

@@ -1,9 +1,9 @@
-/** Every row that is stamped, stretch by stretch in the order of its key, for those who verify them all. */
+/** Reads all stamped rows in batches, in the order of their keys, for verification. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
 import { type RevisedTable, revisedTables } from './audited.ts';
 
-/** A table's key, where it is not `id`. */
+/** The keys of tables where it is not `id`. */
 const keys = { versions: ['resource_id', 'version'], lock_outs: ['subject'] } as const;
 
 export const stampedTables = [
@@ -20,7 +20,7 @@ export type StampedRow = Readonly<Record<string, unknown>>;
 
 export function stampedRows({ db }: Pick<Engine, 'db'>) {
   return {
-    /** So many from a row on. */
+    /** Up to `limit` rows, starting with the given row. */
     async stretch(table: StampedTable, from: StampedRow | null, limit: number): Promise<StampedRow[]> {
       const key = keyOf(table).map(column => sql.ref(`${table}.${column}`));
       const values = from && keyOf(table).map(column => sql`${from[column]}`);
@@ -42,7 +42,7 @@ export function isRevised(table: StampedTable): table is RevisedTable {
   return (revisedTables as readonly string[]).includes(table);
 }
 
-/** A delivery repeats what its event says. */
+/** A delivery repeats data from its event. */
 function beside(table: StampedTable): RawBuilder<unknown> {
   if (table !== 'deliveries') return sql``;
   return sql`, events.payload, events.created_at AS event_created_at, events.stamp AS event_stamp`;

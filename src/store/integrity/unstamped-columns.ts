@@ -1,37 +1,37 @@
 /**
- * The columns of tables that have no stamp: those of the logs, which their chain holds, and what counts, searches or waits. What is
- * exempt says why, as in `stamp-columns.ts`, which adds these to its own.
+ * The columns of tables without a stamp: the logs, which are protected by their chain, and tables for counts, searches
+ * and queues. Exemptions state a reason, as in `stamp-columns.ts`, which includes these columns.
  */
 import { because, shown } from './stamp-treatments.ts';
 
 const total = because(
-  'a total beside a list, so that it is no scan; what the list shows is believed row by row',
+  'the total of a list, stored to avoid a scan; the rows of the list are verified one by one',
 );
 const counter = because(
-  'which position comes next: one that was given is refused by the table that it is for, and a jump leaves a gap, on which nothing depends',
+  'the next position: one already assigned is refused by its table, and a jump leaves a gap, on which nothing depends',
 );
 const window = because(
-  'what a credential did within a minute, or a week: reset, it lets more through, such as requests, comparisons, or calls of a suspended access key, each with a credential of its own',
+  'what a credential did within a minute or a week: resetting it permits more requests, comparisons, or calls with a suspended access key, each of which still needs a credential',
 );
 const challenge = because(
-  'of a proof that is good once: to use it again takes the signature or the token that was sent over TLS, before it expires, and a passkey that counts refuses even that',
+  'a proof that is valid once: replaying it requires the signature or the token that was sent over TLS, before it expires, and a passkey with a counter prevents even that',
 );
 const head = because(
-  'what is signed next: only what was written with the keyring is, and anything else is told to the operator; entries that are never signed are found',
+  'what is signed next: only entries written with the keyring are signed, and any others are reported to the operator; entries that are never signed are detected',
 );
-const filing = because(
-  'where filing goes on after a crash; what is filed is compared with the log, whoever filed it',
-);
+const filing = because('where filing resumes after a crash; filed rows are always compared with the log');
 const search = because(
-  'a blind index to search by; the tags themselves are sealed with the row that is found',
+  'a blind index for searching; the tags themselves are sealed in the row that it finds',
 );
 const kept = because(
-  'an answer that was made before: its encryption binds it to its vault and to all rows that it was made of, so that in any other place or of any other rows it is not used, and the answer is made anew',
+  'a cached answer: its encryption binds it to its vault and to the rows it was built from; in another place, or with other rows, it is not used, and the answer is built again',
 );
 const change = because(
-  'tells replicas behind a pooler what is stale: made up, it costs them a look; removed, one of them may not hear of a change for the minute after which it takes everything for stale anyway',
+  'tells replicas behind a pooler what is stale: a forged row costs them a query; if one is removed, a replica may miss a change for up to a minute, after which it treats everything as stale anyway',
 );
-const notice = because('whether an expiry was told: removed, it is told again; made up, it is not told');
+const notice = because(
+  'whether an expiry was announced: if removed, it is announced again; if forged, it is not announced',
+);
 
 const linked = { id: 'logged', writer: 'logged', seq: 'logged', hash: 'logged', mark: 'logged' } as const;
 
@@ -77,5 +77,6 @@ export const unstampedColumns = {
   used_challenges: { challenge, expires_at: challenge },
   last_positions: { name: counter, position: counter },
   changes: { id: change, xid: change, at: change, touched: change },
-  meta: { key: 'sealed', value: 'sealed' }, // The keyring, under the root key; the newest revisions, under a stamp of their own; marks that something was done.
+  // The keyring, sealed with the root key; the newest revisions, with their own stamp; and markers.
+  meta: { key: 'sealed', value: 'sealed' },
 } as const;

@@ -1,6 +1,6 @@
 /**
- * How members prove who they are: their accounts, passkeys and sessions, the failures that lock an address
- * out, and the challenges that were used. Digests, sealed seeds and public keys only.
+ * Members' means of signing in: accounts, passkeys and sessions, failed attempts that lock an account out, and used
+ * challenges. Contains only digests, sealed seeds and public keys.
  */
 
 import type { Selectable } from 'kysely';
@@ -18,7 +18,7 @@ export type LockOutRow = Selectable<LockOutTable>;
 
 type Audit<Row> = Row & Audited;
 
-/** More organizations than this one person is not looked up in by an address alone. */
+/** The most memberships that a lookup by address returns. */
 const mostMemberships = 20;
 const attemptsRemembered = 24 * 3_600_000;
 
@@ -32,7 +32,7 @@ export function accounts({ db, commit }: Engine) {
     member: (id: string): Promise<Audit<MemberRow> | undefined> =>
       members().where('id', '=', id).executeTakeFirst(),
 
-    /** The same address may belong to several organizations; the oldest membership comes first. */
+    /** An address may belong to members of several organizations. The oldest membership comes first. */
     membersByEmail: (emailKey: string): Promise<Audit<MemberRow>[]> =>
       members().where('email_key', '=', emailKey).orderBy('id').limit(mostMemberships).execute(),
 
@@ -42,7 +42,7 @@ export function accounts({ db, commit }: Engine) {
     accountOf: (memberId: string): Promise<Audit<AccountRow> | undefined> =>
       rows().where('member_id', '=', memberId).executeTakeFirst(),
 
-    /** One person may be a member of several organizations; the oldest account comes first. */
+    /** A person may be a member of several organizations. The oldest account comes first. */
     accountsOfIdentity: (issuer: string, subject: string): Promise<Audit<AccountRow>[]> =>
       rows()
         .where('oidc_issuer', '=', issuer)
@@ -82,7 +82,7 @@ export function accounts({ db, commit }: Engine) {
 
     removeSession: (row: DashboardSessionRow): Statement => removeRevised(db, 'sessions', row),
 
-    /** Whether or not somebody else was faster. */
+    /** Succeeds even if the session is already gone. */
     dropSession: ({ id }: DashboardSessionRow): Statement =>
       statement(db.deleteFrom('sessions').where('id', '=', id)),
 
@@ -95,7 +95,7 @@ export function accounts({ db, commit }: Engine) {
     removeSessionsBefore: (created: number): Statement =>
       statement(db.deleteFrom('sessions').where('created_at', '<', created)),
 
-    /** Changes nothing where the row has changed otherwise meanwhile, or was used later. */
+    /** Changes nothing if the row has changed otherwise in the meantime, or was used later. */
     async noteSessionUse({ id, revision, used_at, stamp }: DashboardSessionRow): Promise<void> {
       const note = db
         .updateTable('sessions')
@@ -109,7 +109,7 @@ export function accounts({ db, commit }: Engine) {
     attempts: (subject: string): Promise<LockOutRow | undefined> =>
       db.selectFrom('lock_outs').selectAll().where('subject', '=', subject).executeTakeFirst(),
 
-    /** Counts an attempt; false where somebody else counted one since `before` was read. */
+    /** Counts an attempt. Returns false if another was counted after `before` was read. */
     async countAttempt(before: LockOutRow | undefined, after: LockOutRow): Promise<boolean> {
       const forget = db.deleteFrom('lock_outs').where('last_at', '<', after.last_at - attemptsRemembered);
       const count =
@@ -132,13 +132,13 @@ export function accounts({ db, commit }: Engine) {
     clearAttempts: (subject: string): Statement =>
       statement(db.deleteFrom('lock_outs').where('subject', '=', subject)),
 
-    /** Refused as taken where the challenge was used before. */
+    /** Refused as taken if the challenge was used before. */
     spendChallenge: (challenge: string, expires_at: number, now: number): Statement[] => [
       statement(db.deleteFrom('used_challenges').where('expires_at', '<', now)),
       statement(db.insertInto('used_challenges').values({ challenge, expires_at })),
     ],
 
-    /** Refused as taken where it was done before, by whomever. */
+    /** Refused as taken if it was done before, by any process. */
     doOnce: (key: string): Statement =>
       statement(db.insertInto('meta').values({ key, value: publicBytes(Buffer.from('done')) })),
   };

@@ -1,4 +1,4 @@
-/** Calls that wait for a person, or that one decided about. */
+/** Calls that need approval, or about which a person has decided. */
 import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { type Page, type PageOf, pageOf } from '../engine/page.ts';
@@ -12,9 +12,9 @@ export type AuditedApproval = ApprovalRow & Audited;
 
 export interface ApprovalFilter {
   readonly organizationId: string;
-  /** All of them where it is undefined. */
+  /** All vaults if undefined. */
   readonly vaultIds?: readonly string[] | undefined;
-  /** Those alone that wait at this moment. */
+  /** Only approvals that are pending at this time. */
   readonly waitingAt?: number | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface WaitingBound {
   readonly accessKeyId: string;
   readonly most: number;
   readonly now: number;
-  /** Of those that can still wait now. */
+  /** The smallest id that an approval still pending now can have. */
   readonly firstId: string;
 }
 
@@ -47,10 +47,10 @@ export function approvals({ db, commit, lists, name }: Engine) {
     byId: (organizationId: string, id: string): Promise<AuditedApproval | undefined> =>
       audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
 
-    /** Those of an access key that are not over, the oldest first. */
+    /** An access key's approvals that have not expired, oldest first. */
     ofAccessKey: (id: string, now: number): Promise<AuditedApproval[]> => ofAccessKey({ id, now }),
 
-    /** Of vaults that are there: with a vault, what is shown of a call is out of reach. */
+    /** Only in vaults that are not deleted: without its vault, the description of a call can't be opened. */
     async page(
       { organizationId, vaultIds, waitingAt }: ApprovalFilter,
       page: Page,
@@ -65,9 +65,9 @@ export function approvals({ db, commit, lists, name }: Engine) {
     },
 
     /**
-     * Fewer than so many wait of an access key and of all that it created, whatever became of those; else the unit is
-     * refused as stale. The access key is locked first, and counted by a statement of its own, which then sees what
-     * those before it stored.
+     * Requires that an access key and all that it created, even if revoked, have fewer than `most` calls pending;
+     * otherwise the unit is refused as stale. The access key is locked first. The count is a separate statement, so
+     * that it sees what earlier units stored.
      */
     fewerWaiting({ organizationId, accessKeyId, most, now, firstId }: WaitingBound): Statement[] {
       const locked = sql`SELECT 1 FROM credentials WHERE id = ${accessKeyId} FOR NO KEY UPDATE`;
@@ -81,10 +81,10 @@ export function approvals({ db, commit, lists, name }: Engine) {
     },
 
     insert: (row: ApprovalRow): Statement => statement(db.insertInto('approvals').values(row)),
-    /** Refused as stale where somebody else decided about it, or used it, meanwhile. */
+    /** Refused as stale if another decision or use came first. */
     update: (row: ApprovalRow): Statement => updateRevised(db, 'approvals', row),
 
-    /** What was over before then; the audit log tells of it. Says how many. */
+    /** Deletes approvals that expired before then; they remain in the audit log. Returns how many. */
     async forget(before: number, most: number): Promise<number> {
       const over = db.selectFrom('approvals').select('id').where('expires_at', '<', before).limit(most);
       const found = await over.execute();

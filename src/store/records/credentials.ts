@@ -20,8 +20,8 @@ export interface CredentialFilter {
 }
 
 /**
- * Of what was purged nothing is left to open, so its credentials are as good as revoked: nobody lists them any more. Nor
- * those of an identity that is gone, or an access key that it was given before it changed.
+ * Excludes credentials that open nothing any more, which are not listed, as if revoked: those for a purged resource,
+ * those of a deleted identity, and access keys issued to an identity before it changed.
  */
 export const opensSomething = sql<boolean>`(credentials.vault_id IS NULL OR EXISTS (SELECT 1 FROM resources
   WHERE resources.id = coalesce(credentials.key_id, credentials.vault_id)))
@@ -36,7 +36,7 @@ export function credentials({ db, lists, commit }: Engine) {
   const byId = preparedRead(db, ({ id }: { id: string }) => audited().where('id', '=', id));
 
   return {
-    /** Revoked ones too: that it was revoked is for the reader of the row to see. */
+    /** Includes revoked credentials; the caller must check. */
     byId: async (id: string): Promise<AuditedCredential | undefined> => (await byId({ id }))[0],
 
     living: (organizationId: string, kind: string, id: string): Promise<AuditedCredential | undefined> =>
@@ -48,7 +48,7 @@ export function credentials({ db, lists, commit }: Engine) {
         .where(opensSomething)
         .executeTakeFirst(),
 
-    /** Those of one kind that open a vault, or something in it. */
+    /** Credentials of one kind for a vault or a resource in it. */
     ofVault: (organizationId: string, kind: string, vaultId: string): Promise<AuditedCredential[]> =>
       audited()
         .where('organization_id', '=', organizationId)
@@ -57,7 +57,7 @@ export function credentials({ db, lists, commit }: Engine) {
         .where('revoked_at', 'is', null)
         .execute(),
 
-    /** The living API keys that a member created, or that were given to them. */
+    /** The API keys, not revoked, that a member created or received. */
     createdBy: (organizationId: string, kind: string, memberId: string): Promise<AuditedCredential[]> =>
       audited()
         .where('organization_id', '=', organizationId)
@@ -67,7 +67,7 @@ export function credentials({ db, lists, commit }: Engine) {
         .orderBy('id', 'desc')
         .execute(),
 
-    /** What others created and has not ended, of whichever kind. */
+    /** Credentials of any kind that others created and that have neither been revoked nor expired. */
     madeBy: (makerIds: readonly string[], now: number, most: number): Promise<AuditedCredential[]> =>
       audited()
         .where('created_by', 'in', [...makerIds])
@@ -94,14 +94,14 @@ export function credentials({ db, lists, commit }: Engine) {
 
     insert: (row: CredentialRow): Statement => statement(db.insertInto('credentials').values(row)),
 
-    /** When it was last used is noted beside the row's changes, so an update leaves that alone. */
+    /** Leaves `last_used_at` unchanged, because it is updated separately. */
     update: ({ last_used_at, ...row }: CredentialRow): Statement => updateRevised(db, 'credentials', row),
 
-    /** Of one that is used in the unit itself. */
+    /** For a credential that is used in the same unit. */
     usedAt: (id: string, last_used_at: number): Statement =>
       statement(db.updateTable('credentials').set({ last_used_at }).where('id', '=', id)),
 
-    /** Removes access keys that were given to identities and have expired; says how many. */
+    /** Deletes expired access keys that were issued to identities. Returns how many. */
     async forgetMinted(expiredBefore: number, limit: number): Promise<number> {
       const expired = db
         .selectFrom('credentials')
@@ -114,7 +114,7 @@ export function credentials({ db, lists, commit }: Engine) {
       return rows![0]!.length;
     },
 
-    /** Removes some of what another created and has expired. */
+    /** Deletes some expired credentials that another credential created. */
     forgetMadeBy(makerId: string, expiredBefore: number, limit: number): Statement {
       const expired = db
         .selectFrom('credentials')
@@ -125,7 +125,7 @@ export function credentials({ db, lists, commit }: Engine) {
       return statement(db.deleteFrom('credentials').where('id', 'in', expired));
     },
 
-    /** Of one that was created before there were any, unless it changed meanwhile. */
+    /** Adds the key to a credential created before such keys existed, unless it has changed in the meantime. */
     async noteRestrictionKey({ id, narrowing_key, stamp, revision }: CredentialRow): Promise<void> {
       const noted = db
         .updateTable('credentials')
@@ -137,7 +137,7 @@ export function credentials({ db, lists, commit }: Engine) {
     },
 
     async noteUse(used: ReadonlyMap<string, number>): Promise<void> {
-      // In the order of ids, so that two replicas never wait for each other.
+      // In the order of ids, so that two replicas can't deadlock.
       const inOrder = [...used].sort(([a], [b]) => (a < b ? -1 : 1));
       const statements = inOrder.map(([id, last_used_at]) =>
         statement(db.updateTable('credentials').set({ last_used_at }).where('id', '=', id)),

@@ -1,4 +1,4 @@
-/** Deliveries: one for each event and webhook that asked for it, with what became of every attempt. */
+/** Deliveries: one per event and subscribed webhook, with the result of every attempt. */
 
 import { type Selectable, sql } from 'kysely';
 import type { Stamp } from '../../base/bytes.ts';
@@ -8,7 +8,7 @@ import type { DeliveryTable } from '../schema/schema.ts';
 
 export type DeliveryRow = Selectable<DeliveryTable>;
 
-/** A delivery with what its event says, and the stamp over both. */
+/** A delivery with its event's content, and the event's stamp. */
 export interface DueDelivery extends DeliveryRow {
   readonly payload: string;
   readonly event_created_at: number;
@@ -45,7 +45,7 @@ const columns: Columns<'deliveries'> = {
 };
 
 export function deliveries({ db, lists, commit, insertingInto }: Engine) {
-  // Built once: at a thousand deliveries a second, building it each time would cost more than running it.
+  // Built once: at a thousand deliveries per second, building it each time would cost more than running it.
   let settling: string | undefined;
   const settlingSql = () =>
     statement(
@@ -78,7 +78,7 @@ export function deliveries({ db, lists, commit, insertingInto }: Engine) {
       return pageOf(found, page);
     },
 
-    /** How many there are that wait, or were given up, of all organizations together. */
+    /** The number of pending and abandoned deliveries in all organizations. */
     async byState(): Promise<ReadonlyMap<string, number>> {
       const rows = await lists
         .selectFrom('deliveries')
@@ -89,7 +89,7 @@ export function deliveries({ db, lists, commit, insertingInto }: Engine) {
       return new Map(rows.map(({ state, count }) => [state, Number(count)]));
     },
 
-    /** Fresh ones first, in the order of their events; then those whose time to be tried again has come. */
+    /** New deliveries first, in the order of their events, then those due for a retry. */
     due: (webhookId: string, now: number, limit: number): Promise<DueDelivery[]> =>
       db
         .selectFrom('deliveries')
@@ -116,14 +116,14 @@ export function deliveries({ db, lists, commit, insertingInto }: Engine) {
       return row?.next_attempt_at ?? null;
     },
 
-    /** What another process finished meanwhile stays finished. */
+    /** A delivery that another process has finished stays finished. */
     settle: ({ id, state, tries, attempts, next_attempt_at, finished_at }: DeliveryOutcome): Statement => {
       settling ??= settlingSql();
       const parameters = [state, tries, attempts, next_attempt_at, finished_at, id, 'pending'];
       return { sql: settling, parameters };
     },
 
-    /** By hand: from now on as if it were new. */
+    /** Restarts a delivery manually, as if it were new. */
     again: (id: string, now: number): Statement =>
       statement(
         db
@@ -133,7 +133,7 @@ export function deliveries({ db, lists, commit, insertingInto }: Engine) {
         { expect: 1 },
       ),
 
-    /** Removes a few that are finished, or were given up with their webhook, since then; says how many. */
+    /** Deletes some deliveries that were finished before then, or abandoned with their webhook. Returns how many. */
     async forget(before: number, limit: number): Promise<number> {
       const old = db
         .selectFrom('deliveries')

@@ -1,4 +1,4 @@
-/** Command lines that wait to be signed in: digests of their codes, what they said of themselves, and who allowed them. */
+/** CLI sign-ins: digests of their codes, the client's description of itself, and who approved them. */
 import type { Selectable } from 'kysely';
 import { type Engine, type Statement, statement, UnitsRefused } from '../engine/engine.ts';
 import type { DeviceLoginTable } from '../schema/schema.ts';
@@ -22,7 +22,7 @@ export function deviceLogins({ db, commit }: Engine) {
       return Number((await counted.executeTakeFirstOrThrow()).waiting);
     },
 
-    /** Those that are over go. False where the code is in use. */
+    /** Adds a sign-in and deletes expired ones. Returns false if the code is in use. */
     async add(row: DeviceLoginRow): Promise<boolean> {
       const over = db.deleteFrom('device_logins').where('expires_at', '<=', row.created_at);
       const insert = db.insertInto('device_logins').values(row);
@@ -35,7 +35,7 @@ export function deviceLogins({ db, commit }: Engine) {
       }
     },
 
-    /** Refused as stale where somebody else decided about it meanwhile. */
+    /** Refused as stale if another decision came first. */
     decide: (before: DeviceLoginRow, { state, approval, stamp }: DeviceLoginRow): Statement =>
       statement(
         db
@@ -46,7 +46,7 @@ export function deviceLogins({ db, commit }: Engine) {
         { expect: 1 },
       ),
 
-    /** Refused as stale where it is gone. */
+    /** Refused as stale if it no longer exists. */
     remove: ({ id, stamp }: DeviceLoginRow): Statement =>
       statement(db.deleteFrom('device_logins').where('id', '=', id).where('stamp', '=', stamp), {
         expect: 1,

@@ -1,4 +1,4 @@
-/** Workload identities: what a machine proves itself by, and what it is given. */
+/** Workload identities: how a machine proves its identity, and what its access keys permit. */
 import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
@@ -20,17 +20,17 @@ export function identities({ db, lists }: Engine) {
     byId: (organizationId: string, id: string): Promise<AuditedIdentity | undefined> =>
       audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
 
-    /** By id alone: for logins, which are nobody's yet, and for the access keys that came of them. */
+    /** Looks up by id only: for logins, which have no organization yet, and for the access keys they result in. */
     anywhere: async (id: string): Promise<AuditedIdentity | undefined> => (await byId({ id }))[0],
 
-    /** Those that may open a vault. */
+    /** Identities that may open a vault. */
     ofVault: (organizationId: string, vaultId: string): Promise<AuditedIdentity[]> =>
       audited()
         .where('organization_id', '=', organizationId)
         .where('narrowing', 'like', `%${vaultId}%`)
         .execute(),
 
-    /** What others created. */
+    /** Identities that others created. */
     madeBy: (organizationId: string, makerIds: readonly string[], most: number): Promise<AuditedIdentity[]> =>
       audited()
         .where('organization_id', '=', organizationId)
@@ -49,10 +49,10 @@ export function identities({ db, lists }: Engine) {
 
     insert: (row: IdentityRow): Statement => statement(db.insertInto('identities').values(row)),
 
-    /** When it last logged in is noted beside the row's changes, so an update leaves that alone. */
+    /** Leaves `last_login_at` unchanged, because it is updated separately. */
     update: ({ last_login_at, ...row }: IdentityRow): Statement => updateRevised(db, 'identities', row),
 
-    /** With its secret ids; its access keys are over without it. */
+    /** Also deletes its secret ids. Its access keys become invalid without it. */
     remove: (id: string, revision: number): Statement[] => [
       statement(
         db.deleteFrom('credentials').where('identity_id', '=', id).where('identity_revision', 'is', null),
@@ -60,7 +60,7 @@ export function identities({ db, lists }: Engine) {
       removeRevised(db, 'identities', { id, revision }),
     ],
 
-    /** Refused as stale where the identity is not as it was when the proof was judged. */
+    /** Refused as stale if the identity has changed since the proof was checked. */
     loggedIn: ({ id, revision }: IdentityRow, last_login_at: number): Statement =>
       statement(
         db

@@ -1,4 +1,4 @@
-/** Answers of vaults as they were last read, sealed: what saves a start from opening every secret again. */
+/** Cached answers to vault reads, sealed, so that a restarted service need not open every secret again. */
 import type { Selectable } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { preparedRead } from '../engine/prepared.ts';
@@ -7,7 +7,7 @@ import type { KeptAnswerTable } from '../schema/schema.ts';
 export type KeptAnswerRow = Selectable<KeptAnswerTable>;
 
 export function keptAnswers({ db, commit }: Engine) {
-  /** Nobody waits for it, so it costs nobody a sync. */
+  /** No request waits for these writes, so they join a sync that is needed anyway. */
   const whenever = (statements: readonly Statement[]) =>
     commit([{ statements, independent: true }], { patience: 1_000 });
 
@@ -37,7 +37,7 @@ export function keptAnswers({ db, commit }: Engine) {
       await whenever([statement(note)]);
     },
 
-    /** Those not read since a moment go; of the others, so many of the last read stay. */
+    /** Deletes answers not read since `before`, and keeps at most `most` of the others, those read last. */
     async forget(before: number, most: number): Promise<void> {
       const old = db.deleteFrom('kept_answers').where('read_at', '<', before);
       const surplus = db
@@ -50,7 +50,7 @@ export function keptAnswers({ db, commit }: Engine) {
       await whenever([statement(old), statement(many)]);
     },
 
-    /** What was purged is in no answer any more. */
+    /** A purged resource must not remain in a stored answer. */
     drop: (vaultId: string): Statement =>
       statement(db.deleteFrom('kept_answers').where('vault_id', '=', vaultId)),
   };

@@ -1,7 +1,7 @@
 /**
- * The stored keyring, and what is sealed under which of its terms. Sealed bytes name their term in the third to
- * the sixth byte: that is all that is looked at here. Whatever seals under the term in use holds the keyring for
- * its unit, so that no term is retired between a seal and its storing.
+ * The stored keyring, and which rows are sealed with which keyring version. Sealed bytes name their version in bytes
+ * three to six, and nothing else is read here. Every unit that seals with the current version locks the keyring, so
+ * that no version is retired between sealing and storing.
  */
 
 import { type RawBuilder, sql } from 'kysely';
@@ -9,7 +9,7 @@ import type { Sealed } from '../../base/bytes.ts';
 import { type Engine, keyringRow, type Statement, statement } from '../engine/engine.ts';
 import { countOf } from '../engine/page.ts';
 
-/** What is sealed under a term itself, and not under a vault's key. */
+/** Records sealed directly with a keyring version, rather than with a vault's key. */
 export const termHolders = ['vault', 'webhook', 'account'] as const;
 export type TermHolder = (typeof termHolders)[number];
 
@@ -25,7 +25,7 @@ const holders = {
 } as const;
 
 export function keyring({ db, commit }: Engine) {
-  /** Living vaults and those in the trash are asked for apart, because an index serves each. */
+  /** Vaults in use and in the trash are queried separately, because each has its own index. */
   const needs = (term: Uint8Array) => sql<boolean>`(
     EXISTS (SELECT 1 FROM resources WHERE type = 'vault' AND deleted_at IS NULL AND ${under('vault', term)})
     OR EXISTS (SELECT 1 FROM resources WHERE type = 'vault' AND deleted_at IS NOT NULL AND ${under('vault', term)})
@@ -35,7 +35,7 @@ export function keyring({ db, commit }: Engine) {
   const replacing = (before: Sealed, after: Sealed) =>
     db.updateTable('meta').set({ value: after }).where('key', '=', keyringRow).where('value', '=', before);
 
-  /** Refused as stale where the keyring is another by now. Changes nothing, and lets nobody else change it. */
+  /** Refused as stale if the keyring has been replaced. Changes nothing, but locks the keyring for the unit. */
   const requireCurrent = (stored: Sealed): Statement => statement(replacing(stored, stored), { expect: 1 });
 
   return {
@@ -44,7 +44,7 @@ export function keyring({ db, commit }: Engine) {
       return (await found.executeTakeFirst())?.value as Sealed | undefined;
     },
 
-    /** Keeps the first where two processes start at once; both then read the same. */
+    /** If two processes start at the same time, the first value is kept and both then read it. */
     async setOnce(value: Sealed): Promise<void> {
       const insert = db
         .insertInto('meta')
@@ -57,9 +57,9 @@ export function keyring({ db, commit }: Engine) {
 
     replace: (before: Sealed, after: Sealed): Statement => statement(replacing(before, after), { expect: 1 }),
 
-    /** Refused as stale where anything is still sealed under one of those terms. */
+    /** Refused as stale if anything is still sealed with one of these versions. */
     retire: (before: Sealed, after: Sealed, unneeded: readonly Uint8Array[]): Statement[] => [
-      requireCurrent(before), // Before the look, so that whoever held it until now is seen.
+      requireCurrent(before), // Locks first, so that units that held the lock until now are seen.
       ...unneeded.map(mark =>
         statement(replacing(before, before).where(sql<boolean>`NOT ${needs(mark)}`), { expect: 1 }),
       ),
@@ -71,7 +71,7 @@ export function keyring({ db, commit }: Engine) {
       return Boolean(rows[0]!.needed);
     },
 
-    /** So many after an id that are sealed under another term than this. */
+    /** Up to `limit` rows after an id that are sealed with a version other than this one. */
     async behind(
       holder: TermHolder,
       mark: Uint8Array,
@@ -90,7 +90,7 @@ export function keyring({ db, commit }: Engine) {
       return rows[0]!.total;
     },
 
-    /** Of one organization, those in the trash included. */
+    /** In one organization, including vaults in the trash. */
     async vaultsBehind(organizationId: string, mark: Uint8Array): Promise<number> {
       const count = (deleted: 'is' | 'is not') =>
         countOf(
@@ -106,7 +106,7 @@ export function keyring({ db, commit }: Engine) {
   };
 }
 
-/** Sealed under this term, or under another; what is empty is neither. */
+/** Sealed with this version, or with another. An empty column counts as neither. */
 const under = (holder: TermHolder, mark: Uint8Array) => anyColumn(holder, term => sql`${term} = ${mark}`);
 const beside = (holder: TermHolder, mark: Uint8Array) => anyColumn(holder, term => sql`${term} <> ${mark}`);
 

@@ -1,4 +1,4 @@
-/** Requests counted in windows of a minute, exactly, over all replicas. */
+/** Counts requests in windows of a minute, exactly, across all replicas. */
 import { sql } from 'kysely';
 import { type Engine, statement } from '../engine/engine.ts';
 import { prepared } from '../engine/prepared.ts';
@@ -19,13 +19,13 @@ export function limits({ db, commit }: Engine) {
   );
 
   return {
-    /** Counts requests of a subject in a window, and says how many there are now. */
+    /** Counts requests of a subject in a window. Returns the new total. */
     async take(subjectId: string, windowStart: number, requests: number): Promise<number> {
       const [rows] = await commit([{ statements: [add({ subjectId, windowStart, requests })] }]);
       return Number(rows![0]![0]!.count);
     },
 
-    /** How many were counted, over all replicas. */
+    /** The number counted, across all replicas. */
     async taken(subjectId: string, windowStart: number): Promise<number> {
       const row = await db
         .selectFrom('rate_windows')

@@ -1,4 +1,4 @@
-/** The audit log, the heads of both logs' chains, how long each organization's logs are, and signed checkpoints. */
+/** The audit log, the heads of both logs' chains, the number of entries per organization, and signed checkpoints. */
 import { type Insertable, type Selectable, sql } from 'kysely';
 import { publicBytes } from '../../base/bytes.ts';
 import { actorIn } from '../engine/audit-actor.ts';
@@ -8,7 +8,7 @@ import { revisedTables } from '../integrity/audited.ts';
 import { hashesBefore } from '../integrity/links-before.ts';
 import type { AuditLogTable, CheckpointTable, LogCountTable, LogHeadTable } from '../schema/schema.ts';
 
-/** What is written of an entry. */
+/** The columns written for an entry. */
 export type NewAuditRow = Omit<Insertable<AuditLogTable>, 'position'>;
 export type PlacedAuditRow = Selectable<AuditLogTable>;
 export type LogHeadRow = Selectable<LogHeadTable>;
@@ -21,7 +21,7 @@ export interface AuditFilter {
   readonly action?: string | undefined;
   readonly subjectId?: string | undefined;
   readonly actorId?: string | undefined;
-  /** Ids bound the time: they sort by it. */
+  /** Ids limit the time range, because they sort by time. */
   readonly fromId?: string | undefined;
   readonly beforeId?: string | undefined;
 }
@@ -42,7 +42,7 @@ const addToCount =
 
 export function logs({ db, lists, name, commit, insertingInto }: Engine) {
   const actor = actorIn(name);
-  // It goes with every group of entries, so it is built once and only its parameters change.
+  // Part of every group of entries, so it is built once and only its parameters change.
   const headSql = db
     .insertInto('log_heads')
     .values({ writer: '', stream: '', seq: 0, hash: '', mark: '' })
@@ -67,7 +67,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
     return found;
   }
 
-  /** Of these subjects, those whose row is still there. */
+  /** Of these subjects, those whose row still exists. */
   const living = (ids: readonly string[]) => {
     const asked = ids.map(id => (name === 'postgres' ? sql`(${id}::uuid)` : sql`(${id})`));
     const rows = revisedTables.map(table => sql`SELECT 1 FROM ${sql.table(table)} WHERE id = asked.id`);
@@ -78,10 +78,10 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
   };
 
   return {
-    /** Entries of an organization that are kept. */
+    /** The number of an organization's stored entries. */
     total: (organizationId: string, stream: Stream) => totalOf(db, organizationId, stream),
 
-    /** Refused where the table does not keep each of them. */
+    /** Refused unless the table stores all of them. */
     appendAudits: (rows: readonly NewAuditRow[]): Statement => ({
       ...appendAudits(rows),
       expect: rows.length,
@@ -92,7 +92,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
       parameters: [writer, stream, seq, hash, mark],
     }),
 
-    /** Adds to the totals. In the order of ids, so that two replicas never wait for each other. */
+    /** Adds to the totals, in the order of ids, so that two replicas can't deadlock. */
     count: (changes: readonly LogCountRow[]): Statement =>
       addToCounts(changes.toSorted((a, b) => (a.organization_id < b.organization_id ? -1 : 1))),
 
@@ -108,7 +108,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
       return { rows, total: await countOf(found) };
     },
 
-    /** The newest that a filter finds. */
+    /** The newest entries that match a filter. */
     newestAudits: (filter: AuditFilter, limit: number): Promise<PlacedAuditRow[]> =>
       audits(filter).selectAll().orderBy('id', 'desc').limit(limit).execute(),
 
@@ -120,10 +120,10 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
         .where('organization_id', '=', organizationId)
         .executeTakeFirst(),
 
-    /** Of these entries, by their positions, what the links before them hash to. */
+    /** The hashes of the links before these entries, by position. */
     hashesBefore: hashesBefore<number>(lists, 'audit_logs', 'position'),
 
-    /** A stretch of the whole audit log in the order in which it came, for export and verification. */
+    /** A batch of the whole audit log in order of position, for export and verification. */
     auditStretch: (after: number, limit: number): Promise<PlacedAuditRow[]> =>
       db
         .selectFrom('audit_logs')
@@ -143,7 +143,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
         .limit(limit)
         .execute(),
 
-    /** The oldest entries, as they came; the newest of all is never among them, so that positions go on from it. */
+    /** The oldest entries by position. Never includes the newest of all, so that positions continue from it. */
     oldestAudits: (limit: number): Promise<PlacedAuditRow[]> =>
       db
         .selectFrom('audit_logs')
@@ -155,11 +155,11 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
         .limit(limit)
         .execute(),
 
-    /** Of these subjects, those whose row is still there. */
+    /** Of these subjects, those whose row still exists. */
     living: async (ids: readonly string[]): Promise<string[]> =>
       ids.length === 0 ? [] : (await living(ids).execute(db)).rows.map(({ id }) => id),
 
-    /** None of these rows was removed meanwhile. */
+    /** Requires that none of these rows has been deleted. */
     stillLiving: (ids: readonly string[]): Statement[] => {
       if (ids.length === 0) return [];
       const counted = sql`SELECT 1 AS found WHERE (SELECT count(*) FROM (${living(ids)}) AS l) = ${ids.length}`;
@@ -176,7 +176,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
         { expect },
       ),
 
-    /** The newest entry of this kind that is no organization's. */
+    /** The newest entry with this action that belongs to no organization. */
     newestOwn: (action: string): Promise<PlacedAuditRow | undefined> =>
       db
         .selectFrom('audit_logs')
@@ -187,7 +187,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
         .limit(1)
         .executeTakeFirst(),
 
-    /** The link of the same chain before this one, where it is still here. */
+    /** The preceding link of the same chain, if it is still stored. */
     auditBefore: ({ writer, seq, position }: PlacedAuditRow): Promise<PlacedAuditRow | undefined> =>
       db
         .selectFrom('audit_logs')
@@ -213,7 +213,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
         .limit(limit)
         .execute(),
 
-    /** What `logs/revision-index.ts` keeps; undefined before it kept anything. */
+    /** The state saved by `logs/revision-index.ts`; undefined if none was saved yet. */
     async keptRevisions(): Promise<Uint8Array | undefined> {
       const row = await db
         .selectFrom('meta')
@@ -239,7 +239,7 @@ export function logs({ db, lists, name, commit, insertingInto }: Engine) {
   };
 }
 
-/** How many entries of an organization are kept, without counting them. */
+/** The number of an organization's stored entries, without counting them. */
 export async function totalOf(db: Engine['db'], organizationId: string, stream: Stream): Promise<number> {
   const row = await db
     .selectFrom('log_counts')
@@ -250,7 +250,7 @@ export async function totalOf(db: Engine['db'], organizationId: string, stream: 
   return row?.total ?? 0;
 }
 
-/** Whether anything but the organization is asked for. */
+/** Whether the filter has any condition besides the organization. */
 export function isFiltered<F extends { readonly organizationId: string }>({
   organizationId,
   ...rest

@@ -1,4 +1,4 @@
-/** Groups of members, who have the same roles in the same vaults. */
+/** Groups of members who share the same roles in the same vaults. */
 import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
@@ -23,7 +23,10 @@ export function memberGroups({ db, lists }: Engine) {
 
     all: (organizationId: string): Promise<AuditedGroup[]> => audited(organizationId).orderBy('id').execute(),
 
-    /** Those that a member is in; they may be more, by somebody's doing, so each row is looked at. */
+    /**
+     * The groups that a member is in. The match is by text, so it may include others, and the caller must check each
+     * row.
+     */
     naming: (organizationId: string, memberId: string): Promise<AuditedGroup[]> =>
       audited(organizationId)
         .where(({ or, eb }) =>

@@ -1,4 +1,6 @@
-/** What people allowed clients of the tool endpoint: digests of codes and refresh tokens, never the tokens. */
+/**
+ * Grants that people gave to OAuth clients of the tool endpoint: digests of codes and refresh tokens, never the tokens.
+ */
 import type { Selectable } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { type Audited, auditedRevision } from '../integrity/audited.ts';
@@ -23,10 +25,10 @@ export function oauthGrants({ db, commit }: Engine) {
 
     update: (row: OAuthGrantRow): Statement => updateRevised(db, 'oauth_grants', row),
 
-    /** Refused as stale where it is not as it was. */
+    /** Refused as stale if it has changed. */
     remove: (id: string, revision: number): Statement => removeRevised(db, 'oauth_grants', { id, revision }),
 
-    /** Removes grants that ended, and those whose code nobody exchanged; says how many. */
+    /** Deletes grants that ended, and those whose code was never exchanged. Returns how many. */
     async forget(endedBefore: number, limit: number): Promise<number> {
       const over = db
         .selectFrom('oauth_grants')

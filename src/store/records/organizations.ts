@@ -48,7 +48,7 @@ export function organizations({ db, lists }: Engine) {
       return pageOf(found, page);
     },
 
-    /** Whether anybody, in any organization, has joined. */
+    /** Whether any member of any organization has joined. */
     hasJoined: async (): Promise<boolean> =>
       (await db.selectFrom('members').select('id').where('state', '=', 'active').limit(1).execute()).length >
       0,

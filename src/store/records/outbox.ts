@@ -1,4 +1,4 @@
-/** Events, stored with the change that they tell of, and delivered later; and what was told about expiries. */
+/** Events, which are stored with their change and delivered later, and the notices of expiries. */
 import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
 import { auditedRevision } from '../integrity/audited.ts';
@@ -46,11 +46,11 @@ export function outbox({ db, commit, insertingInto }: Engine) {
   return {
     add: (...rows: readonly EventRow[]): Statement => addAll(rows),
 
-    /** The oldest whose deliveries are not made yet. */
+    /** The oldest events whose deliveries have not been created yet. */
     toFanOut: (limit: number): Promise<StoredEvent[]> =>
       db.selectFrom('events').selectAll().where('fanned', '=', 0).orderBy('position').limit(limit).execute(),
 
-    /** Refused as stale where another replica was first with any of them. */
+    /** Refused as stale if another replica was first for any of them. */
     markFanned: (ids: readonly string[]): Statement =>
       statement(
         db
@@ -61,10 +61,10 @@ export function outbox({ db, commit, insertingInto }: Engine) {
         { expect: ids.length },
       ),
 
-    /** Taken where it was told already. */
+    /** Refused as taken if the notice was already given. */
     addNotice: (row: ExpiryNotice): Statement => statement(db.insertInto('expiry_notices').values(row)),
 
-    /** Whether this, or a nearer expiry of the same version, was told. */
+    /** Whether this notice, or one closer to the expiry, was given for the same version. */
     async noticed({ resource_id, version, expiration_date, days }: ExpiryNotice): Promise<boolean> {
       const found = await db
         .selectFrom('expiry_notices')
@@ -97,7 +97,7 @@ export function outbox({ db, commit, insertingInto }: Engine) {
         .where('id', 'in', [...ids])
         .execute(),
 
-    /** Removes a few of the oldest that nothing needs any more, and says how many. */
+    /** Deletes some of the oldest events that are no longer needed. Returns how many. */
     async forget(before: number, limit: number): Promise<number> {
       const old = db
         .selectFrom('events')

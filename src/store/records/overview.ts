@@ -1,4 +1,4 @@
-/** What the overview shows: requests counted by the hour, what expires, and what nobody uses. */
+/** Data for the overview: requests per hour, expiring resources and unused credentials. */
 import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { auditedRevision } from '../integrity/audited.ts';
@@ -57,7 +57,7 @@ export function overview({ lists: db }: Engine) {
   }
 
   return {
-    /** Adds to the counters of an hour; no row stands in the list twice. */
+    /** Adds to the counters of an hour. The rows must be distinct. */
     countHours: (rows: readonly LogHourRow[]): Statement =>
       statement(
         db
@@ -121,7 +121,7 @@ export function overview({ lists: db }: Engine) {
       return found.orderBy('expiration_date').limit(limit).execute();
     },
 
-    /** Of all organizations together. */
+    /** In all organizations. */
     async expiringWithin({ from, to }: { readonly from: number; readonly to: number }): Promise<number> {
       const { count } = await db
         .selectFrom('resources')
@@ -150,7 +150,7 @@ export function overview({ lists: db }: Engine) {
         .limit(limit)
         .execute(),
 
-    /** Made before that moment, and not used since. */
+    /** Created before that time, and not used since. */
     unusedSince: (
       organizationId: string,
       kinds: readonly string[],
@@ -185,7 +185,7 @@ export function overview({ lists: db }: Engine) {
       return vaultIds === null ? counts : counts.set('vault', among.length);
     },
 
-    /** How many webhooks there are, how many of the enabled ones are failing, and how many are disabled. */
+    /** The number of webhooks, of enabled ones that are failing, and of disabled ones. */
     async webhookHealth(organizationId: string): Promise<WebhookHealth> {
       const row = await db
         .selectFrom('webhooks')
@@ -200,7 +200,7 @@ export function overview({ lists: db }: Engine) {
       return { total: Number(row.total), failing: Number(row.failing), disabled: Number(row.disabled) };
     },
 
-    /** Requests counted in the plan's window that starts then. */
+    /** The number of requests counted in the plan's window that starts then. */
     async used(organizationId: string, windowStart: number): Promise<number> {
       const row = await db
         .selectFrom('rate_windows')

@@ -1,6 +1,6 @@
 /**
- * The request log: blocks of entries that were synced together, and an index that says which of them concern whom.
- * One row for each entry would cost a read more than all the rest of it.
+ * The request log: blocks of entries that were synced together, and an index of the organizations, vaults and access
+ * keys they concern. A row per entry would cost more than the rest of a vault read.
  */
 import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
@@ -20,12 +20,15 @@ export interface RequestFilter {
   readonly status?: number | undefined;
   readonly address?: string | undefined;
   readonly accessKeyId?: string | undefined;
-  /** Ids bound the time: they sort by it. */
+  /** Ids limit the time range, because they sort by time. */
   readonly fromId?: string | undefined;
   readonly beforeId?: string | undefined;
 }
 
-/** The blocks that hold a page of a filtered list, newest first; before it come `skip` entries of the first one. */
+/**
+ * The blocks that contain a page of a filtered list, newest first. The first `skip` matching entries belong to the page
+ * before.
+ */
 export interface BlocksOfPage {
   readonly blocks: readonly RequestBlockRow[];
   readonly skip: number;
@@ -53,7 +56,7 @@ const indexColumns: Columns<'request_index'> = {
 
 export function requestLogs({ db, lists, name, insertingInto }: Engine) {
   const appendAny = insertingInto('request_blocks', blockColumns);
-  // It goes with every group of requests, so it is built once; one long row is handed over faster as it is.
+  // Part of every group of requests, so it is built once. A single long row is passed faster as plain parameters.
   const appendSql = db
     .insertInto('request_blocks')
     .values({ id: '', writer: '', seq: 0, text: '', hash: '', mark: '' })
@@ -93,12 +96,12 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
   }
 
   return {
-    /** Refused where the table does not keep it. */
+    /** Refused unless the table stores it. */
     append: (row: RequestBlockRow): Statement => ({ ...appendOne(row), expect: 1 }),
 
     addToIndex: insertingInto('request_index', indexColumns),
 
-    /** From this block on, the writer's are not in the index. */
+    /** Records that the writer's blocks from this one on are not in the index. */
     leave: (row: UnfiledRow): Statement => statement(db.insertInto('unfiled').values(row)),
 
     noneLeft: (writer: string): Statement => statement(db.deleteFrom('unfiled').where('writer', '=', writer)),
@@ -123,7 +126,7 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
       return total ?? 0;
     },
 
-    /** Each block holds one matching entry at least, so as many blocks as entries are enough to look at. */
+    /** Each block contains at least one matching entry, so as many blocks as entries are enough. */
     async page(filter: RequestFilter, page: Page): Promise<BlocksOfPage> {
       const offset = offsetOf(page);
       const seen = sql<number>`CAST(SUM(entries) OVER (ORDER BY block_id DESC ROWS UNBOUNDED PRECEDING) AS bigint)`;
@@ -142,7 +145,7 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
       return { blocks: await blocks(found.map(row => row.block_id)), skip };
     },
 
-    /** The newest matching blocks, for reading on from one stretch to the next. */
+    /** The newest matching blocks, for reading in batches. */
     async newest(filter: RequestFilter, limit: number): Promise<RequestBlockRow[]> {
       return blocks((await newest(filter, limit).execute()).map(row => row.block_id));
     },
@@ -150,10 +153,10 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
     block: (id: string): Promise<RequestBlockRow | undefined> =>
       db.selectFrom('request_blocks').selectAll().where('id', '=', id).executeTakeFirst(),
 
-    /** Of these blocks, what the links before them hash to. */
+    /** The hashes of the links before these blocks. */
     hashesBefore: hashesBefore<string>(lists, 'request_blocks', 'id'),
 
-    /** A stretch of the whole log, oldest first, for export and verification. */
+    /** A batch of the whole log, oldest first, for export and verification. */
     stretch: (afterId: string | null, limit: number): Promise<RequestBlockRow[]> =>
       db
         .selectFrom('request_blocks')
@@ -177,7 +180,7 @@ export function requestLogs({ db, lists, name, insertingInto }: Engine) {
         .execute();
     },
 
-    /** The oldest blocks, of those that are older than an id. */
+    /** The oldest blocks that are older than an id. */
     oldest: (beforeId: string, limit: number): Promise<RequestBlockRow[]> =>
       db
         .selectFrom('request_blocks')

@@ -1,4 +1,7 @@
-/** What changes resources: statements over them, their versions, tags and counts. Those of many at once are as many as of one. */
+/**
+ * Statements that change resources, their versions, tags and counts. Changing many takes as many statements as changing
+ * one.
+ */
 import { type Selectable, sql } from 'kysely';
 import { type Columns, type Engine, type Statement, statement } from '../engine/engine.ts';
 import { prepared } from '../engine/prepared.ts';
@@ -70,12 +73,12 @@ export function resourceChanges({ db, insertingInto }: Engine) {
 
     insertVersion: (...rows: readonly VersionRow[]): Statement => insertVersions(rows),
 
-    /** Refused as stale where the row is not the one that was read. */
+    /** Refused as stale if the row is not the one that was read. */
     update: (row: ResourceRow): Statement => updateRevised(db, 'resources', row),
 
     purge: (id: string, revision: number): Statement => removeRevised(db, 'resources', { id, revision }),
 
-    /** All that a vault holds, for good; the vault's own row goes by `purge`. */
+    /** Permanently deletes a vault's contents. The vault's own row is deleted by `purge`. */
     purgeContents: ({ id, organization_id }: Pick<ResourceRow, 'id' | 'organization_id'>): Statement[] => [
       statement(db.deleteFrom('resources').where('vault_id', '=', id).where('type', '<>', 'vault')),
       statement(
@@ -87,11 +90,11 @@ export function resourceChanges({ db, insertingInto }: Engine) {
 
     addTags: (rows: readonly TagRow[]): Statement => addTags(rows),
 
-    /** More, or fewer, that lie in vaults: in the totals of each vault, and of its organization. */
+    /** Adds resources to the totals of their vaults and their organization, or subtracts them. */
     count: (resources: readonly Counted[], change: 1 | -1): Statement =>
       addToCounts(sumsOf(resources, change)),
 
-    /** Takes a vault with all that it holds out of the organization's totals, or back into them. */
+    /** Subtracts a vault and its contents from the organization's totals, or adds them back. */
     countVault: (organizationId: string, vaultId: string, change: 1 | -1): Statement[] => [
       addToCounts([
         { organization_id: organizationId, vault_id: organizationId, type: 'vault', living: change },
@@ -112,7 +115,7 @@ export function resourceChanges({ db, insertingInto }: Engine) {
   };
 }
 
-/** One row for each total that changes: a statement can change a row once. */
+/** One row per total that changes, because a statement can change a row only once. */
 function sumsOf(resources: readonly Counted[], change: 1 | -1) {
   const sums = new Map<string, Counted & { living: number }>();
   const add = ({ organization_id, type }: Counted, vault_id: string) => {

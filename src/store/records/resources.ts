@@ -16,7 +16,10 @@ export type { ResourceFilter } from '../lists/resource-filter.ts';
 export type { ResourcePage } from '../lists/resource-lists.ts';
 export type { ResourceRow, VersionRow } from './resource-changes.ts';
 export type AuditedResource = ResourceRow & Audited;
-/** A resource together with its current version's sealed value. Where that version is gone it is null, and the row is not believed. */
+/**
+ * A resource with the sealed value of its current version. The value is null if that version is missing, and the row
+ * then fails verification.
+ */
 export type ResourceWithValue = AuditedResource & { readonly value: Sealed };
 
 export function resources(engine: Engine) {
@@ -42,14 +45,14 @@ export function resources(engine: Engine) {
   );
 
   return {
-    /** In this organization, or nothing: another's resource is looked up like one that never was. */
+    /** Only in this organization: another organization's resource is treated like one that does not exist. */
     byId: async (organizationId: string, id: string): Promise<AuditedResource | undefined> =>
       (await byId({ organizationId, id }))[0],
 
-    /** By id alone: only for callers whose credential names the vault. */
+    /** Looks up by id only: for callers whose credential names the vault. */
     vault: async (id: string): Promise<AuditedResource | undefined> => (await vaultById({ id }))[0],
 
-    /** By id alone: only to tell whose log a refused request for it belongs into. */
+    /** Looks up by id only: to find the organization whose log a refused request belongs to. */
     key: (id: string): Promise<AuditedResource | undefined> =>
       audited().where('id', '=', id).where('type', '=', 'key').executeTakeFirst(),
 
@@ -61,7 +64,7 @@ export function resources(engine: Engine) {
         .where('deleted_at', 'is', null)
         .executeTakeFirst(),
 
-    /** The one that was deleted last. */
+    /** The one deleted last. */
     deletedByName: (vaultId: string, type: string, name: string): Promise<AuditedResource | undefined> =>
       audited()
         .where('vault_id', '=', vaultId)
@@ -90,7 +93,10 @@ export function resources(engine: Engine) {
         .executeTakeFirst();
     },
 
-    /** What lives of one type in a vault, oldest first, with the sealed values: so many after an id. */
+    /**
+     * A vault's resources of one type that are not deleted, oldest first, with the sealed values: up to `limit` after
+     * an id.
+     */
     stretchWithValues: (
       vaultId: string,
       type: string,
@@ -98,7 +104,9 @@ export function resources(engine: Engine) {
       limit: number,
     ): Promise<Stretch> => stretch({ vaultId, type, afterId, limit }),
 
-    /** How many of each type live in vaults that live: of these vaults, or of any so many. */
+    /**
+     * The number of resources per type and vault, without deleted ones: for these vaults, or for up to `limit` vaults.
+     */
     counts: (
       organizationId: string,
       vaultIds: readonly string[] | undefined,
@@ -130,7 +138,7 @@ export function resources(engine: Engine) {
 
     ...resourceChanges(engine),
 
-    /** Deleted before that moment, and due to be removed for good. */
+    /** Deleted before that time, and due to be deleted permanently. */
     deletedBefore: (moment: number, limit: number): Promise<AuditedResource[]> =>
       audited().where('deleted_at', '<', moment).orderBy('deleted_at').limit(limit).execute(),
 

@@ -1,4 +1,4 @@
-/** On which timeline of its server the log is written, for whoever finds that it is another one by now. */
+/** The server's timeline on which the log is written, to detect a change of timeline. */
 import { publicBytes } from '../../base/bytes.ts';
 import { type Engine, type Statement, statement, type Timeline } from '../engine/engine.ts';
 
@@ -23,7 +23,7 @@ export function timelines({ db, commit }: Engine) {
       await commit([{ statements: [statement(insert)] }]);
     },
 
-    /** Refused as stale where another replica was first. */
+    /** Refused as stale if another replica was first. */
     replace: (before: Timeline, after: Timeline): Statement =>
       statement(
         db

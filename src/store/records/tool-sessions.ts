@@ -1,4 +1,4 @@
-/** Sessions of the tool endpoint: a digest, what was agreed at the start, and which credential it was opened with. */
+/** Sessions of the tool endpoint: a digest, what was agreed at the start, and the credential that opened it. */
 import type { Selectable } from 'kysely';
 import { type Engine, statement } from '../engine/engine.ts';
 import type { McpSessionTable } from '../schema/schema.ts';
@@ -24,7 +24,10 @@ export function toolSessions({ db, commit }: Engine) {
       await commit([{ statements: [statement(end)], touches: [id] }]);
     },
 
-    /** Those idle since before a moment go; of those that nobody proved anything for or came back to, the newest stay. */
+    /**
+     * Deletes sessions idle since before `idleSince`. Of the sessions without a credential that were never used again,
+     * keeps the newest `unused`.
+     */
     async forget(idleSince: number, unused: number): Promise<void> {
       const newest = db
         .selectFrom('mcp_sessions')

@@ -1,4 +1,4 @@
-/** Use rules: what the service does with a secret or a key for those who may use it. */
+/** Use rules: what the service may do with a secret or a key on behalf of callers. */
 import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
@@ -12,7 +12,7 @@ export type AuditedUseRule = UseRuleRow & Audited;
 
 export interface UseRuleFilter {
   readonly organizationId: string;
-  /** All of them where it is undefined. */
+  /** All vaults if undefined. */
   readonly vaultIds?: readonly string[] | undefined;
   readonly resourceId?: string | undefined;
   readonly q?: string | undefined;
@@ -30,7 +30,7 @@ export function rulesForUse({ db, lists }: Engine) {
     byId: (organizationId: string, id: string): Promise<AuditedUseRule | undefined> =>
       audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
 
-    /** The oldest first. */
+    /** Oldest first. */
     ofResource: (resourceId: string): Promise<AuditedUseRule[]> => ofResource({ resourceId }),
 
     async page(
@@ -48,7 +48,7 @@ export function rulesForUse({ db, lists }: Engine) {
 
     insert: (row: UseRuleRow): Statement => statement(db.insertInto('use_rules').values(row)),
     update: (row: UseRuleRow): Statement => updateRevised(db, 'use_rules', row),
-    /** Those of a vault, or of a secret or key, that is no more. */
+    /** For a vault, a secret or a key that is deleted permanently. */
     removeIn: (vaultId: string): Statement =>
       statement(db.deleteFrom('use_rules').where('vault_id', '=', vaultId)),
     removeOf: (resourceId: string): Statement =>

@@ -1,4 +1,7 @@
-/** Webhooks, and the lease on each one's queue: one process at a time works on a queue, and loses it when it dies. */
+/**
+ * Webhooks, and the lease on each one's queue: one process at a time works on a queue, and its lease expires if it
+ * dies.
+ */
 import { type Selectable, sql } from 'kysely';
 import { type Engine, type Statement, statement } from '../engine/engine.ts';
 import { containing, type Page, type PageOf, pageOf } from '../engine/page.ts';
@@ -13,7 +16,7 @@ export type QueueRow = Selectable<WebhookQueueTable>;
 
 export function webhooks({ db, lists, commit, name: engine }: Engine) {
   const postgres = engine === 'postgres';
-  /** Leases run by the database's clock, so that replicas whose clocks differ agree on them. */
+  /** Leases use the database's clock, so that replicas with differing clocks agree on them. */
   const databaseNow = postgres
     ? sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
     : sql<number>`CAST(unixepoch('subsec') * 1000 AS INTEGER)`;
@@ -33,7 +36,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
     byId: (organizationId: string, id: string): Promise<AuditedWebhook | undefined> =>
       audited().where('id', '=', id).where('organization_id', '=', organizationId).executeTakeFirst(),
 
-    /** By id alone: for the delivery, which nobody asked for. */
+    /** Looks up by id only: for deliveries, which have no caller. */
     anywhere: (id: string): Promise<AuditedWebhook | undefined> =>
       audited().where('id', '=', id).executeTakeFirst(),
 
@@ -67,13 +70,13 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
 
     update: (row: WebhookRow): Statement => updateRevised(db, 'webhooks', row),
 
-    /** With its queue, and with what was still to be delivered. */
+    /** Also deletes its queue and its pending deliveries. */
     remove: (id: string, revision: number): Statement[] => [
       statement(db.deleteFrom('deliveries').where('webhook_id', '=', id).where('state', '=', 'pending')),
       removeRevised(db, 'webhooks', { id, revision }),
     ],
 
-    /** Something waits in the queue from `at` on. */
+    /** Records that a delivery is waiting, due at `at`. */
     arrive: (id: string, at: number): Statement =>
       statement(
         db
@@ -88,7 +91,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
     arrived: (id: string): Statement =>
       statement(db.updateTable('webhook_queues').set({ failing_since: null }).where('webhook_id', '=', id)),
 
-    /** Forgets what was held against the receiver. */
+    /** Clears the receiver's failures and pause. */
     forgive: (id: string): Statement =>
       statement(
         db
@@ -100,7 +103,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
     pause: (id: string, until: number): Statement =>
       statement(db.updateTable('webhook_queues').set({ resume_at: until }).where('webhook_id', '=', id)),
 
-    /** The first failure after a success counts; later ones change nothing. */
+    /** The first failure after a success sets the time; later ones change nothing. */
     failed: (id: string, at: number): Statement =>
       statement(
         db
@@ -110,7 +113,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
           .where('failing_since', 'is', null),
       ),
 
-    /** Since when nothing has arrived, of those that are failing. */
+    /** For those of the webhooks that are failing: since when nothing has arrived. */
     async failing(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
       if (ids.length === 0) return new Map();
       const rows = await lists
@@ -125,7 +128,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
     queue: (id: string): Promise<QueueRow | undefined> =>
       db.selectFrom('webhook_queues').selectAll().where('webhook_id', '=', id).executeTakeFirst(),
 
-    /** Takes queues in which something is due, each for one process alone. */
+    /** Leases queues with due deliveries, each to one process only. */
     async claim(holder: string, now: number, lease: number, limit: number): Promise<string[]> {
       const waiting = await claimable(now).limit(1).executeTakeFirst();
       if (waiting === undefined) return [];
@@ -139,7 +142,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
       return rows![0]!.map(row => String(row.webhook_id));
     },
 
-    /** Prolongs what the holder has, and says which queues those are. */
+    /** Extends the holder's leases. Returns the queues that it still holds. */
     async renew(holder: string, ids: readonly string[], lease: number): Promise<Set<string>> {
       const renewal = db
         .updateTable('webhook_queues')
@@ -151,7 +154,7 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
       return new Set(rows![0]!.map(row => String(row.webhook_id)));
     },
 
-    /** Gives a queue back; false where something arrived since `arrivals` was read, or it was lost. */
+    /** Releases a queue. Returns false if a delivery arrived after `arrivals` was read, or the lease was lost. */
     async release(id: string, holder: string, arrivals: number, dueAt: number | null): Promise<boolean> {
       const release = db
         .updateTable('webhook_queues')
@@ -164,7 +167,10 @@ export function webhooks({ db, lists, commit, name: engine }: Engine) {
       return rows![0]!.length === 1;
     },
 
-    /** Gives everything back as it is: of one holder at its end, or of all where no other process can live. */
+    /**
+     * Releases leases without changing due times: one holder's when it stops, or all if no other process can be
+     * running.
+     */
     async abandon(holder: string | null): Promise<void> {
       const all = db.updateTable('webhook_queues').set({ leased_by: null, leased_until: null });
       const held = holder === null ? all : all.where('leased_by', '=', holder);

@@ -1,4 +1,4 @@
-/** What tables have in common. */
+/** Column types that tables share. */
 import type { Stamp } from '../../base/bytes.ts';
 
 export type Flag = 0 | 1;

@@ -1,4 +1,4 @@
-/** The tables of both logs, and of what is counted by them. */
+/** The tables of both logs, and of their counts. */
 import type { Generated, GeneratedAlways } from 'kysely';
 import type { PublicBytes } from '../../base/bytes.ts';
 
@@ -6,55 +6,58 @@ interface Chained {
   id: string;
   writer: string;
   seq: number;
-  /** Base64url, like the mark. */
+  /** Base64url, like `mark`. */
   hash: string;
   mark: string;
 }
 
 /** The vault requests that shared one sync to disk. */
 export interface RequestBlockTable extends Chained {
-  /** The entries, in the very bytes that were hashed. */
+  /** The entries, exactly as they were hashed. */
   text: string;
 }
 
 /**
- * Where to look for an organization's requests: one row for those entries of a block that agree in all of this.
- * Requests of strangers belong to no organization, and are in nobody's list.
+ * The index for finding an organization's requests: one row per group of entries in a block that agree in all these
+ * columns. Requests without a valid credential belong to no organization, and appear in no list.
  */
 export interface RequestIndexTable {
   organization_id: string;
   block_id: string;
-  /** Counts the rows of one block. */
+  /** Numbers the rows of one block. */
   part: number;
   vault_id: string | null;
   access_key_id: string | null;
   status: number;
   ip_address: string;
-  /** How many entries these are. */
+  /** The number of entries in the group. */
   entries: number;
-  /** How many requests they stand for, where that is more. */
+  /** The number of requests they represent, if greater. */
   requests: number | null;
 }
 
-/** Writers whose newest blocks are not in the index yet, and their first such block. */
+/** Writers whose newest blocks are not indexed yet, with the first such block. */
 export interface UnfiledTable {
   writer: string;
   from_id: string;
 }
 
 export interface AuditLogTable extends Chained {
-  /** The order in which entries became visible in this database; ids may be a little out of it between writers. */
+  /**
+   * The order in which entries became visible in this database. The ids of different writers may deviate from it
+   * slightly.
+   */
   position: Generated<number>;
-  /** The entry itself, in the very bytes that were hashed. What it is found by the database takes from it. */
+  /** The entry, exactly as it was hashed. The database derives the columns below from it. */
   entry: string;
   organization_id: GeneratedAlways<string | null>;
   action: GeneratedAlways<string>;
   subject_id: GeneratedAlways<string | null>;
-  /** The revision that the subject's row has since this entry; null where nothing changed. */
+  /** The revision of the subject's row after this entry; null if nothing changed. */
   subject_revision: GeneratedAlways<number | null>;
 }
 
-/** The newest link of a chain; its mark proves that whoever moved it here holds the keyring. */
+/** The newest link of a chain. Its mark proves that it was written with the keyring. */
 export interface LogHeadTable {
   writer: string;
   stream: string;
@@ -75,18 +78,18 @@ export interface CheckpointTable {
   signature: PublicBytes;
 }
 
-/** The last position that was given to a row of the table of this name. */
+/** The last position assigned in the table of this name. */
 export interface LastPositionTable {
   name: string;
   position: number;
 }
 
-/** Vault requests counted by the hour, so that the overview is no scan of the log. */
+/** Vault requests per hour, so that the overview does not scan the log. */
 export interface LogHourTable {
   organization_id: string;
   /** The hour's start, in milliseconds since 1970. */
   hour: number;
-  /** `all`, `vault`, `access-key` or `address`, which counts failures alone. */
+  /** `all`, `vault`, `access-key`, or `address`, which counts only failures. */
   kind: string;
   subject: string;
   successes: number;

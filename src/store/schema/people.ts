@@ -1,4 +1,7 @@
-/** The tables of people: organizations, members and their groups, how they sign in, and what they allowed programs. */
+/**
+ * The tables for people: organizations, members and their groups, their means of signing in, and the access that they
+ * granted to programs.
+ */
 import type { Digest, PublicBytes, Sealed, Stamp } from '../../base/bytes.ts';
 import type { Flag, Stamped } from './common.ts';
 
@@ -13,68 +16,68 @@ export interface MemberTable extends Stamped {
   id: string;
   organization_id: string;
   email: string;
-  /** The address as it is compared: one spelling for all the ways to write it. */
+  /** The address in normalized form, for comparison. */
   email_key: string;
   role: string;
   state: 'invited' | 'active';
-  /** Roles in single vaults, as a list of `vault_id` and `role`. */
+  /** Roles in individual vaults, as a list of `vault_id` and `role`. */
   grants: string;
 }
 
-/** Members who have the same roles in the same vaults. */
+/** Members who share the same roles in the same vaults. */
 export interface MemberGroupTable extends Stamped {
   id: string;
   organization_id: string;
   name: string;
   name_search: string;
-  /** As a member's. */
+  /** In the same form as a member's. */
   grants: string;
-  /** Those whom somebody put here. */
+  /** Members who were added manually. */
   member_ids: string;
-  /** Whether the issuer of single sign-on says who else is in it, by the group's name. */
+  /** Whether the single sign-on issuer determines further members, by the group's name. */
   single_sign_on: Flag;
-  /** Those of whom it said so when they last signed in. */
+  /** Members for whom the issuer named the group when they last signed in. */
   signed_on_ids: string;
 }
 
-/** A command line that waits to be signed in by a person at a browser. */
+/** A CLI that waits for a person to sign it in through a browser. */
 export interface DeviceLoginTable {
-  /** Also the id of the API key that it is given. */
+  /** Also the id of the API key that it receives. */
   id: string;
-  /** Blind: a keyed hash of the code that the person enters. */
+  /** A keyed hash of the code that the person enters. */
   user_code: string;
   digest: Digest;
-  /** What it said of itself, and the address that it asked from. */
+  /** The client's description of itself, and the address of its request. */
   request: string;
   state: 'pending' | 'approved' | 'denied';
-  /** Who allowed it, and what. */
+  /** Who approved it, and with which access. */
   approval: string | null;
   created_at: number;
   expires_at: number;
   stamp: Stamp;
 }
 
-/** What a person allowed a client of the tool endpoint. */
+/** A person's grant to an OAuth client of the tool endpoint. */
 export interface OAuthGrantTable extends OfMember {
-  /** Of the member's account when they allowed it: in any other, the grant is over. */
+  /** The epoch of the member's account when they granted it. In any other epoch the grant has ended. */
   epoch: number;
-  /** The access key that it gives: one row, whose token changes with each refresh. */
+  /** The access key that it issues: one row, whose token changes with each refresh. */
   access_key_id: string;
   vault_id: string;
-  /** As the protocol writes it: with spaces between. */
+  /** Separated by spaces, as in OAuth. */
   scope: string;
-  /** The client's id and name, and how it was known. */
+  /** The client's id and name, and how it was identified. */
   client: string;
   redirect_uri: string;
-  /** The address of the tool endpoint that it is for. */
+  /** The address of the tool endpoint that it is valid for. */
   resource: string;
-  /** What the code's verifier hashes to. */
+  /** The hash of the code verifier. */
   challenge: string;
   code: Digest;
   code_expires_at: number;
-  /** Of the newest refresh token; null until the code was exchanged. */
+  /** The newest refresh token; null until the code has been exchanged. */
   refresh: Digest | null;
-  /** How many refresh tokens came before that one. */
+  /** How many refresh tokens came before it. */
   rotations: number;
   expires_at: number;
 }
@@ -85,23 +88,23 @@ interface OfMember extends Stamped {
   member_id: string;
 }
 
-/** How a member proves who they are. One row per member, so that removing a second factor takes the first with it. */
+/** A member's means of signing in. One row per member, so that a second factor can't be removed without the first. */
 export interface AccountTable extends OfMember {
-  /** A keyed mark over what argon2id made of the password. */
+  /** A keyed hash of the password's argon2id hash. */
   password: Digest | null;
-  /** The seed of one-time codes, sealed; `totp_pending` until a first code was right. */
+  /** The seed for one-time codes, sealed. It is in `totp_pending` until a first code was correct. */
   totp: Sealed | null;
   totp_pending: Sealed | null;
-  /** The newest step whose code was used; none up to it is taken again. */
+  /** The newest step whose code was used. Codes up to it are no longer accepted. */
   totp_step: number;
-  /** Digests of the recovery codes that are left. */
+  /** Digests of the unused recovery codes. */
   recovery: string;
   invitation: Digest | null;
   invitation_expires: number | null;
-  /** Who the person is to the issuer, once they came by it: both or neither. */
+  /** The person's identity at the issuer, set when they first sign in through it: both or neither. */
   oidc_issuer: string | null;
   oidc_subject: string | null;
-  /** Sessions of an earlier epoch are dead. */
+  /** Sessions from an earlier epoch are invalid. */
   epoch: number;
 }
 
@@ -111,7 +114,7 @@ export interface PasskeyTable extends OfMember {
   public_key: PublicBytes;
   transports: string;
   counter: number;
-  /** For people to look at; decides nothing. */
+  /** Only for display. */
   used_at: number | null;
 }
 
@@ -121,15 +124,18 @@ export interface SessionTable extends OfMember {
   method: string;
   ip_address: string;
   user_agent: string;
-  /** When the person last proved themselves again in it. */
+  /** When the person last reauthenticated in it. */
   proven_at: number | null;
-  /** Changes without a revision, under a stamp of its own time: one put back can only end the session early. */
+  /**
+   * Updated without a new revision, and covered by the stamp. Restoring an earlier value can only end the session
+   * early.
+   */
   used_at: number;
 }
 
 /** Failed attempts at one factor of one account. */
 export interface LockOutTable {
-  /** A keyed hash of the account and the factor, or of an address that nobody has. */
+  /** A keyed hash of the account and the factor, or of an address that belongs to no account. */
   subject: string;
   failures: number;
   last_at: number;

@@ -1,8 +1,8 @@
 /**
- * The tables, as the typed query builder sees them. Both engines hold the same: times are milliseconds since
- * 1970, flags are 0 or 1, lists and objects are JSON text, sealed values and digests are bytes.
- * A `stamp` is a keyed mark over the row's other columns that decide anything; a `revision` counts the
- * row's changes. Nothing in here is plaintext of a value, a private key, a tag or a credential.
+ * The tables as the typed query builder sees them, the same for both engines: times are milliseconds since 1970, flags
+ * are 0 or 1, lists and objects are JSON text, sealed values and digests are bytes. A `stamp` is a keyed mark over the
+ * other columns of the row that matter; a `revision` counts the row's changes. No column contains the plaintext of a
+ * value, a private key, a tag or a credential.
  */
 import type { ColumnType, Generated } from 'kysely';
 import type { Digest, PublicBytes, Sealed, Stamp } from '../../base/bytes.ts';
@@ -36,38 +36,41 @@ export type * from './people.ts';
 
 export interface MetaTable {
   key: string;
-  /** The keyring, sealed by the root key; the newest revisions, under a stamp of their own; of the other rows, a mark that something was done. */
+  /**
+   * The keyring, sealed with the root key; the newest revisions, with their own stamp; in the other rows, a marker that
+   * something was done.
+   */
   value: Sealed | PublicBytes;
 }
 
 export interface ResourceTable extends Stamped {
   id: string;
   organization_id: string;
-  /** The vault it lies in; a vault lies in itself. */
+  /** The vault that contains it; for a vault, its own id. */
   vault_id: string;
   type: string;
   name: string;
-  /** The name as it is searched: in lower case. */
+  /** The name in lower case, for searching. */
   name_search: string;
   enabled: Flag;
   activation_date: number | null;
   expiration_date: number | null;
   content_type: string | null;
-  /** What a key or a certificate shows of itself. */
+  /** The public properties of a key or a certificate. */
   attributes: string;
-  /** Tags and description, sealed; null where there are none. */
+  /** Tags and description, sealed; null if there are none. */
   labels: Sealed | null;
-  /** A vault's own key, wrapped under a term of the keyring. */
+  /** A vault's own key, wrapped with a keyring version. */
   vault_key: Sealed | null;
   /** The current version; 0 for a vault, which has none. */
   version: number;
   deleted_at: number | null;
 }
 
-/** The answer of a vault as it was last read, sealed with the vault's key. */
+/** A cached answer to a vault read, sealed with the vault's key. */
 export interface KeptAnswerTable {
   vault_id: string;
-  /** A digest of who may see it and what was asked for. */
+  /** A digest of who may see it and what was requested. */
   answer: string;
   sealed: Sealed;
   read_at: number;
@@ -86,14 +89,14 @@ export interface VersionTable {
 
 export interface TagTable {
   organization_id: string;
-  /** Blind: a keyed hash of name and value. */
+  /** A keyed hash of name and value. */
   tag_index: string;
   resource_id: string;
 }
 
 /**
- * How many living resources of a type there are, so that a list's total is no scan: one row for each vault,
- * and one for the whole organization, whose `vault_id` is the organization's own id.
+ * The number of resources per type that are not deleted, so that totals need no scan: one row per vault, and one for
+ * the whole organization, whose `vault_id` is the organization's own id.
  */
 export interface CountTable {
   organization_id: string;
@@ -112,72 +115,81 @@ export interface CredentialTable extends Stamped {
   vault_id: string | null;
   key_id: string | null;
   role: string | null;
-  /** Scopes and narrowings. */
+  /** Scopes and restrictions. */
   narrowing: string;
   expiration_date: number | null;
   max_uses: number | null;
   created_by: string;
   revoked_at: number | null;
-  /** Of a key that has `max_uses`; each use is a revision of the row. */
+  /** For a key with `max_uses`. Each use is a new revision of the row. */
   uses: number;
-  /** For people to look at; decides nothing. */
+  /** Only for display. */
   last_used_at: number | null;
-  /** The identity that an access key was given to, or that a secret id proves. */
+  /** The identity that an access key was issued to, or that a secret id proves. */
   identity_id: string | null;
-  /** Of the identity, when it was given the access key: at any other, or without it, the key is over. */
+  /**
+   * The identity's revision when the access key was issued. The key is invalid at any other revision, or without the
+   * identity.
+   */
   identity_revision: number | null;
-  /** What an access key's holder needs to restrict it, sealed; null for other kinds, and until an older one is used. */
+  /**
+   * The key with which an access key's holder can restrict it, sealed. Null for other kinds, and for older access keys
+   * until they are used.
+   */
   narrowing_key: Sealed | null;
 }
 
-/** A machine that proves who it is, and is given short-lived access keys. */
+/** A machine that proves its identity and receives short-lived access keys. */
 export interface IdentityTable extends Stamped {
   id: string;
   organization_id: string;
   name: string;
   name_search: string;
-  /** How it proves who it is. */
+  /** The method of proof. */
   method: string;
-  /** What a proof is judged by. */
+  /** What a proof is checked against. */
   trust: string;
-  /** What the access keys show that it is given: vaults and narrowings. */
+  /** What its access keys permit: vaults and restrictions. */
   narrowing: string;
-  /** Of such a key, in seconds. */
+  /** The lifetime of these keys, in seconds. */
   lifetime: number;
   max_uses: number | null;
   expiration_date: number | null;
   created_by: string;
-  /** For people to look at; decides nothing. */
+  /** Only for display. */
   last_login_at: number | null;
 }
 
-/** What the service does with a secret or a key for an access key that may use it. */
+/** A rule by which the service uses a secret or a key on behalf of an access key. */
 export interface UseRuleTable extends Stamped {
   id: string;
   organization_id: string;
   vault_id: string;
-  /** The secret or the key, and which of the two it is. */
+  /** The secret or key, and its type. */
   resource_id: string;
   resource_type: 'secret' | 'key';
   name: string;
   name_search: string;
-  /** All that it decides. */
+  /** Everything that determines what the rule allows. */
   rule: string;
   created_by: string;
 }
 
-/** A call that waits for a person, or that one decided about. */
+/** A call that needs approval, or about which a person has decided. */
 export interface ApprovalTable extends Stamped {
   id: string;
   organization_id: string;
   vault_id: string;
   rule_id: string;
   access_key_id: string;
-  /** Of the very call. */
+  /** Identifies this exact call. */
   fingerprint: string;
-  /** Of the access key, the rule at its revision and the version of the secret, which every such call has in common. */
+  /**
+   * Identifies the access key, the rule at its revision and the version of the secret, which are the same for all such
+   * calls.
+   */
   scope_fingerprint: string;
-  /** What is shown of it to whoever decides, sealed with the vault's key. */
+  /** What the approver sees, sealed with the vault's key. */
   request: Sealed;
   scope: 'call' | 'rule';
   state: 'pending' | 'approved' | 'refused' | 'used';
@@ -194,7 +206,7 @@ export interface EventTable {
   resource_id: string;
   type: string;
   payload: string;
-  /** Whether its deliveries were made. */
+  /** Whether its deliveries were created. */
   fanned: Flag;
   created_at: number;
   stamp: Stamp;
@@ -205,34 +217,36 @@ export interface WebhookTable extends Stamped {
   organization_id: string;
   name: string;
   url: string;
-  /** The kinds that it asks for. */
+  /** The types of event that it subscribes to. */
   events: string;
-  /** Only what happens in these vaults; null for all. */
+  /** Limits it to events in these vaults; null for all. */
   vault_ids: string | null;
   enabled: Flag;
   disabled_reason: string | null;
-  /** Signing secrets, sealed: the current one, and the one before it for as long as both are used. */
+  /** Signing secrets, sealed: the current one, and the previous one while both are in use. */
   secret: Sealed;
   secret_version: number;
   previous_secret: Sealed | null;
   previous_until: number | null;
 }
 
-/** Who works on a webhook's deliveries, and when there is something to do. Bookkeeping that no caller did. */
+/**
+ * Which replica works on a webhook's deliveries, and when the next is due. Internal bookkeeping that no caller changes.
+ */
 export interface WebhookQueueTable {
   webhook_id: string;
-  /** The position of the last event before the webhook was made: it is told of later ones. */
+  /** The position of the last event before the webhook was created. It receives only later ones. */
   begins_after: number;
-  /** When the next delivery is due; null where none waits. */
+  /** When the next delivery is due; null if none is waiting. */
   due_at: number | null;
-  /** The receiver asked to be left alone until then. */
+  /** The receiver asked for no deliveries before this time. */
   resume_at: number | null;
-  /** Since when nothing arrived. */
+  /** When deliveries began to fail without a success since. */
   failing_since: number | null;
-  /** Counts what was added, so that nobody leaves the queue while something arrives. */
+  /** Counts additions, so that a queue is not left while a delivery arrives. */
   arrivals: number;
   leased_by: string | null;
-  /** By the database's own clock. */
+  /** By the database's clock. */
   leased_until: number | null;
 }
 
@@ -246,21 +260,21 @@ export interface DeliveryTable {
   vault_id: string | null;
   resource_id: string;
   state: string;
-  /** Since it was last begun: by its event, or again by hand. */
+  /** Since the delivery was last started: by its event, or manually. */
   tries: number;
   attempts: string;
-  /** 0 where it was never tried: those go first, in their order. Null once it is finished. */
+  /** 0 if it was never tried: these go first, in order. Null once it is finished. */
   next_attempt_at: number | null;
   finished_at: number | null;
   created_at: number;
 }
 
-/** What was told about an expiry. The row decides which replica tells it. */
+/** A notice about an expiry. The row determines which replica sends it. */
 export interface ExpiryNoticeTable {
   resource_id: string;
   version: number;
   expiration_date: number;
-  /** 30, 7 or 1 days ahead; 0 once it is expired. */
+  /** 30, 7 or 1 days in advance; 0 after the expiry. */
   days: number;
 }
 
@@ -274,22 +288,22 @@ export interface RateWindowTable {
 export interface McpSessionTable {
   id: string;
   digest: Digest;
-  /** What the client said of itself at `initialize`, and the revision spoken. */
+  /** The client's description of itself in `initialize`, and the protocol revision. */
   state: string;
-  /** The credential that first used the session; another's is refused. */
+  /** The credential that opened the session; any other is refused. Null if it was opened without one. */
   credential_id: string | null;
   created_at: number;
   used_at: ColumnType<number, number, number>;
   stamp: Stamp;
 }
 
-/** What was changed lately, for replicas that ask for it (PostgreSQL behind a pooler). */
+/** Recent changes, for replicas that poll for them (PostgreSQL behind a pooler). */
 export interface ChangeTable {
-  /** Filled in by the database, as are the transaction that changed it and the time. */
+  /** Filled in by the database, like the transaction and the time. */
   id: Generated<string>;
   xid: Generated<string>;
   at: Generated<number>;
-  /** Ids with commas between them, or `all`. */
+  /** Ids separated by commas, or `all`. */
   touched: string;
 }
 
