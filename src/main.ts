@@ -1,11 +1,11 @@
-/** The command: picks one file of cli/, and turns every failure into one line and an exit code. */
+/** The entry point of the command line: runs a command of cli/, and turns a failure into one line and an exit code. */
 import packageJson from '../package.json' with { type: 'json' };
 import { commands, groups } from './cli/commands.ts';
 import type { Command } from './cli/terminal/command.ts';
 import { note } from './cli/terminal/terminal.ts';
 import { messageOf, Refusal, UsageError } from './service/settings/report.ts';
 
-/** As a shell tells of SIGPIPE, which other programs end by. */
+/** The exit code that a shell reports for a program ended by SIGPIPE. */
 const endedByPipe = 141;
 
 async function main(args: readonly string[]): Promise<void> {
@@ -35,7 +35,7 @@ async function main(args: readonly string[]): Promise<void> {
 const isHelp = (arg: string) => arg === '--help' || arg === '-h';
 
 async function runCommand(command: Command, args: readonly string[]): Promise<void> {
-  // What follows belongs to the program that is run.
+  // Everything after `--` belongs to the program that is run.
   const end = args.indexOf('--');
   const own = end < 0 ? args : args.slice(0, end);
   if (own.some(isHelp)) {
@@ -53,7 +53,7 @@ function nameIn(args: readonly string[]): string | undefined {
   return Object.keys(commands).find(known => `${args.join(' ')} `.startsWith(`${known} `));
 }
 
-/** The commands that begin with a word that is none by itself, such as `keyring`. */
+/** The commands that begin with a word that is not a command by itself, such as `keyring`. */
 function beginningWith(word: string): string[] {
   return Object.keys(commands).filter(known => known.startsWith(`${word} `));
 }
@@ -93,7 +93,7 @@ async function section(title: string, names: readonly string[]): Promise<string>
 
 let isUnread = false;
 
-/** Whoever reads our output may have seen enough of it, as `head` has. What is being done is done all the same. */
+/** The reader of our output may close it early, as `head` does. The command still runs to its end. */
 function watchOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -102,7 +102,7 @@ function watchOutput(): void {
   });
 }
 
-// A program that we run makes its files as it would without us, and its output is its own.
+// A program started by `run` keeps its umask and handles its own output.
 if (process.argv[2] !== 'run') {
   process.umask(0o077);
   watchOutput();

@@ -346,8 +346,8 @@ describe('an API key in the dialect reads', () => {
   });
 
   const refused: [target: string, status: number, errors: string[]][] = [
-    ['prod/data/_all', 405, ['all secrets of a vault are read with an access key of that vault']],
-    ['prod/subkeys/_all', 405, ['all secrets of a vault are read with an access key of that vault']],
+    ['prod/data/_all', 405, ['use an access key of the vault to read all of its secrets']],
+    ['prod/subkeys/_all', 405, ['use an access key of the vault to read all of its secrets']],
     ['prod/delete/a', 405, [unsupported]],
     ['prod/undelete/a', 405, [unsupported]],
     ['prod/destroy/a', 405, [unsupported]],
@@ -426,12 +426,17 @@ describe('an API key in the dialect, of itself', () => {
     ['renew-self', 'GET', 404, undefined],
     ['revoke-self', 'GET', 404, undefined],
     ['create', 'HEAD', 404, undefined],
-    ['create', 'POST', 403, 'an API key creates no child tokens: set skip_child_token, or use an access key'],
+    [
+      'create',
+      'POST',
+      403,
+      'an API key can’t create child tokens: set skip_child_token, or use an access key',
+    ],
     [
       'lookup-self',
       'POST',
       403,
-      'an API key creates no child tokens: set skip_child_token, or use an access key',
+      'an API key can’t create child tokens: set skip_child_token, or use an access key',
     ],
   ];
   for (const [call, method, status, error] of refused)

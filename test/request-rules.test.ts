@@ -132,7 +132,7 @@ describe('the body of a request', () => {
   ];
   for (const [type, isRefused] of types)
     it(`of the type ${type} is ${isRefused ? 'refused where a body comes' : 'in order'}`, () => {
-      const fault = 'INVALID_REQUEST content-type must name no charset but UTF-8';
+      const fault = 'INVALID_REQUEST content-type must not name a charset other than UTF-8';
       const typed = ['Content-Type', type] as const;
       const faultWith = (sent: Sent) => told(faultOf(requestOf({ url: '/', ...sent })));
       assert.equal(faultWith({ headers: [typed, ['content-length', '1']] }), isRefused ? fault : null);

@@ -169,7 +169,7 @@ describe('a use of what is in a vault', () => {
     ['{}', 'text/plain', 'content-type', /^must be application\/json$/],
     ['{}', 'application/jsonp', 'content-type', /^must be application\/json$/],
     ['{', 'application/json', '', /JSON/],
-    ['x'.repeat(262_145), 'application/json', '', /^the body must have 256 KiB at most$/],
+    ['x'.repeat(262_145), 'application/json', '', /^the body must be at most 256 KiB$/],
     ['x'.repeat(262_144), 'application/json', '', /JSON/],
     ['{}', 'application/json', 'secret', /^is required$/],
     ['{}', 'Application/JSON ; charset=utf-8', 'secret', /^is required$/],

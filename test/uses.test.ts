@@ -310,7 +310,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
 
     it('a body that is too long is refused in words, and its connection is not cut', async () => {
       const { status, body } = await world.use({ url: 'x'.repeat(300 * 1024) });
-      assert.deepEqual([status, body.message], [400, 'the body must have 256 KiB at most']);
+      assert.deepEqual([status, body.message], [400, 'the body must be at most 256 KiB']);
     });
 
     it('a body that is no JSON is refused in words', async () => {

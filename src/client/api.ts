@@ -180,7 +180,7 @@ export interface Operations {
   updateVault: { asked: { id: string; body: VaultUpdate }; answered: Vault };
   /** Delete a vault; it can be restored for 30 days. Requires the permission `vaults:write`. */
   deleteVault: { asked: { id: string; query?: { /** Deletes permanently. Otherwise the resource can be restored for 30 days. */ purge?: "true" | "false" } }; answered: Deletion };
-  /** Count what vaults contain. Requires the permission `vaults:read`. */
+  /** Count the resources in vaults. Requires the permission `vaults:read`. */
   countVaults: { asked: { query?: { /** Ids of vaults, separated by commas, at most 100. */ vault_ids?: string } }; answered: VaultCounts };
   /** List secrets, newest first. Requires the permission `secrets:read`. */
   listSecrets: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; vault_id?: Id; /** `name=value` */ tag?: string; /** `inactive` is not yet active; `deleted` lists the trash. */ state?: "active" | "inactive" | "expired" | "disabled" | "deleted"; /** Newest first by default. A minus sign turns the order round; what has no date comes last. */ sort?: "name" | "-name" | "state" | "-state" | "expires" | "-expires" | "version" | "-version" | "updated" | "-updated" } }; answered: SecretList };
@@ -204,7 +204,7 @@ export interface Operations {
   revealSecrets: { asked: { body: SecretsReveal }; answered: RevealedSecrets };
   /** Copy or move up to 100 secrets to another vault, each with its own outcome. Requires the permission `secrets:reveal` and `secrets:write`. */
   copySecrets: { asked: { body: SecretsCopy }; answered: BulkAnswer };
-  /** Compare up to 100 values with those of a vault; recorded, and at most 1,200 values per minute. Requires the permission `secrets:reveal`. */
+  /** Compare up to 100 values with those of a vault; recorded in the audit log, up to 1,200 values per minute. Requires the permission `secrets:reveal`. */
   compareSecrets: { asked: { body: SecretsCompare }; answered: ComparedSecrets };
   /** Compare the secrets of up to 8 vaults without revealing them. Requires the permission `secrets:read`. */
   compareVaults: { asked: { body: VaultsCompare }; answered: ComparedVaults };
@@ -306,13 +306,13 @@ export interface Operations {
   deleteIdentity: { asked: { id: string }; answered: Deletion };
   /** List secret ids, newest first. Requires the permission `identities:read`. */
   listSecretIds: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; identity_id?: Id } }; answered: SecretIdList };
-  /** Create a secret id of an identity. Requires the permission `identities:write` and `vaults:read`. */
+  /** Create a secret ID of an identity. Requires the permission `identities:write` and `vaults:read`. */
   createSecretId: { asked: { body: SecretIdCreate }; answered: CreatedSecretId };
-  /** Get a secret id of an identity. Requires the permission `identities:read`. */
+  /** Get a secret ID of an identity. Requires the permission `identities:read`. */
   getSecretId: { asked: { id: string }; answered: SecretId };
-  /** Update a secret id of an identity; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `identities:write` and `vaults:read`. */
+  /** Update a secret ID of an identity; omitted fields keep their values, and read-only fields may be sent unchanged. Requires the permission `identities:write` and `vaults:read`. */
   updateSecretId: { asked: { id: string; body: SecretIdUpdate }; answered: SecretId };
-  /** Delete a secret id of an identity. Requires the permission `identities:write`. */
+  /** Delete a secret ID of an identity. Requires the permission `identities:write`. */
   deleteSecretId: { asked: { id: string }; answered: Deletion };
   /** List use rules, newest first. Requires the permission `use-rules:read`. */
   listUseRules: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string; secret_id?: Id; key_id?: Id; vault_id?: Id } }; answered: UseRuleList };
@@ -326,11 +326,11 @@ export interface Operations {
   deleteUseRule: { asked: { id: string }; answered: Deletion };
   /** Check whether the rules of a secret would allow a call, and why not; nothing is sent. Requires the permission `use-rules:write`. */
   checkUse: { asked: { body: UseCheck }; answered: UseVerdict };
-  /** List use rules for well-known services, to begin with. Requires the permission `use-rules:read`. */
+  /** List predefined use rules for well-known services. Requires the permission `use-rules:read`. */
   listUsePresets: { asked: {  }; answered: UsePresetList };
-  /** List calls that wait for an approval, newest first; with `state=all` also those that do not. Requires the permission `approvals:read`. */
+  /** List calls that wait for an approval, newest first; with `state=all`, also all others. Requires the permission `approvals:read`. */
   listApprovals: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; state?: "pending" | "all"; vault_id?: Id } }; answered: ApprovalList };
-  /** Get one call that waits for an approval, as it would be made. Requires the permission `approvals:read`. */
+  /** Get a call that waits for an approval, as it would be made. Requires the permission `approvals:read`. */
   getApproval: { asked: { id: string }; answered: Approval };
   /** List webhooks, newest first. Requires the permission `webhooks:read`. */
   listWebhooks: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; /** Lists nothing newer than this id. The `Link` header of a first page carries it, so that pages stay stable. */ as_of?: Id; /** Part of a name, case-insensitive. */ q?: string } }; answered: WebhookList };
@@ -358,7 +358,7 @@ export interface Operations {
   exportRequestLogs: { asked: { query?: { vault_id?: Id; access_key_id?: Id; status?: number; ip_address?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string; format?: "jsonl" | "csv" } }; answered: string };
   /** Get one entry of the request log. Requires the permission `logs:read`. */
   getRequestLog: { asked: { id: string }; answered: RequestLog };
-  /** List who has read a version of a secret, and when last. Requires the permission `logs:read` and `secrets:read`. */
+  /** List the readers of a secret’s version, and when they last read it. Requires the permission `logs:read` and `secrets:read`. */
   listSecretReaders: { asked: { id: string; query?: { /** The current one by default. */ version?: number } }; answered: SecretReaders };
   /** List changes, reveals and refusals, newest first. Requires the permission `logs:read`. */
   listAuditLogs: { asked: { query?: { /** The page, starting at 1. */ page?: number; /** Records per page. */ limit?: number; action?: string; subject_id?: Id; /** Who acted: the id of a member, an API key or an access key. */ actor_id?: string; /** At or after this time. */ from?: string; /** Before this time. */ to?: string } }; answered: AuditLogList };

@@ -1,4 +1,4 @@
-/** What the management plane answers: everything but vault reads, tool calls and probes. */
+/** The management plane's HTTP application: everything except vault reads, tool calls and probes. */
 import type { FastifyInstance } from 'fastify';
 import { builtPages, dashboard } from './dashboard.ts';
 import { mountDialect } from './dialect/management-plane.ts';

@@ -1,7 +1,7 @@
 /**
- * Answers to what never became a request: broken syntax, an unknown method, headers past the limit, a sender that took
- * too long. The connection is closed after it, because nobody knows where its next request would begin. What shows
- * that it was meant for the vault endpoint is written down first, like every request there.
+ * Answers input that never became a request: broken syntax, an unknown method, oversized headers, or a sender that was
+ * too slow. The connection is then closed, because the start of the next request is unknown. Input that was
+ * recognizably meant for the vault endpoint is recorded first, like every request there.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -56,7 +56,7 @@ export function clientErrorAnswers({
   };
 }
 
-/** Where every request is recorded. */
+/** An endpoint on which every request is recorded. */
 interface Endpoint {
   readonly route: string;
   readonly vaultId: string | null;
@@ -83,7 +83,10 @@ export function lateAnswers(parts: Pick<ReadingSurfaceParts, 'domain' | 'address
   };
 }
 
-/** Of the request that could not be read, as far as it came; requests before it on the same connection could. */
+/**
+ * The request line of the unreadable request, as far as it arrived. The packet may also contain earlier requests on the
+ * same connection, which were read.
+ */
 function requestLine({ rawPacket, bytesParsed = 0 }: ConnectionError): [method: string, target: string] {
   if (rawPacket === undefined) return ['', ''];
   const text = rawPacket.toString('latin1');

@@ -1,7 +1,7 @@
 /**
- * The dashboard's pages, as the build left them. They are read once and only what was found then is served, so
- * no path leads anywhere else. Any other path that a person may have in the address bar shows the same page,
- * which finds its way from there; a program that asks for such a path is told that nothing is there. Nothing of it may come from another host.
+ * Serves the built pages of the dashboard. The files are read once at the start and nothing else is served, so no path
+ * can lead to any other file. Any other path that a browser navigates to gets the index page, which does its own
+ * routing; a program that requests such a path gets 404. The pages may load nothing from another host.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
@@ -12,7 +12,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../contract/errors.ts';
 import type { ServePage } from './surface/surface-parts.ts';
 
-/** The same in a checkout and in the package, where both folders lie under `dist`. */
+/** The same relative path works in a checkout and in the package, where both folders are under `dist`. */
 export const builtPages = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 const types: Readonly<Record<string, string>> = {
@@ -60,9 +60,9 @@ const encoders: Readonly<Record<string, (body: Buffer) => Promise<Buffer>>> = {
 };
 
 export interface Dashboard {
-  /** For reads that no route answers. */
+  /** Handles reads that match no route. */
   readonly serve: ServePage;
-  /** The page itself, at a path that is not only the dashboard's. */
+  /** Serves the index page, for a path that the dashboard shares with other routes. */
   readonly index: ServePage;
 }
 
@@ -80,7 +80,7 @@ export function dashboard(from: string): Dashboard {
   return { serve, index: (request, reply) => send(index, request, reply) };
 }
 
-/** A missing file is not answered with the page: a script would fail with a confusing error. */
+/** A missing file does not get the index page: as a script, it would fail with a confusing error. */
 function isPage(path: string, { headers }: FastifyRequest): boolean {
   return path === '/' || (extname(path) === '' && String(headers.accept).includes('text/html'));
 }

@@ -1,6 +1,6 @@
 /**
- * What the reading plane answers itself, on an event loop that does nothing else: vault reads ahead of any router, tool
- * calls and probes. Everything else is handed to the management plane.
+ * The reading plane's HTTP application, on an event loop of its own: vault reads, which bypass the router, tool calls
+ * and probes. Everything else is forwarded to the management plane.
  */
 import type { RequestListener } from 'node:http';
 import type { FastifyInstance } from 'fastify';
@@ -41,7 +41,7 @@ export function buildReadingApp(parts: ReadingSurfaceParts, forward: RequestList
     onLate: lateAnswers(parts),
   });
   const app = surfaceWith(parts, strangers, {
-    // The framework's type of the error has it as it would be printed.
+    // The framework's type for this error lacks the parser's fields.
     clientErrorHandler: (error: unknown, socket) => lists.answer(error as ConnectionError, socket),
     serverFactory: handler => {
       const route = toRouter(handler as RequestListener);

@@ -1,4 +1,4 @@
-/** The answer to a request that can't be taken now, ahead of any router: in the format of the surface's errors. */
+/** Answers 503, ahead of any router, to a request that can't be handled now, in the error format of its surface. */
 import type { RequestListener } from 'node:http';
 import { Failure, statusOf } from '../contract/errors.ts';
 import { contentType, errorsOf } from './dialect/forms.ts';

@@ -1,6 +1,6 @@
 /**
- * What an API key does in Vault's dialect: the general API by the names of vaults and secrets. A vault is mounted by
- * its name and by its id; `secret/` is the vault of an API key that is restricted to a single one.
+ * API key calls in Vault's dialect: the general API, addressed by the names of vaults and secrets. A vault is mounted
+ * under its name and under its id. For an API key that is restricted to one vault, `secret/` is that vault.
  */
 import type { Caller } from '../../access/caller.ts';
 import { vaultsAllowing } from '../../access/policy.ts';
@@ -35,7 +35,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
   const { namedSecrets } = domain;
   const write = writesWith(domain);
 
-  /** A vault that is called by its id is looked up with what is asked of it. */
+  /** An id is returned as it is; the operation itself looks up the vault. */
   async function vaultOf(caller: Caller, mount: string): Promise<string> {
     const given = mount === ownMount ? vaultsAllowing(caller, 'secrets:read') : null;
     if (given?.length === 1) return given[0]!;
@@ -53,7 +53,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
     if (path === '') throw notFound();
     if (verb === 'metadata') return ok(historyForm(await namedSecrets.history(caller, place)));
     if (path === allSecrets)
-      throw new Unsupported('all secrets of a vault are read with an access key of that vault');
+      throw new Unsupported('use an access key of the vault to read all of its secrets');
     if (verb === 'data') return data(caller, place, versionIn(url));
     if (verb === 'subkeys') return subkeys(caller, place, url);
     throw new Unsupported('unsupported operation');
@@ -65,7 +65,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
     return configForm;
   }
 
-  /** A deleted secret is not found, but it is said since when: that is how a client tells it from none. */
+  /** For a deleted secret, the 404 has its deletion time, so that clients can tell it from one that never existed. */
   async function data(caller: Caller, place: SecretPlace, version: number | null): Promise<DialectAnswer> {
     try {
       const secret = await namedSecrets.reveal(caller, place, version);
@@ -89,7 +89,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
     });
   }
 
-  /** The mount is the longest beginning of the path that is the name of a vault. */
+  /** The mount is the longest prefix of the path that names a vault. */
   async function mount(caller: Caller, path: string): Promise<DialectAnswer> {
     const segments = path.split('/');
     for (let length = segments.length; length > 0; length--) {
@@ -128,7 +128,7 @@ export function apiKeyCallsWith({ domain, now }: AppParts): ApiKeyCalls {
       return { status: 204 };
     }
     throw new Failure('FORBIDDEN', {
-      message: 'an API key creates no child tokens: set skip_child_token, or use an access key',
+      message: 'an API key can’t create child tokens: set skip_child_token, or use an access key',
     });
   }
 

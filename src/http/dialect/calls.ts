@@ -1,8 +1,8 @@
-/** A call in Vault's dialect on the management plane, and what comes of it. */
+/** A call in Vault's dialect on the management plane, and its answer. */
 import type { Origin } from '../../access/caller.ts';
 import { invalid } from '../../contract/errors.ts';
 
-/** A call, once it is known who makes it. */
+/** A call, with its credential and origin. */
 export interface DialectCall {
   readonly method: string;
   readonly url: string;
@@ -11,21 +11,21 @@ export interface DialectCall {
   readonly origin: Origin;
 }
 
-/** What is answered: JSON for the envelope's `data` and `auth`, or nothing at all. */
+/** An answer: JSON for the envelope's `data` and `auth`, or an empty one. */
 export interface DialectAnswer {
   readonly status: 200 | 204 | 404;
   readonly data?: string;
   readonly auth?: string;
 }
 
-/** The body as an object, where none is an empty one. */
+/** Returns the body as an object; a missing body is an empty object. */
 export function objectIn(body: unknown): Readonly<Record<string, unknown>> {
   if (body === undefined || body === null) return {};
   if (typeof body !== 'object' || Array.isArray(body)) throw invalid('', 'the body must be an object');
   return body as Readonly<Record<string, unknown>>;
 }
 
-/** The language has these; the compiler's library does not know them yet. */
+/** Part of the language, but not yet declared in TypeScript's library. */
 interface SourceJson {
   parse(
     text: string,
@@ -36,14 +36,14 @@ interface SourceJson {
 }
 const json = JSON as unknown as SourceJson;
 
-/** JSON in which numbers that would lose digits stay as they were written. */
+/** Parses JSON, and keeps the source text of numbers that would lose digits. */
 export function exactJson(text: string): unknown {
   return json.parse(text, (_name, value, { source }) =>
     typeof value === 'number' && String(value) !== source ? json.rawJSON(source!) : value,
   );
 }
 
-/** An object with members, and no such number. */
+/** Whether the value is an object with members, rather than a number kept as source text. */
 export function isMap(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
 }

@@ -1,19 +1,19 @@
 /**
- * The forms of Vault's answers: the envelope of every success, the few that have none, and errors. What they contain
- * comes from the domain; nothing here decides anything.
+ * The formats of Vault's answers: the envelope of a success, the few answers without one, and errors. The contents come
+ * from the domain; nothing is decided here.
  */
 import { Failure, type FailureCode, invalid, sentenceOf, statusOf } from '../../contract/errors.ts';
 import { timeOf } from '../../contract/id.ts';
 import { deepestWalked, isWalkable } from '../../contract/json-depth.ts';
 import { iso } from '../../contract/text.ts';
 
-/** Exactly so, without a charset: some clients read an error's text only then. */
+/** Without a charset: some clients only read the text of an error if the type is exactly this. */
 export const contentType = 'application/json';
 
 const opening = '{"request_id":"';
 const noId = '00000000-0000-0000-0000-000000000000';
 
-/** `data` and `auth` are JSON already. The request's id is put in its place once it is known. */
+/** `data` and `auth` are already JSON. `identified` fills in the id of the request. */
 export function envelope(data: string, auth = 'null'): Buffer {
   const lease = '"lease_id":"","renewable":false,"lease_duration":0';
   return Buffer.from(
@@ -21,14 +21,14 @@ export function envelope(data: string, auth = 'null'): Buffer {
   );
 }
 
-/** A copy: the same answer is kept for others. */
+/** Returns a copy, because the original stays in the cache for other requests. */
 export function identified(body: Buffer, requestId: string): Buffer {
   const own = Buffer.from(body);
   own.write(requestId, opening.length, 'latin1');
   return own;
 }
 
-/** Where Vault has other statuses than we have. Its clients take 401 for something that is no answer of Vault's. */
+/** Statuses that differ in Vault. Its clients take a 401 for an answer that does not come from Vault. */
 const ownStatuses: Partial<Readonly<Record<FailureCode, number>>> = {
   UNAUTHORIZED: 403,
   SECOND_FACTOR_REQUIRED: 403,
@@ -36,7 +36,7 @@ const ownStatuses: Partial<Readonly<Record<FailureCode, number>>> = {
   EXPIRED: 404,
 };
 
-/** A call of Vault's that there is none of here. */
+/** A Vault operation that is not supported here. */
 export class Unsupported extends Failure {
   constructor(message: string) {
     super('INVALID_REQUEST', { message });
@@ -54,7 +54,7 @@ const ownTexts: Partial<Readonly<Record<FailureCode, string>>> = {
   RATE_LIMITED: 'rate limit quota exceeded',
 };
 
-/** Where nothing was found there is nothing to say, unless the request could be put right. */
+/** A 404 has no text, unless the failure says how to correct the request. */
 export function errorsOf(failure: Failure): { readonly errors: readonly string[] } {
   const hasOwnWords = failure.message !== new Failure(failure.code).message;
   if (hasOwnWords) return { errors: [failure.message] };
@@ -69,7 +69,7 @@ export interface SecretVersion {
   readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Tags, where there are some. */
+/** The tags, or null if there are none. */
 function customMetadata(tags: SecretVersion['tags']) {
   return tags === undefined || Object.keys(tags).length === 0 ? null : tags;
 }
@@ -112,7 +112,7 @@ export function historyForm({ created_at, updated_at, tags, versions }: SecretHi
   };
 }
 
-/** What is immediately below a folder, sorted; a folder ends with a slash. Nothing at all is not found. */
+/** The sorted entries directly below a folder; subfolders end with a slash. An empty result is NOT_FOUND. */
 export function listForm(names: readonly string[], folder: string): { keys: string[] } {
   const start = folder === '' || folder.endsWith('/') ? folder : `${folder}/`;
   const keys = new Set<string>();
@@ -128,14 +128,14 @@ export function listForm(names: readonly string[], folder: string): { keys: stri
 const jsonType = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
 /**
- * A secret as a map, in JSON: one that is a JSON object as it stands, digit for digit, any other as the one member
- * `value`.
+ * Returns a secret as a JSON map: a secret of a JSON type that is an object, digit for digit as it was stored, and any
+ * other secret as an object with the single member `value`.
  */
 export function mapOf({ value, content_type }: { value: string; content_type: string }): string {
   return isJsonType(content_type) && isObject(value) ? value.trim() : JSON.stringify({ value });
 }
 
-/** The same for whatever walks through it. */
+/** Like `mapOf`, but refuses a map that is nested too deep to be walked recursively. */
 export function walkableMapOf(secret: { value: string; content_type: string }): string {
   const map = mapOf(secret);
   if (isWalkable(map)) return map;
@@ -158,7 +158,7 @@ function isObject(text: string): boolean {
   }
 }
 
-/** The members of a map without their values, down to a depth; 0 for all of it. */
+/** The members of a map without their values, down to `depth` levels; 0 for all levels. */
 export function subkeysOf(value: unknown, depth: number, level = 1): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   if (depth !== 0 && level > depth) return null;
@@ -169,7 +169,7 @@ export function subkeysOf(value: unknown, depth: number, level = 1): unknown {
 
 export const configForm = { cas_required: false, delete_version_after: '0s', max_versions: 0 };
 
-/** What a client finds out first: this is a key/value store, version 2, mounted so. */
+/** What clients look up first: this mount is a key/value store, version 2. */
 export function mountForm(vaultId: string, mount: string) {
   return {
     accessor: `kv_${vaultId.slice(0, 8)}`,
@@ -188,7 +188,7 @@ export function mountForm(vaultId: string, mount: string) {
   };
 }
 
-/** In Vault's words, but for the path: an error repeats nothing that was sent. */
+/** Vault's own message without the path, because errors never repeat input. */
 export function noMount(): Failure {
   const message =
     "preflight capability check returned 403, please ensure client's policies grant access to the path";
@@ -199,12 +199,12 @@ export function notFound(): Failure {
   return new Failure('NOT_FOUND');
 }
 
-/** Whoever holds an access key reads. */
+/** The refusal of a write with an access key, which can only read. */
 export function readOnlyKey(): Failure {
   return new Failure('FORBIDDEN');
 }
 
-/** A credential, as a client is told of its own. */
+/** What a client learns about its own credential. */
 export interface TokenFacts {
   readonly id: string;
   readonly name: string;
@@ -217,7 +217,7 @@ function secondsLeft(expiresAt: number | null, now: number): number {
   return expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000));
 }
 
-/** `token` is the one that was sent: clients store the `id` that they get as the token. */
+/** `token` is the one that was sent: clients store the `id` of the answer as their token. */
 export function lookupForm(
   token: string,
   { id, name, expiresAt, maxUses, isChild }: TokenFacts,
@@ -245,7 +245,7 @@ export function lookupForm(
   };
 }
 
-/** What a login, a new child and a renewal answer. The token is sent only where it is new. */
+/** The answer to a login, a new child token and a renewal, which returns the token that was sent. */
 export function authForm(token: string, facts: TokenFacts, now: number, metadata: object | null = null) {
   return {
     client_token: token,

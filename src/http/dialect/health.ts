@@ -1,14 +1,14 @@
 /**
- * `sys/health`, `sys/seal-status`, `sys/init` and `sys/leader`: what clients and load balancers ask before anything else, without a credential.
- * They say no more than our own probes do. A service that can't serve calls itself sealed: it is the word by which
- * every client of Vault understands that it has to wait.
+ * `sys/health`, `sys/seal-status`, `sys/init` and `sys/leader`, which clients and load balancers request first, without
+ * a credential. They reveal no more than our own probes do. A service that can't serve requests reports itself as
+ * sealed, because every Vault client then knows that it has to wait.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReadingSurfaceParts } from '../surface/surface-parts.ts';
 import { contentType } from './forms.ts';
 import type { Probe } from './target.ts';
 
-/** Of the dialect, not of this service: clients compare it with the version that brought a feature. */
+/** The version of the dialect, not of this service: clients compare it with the version that introduced a feature. */
 const dialectVersion = '1.21.0';
 const clusterName = 'strongroom';
 
@@ -57,7 +57,7 @@ function statusOf(of: Probe, url: string, sealed: boolean): number {
   return of === 'leader' && sealed ? 503 : 200;
 }
 
-/** As a Vault without high availability says it: every replica serves alike. */
+/** The answer of a Vault without high availability, since all replicas are equal. */
 const leaderForm = {
   ha_enabled: false,
   is_self: false,
@@ -68,7 +68,7 @@ const leaderForm = {
   performance_standby_last_remote_wal: 0,
 };
 
-/** A caller may choose by which status it is told. */
+/** The caller may choose the status for each state. */
 function healthStatus(url: string, sealed: boolean): number {
   const parameters = new URL(url, 'http://localhost').searchParams;
   const chosen = String(parameters.get(sealed ? 'sealedcode' : 'activecode'));

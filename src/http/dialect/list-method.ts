@@ -1,10 +1,11 @@
 /**
- * LIST, a method of Vault's own, which the parser refuses. A request that begins with it, below the dialect's path, is
- * held until its head is whole, and then goes through a parser of its own as `GET …?list=true`: the same checks, limits
- * and answers as any other. Its connection is closed afterwards, because the parser that refused it reads no further.
+ * Supports LIST, a method of Vault that Node's HTTP parser refuses. A LIST request below the dialect's path is buffered
+ * until its head is complete, and then goes through a separate parser as `GET …?list=true`, with the same checks,
+ * limits and answers as any other request. The connection is closed afterwards, because the parser that refused the
+ * request reads no further.
  *
- * Whatever else the parser refuses is none of ours: so is a LIST behind a request that is not answered yet, whose
- * answer would come too early, and one whose first letters came alone.
+ * Everything else that the parser refuses is passed on. So is a LIST that follows a request without an answer yet,
+ * because its own answer would come too early, and a LIST whose first letters arrive separately.
  */
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,7 +16,7 @@ const start = 'LIST /vault/v1/';
 const headEnd = '\r\n\r\n';
 const requestLine = /^LIST (\/vault\/v1\/[!-~]*) (HTTP\/1\.1\r\n)/;
 
-/** What came of a LIST so far, as text of bytes; null once it is being answered. */
+/** The bytes of a LIST that have arrived so far, as Latin-1 text; null once it is being answered. */
 type Held = string | null;
 
 export class ListMethod {
@@ -23,7 +24,7 @@ export class ListMethod {
   readonly #otherwise: AnswerClientError;
   #server: Server | null = null;
 
-  /** `otherwise` answers what is no LIST. */
+  /** `otherwise` answers everything that is not a LIST. */
   constructor(otherwise: AnswerClientError) {
     this.#otherwise = otherwise;
   }
@@ -38,7 +39,7 @@ export class ListMethod {
   readonly answer: AnswerClientError = (error, socket) => {
     const held = this.#held.get(socket);
     if (held === null) {
-      // More bytes on a connection that is about to be closed are nothing new.
+      // The connection is about to be closed: further bytes on it are ignored.
       if (!isOfParser(error)) this.#otherwise(error, socket);
       return;
     }
@@ -68,7 +69,7 @@ export class ListMethod {
   }
 }
 
-/** Errors of the parser carry what it was reading; those of time and of the connection itself do not. */
+/** Errors of the parser have the packet that it was reading; timeouts and connection errors do not. */
 function isOfParser({ rawPacket }: ConnectionError): boolean {
   return rawPacket !== undefined;
 }
@@ -81,7 +82,7 @@ function isStart(text: string): boolean {
   return text.length < start.length ? start.startsWith(text) : text.startsWith(start);
 }
 
-/** The first bytes of a LIST, or null where it is none. */
+/** The first bytes of a LIST, or null if this is not one. */
 function beginning(error: ConnectionError, socket: Socket): string | null {
   if (error.code !== 'HPE_INVALID_METHOD' || owesAnAnswer(socket)) return null;
   const text = packetOf(error);
@@ -101,7 +102,7 @@ function asGet(head: string): string | null {
   return `GET ${path}?${parameters} ${version}Connection: close\r\n${head.slice(line.length)}`;
 }
 
-/** A connection that carries one request, over the client's own: its limits of time and number stay in force. */
+/** A connection for one request on top of the client's, whose timeouts and connection limits still apply. */
 class OneRequest extends Duplex {
   readonly remoteAddress: string | undefined;
   readonly localAddress: string | undefined;

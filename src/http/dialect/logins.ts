@@ -1,7 +1,7 @@
 /**
- * `auth/{mount}/login`: a machine proves that it is an identity, and gets an access key for a while. Who is believed is
- * decided by the domain's logins; this translates. A role is an identity's id. However a login fails, the answer of its
- * method is the same.
+ * `auth/{mount}/login`: a machine proves its identity and gets a short-lived access key. The domain's logins verify the
+ * proof; this file only translates. A role is the id of an identity. Each method has one error response for every
+ * failed login.
  */
 import { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
@@ -9,10 +9,10 @@ import type { LoginRequest, Logins } from '../../domain/identities/logins.ts';
 import { type DialectAnswer, type DialectCall, objectIn } from './calls.ts';
 import { authForm } from './forms.ts';
 
-/** A login that failed: in Vault's words, and with its statuses. */
+/** A failed login, with Vault's messages and statuses. */
 export class LoginRefused extends Failure {}
 
-/** Elsewhere, what is sent tells. */
+/** Mounts for tokens. On a mount other than these and `approle`, the fields that were sent decide. */
 const tokenMounts: ReadonlySet<string> = new Set(['jwt', 'kubernetes']);
 
 const nobody = '00000000-0000-7000-8000-000000000000';
@@ -45,12 +45,12 @@ function byToken({ role, jwt }: Sent): LoginRequest {
   return { identityId: identityIn(role), proof: { method: 'jwt', jwt: text(jwt) } };
 }
 
-/** What is no id is looked up like one that never was. */
+/** Anything that is not an id is looked up as an id that never existed. */
 function identityIn(value: unknown): string {
   return isId(text(value)) ? text(value) : nobody;
 }
 
-/** What is missing is as wrong as what is wrong. */
+/** A missing field is handled like a wrong one. */
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,7 +1,7 @@
 /**
- * Vault's dialect on the management plane: what API keys read and write, logins, and what an access key does with
- * tokens. An API key's calls are those of the general API, with its plan, permissions, audit and events; a call of an
- * access key is counted and recorded as its reads are, before its body is read.
+ * Vault's dialect on the management plane: reads and writes with API keys, logins, and token calls of access keys. API
+ * key calls are calls of the general API, with the same plan limit, permissions, audit entries and events. A call of an
+ * access key is counted and recorded like its reads, before its body is read.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/caller.ts';
@@ -21,7 +21,7 @@ import { isApiKey, type Target, targetOf, tokenIn, unmetHeader } from './target.
 import { tokenCallsWith } from './tokens.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-/** A token, or an assertion of who somebody is, with room to spare. */
+/** In bytes: enough for any login token, with room to spare. */
 const largestStranger = 64 * 1024;
 
 export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: UnauthenticatedBodies): void {
@@ -34,7 +34,7 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
   const proof = (request: FastifyRequest) => () =>
     domain.authenticate.apiKey(tokenIn(request.headers), originOf(request.raw, request.id, addressOf));
 
-  /** Before a byte of the body is read. */
+  /** Checks the caller before any byte of the body is read. */
   async function approach(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const asked = targetOf(request.url);
     const { address } = originOf(request.raw, request.id, addressOf);
@@ -53,13 +53,13 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
     if (unmet !== null) throw unmet;
   }
 
-  /** Before a stranger's body is read. */
+  /** Checks the method before an unauthenticated body is read. */
   function checkLogin({ method }: FastifyRequest): void {
     if (method !== 'POST' && method !== 'PUT')
       throw new Failure('NOT_FOUND', { message: 'unsupported path' });
   }
 
-  /** What a stranger sent that can't even be understood counts against their address. */
+  /** Whether an unauthenticated body was malformed, which counts against its sender's address. */
   function isGarbled(request: FastifyRequest, failure: Failure): boolean {
     const isStranger = targetOf(request.url).of === 'login';
     return isStranger && failure.code === 'INVALID_REQUEST' && !(failure instanceof LoginRefused);
@@ -80,7 +80,7 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
     if (asked.of === 'login') return loginCall(call, asked.mount, domain.logins);
     const before = callers.get(request);
     if (before === undefined && asked.of === 'token') return tokenCalls.answer(call, asked.call);
-    // A body may come long after the headers: who sent it is judged once it is there.
+    // The body may arrive long after the headers, so the caller is checked again now.
     const caller = await provenAgain(request, before!, proof(request), domain.withdrawn);
     return apiKeyCalls(call, asked, caller);
   }
@@ -109,17 +109,17 @@ export function mountDialect(app: FastifyInstance, parts: AppParts, strangers: U
   });
 }
 
-/** As bytes: of text the framework would say in which charset it is. */
+/** Sends bytes, because the framework adds a charset to text. */
 function sent(reply: FastifyReply, body: Buffer): FastifyReply {
   return reply.header('content-type', contentType).send(body);
 }
 
-/** Vault reads every body as JSON, whatever it is said to be, and most of its clients don't say. */
+/** Vault reads every body as JSON, whatever its content type, and most of its clients send none. */
 function takeAnyType(dialect: FastifyInstance): void {
   dialect.removeAllContentTypeParsers();
   dialect.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      if (body.length > 0) parseJson(body as Buffer); // It refuses what is no sound JSON.
+      if (body.length > 0) parseJson(body as Buffer); // Refuses unsafe JSON.
       done(null, body.length === 0 ? undefined : exactJson(body.toString('utf8')));
     } catch (error) {
       done(error as Error);

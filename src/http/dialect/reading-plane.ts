@@ -1,8 +1,8 @@
 /**
- * Vault's dialect on the reading plane, ahead of any router like the vault endpoint itself: an access key's reads take
- * the same way through the domain, with its limits and its log, and are answered in Vault's words. Everything else is
- * handed to the management plane. Every request that ends here is recorded before it is answered, but for the
- * probes.
+ * Vault's dialect on the reading plane, ahead of any router like the vault endpoint. Reads with an access key take the
+ * same path through the domain, with the same limits and log, and are answered in Vault's format. Everything else is
+ * forwarded to the management plane. Every request that is answered here, except probes, is recorded before it is
+ * answered.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -56,7 +56,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
     const fault = faultOf(request);
     const isOurs = fault !== null || isForReadingPlane(asked, request.method, tokenIn(request.headers));
     if (isOurs && hasUnreadBody(request)) response.shouldKeepAlive = false;
-    // Nothing is read for an unsound request; what it names says whose log it belongs into.
+    // A malformed request reads nothing; the vault and token that it names decide whose log it is recorded in.
     if (fault !== null) answerWith(response, vaultReads.refuse(factsOf(request, asked), fault), started);
     else if (isProbe(asked) && isRead(request.method)) health(asked.of, request, response, onEvery(request));
     else if (isOurs) read(request, response, asked, started);
@@ -101,7 +101,7 @@ export function dialectHandler(parts: ReadingSurfaceParts, forward: RequestListe
       refuse(response, requestId, result.failure, receipt);
       return;
     }
-    if (result.status === 304) throw new Error('nobody said that they have it already');
+    if (result.status === 304) throw new Error('unexpected 304: no digest was sent');
     const body = identified(result.body, requestId);
     const headers = [...onRead(response.req), 'X-Request-Id', requestId, 'Strongroom-Receipt', receipt];
     if (parts.draining()) headers.push('Connection', 'close');

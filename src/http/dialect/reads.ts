@@ -1,6 +1,6 @@
 /**
- * An access key's reads in Vault's dialect: which selection of the vault read each of them is, and how its answer is
- * written. Answers are kept in memory as written, but for the id of the request.
+ * Reads with an access key in Vault's dialect: maps each to a selection of the vault read and to the encoding of its
+ * answer. Encoded answers are cached in memory, without the id of the request.
  */
 import { type Failure, invalid } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
@@ -23,13 +23,13 @@ import {
 } from './forms.ts';
 import { type StoreCall, type Target, versionIn } from './target.ts';
 
-/** The mount that is the vault of the access key, whatever its name. */
+/** The mount of the access key's own vault, whatever the vault is called. */
 export const ownMount = 'secret';
-/** In place of a name: all secrets of the vault, as one map. */
+/** In place of a secret's name: all secrets of the vault, as one map. */
 export const allSecrets = '_all';
 
 export interface DialectRead {
-  /** Null where the access key decides. */
+  /** Null if the access key determines the vault. */
   readonly vaultId: string | null;
   readonly selection: Selection | Failure;
   readonly encoding: AnswerEncoding | null;
@@ -37,7 +37,7 @@ export interface DialectRead {
 
 type Parsed = readonly [PlainSelection, AnswerEncoding];
 
-/** `token` is the one that the request came with. */
+/** `token` is the credential of the request. */
 export function readOf(asked: Target, url: string, token: string | null, now: () => number): DialectRead {
   const mount = asked.of === 'store' ? asked.mount : ownMount;
   const vaultId = isId(mount) ? mount : null;
@@ -91,7 +91,7 @@ export function depthIn(url: string): number {
   return Number(depth);
 }
 
-/** The name stands for all that the encoding depends on beside the answer: answers are kept under it. */
+/** Encoded answers are cached under this name, so it must contain every input of the encoding other than the answer. */
 function encoding(name: string, write: (answer: never) => string): AnswerEncoding {
   return {
     name: `vault-${name}`,
@@ -110,7 +110,7 @@ interface Secret {
   readonly updated_at: string;
 }
 
-/** An access key shows what is current: what was replaced, maybe because it leaked, is not given away. */
+/** An access key reads the current version only: an earlier one may have been replaced because it leaked. */
 function checkCurrent({ version }: Secret, wanted: number | null): void {
   if (wanted !== null && wanted !== version) throw notFound();
 }
@@ -139,7 +139,7 @@ const historyEncoding = encoding('metadata', (secret: Secret) =>
   ),
 );
 
-/** The prefix is quoted: it can't pass for the end of this name and the beginning of the selection's. */
+/** The prefix is quoted, so that it can't be confused with the selection's name that follows it. */
 function listEncoding(folder: string): AnswerEncoding {
   const name = `list ${JSON.stringify(folder)}`;
   return encoding(name, ({ secrets }: { secrets: readonly { name: string }[] }) =>
@@ -152,7 +152,7 @@ function listEncoding(folder: string): AnswerEncoding {
   );
 }
 
-/** Of the whole vault there is no version, and no time. */
+/** A whole vault has no version and no creation time. */
 const allEncoding = encoding('all', (values: object) =>
   JSON.stringify({
     data: values,
@@ -186,7 +186,7 @@ export function tokenFactsOf({ access_key }: AccessKeyAnswer) {
   return { id, name, expiresAt, maxUses: max_uses, isChild: false };
 }
 
-/** What an access key is told of itself is kept for nobody, so it may contain the token. */
+/** The answer about an access key itself is not cached, so it may contain the token. */
 function lookupEncoding(token: string, now: () => number): AnswerEncoding {
   return encoding('lookup-self', (answer: AccessKeyAnswer) =>
     JSON.stringify(lookupForm(token, tokenFactsOf(answer), now())),

@@ -1,6 +1,6 @@
 /**
- * What a request in Vault's dialect asks for, read from its method, target and headers in one place for both planes.
- * However the target is spelled, anything that some parser could take for the dialect is treated as a request to it.
+ * Parses a request in Vault's dialect from its method, target and headers, in one place for both planes. Any spelling of
+ * the target that some parser could take for the dialect is treated as a request to it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { Failure, invalid } from '../../contract/errors.ts';
@@ -12,14 +12,14 @@ export type StoreVerb = (typeof verbs)[number];
 const tokenCalls = ['lookup-self', 'renew-self', 'revoke-self', 'create'] as const;
 export type TokenCall = (typeof tokenCalls)[number];
 
-/** Something in a mount: a vault as a versioned key/value store. */
+/** A call to a mount, which is a vault as a versioned key/value store. */
 export interface StoreCall {
   readonly of: 'store';
   readonly mount: string;
   readonly verb: StoreVerb;
-  /** The name of a secret, or the beginning of names; empty for all of the mount. */
+  /** The name of a secret, or a prefix of names; empty for the whole mount. */
   readonly path: string;
-  /** Whether the names below the path are asked for. */
+  /** Whether to list the names below the path. */
   readonly isList: boolean;
 }
 
@@ -33,14 +33,14 @@ export type Target =
   | { readonly of: 'token'; readonly call: TokenCall }
   | { readonly of: 'login'; readonly mount: string }
   | StoreCall
-  /** There is nothing of this kind; the failure says so to whoever may ask at all. */
+  /** Nothing exists at this path; authenticated callers get the failure. */
   | { readonly of: 'nothing'; readonly failure: Failure };
 
 export function isProbe(asked: Target): asked is Extract<Target, { of: Probe }> {
   return (probes as readonly string[]).includes(asked.of);
 }
 
-/** For the log: the same for all requests of a kind, whatever they name. */
+/** The route for the log, with placeholders instead of the names in the path. */
 export function routeOf(asked: Target): string {
   switch (asked.of) {
     case 'health':
@@ -68,7 +68,7 @@ export function isDialect(url: string): boolean {
   return url.startsWith(prefix) || spelledOddly.test(url);
 }
 
-/** For a reader of mounts: what a request reads or changes stands behind `data/` and its like. */
+/** The hint for clients of an unversioned store: in version 2, paths begin with `data/` or another verb. */
 const unversioned = new Failure('NOT_FOUND', {
   message: 'this is a versioned key/value store (version 2): read {mount}/data/{path}',
 });
@@ -111,7 +111,7 @@ function authCall([, ...rest]: readonly string[]): Target {
   return mount === undefined ? { of: 'nothing', failure: unsupported } : { of: 'login', mount };
 }
 
-/** The name of a vault may contain a slash: the first segment that is a verb ends it. */
+/** The name of a vault may contain slashes: the mount ends at the first segment that is a verb. */
 function storeCall(segments: readonly string[], query: URLSearchParams): Target {
   const at = segments.findIndex((segment, index) => index > 0 && isVerb(segment));
   if (at === -1) return { of: 'nothing', failure: unversioned };
@@ -125,7 +125,7 @@ function isVerb(segment: string): segment is StoreVerb {
   return (verbs as readonly string[]).includes(segment);
 }
 
-/** As Go reads a truth value. */
+/** Accepts the values that Go parses as true. */
 function asksForList(query: URLSearchParams): boolean {
   return /^(?:1|t|true)$/i.test(String(query.get('list')));
 }
@@ -138,7 +138,7 @@ function withoutEnd(segments: readonly string[]): string {
   return segments.join('/').replace(/\/$/, '');
 }
 
-/** The version that a read asks for; null for the current one. */
+/** The requested version; null for the current one. */
 export function versionIn(url: string): number | null {
   const given = queryOf(url).get('version') ?? '';
   if (given === '') return null;
@@ -148,7 +148,7 @@ export function versionIn(url: string): number | null {
 
 const longestBearer = 'Bearer '.length + longestCredential;
 
-/** The credential: in Vault's own header, or as a bearer token. */
+/** The credential, from Vault's own header or a bearer token; null if both are sent and differ. */
 export function tokenIn({ 'x-vault-token': own, authorization }: IncomingHttpHeaders): string | null {
   const bearer = /^Bearer +([!-~]+) *$/i.exec((authorization ?? '').slice(0, longestBearer))?.[1] ?? null;
   const token = typeof own === 'string' && own !== '' ? own : null;
@@ -156,19 +156,19 @@ export function tokenIn({ 'x-vault-token': own, authorization }: IncomingHttpHea
   return token ?? bearer;
 }
 
-/** An API key is judged, and answered, on the management plane. */
+/** API keys are checked and answered on the management plane. */
 export function isApiKey(token: string | null): boolean {
   return token?.startsWith('sr_api_') ?? false;
 }
 
-/** For headers that ask for what there is not here: ignored, they would be answered with something else. */
+/** Refuses headers for unsupported features: if they were ignored, the answer would not be what was asked for. */
 export function unmetHeader(headers: IncomingHttpHeaders): Failure | null {
   if ((headers['x-vault-wrap-ttl'] ?? '') !== '') return invalid('X-Vault-Wrap-TTL', 'is not supported');
   const namespace = String(headers['x-vault-namespace'] ?? '').replaceAll('/', '');
   return namespace === '' || namespace === 'root' ? null : new Failure('NOT_FOUND');
 }
 
-/** Whether the reading plane answers this: an access key’s reads, and whatever else is refused without a look. */
+/** Whether the reading plane answers the request: reads with an access key, and requests that it refuses. */
 export function isForReadingPlane(asked: Target, method: string | undefined, token: string | null): boolean {
   if (asked.of === 'login' || (asked.of === 'token' && !isRead(method))) return false;
   return !isApiKey(token);

@@ -1,6 +1,6 @@
 /**
- * `auth/token/…` of an access key, where more than reading is asked for: it is renewed (which changes nothing, as it
- * ends when it was said to), creates a child for a while, or revokes itself.
+ * `auth/token/…` for access keys, apart from reads: renewing the key, which does not extend its expiry, creating a
+ * short-lived child, and revoking the key itself.
  */
 import { z } from 'zod';
 import { check } from '../../contract/check.ts';
@@ -18,14 +18,14 @@ const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_4
 
 const duration = z.union([z.string().max(32), z.number()]).nullish();
 
-/** What Vault takes beside these decides about policies, which there are none of here. Some clients send nulls. */
+/** Vault's other fields concern policies, which do not exist here. Some clients send nulls. */
 const newToken = z.looseObject({
   display_name: shownLine(0, 255).nullish(),
   ttl: duration,
   explicit_max_ttl: duration,
   num_uses: z.int().min(0).max(1_000_000_000).nullish(),
   no_parent: z
-    .literal(false, { error: 'can’t be true: a token ends with the one that created it' })
+    .literal(false, { error: 'can’t be true: a token ends with the token that created it' })
     .nullish(),
   period: duration,
 });
@@ -33,7 +33,7 @@ const newToken = z.looseObject({
 export function tokenCallsWith({ domain, now }: AppParts) {
   const { vaultReads, ownAccessKeys } = domain;
 
-  /** What the access key is told of itself, once that is recorded. It is counted like any other read. */
+  /** Returns the access key's own facts, once the request is recorded and counted like any other read. */
   async function itself({ method, token, origin }: DialectCall, call: TokenCall) {
     const result = await vaultReads.read({
       by: 'access-key',
@@ -50,7 +50,7 @@ export function tokenCallsWith({ domain, now }: AppParts) {
       knownDigests: [],
     });
     if ('failure' in result) throw result.failure;
-    if (result.status === 304) throw new Error('nobody said that they have it already');
+    if (result.status === 304) throw new Error('unexpected 304: no digest was sent');
     return tokenFactsOf(JSON.parse(result.body.toString('utf8')));
   }
 
@@ -94,8 +94,8 @@ export function tokenCallsWith({ domain, now }: AppParts) {
 }
 
 /**
- * As Go and Vault write durations: seconds as a number, or `1h30m`, `20m`, `1200s`, `7d`. Null for none, which Vault's own
- * command writes as `0s`.
+ * Parses a duration as Go and Vault write it: seconds as a number, or `1h30m`, `20m`, `1200s`, `7d`. Returns null for no
+ * duration, which Vault's own command writes as `0s`.
  */
 function secondsIn(field: string, given: string | number | null | undefined): number | null {
   const text = String(given ?? '');

@@ -1,7 +1,7 @@
 /**
- * Writes in Vault's dialect, for API keys that may. A map becomes a JSON secret; a map of nothing but a text `value`
- * becomes that text. A delete is the secret's, with all its versions, and can be undone for as long as the trash is
- * kept; a single version can't be deleted or destroyed.
+ * Writes in Vault's dialect, for API keys with the permission. A map becomes a JSON secret; a map whose only member is a
+ * text `value` becomes that text. A delete removes the secret with all its versions and can be undone while it is in the
+ * trash. Single versions can't be deleted or destroyed.
  */
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
@@ -28,7 +28,7 @@ const versions = z.looseObject({
     .min(1)
     .max(1_000),
 });
-/** Settings of Vault's that can't be kept here may be sent as they are by default. */
+/** Vault settings that are not supported here may be sent with their default values. */
 const described = z.looseObject({
   custom_metadata: tags.nullish(),
   max_versions: z.literal(0, { error: 'must be 0: all versions are kept' }).nullish(),
@@ -50,7 +50,7 @@ export function writesWith({ namedSecrets }: Pick<Domain, 'namedSecrets'>): Writ
     return answered(await namedSecrets.write(caller, place, next, options?.cas ?? undefined));
   }
 
-  /** What comes of it depends on the value that is there, so it takes the permission to reveal that one too. */
+  /** The result depends on the current value, so a patch also requires the permission to reveal it. */
   async function patch(caller: Caller, place: SecretPlace, body: unknown): Promise<DialectAnswer> {
     await namedSecrets.mayReveal(caller, place);
     const { data, options } = check(written, body);
@@ -117,7 +117,7 @@ function answered(version: { readonly version: number; readonly version_created_
   return { status: 200, data: JSON.stringify(versionMetadata(version)) };
 }
 
-/** A text keeps the type that it has. */
+/** A text keeps its content type. */
 function contentOf(data: Members, before: EarlierContent | null): SecretContent {
   const { value } = data;
   const isText = typeof value === 'string' && Object.keys(data).length === 1;
@@ -126,12 +126,12 @@ function contentOf(data: Members, before: EarlierContent | null): SecretContent 
   return { value, content_type: isKept ? before.content_type : 'text/plain' };
 }
 
-/** By what the general API takes. */
+/** Checks the content with the schema of the general API. */
 function checked({ vaultId, name }: SecretPlace, content: SecretContent): SecretContent {
   try {
     check(secretCreate, { vault_id: vaultId, name, ...content });
   } catch (error) {
-    const { field, reason } = error as Failure; // Whatever else is thrown has no field.
+    const { field, reason } = error as Failure; // Any other error has no field.
     throw field === 'name' ? invalid('path', reason) : error;
   }
   return content;

@@ -1,12 +1,12 @@
 /**
- * Bodies of those who have proven who they are: read and handled so many bytes at a time. Whatever does not fit waits
- * in line, unread, where it costs next to nothing; whoever finds the line full is told to come back. A small body
- * never waits for large ones.
+ * Limits how many bytes of authenticated request bodies are read and handled at the same time. A body beyond the limit
+ * waits in a queue, unread, at almost no cost; when the queue is full, the client gets UNAVAILABLE and may retry. A
+ * small body never waits for large ones.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../contract/errors.ts';
 
-/** In bytes: what is handled at once, and what always is. */
+/** In bytes: the most that is handled at the same time, and the size up to which a body never waits. */
 const mostAtOnce = 4 * 1024 * 1024;
 const small = 64 * 1024;
 const longestLine = 200;
@@ -22,8 +22,8 @@ export class BodyLine {
   #held = 0;
 
   /**
-   * Resolves once the body, of at most `largest` bytes, may be read; null where that is at once. Its room is given back
-   * with the end of the answer.
+   * Resolves once the body, of at most `largest` bytes, may be read; null if it may be read immediately. Its bytes are
+   * released when the answer ends.
    */
   enter(request: IncomingMessage, response: ServerResponse, largest: number): Promise<void> | null {
     const size = sizeOf(request, largest);

@@ -20,16 +20,16 @@ export type SiteOf = (request: IncomingMessage) => Site | null;
 
 export interface SiteParts {
   readonly addresses: AddressSettings;
-  /** By ourselves. */
+  /** Whether the service terminates TLS itself. */
   readonly encrypted: boolean;
   readonly proxies: readonly string[];
   readonly peerOf: PeerOf;
 }
 
 /**
- * The address that the browser sees: the Host header, or what a proxy that the operator named says. It is believed only
- * if it is one of the service's own. Otherwise a page on another port of the same host could have the passkeys of that
- * host sign for its own origin, and send the result here with a Host header to match.
+ * Reads the address that the browser sees, from the Host header or from the headers of a trusted proxy. It is accepted
+ * only if it is one of the service's own. Otherwise a page on another port of the same host could make that host's
+ * passkeys sign for its own origin, and send the result here with a matching Host header.
  */
 export function siteReader({ addresses, encrypted, proxies, peerOf }: SiteParts): SiteOf {
   const isProxy = addressSet(proxies);
@@ -50,7 +50,7 @@ function forwardedAddress(request: IncomingMessage, host: string): string {
   return `${proto}://${single(request, 'x-forwarded-host') ?? host}`;
 }
 
-/** A program beside the proxy may speak to the service directly, from the same address. */
+/** A program on the proxy's machine may also connect directly, from the same address. */
 function isForwarded({ headers }: IncomingMessage): boolean {
   return ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'].some(
     name => headers[name] !== undefined,
@@ -66,7 +66,7 @@ function siteAt(url: string): Site | null {
 export function unknownAddress(): Failure {
   return new Failure('FORBIDDEN', {
     message:
-      'This is not one of the service’s own addresses: use the one that it prints when it starts, or name this one with --public-url',
+      'This is not one of the service’s own addresses: use the address that it prints at startup, or add this one with --public-url',
   });
 }
 
@@ -80,7 +80,7 @@ export function takesPasskeys({ host }: Site): boolean {
   return host !== '' && isIP(host.replace(/^\[|\]$/g, '')) === 0;
 }
 
-/** Null if it is missing, or sent twice. */
+/** The value of a cookie; null if it is missing or was sent twice. */
 export function cookieOf({ headers }: IncomingMessage, name: string): string | null {
   const found = (headers.cookie ?? '').split(';').filter(pair => pair.trim().startsWith(`${name}=`));
   return found.length === 1 ? found[0]!.trim().slice(name.length + 1) : null;

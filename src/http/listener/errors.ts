@@ -1,6 +1,6 @@
 /**
- * Turns failures into answers. An answer never repeats what was sent, and says no more about an internal error than
- * that there was one; the cause goes to the operator's log.
+ * Turns failures into answers. An answer never repeats input, and gives no details of an internal error; the cause goes
+ * to the operator's log.
  */
 import type { FastifyError } from 'fastify';
 import { Failure, type FailureCode, invalid, sentenceOf, statusOf } from '../../contract/errors.ts';
@@ -12,7 +12,7 @@ const frameworkRefusals: Readonly<Record<string, Failure>> = {
   FST_ERR_CTP_EMPTY_JSON_BODY: invalid('', 'the body must not be empty'),
   FST_ERR_CTP_BODY_TOO_LARGE: invalid(
     '',
-    'the body is too large: the API takes 1 MiB at most, the tool endpoint 128 KiB, signing in 16 KiB',
+    'the body is too large: the limit is 1 MiB for the API, 128 KiB for the tool endpoint and 16 KiB for signing in',
   ),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalid('content-length', 'must be the length of the body'),
 };
@@ -35,7 +35,7 @@ export function errorBody({ code, message, field, reason }: Failure) {
   return { error: { code: publicCode(code), message, details: { field, reason } } };
 }
 
-/** The vault endpoint's: a message, which for a bad request names the parameter. */
+/** The vault endpoint's error object: a message, which names the parameter if the request was invalid. */
 export function messageBody(failure: Failure) {
   return { message: sentenceOf(failure) };
 }

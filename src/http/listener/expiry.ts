@@ -1,12 +1,12 @@
 /**
- * Nothing is given an expiry that is past already: whoever sends one mistook the date, and would have created what can't be
- * used. What has expired may still be changed and sent back with the expiry that it has.
+ * Refuses an expiry in the past: it is likely a mistake, and the result could not be used. An expired record can still
+ * be changed, and its current expiry sent back unchanged.
  */
 import { invalid } from '../../contract/errors.ts';
 
 const field = 'expiration_date';
 
-/** `shown` gives the record that is changed; null where one is created. */
+/** `shown` returns the record that is being changed; null if a record is being created. */
 export async function checkExpiry(
   sent: unknown,
   now: number,

@@ -1,18 +1,18 @@
 /**
- * Header names as the specification and their own standards print them. The framework only knows them in lower case,
- * but a client that reads an answer byte by byte should find what the documents say. The vault endpoint writes its
- * own headers in the same way.
+ * Writes header names as the specification and their standards spell them. The framework only knows them in lower case,
+ * but a client that compares bytes should find the documented spelling. The vault endpoint writes its own headers in
+ * the same way.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-/** Those that are not simply a capital at the beginning of each word. */
+/** The names that do more than capitalize each word. */
 const spellings = new Map(
   ['ETag', 'WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].map(
     name => [name.toLowerCase(), name],
   ),
 );
 
-/** All names that go out are ours, so there are few of them to remember. */
+/** All header names in answers are our own, so the map stays small. */
 function spelled(name: string): string {
   const lower = name.toLowerCase();
   const known = spellings.get(lower);
@@ -22,7 +22,7 @@ function spelled(name: string): string {
   return spelling;
 }
 
-/** From here on, all headers of the answer are sent in their printed form. */
+/** Makes the response send all headers that are set from now on in this spelling. */
 export function spellHeaders(response: ServerResponse): void {
   const { setHeader, writeHead } = response;
   response.setHeader = (name, value) => setHeader.call(response, spelled(name), value);

@@ -1,7 +1,6 @@
 /**
- * JSON from strangers. Before it is parsed, one pass over the text refuses what a parser would let through:
- * nesting beyond reason, a member that stands twice, and `__proto__`. The pass allocates no more than the keys
- * of the objects that are open.
+ * Parses untrusted JSON. Before parsing, one pass over the text refuses what a parser would accept: excessive nesting,
+ * duplicate members, and `__proto__`. The pass allocates no more than the keys of the objects that are open.
  */
 import { isUtf8 } from 'node:buffer';
 import { invalid } from '../../contract/errors.ts';
@@ -12,7 +11,7 @@ const longestName = 128;
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Bytes that are not UTF-8 are refused: mended silently, a secret would not be what was sent. */
+/** Refuses bytes that are not UTF-8: silently replaced, they would change the secret that was sent. */
 export function parseJson(bytes: Uint8Array): unknown {
   if (!isUtf8(bytes)) throw invalid('', 'the body must be valid UTF-8');
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
@@ -24,7 +23,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Walks the brackets and strings. Anything else that is wrong is left for the parser to find. */
+/** Walks the brackets and strings. Other syntax errors are left to the parser. */
 function scan(text: string): void {
   const open: (Set<string> | null)[] = [];
   let expectsKey = false;

@@ -1,12 +1,12 @@
 /**
- * The plan's limit: requests of an organization in one-minute windows, counted in the store, so that exactly the
- * limit is allowed across any number of replicas. The headers tell callers how much is left.
+ * The plan's limit on an organization's requests, in one-minute windows. They are counted in the store, so that the
+ * limit is exact across any number of replicas. Headers report how many requests remain.
  */
 import type { FastifyReply } from 'fastify';
 import { Failure } from '../../contract/errors.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
 
-/** Counts requests of a subject in a window that starts at a second, and says how many there are now. */
+/** Adds requests of a subject to the window that starts at this second, and returns the new total. */
 export type CountRequests = (subjectId: string, windowStart: number, requests: number) => Promise<number>;
 
 export interface PlanLimitParts {

@@ -1,24 +1,24 @@
 /**
- * Fields that a GET shows and a PUT can't change: they may be sent back unchanged, so that a record can be fetched,
- * edited and sent back in full. A different value is refused by name, because its sender expects it to change
- * something.
+ * Fields that a GET returns and a PUT can't change. They may be sent back unchanged, so that a record can be fetched,
+ * edited and sent back in full. A different value is refused with the name of the field, because the sender expects it
+ * to change something.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { invalid } from '../../contract/errors.ts';
 
 export interface ReadOnly<Who> {
   readonly members: ReadonlySet<string>;
-  /** The record as a GET shows it, to those who may get it. */
+  /** Returns the record as a GET would, for callers that may read it. */
   readonly shown: (who: Who, id: string) => Promise<object>;
 }
 
-/** Fields of a record that can't be changed. */
+/** Returns the fields of a record that can't be changed. */
 export function readOnlyMembers(item: Shape, ...changes: readonly Shape[]): ReadonlySet<string> {
   const changing = new Set(changes.flatMap(({ shape }) => Object.keys(shape)));
   return new Set(Object.keys(item.shape).filter(name => !changing.has(name)));
 }
 
-/** The schema of an object, as far as its members go. */
+/** The part of an object's schema that lists its fields. */
 export interface Shape {
   readonly shape: object;
 }

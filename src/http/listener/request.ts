@@ -1,6 +1,6 @@
 /**
- * What every request must satisfy before it is handled, and who sent it. Node accepts doubled headers and absolute
- * targets; here they get 400, because two parsers could read them as two different requests.
+ * Checks that every request must pass before it is handled, and readers for its sender. Node accepts duplicate headers
+ * and absolute targets; here they get 400, because two parsers could read them as two different requests.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -9,7 +9,7 @@ import type { Origin, Sender } from '../../access/caller.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { longestCredential } from '../../contract/restrictions.ts';
 
-/** Each with a bit of its own. */
+/** Headers that may be sent only once, each with its own bit. */
 const single = new Map(
   [
     'host',
@@ -22,13 +22,13 @@ const single = new Map(
     'cookie',
   ].map((name, index) => [name, 1 << index]),
 );
-/** Before the query. */
+/** Matches only before the query. */
 const suspiciousPath = /^[^?]*?(?:\/\.{1,2}(?:[/?]|$)|%2e|%2f|%5c|%00|\\|\/\/)/i;
 
 /** Null if the request is well-formed. */
 export function faultOf(request: IncomingMessage): Failure | null {
   const { rawHeaders, url = '', httpVersionMinor } = request;
-  // Without a version it is read as 0.9, which has no headers, so no credential either.
+  // Without a version, a request is read as HTTP/0.9, which has no headers and thus no credential.
   if (httpVersionMinor > 1) return invalid('', 'the request must name HTTP/1.0 or HTTP/1.1');
   if (!url.startsWith('/')) return invalid('', 'the request target must be a path');
   if (suspiciousPath.test(url)) {
@@ -37,7 +37,7 @@ export function faultOf(request: IncomingMessage): Failure | null {
   return headerFault(rawHeaders) ?? (isForeignText(request) ? notUtf8 : null);
 }
 
-const notUtf8 = invalid('content-type', 'must name no charset but UTF-8');
+const notUtf8 = invalid('content-type', 'must not name a charset other than UTF-8');
 
 function headerFault(rawHeaders: readonly string[]): Failure | null {
   let seen = 0;
@@ -52,19 +52,19 @@ function headerFault(rawHeaders: readonly string[]): Failure | null {
   return null;
 }
 
-/** Bodies are read as UTF-8: in another charset the same bytes are another text. */
+/** Bodies are read as UTF-8; in another charset, the same bytes would be a different text. */
 function isForeignText(request: IncomingMessage): boolean {
   const charset = request.headers['content-type']?.match(/;\s*charset\s*=\s*"?([^\s";]*)/i)?.[1];
   if (charset === undefined || /^(?:utf-?8|us-ascii)$/i.test(charset)) return false;
   return hasUnreadBody(request);
 }
 
-/** A HEAD asks for what a GET would be answered with, without the body. */
+/** HEAD counts as a read: it gets the answer of a GET, without the body. */
 export function isRead(method: string | undefined): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** A refused upload is not read to the end just to keep the connection open. */
+/** Whether there is a body left to read. A refused upload is not read to its end just to keep the connection open. */
 export function hasUnreadBody(request: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   return !request.complete && (encoding !== undefined || (length !== undefined && length !== '0'));
@@ -84,15 +84,15 @@ export type AddressOf = (request: IncomingMessage) => string;
 export type PeerOf = (socket: { readonly remoteAddress?: string | undefined }) => string;
 
 /**
- * A peer over a Unix socket has no address of its own: it is this machine. That is known of the listener, never guessed
- * from an address that is missing, because a connection that is gone has none either.
+ * A peer on a Unix socket has no address: it is this machine. Only the listener's type decides this, never a missing
+ * address, because a closed connection has none either.
  */
 export function peerReader(overUnixSocket: boolean): PeerOf {
   if (overUnixSocket) return () => '127.0.0.1';
   return ({ remoteAddress = '' }) => plainAddress(remoteAddress);
 }
 
-/** The address of the peer, or of the client behind it if the peer is a proxy that the operator named. */
+/** Reads the address of the peer, or of the client behind it if the peer is a trusted proxy. */
 export function addressReader(proxies: readonly string[], peerOf: PeerOf): AddressOf {
   if (proxies.length === 0) return request => peerOf(request.socket);
   const isProxy = addressSet(proxies);
@@ -102,13 +102,13 @@ export function addressReader(proxies: readonly string[], peerOf: PeerOf): Addre
     const hops = String(request.headers['x-forwarded-for'] ?? '')
       .split(',')
       .map(hop => plainAddress(hop.trim()));
-    // The nearest hop that is not one of our proxies is the client; anything before it could have been written by anyone.
+    // The nearest hop that is not one of our proxies is the client; anyone could have written the hops before it.
     const client = hops.findLast(hop => !isProxy(hop));
     return client !== undefined && isIP(client) !== 0 ? client : peer;
   };
 }
 
-/** In DER, as the TLS handshake on the other plane proved it; null where the client showed none. */
+/** The client certificate in DER, as proven in the TLS handshake on the other plane; null if the client sent none. */
 export function clientCertificateOf({ socket }: IncomingMessage): Uint8Array | null {
   return (socket as { clientCertificate?: Uint8Array | null }).clientCertificate ?? null;
 }

@@ -1,4 +1,4 @@
-/** What every answer has, whoever writes it. */
+/** The security headers of every answer. */
 import type { IncomingMessage } from 'node:http';
 
 export const securityHeaders = {
@@ -8,13 +8,13 @@ export const securityHeaders = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** If we terminate TLS, a browser that has been here once never connects without it again. A proxy sets this itself. */
+/** Sent if the service terminates TLS, so that browsers never connect without it again. A proxy sets this itself. */
 const strictTransport = { 'Strict-Transport-Security': 'max-age=31536000' } as const;
 
 /** A browser would apply a policy set by `localhost` to every other program on this machine that uses that name. */
 const ownName = /^localhost(:|$)/i;
 
-/** In the form that an answer is written in, which is made once instead of for each of them. */
+/** Converts the headers once, and not for each answer, to the form in which answers are written. */
 export function headersOnEvery<Form>(
   encrypted: boolean,
   formOf: (headers: Readonly<Record<string, string>>) => Form,

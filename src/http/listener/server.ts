@@ -1,6 +1,6 @@
 /**
- * The listener under the application. Clients that send too slowly or too much, or connect too often, are cut off here. An `Expect` header is not answered here, but by the code that reads the body, once the credential has
- * been checked.
+ * The listener under the application. Clients that send too slowly or too much, or open too many connections, are cut
+ * off here. An `Expect` header is not answered here but by the code that reads the body, once the credential is checked.
  */
 import {
   createServer,
@@ -16,7 +16,7 @@ import type { PeerOf } from './request.ts';
 
 export interface ConnectionError {
   readonly code?: string | undefined;
-  /** What the parser was reading, where it is the parser that complains. */
+  /** The packet that the parser was reading, for errors of the parser. */
   readonly rawPacket?: Buffer | undefined;
   readonly bytesParsed?: number | undefined;
 }
@@ -34,9 +34,9 @@ export interface CertificatePair {
 
 /** How long a sender may take, in milliseconds. */
 export interface Timeouts {
-  /** Until the headers are here. */
+  /** Until all headers have arrived. */
   readonly headers: number;
-  /** Until the whole request is here. */
+  /** Until the whole request has arrived. */
   readonly request: number;
   /** Until the whole body has arrived from a client without a valid credential. */
   readonly stranger: number;
@@ -58,11 +58,11 @@ export interface Connections {
 
 export interface ListenerParts {
   readonly tls: CertificatePair | null;
-  /** Whether clients are asked for a certificate. One that is shown is judged by whom it is shown to; none is fine. */
+  /** Whether clients are asked for a certificate. It is optional, and verified by the code that uses it. */
   readonly clientCertificates?: boolean;
   readonly connections: Connections;
   readonly timeouts?: Timeouts | undefined;
-  /** What watches every request, where something does. */
+  /** Wraps the listener, for example to trace every request. */
   readonly around?: ((listen: RequestListener) => RequestListener) | undefined;
 }
 
@@ -74,7 +74,7 @@ export const defaultTimeouts: Timeouts = {
   checkEvery: 2_000,
 };
 const mostConnections = 10_000;
-/** In bytes, of all headers of a request together. */
+/** In bytes: the limit for all headers of a request together. */
 export const largestHead = 16 * 1024;
 
 export function createListener(
@@ -87,7 +87,7 @@ export function createListener(
     connectionsCheckingInterval: timeouts.checkEvery,
     keepAliveTimeout: 72_000,
     maxHeaderSize: largestHead,
-    optimizeEmptyRequests: true, // A read has no body, and costs less without a stream for it.
+    optimizeEmptyRequests: true, // A read has no body, and is cheaper without a stream for it.
   };
   const encrypted = {
     ...options,
@@ -107,7 +107,7 @@ export function createListener(
   return server;
 }
 
-/** An address gets its share of the connections and no more; for IPv6, its whole network counts as one address. */
+/** Limits the connections per address; for IPv6, a whole network counts as one address. */
 function boundConnections({
   peerOf,
   admits,

@@ -1,9 +1,9 @@
 /**
- * What those who have proven nothing may make us hold and read. Before a byte of such a body is taken, room is set
- * aside for all of it: so much for all strangers together, so much of that for one address. It has to arrive soon.
- * An address that keeps sending what can't be understood is turned away unread for the rest of the minute.
+ * Limits request bodies from unauthenticated clients. Before any byte of such a body is read, memory for all of it is
+ * reserved from a total for all such clients and a share for each address. The body must arrive within a time limit. An
+ * address that keeps sending malformed bodies is refused, unread, for the rest of the minute.
  *
- * A body that comes with a good credential in its head is no stranger's, and never counted here.
+ * A body whose request has a valid credential in its headers is never counted here.
  */
 import type { IncomingMessage } from 'node:http';
 import { Failure } from '../../contract/errors.ts';
@@ -15,9 +15,9 @@ const mostGarbled = 60;
 
 export interface UnauthenticatedBodiesParts {
   readonly now: () => number;
-  /** In milliseconds, for a whole body. */
+  /** The time limit for a whole body, in milliseconds. */
   readonly patience: number;
-  /** Ends the connection of a request whose body did not come in time. */
+  /** Ends the connection of a request whose body did not arrive in time. */
   readonly onLate: (request: IncomingMessage) => void;
 }
 
@@ -26,7 +26,7 @@ export class UnauthenticatedBodies {
   readonly #patience: number;
   readonly #onLate: UnauthenticatedBodiesParts['onLate'];
   readonly #held = new Map<string, number>();
-  /** The address that each of them came from. */
+  /** The address of each admitted request. */
   readonly #known = new WeakMap<IncomingMessage, string>();
   #all = 0;
 
@@ -36,7 +36,7 @@ export class UnauthenticatedBodies {
     this.#onLate = onLate;
   }
 
-  /** Allows the body, of at most `largest` bytes, to be read, or refuses it unread. */
+  /** Reserves memory for the body, of at most `largest` bytes, or refuses it unread. */
   admit(request: IncomingMessage, address: string, largest: number): void {
     const wait = this.#garbled.blockedFor(address);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
@@ -51,7 +51,7 @@ export class UnauthenticatedBodies {
     this.#letGoAfter(request, network, size);
   }
 
-  /** Whether room was set aside for it. */
+  /** Whether the request was admitted here. */
   holds(request: IncomingMessage): boolean {
     return this.#known.has(request);
   }
@@ -74,7 +74,7 @@ export class UnauthenticatedBodies {
       this.#hold(network, -size);
     };
     request.once('end', over);
-    // Of one that was answered before it had come the request itself says no more.
+    // If the request is answered before its body has arrived, it emits no `end`.
     socket.once('close', over);
   }
 
@@ -86,7 +86,7 @@ export class UnauthenticatedBodies {
   }
 }
 
-/** As it says itself, where that can be; what is larger than it may be is refused by its reader, unread. */
+/** The declared size, up to `largest`; the reader refuses a larger body, unread. */
 function sizeOf({ headers }: IncomingMessage, largest: number): number {
   const said = headers['content-length'];
   return said === undefined ? largest : Math.min(Number(said), largest);

@@ -1,6 +1,6 @@
 /**
- * What a client that knows nothing but an address finds out: who gives access to the tool endpoint (RFC 9728), and how
- * that is asked for (RFC 8414). Any page may read both; they say nothing about anybody.
+ * The metadata for clients that only know an address: which server grants access to the tool endpoint (RFC 9728), and
+ * how to request it (RFC 8414). Any page may read both; they contain nothing about people or data.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure } from '../../contract/errors.ts';

@@ -1,4 +1,4 @@
-/** OAuth on the management plane, where the operator turned it on: its documents, its endpoints and the consent page. */
+/** OAuth on the management plane, if the operator turned it on: metadata, endpoints and the consent page. */
 import type { FastifyInstance } from 'fastify';
 import type { UnauthenticatedBodies } from '../listener/unauthenticated-bodies.ts';
 import type { OAuthSurface } from '../surface/oauth-issuer.ts';

@@ -1,7 +1,7 @@
 /**
- * Where clients exchange codes and refresh tokens, end a grant, and register themselves where the operator allows it.
- * Clients have no secret: whoever has the code also has its verifier, or gets nothing. Errors are those of RFC 6749; a
- * parameter that is given twice is refused, and none is repeated.
+ * The endpoints where clients exchange codes and refresh tokens, revoke a grant, and register themselves if the operator
+ * allows it. Clients have no secret: a code is worthless without its verifier. Errors are those of RFC 6749. A parameter
+ * that is given twice is refused, and errors never repeat a value.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../contract/errors.ts';
@@ -112,7 +112,7 @@ function optional(fields: Fields, name: string): string | null {
   return fields.get(name)?.[0] ?? null;
 }
 
-/** Names that are expected here may be told. */
+/** The error may contain `name`, which is one that we expect and not input. */
 function required(fields: Fields, name: string): string {
   const value = optional(fields, name);
   if (value === null || value === '') throw new OAuthError('invalid_request', `${name} is required`);
@@ -129,7 +129,7 @@ function answerError(parts: AppParts, error: unknown, request: FastifyRequest, r
   const status = statusOf[failure.code];
   if (status >= 500) parts.onError(failure.cause ?? failure, request.id);
   reply.headers(failureHeaders(failure));
-  // What the grant rests on was withdrawn while it was under way.
+  // The access that the grant depends on was withdrawn in the meantime.
   if (failure.code === 'UNAUTHORIZED') reply.code(400).send({ error: 'invalid_grant' });
   else reply.code(status).send({ error: oauthCodes[status] ?? 'server_error' });
 }

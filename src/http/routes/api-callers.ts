@@ -1,6 +1,7 @@
 /**
- * Who calls the general API: whoever holds an API key, counted against the plan, or the dashboard for its member,
- * from its own pages only and not counted. Judged before the body is read, and again once it is there.
+ * Authenticates callers of the general API: API keys, whose requests count against the plan, and members in the
+ * dashboard, whose requests must come from its own pages and do not count. Callers are checked before the body is read,
+ * and again once it has arrived.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../access/caller.ts';
@@ -13,9 +14,9 @@ import { type Entrance, type Permissions, provenAgain, type Route, registerRoute
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who was asking when the request began. */
+    /** The caller when the request began. */
     caller: Caller | null;
-    /** Who is asking now. */
+    /** Checks the credential again and returns the current caller. */
     prove: (() => Promise<Caller>) | null;
   }
 }

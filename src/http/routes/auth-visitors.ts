@@ -1,6 +1,6 @@
 /**
- * Who calls `/auth`: a browser on one of our own pages, of somebody who is signed in or has yet to prove who they are.
- * Judged before the body is read, and again once it is there.
+ * Identifies callers of `/auth`: browsers on our own pages, of people who are signed in or have yet to sign in. Callers
+ * are checked before the body is read, and again once it has arrived.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
@@ -21,7 +21,7 @@ import {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who was signed in when the request began. */
+    /** The person who was signed in when the request began. */
     signedInAs: SignedInAs | null;
   }
 }
@@ -53,7 +53,7 @@ function authEntrance(parts: AppParts, strangers: UnauthenticatedBodies): Entran
 
     approach: async ({ path, needs }, request, reply) => {
       const { origin, site, token } = visitorOf(parts, request);
-      // Machines have no page, and reach the service by whatever name their network has for it.
+      // Machines have no page, and reach the service by any name that their network has for it.
       if (site === nowhere && path.startsWith('/auth/')) throw unknownAddress();
       checkOwnPage(request.raw, site, token !== null || needs === 'identity');
       if (needs === 'session') request.signedInAs = await signedIn(request, reply);
@@ -77,7 +77,7 @@ function authEntrance(parts: AppParts, strangers: UnauthenticatedBodies): Entran
   };
 }
 
-/** An origin that no page has. */
+/** A site that matches no page's origin. */
 const nowhere: Site = { origin: '', host: '' };
 
 function visitorOf({ addressOf, siteOf }: AppParts, { raw, id }: FastifyRequest): ByVisitor {

@@ -1,4 +1,4 @@
-/** The routes that nobody needs an API key for: `/auth`, and the login of machines. */
+/** The routes that require no API key: `/auth`, and the login of machines. */
 import type { AppParts } from '../surface/surface-parts.ts';
 import { deviceLoginRoutes } from './device-login.ts';
 import { loginRoutes } from './identities.ts';

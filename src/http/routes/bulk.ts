@@ -1,4 +1,4 @@
-/** Many secrets in one request. Each item is checked and permitted by itself, and has a result of its own. */
+/** Writes many secrets in one request. Each item is validated and authorized separately, and has its own result. */
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { check } from '../../contract/check.ts';
@@ -33,12 +33,12 @@ export async function bulkSecrets(
 
 export function answerOf(outcomes: readonly PromiseSettledResult<Secret>[]): BulkAnswer {
   const results = outcomes.map(resultOf);
-  // Whose authority was withdrawn before anything was stored is told so once.
+  // If the caller lost access before anything was stored, the whole request is refused.
   if (results.every(({ status }) => status === statusOf.UNAUTHORIZED)) throw new Failure('UNAUTHORIZED');
   return { results };
 }
 
-/** What was stored under a name that its item gave. */
+/** The stored secrets whose item contained a name. */
 export function givenNames(items: readonly unknown[], { results }: BulkAnswer): Secret[] {
   return results.flatMap(({ index, secret }) =>
     secret !== undefined && 'name' in (items[index] as object) ? [secret] : [],
@@ -56,7 +56,7 @@ function writeOf(item: unknown): SecretWrite {
 function resultOf(outcome: PromiseSettledResult<Secret>, index: number): Result {
   if (outcome.status === 'fulfilled') return { index, status: 200, secret: outcome.value };
   const failure = failureOf(outcome.reason);
-  // What keeps us from serving at all is no single item's fault.
+  // An error of the service is not an error of a single item.
   if (failure.code === 'INTERNAL_ERROR' || failure.code === 'UNAVAILABLE') throw outcome.reason;
   return { index, status: statusOf[failure.code], error: errorBody(failure).error };
 }

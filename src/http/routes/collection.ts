@@ -1,4 +1,4 @@
-/** The five routes of a collection, declared once. A service that does not fit the schemas does not compile. */
+/** The five routes of a collection, declared once. A service that does not match the schemas does not compile. */
 
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
@@ -23,16 +23,16 @@ interface Identified {
 }
 
 export interface CollectionDeclaration<Item, Query extends PageQuery, Create, Update, Created> {
-  /** As in the path: `access-keys`. */
+  /** The name in the path: `access-keys`. */
   readonly name: string;
-  /** As in a sentence: `an access key`. */
+  /** The noun for a sentence: `an access key`. */
   readonly one: string;
   readonly schemas: {
     readonly item: z.ZodType<unknown, Item> & Shape;
     readonly query: z.ZodType<Query>;
     readonly create: z.ZodType<Create>;
     readonly update: z.ZodType<Update> & Shape;
-    /** What creating one answers: the item, or the item with what is never shown again. */
+    /** The answer to a creation: the item, which may include a value that is never shown again. */
     readonly created: z.ZodType<unknown, Created>;
   };
   readonly service: Collection<
@@ -42,17 +42,17 @@ export interface CollectionDeclaration<Item, Query extends PageQuery, Create, Up
     NoInfer<Query>,
     NoInfer<Created>
   >;
-  /** What an update may hold, where its schema leaves that to the type of what is stored. */
+  /** The schemas of an update, if the type of the stored item decides which one applies. */
   readonly changes?: readonly Shape[];
-  /** The permissions that reading and writing take; the collection's own by default. */
+  /** The permissions for reading and writing; the collection's own by default. */
   readonly reads?: Permissions;
   readonly writes?: Permissions;
-  /** What making and changing one takes, where that is more than deleting it. */
+  /** The permissions for creating and updating, if they require more than deleting. */
   readonly gives?: Permissions;
-  /** What a list or a creation takes, where that depends on what it asks for. */
+  /** The permissions for listing and creating, if they depend on the request. */
   readonly listNeeds?: (query: NoInfer<Query>) => Permissions;
   readonly createNeeds?: (body: NoInfer<Create>) => Permissions;
-  /** Warns of a name that people would take for another one. */
+  /** Warns of a name that people could mistake for another one. */
   readonly looksAlike: LooksAlike;
   /** Whether a delete goes to the trash, and `purge` is possible. */
   readonly trash?: boolean;
@@ -140,7 +140,7 @@ export function collectionRoutes<
   ];
 }
 
-/** Where a name was given: one that the service made up, or that was there before, is nobody's choice. */
+/** Warns only if the request contains a name, not for a generated or unchanged one. */
 function warnerWith(name: string, looksAlike: LooksAlike) {
   return async (reply: FastifyReply, caller: Caller, body: unknown, item: Named & { type?: unknown }) => {
     const sent = body as object; // By its schema.
@@ -196,7 +196,7 @@ function singular(plural: string): string {
   return plural.endsWith('ies') ? `${plural.slice(0, -3)}y` : plural.slice(0, -1);
 }
 
-/** The way to the next page, which stays stable: it lists nothing newer than what the first page began with. */
+/** Links to the next page, which is stable: it contains nothing newer than the first item of the first page. */
 function linkNext(reply: FastifyReply, url: string, list: List<Identified>, query: PageQuery): void {
   const { total, page, limit } = list.pagination;
   const newest = list.data[0]?.id;
@@ -204,7 +204,7 @@ function linkNext(reply: FastifyReply, url: string, list: List<Identified>, quer
   const next = new URL(url, 'http://strongroom');
   next.searchParams.set('page', String(page + 1));
   next.searchParams.set('limit', String(limit));
-  // In another order than the newest first, the first of a page is not the newest.
+  // With `sort`, the first item of a page is not the newest.
   const { sort } = query as { readonly sort?: unknown };
   const asOf = query.as_of ?? (page === 1 && sort === undefined ? newest : undefined);
   if (asOf !== undefined) next.searchParams.set('as_of', asOf);

@@ -1,4 +1,4 @@
-/** Signing a command line in: what it asks and polls, what its person decides, and the API keys that came of it. */
+/** Sign-in for the command line: requesting and polling, the person's decision, and the resulting API keys. */
 
 import { done } from '../../contract/auth.ts';
 import { deletion, deletionOf } from '../../contract/common.ts';
@@ -8,7 +8,7 @@ import { type AuthNeed, type Route, route } from './route.ts';
 
 const own = { tag: 'auth', needs: 'session' } as const;
 
-/** Where people enter the code. */
+/** The page where people enter the code. */
 const page = '/device';
 
 export function deviceLoginRoutes(accounts: Accounts): Route<AuthNeed>[] {
@@ -22,7 +22,7 @@ function askingRoutes({ deviceLogins, loginKeys }: Accounts): Route<AuthNeed>[] 
       path: '/auth/device',
       operationId: 'beginDeviceLogin',
       tag: 'auth',
-      summary: 'Ask to be signed in by a person at a browser',
+      summary: 'Begin a sign-in that a person approves in a browser',
       needs: 'nothing',
       body: device.deviceLoginBody,
       bodyOptional: true,
@@ -39,7 +39,7 @@ function askingRoutes({ deviceLogins, loginKeys }: Accounts): Route<AuthNeed>[] 
       path: '/auth/device/token',
       operationId: 'pollDeviceLogin',
       tag: 'auth',
-      summary: 'Get the API key once the person has allowed it',
+      summary: 'Get the API key once the person has approved the sign-in',
       needs: 'nothing',
       body: device.deviceCodeBody,
       answer: device.deviceToken,
@@ -50,7 +50,7 @@ function askingRoutes({ deviceLogins, loginKeys }: Accounts): Route<AuthNeed>[] 
       path: '/auth/device/revoke',
       operationId: 'endDeviceLogin',
       tag: 'auth',
-      summary: 'Sign a command line out: revoke its API key, by that key',
+      summary: 'Sign out a command line: revoke the API key in the body',
       needs: 'nothing',
       body: device.loginKeyBody,
       answer: done,
@@ -69,7 +69,7 @@ function decidingRoutes({ deviceLogins }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/device/request',
       operationId: 'getDeviceRequest',
-      summary: 'Get who asks to be signed in, by the code that they show',
+      summary: 'Get a pending sign-in by its code',
       body: device.userCodeBody,
       answer: device.deviceRequest,
       handle: ({ as, body }) => deviceLogins.find(as, body.user_code),
@@ -79,7 +79,7 @@ function decidingRoutes({ deviceLogins }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/device/approve',
       operationId: 'approveDeviceLogin',
-      summary: 'Sign a command line in, with one’s own role or a lesser one',
+      summary: 'Approve a command line’s sign-in, with your own role or a lesser one',
       body: device.approvalBody,
       answer: done,
       handle: async ({ as, body }) => {
@@ -92,7 +92,7 @@ function decidingRoutes({ deviceLogins }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/device/deny',
       operationId: 'denyDeviceLogin',
-      summary: 'Refuse to sign a command line in',
+      summary: 'Refuse a command line’s sign-in',
       body: device.userCodeBody,
       answer: done,
       handle: async ({ as, body }) => {
@@ -110,7 +110,7 @@ function loginKeyRoutes({ loginKeys }: Accounts): Route<AuthNeed>[] {
       method: 'GET',
       path: '/auth/device/keys',
       operationId: 'listDeviceLogins',
-      summary: 'List the API keys by which one is signed in at command lines',
+      summary: 'List your CLI sign-ins',
       answer: device.loginKeyList,
       handle: async ({ as }) => ({ data: await loginKeys.list(as) }),
     }),
@@ -119,7 +119,7 @@ function loginKeyRoutes({ loginKeys }: Accounts): Route<AuthNeed>[] {
       method: 'DELETE',
       path: '/auth/device/keys/{id}',
       operationId: 'revokeDeviceLogin',
-      summary: 'Sign one of one’s own command lines out',
+      summary: 'Revoke one of your CLI sign-ins',
       answer: deletion,
       handle: async ({ as, id }) => {
         await loginKeys.revoke(as, id);

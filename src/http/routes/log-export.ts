@@ -1,6 +1,6 @@
 /**
- * A log as a stream: however long it is, only a stretch of it is in memory, and others are served meanwhile. Whoever
- * loses their authority on the way is cut off: the answer then breaks, and never ends as if it were whole.
+ * Streams a log export: only a part of the log is in memory at any time, and other requests are served meanwhile. If the
+ * caller loses access during the export, the connection is cut, so that the answer never looks complete.
  */
 import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -56,7 +56,7 @@ const auditColumns = [
 
 type Format = 'jsonl' | 'csv';
 
-/** In characters. */
+/** The size of a chunk, in characters. */
 const pieceSize = 64 * 1024;
 
 export function exportRequestLog(reply: FastifyReply, format: Format, entries: Watched<RequestLog>) {
@@ -81,7 +81,7 @@ function send<Entry, Column extends string>(
   return reply.send(Readable.from(inPieces(lines)));
 }
 
-/** Many lines at a time, and between them a turn of the event loop, however fast the client takes them. */
+/** Groups lines into chunks, and yields to the event loop after each, however fast the client reads. */
 async function* inPieces(lines: AsyncIterable<string>): AsyncIterable<string> {
   let piece = '';
   for await (const line of lines) {
@@ -114,7 +114,7 @@ function flatRequest({ narrowing, ...entry }: RequestLog) {
   return { ...entry, narrowing: narrowing && JSON.stringify(narrowing) };
 }
 
-/** A table has no members within members. */
+/** CSV has no nested fields. */
 function flat({ actor, subject, details, ...entry }: AuditLog) {
   return {
     ...entry,
@@ -128,10 +128,10 @@ function flat({ actor, subject, details, ...entry }: AuditLog) {
   };
 }
 
-/** What a spreadsheet takes for the beginning of a formula, in the wide forms of East Asian keyboards too, also after blanks. */
+/** Matches what a spreadsheet may read as the start of a formula, including full-width forms and leading white space. */
 const formula = /^(?:\s*[=+\-@|\uff1d\uff0b\uff0d\uff20\uff5c\u2212]|[\t\r\n])/;
 
-/** Quoted always, and kept from being run by a spreadsheet. */
+/** Always quoted, and escaped so that no spreadsheet runs it as a formula. */
 function cell(value: unknown): string {
   const text = value === null ? '' : String(value);
   const harmless = formula.test(text) ? `'${text}` : text;

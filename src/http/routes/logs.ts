@@ -1,4 +1,4 @@
-/** The logs and what can be seen of them at a glance. */
+/** The logs, the overview, and information about the service. */
 import { z } from 'zod';
 import { listOf } from '../../contract/common.ts';
 import * as logs from '../../contract/logs.ts';
@@ -50,7 +50,7 @@ export function logRoutes({ logs: service, verifyLogs, readers }: Domain): Route
       path: '/v1/secrets/{id}/readers',
       operationId: 'listSecretReaders',
       tag: 'secrets',
-      summary: 'List who has read a version of a secret, and when last',
+      summary: 'List the readers of a secret’s version, and when they last read it',
       needs: { all: ['logs:read', 'secrets:read'] },
       query: logs.readersQuery,
       answer: logs.secretReaders,

@@ -1,4 +1,4 @@
-/** Many secrets in one request: revealed, copied to another vault, or compared. */
+/** Reveals, copies or compares many secrets in one request. */
 import * as resource from '../../contract/resources.ts';
 import type { Domain } from '../../domain/domain.ts';
 import { answerOf } from './bulk.ts';
@@ -34,7 +34,7 @@ export function manySecretRoutes({ manySecrets, comparisons }: Domain): Route<Pe
       operationId: 'compareSecrets',
       tag: 'secrets',
       summary:
-        'Compare up to 100 values with those of a vault; recorded, and at most 1,200 values per minute',
+        'Compare up to 100 values with those of a vault; recorded in the audit log, up to 1,200 values per minute',
       needs: { all: ['secrets:reveal'] },
       body: resource.secretsCompare,
       answer: resource.comparedSecrets,

@@ -1,4 +1,4 @@
-/** What a person decides about clients of the tool endpoint, on the consent page and in their settings. */
+/** A person's decisions about clients of the tool endpoint, on the consent page and in their settings. */
 import { deletion, deletionOf } from '../../contract/common.ts';
 import { Failure } from '../../contract/errors.ts';
 import * as oauth from '../../contract/oauth.ts';
@@ -19,7 +19,7 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
     return issuer;
   }
 
-  /** Where the browser goes on to: what was decided, or what was wrong with the request. */
+  /** Returns the URL that the browser goes to next, with the decision or the fault in the request. */
   async function decided(
     request: string,
     site: Site,
@@ -36,7 +36,7 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
       method: 'POST',
       path: '/auth/oauth/request',
       operationId: 'getAuthorizationRequest',
-      summary: 'Get which client asks for access, and where it is to be sent',
+      summary: 'Get the client that asks for access, and where its answer goes',
       body: oauth.authorizationBody,
       answer: oauth.authorizationShown,
       handle: async ({ body, site }) => {
@@ -55,7 +55,7 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
       method: 'POST',
       path: '/auth/oauth/approve',
       operationId: 'approveAuthorization',
-      summary: 'Allow a client to read a vault, for a while',
+      summary: 'Allow a client to read a vault for a limited time',
       body: oauth.consentBody,
       answer: oauth.redirection,
       handle: ({ as, body, site }) =>
@@ -66,7 +66,7 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
       method: 'POST',
       path: '/auth/oauth/deny',
       operationId: 'denyAuthorization',
-      summary: 'Refuse what a client asks for',
+      summary: 'Refuse a client’s request for access',
       body: oauth.authorizationBody,
       answer: oauth.redirection,
       handle: ({ as, body, site }) =>
@@ -80,7 +80,7 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
       method: 'GET',
       path: '/auth/oauth/grants',
       operationId: 'listOAuthGrants',
-      summary: 'List the clients that one allowed to read a vault',
+      summary: 'List the clients that you allowed to read a vault',
       answer: oauth.oauthGrantList,
       handle: async ({ as }) => ({ data: await grants.list(as) }),
     }),
@@ -89,7 +89,7 @@ export function oauthRoutes({ domain }: AppParts, surface: OAuthSurface): Route<
       method: 'DELETE',
       path: '/auth/oauth/grants/{id}',
       operationId: 'revokeOAuthGrant',
-      summary: 'End what one allowed a client, and revoke its access key',
+      summary: 'Revoke a client’s grant and its access key',
       answer: deletion,
       handle: async ({ as, id }) => {
         await grants.revoke(as, id);

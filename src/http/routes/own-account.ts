@@ -1,4 +1,4 @@
-/** What people who are signed in see and change of their own accounts: sessions, and how they prove who they are. */
+/** A signed-in person's own account: sessions, password, passkeys and one-time codes. */
 import * as auth from '../../contract/auth.ts';
 import { deletion, deletionOf } from '../../contract/common.ts';
 import type { Accounts } from '../../domain/accounts.ts';
@@ -22,7 +22,7 @@ function sessionRoutes({ sessions }: Accounts): Route<AuthNeed>[] {
       method: 'GET',
       path: '/auth/sessions',
       operationId: 'listSessions',
-      summary: 'List one’s own sessions',
+      summary: 'List your sessions',
       answer: auth.sessionList,
       handle: async ({ as }) => ({ data: await sessions.list(as) }),
     }),
@@ -31,7 +31,7 @@ function sessionRoutes({ sessions }: Accounts): Route<AuthNeed>[] {
       method: 'DELETE',
       path: '/auth/sessions/{id}',
       operationId: 'endSession',
-      summary: 'End one of one’s own sessions',
+      summary: 'End one of your sessions',
       answer: deletion,
       handle: async ({ as, id }) => {
         await sessions.end(as, id);
@@ -48,7 +48,7 @@ function proofRoutes({ factors, proofs }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/proof/options',
       operationId: 'getProofPasskeyOptions',
-      summary: 'What a browser needs in order to prove by a passkey who is signed in',
+      summary: 'Get the options for confirming your identity with a passkey',
       answer: auth.passkeyOptions,
       handle: ({ as, site }) => proofs.options(as, site),
     }),
@@ -57,7 +57,7 @@ function proofRoutes({ factors, proofs }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/proof',
       operationId: 'proveIdentity',
-      summary: 'Prove once more who is signed in; changes of factors take that for five minutes',
+      summary: 'Confirm your identity; for five minutes, you can then change how you sign in',
       body: auth.wholeProofBody,
       answer: auth.done,
       handle: async ({ as, site, body }) => {
@@ -70,7 +70,7 @@ function proofRoutes({ factors, proofs }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/password/change',
       operationId: 'changePassword',
-      summary: 'Change one’s own password, or set the first one',
+      summary: 'Change your password, or set the first one',
       body: auth.passwordChangeBody,
       answer: auth.done,
       handle: async ({ as, body }) => {
@@ -88,7 +88,7 @@ function passkeyRoutes({ factors }: Accounts): Route<AuthNeed>[] {
       method: 'GET',
       path: '/auth/passkeys',
       operationId: 'listPasskeys',
-      summary: 'List one’s own passkeys',
+      summary: 'List your passkeys',
       answer: auth.passkeyList,
       handle: async ({ as }) => ({ data: await factors.passkeys(as) }),
     }),
@@ -97,7 +97,7 @@ function passkeyRoutes({ factors }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/passkeys/options',
       operationId: 'getNewPasskeyOptions',
-      summary: 'What a browser needs in order to create a passkey',
+      summary: 'Get the options for creating a passkey',
       answer: auth.passkeyOptions,
       handle: ({ as, site }) => factors.passkeyOptions(as, site),
     }),
@@ -142,7 +142,7 @@ function oneTimeCodeRoutes({ factors }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/totp',
       operationId: 'confirmOneTimeCodes',
-      summary: 'Ask for one-time codes from now on, and get the recovery codes once',
+      summary: 'Turn on one-time codes, and get the recovery codes, which are shown once',
       body: auth.codeBody,
       answer: auth.recoveryCodes,
       handle: ({ as, body }) => factors.confirmCodes(as, body.code),
@@ -152,7 +152,7 @@ function oneTimeCodeRoutes({ factors }: Accounts): Route<AuthNeed>[] {
       method: 'POST',
       path: '/auth/totp/remove',
       operationId: 'removeOneTimeCodes',
-      summary: 'Ask for one-time codes no longer',
+      summary: 'Turn off one-time codes',
       body: auth.totpRemoveBody,
       answer: auth.done,
       handle: async ({ as, body }) => {

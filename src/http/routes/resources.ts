@@ -1,4 +1,4 @@
-/** Vaults, secrets, keys and certificates, one by one and all together. */
+/** Vaults, secrets, keys and certificates, in their own collections and as resources of any type. */
 import { check } from '../../contract/check.ts';
 import { listOf } from '../../contract/common.ts';
 import * as resource from '../../contract/resources.ts';
@@ -42,7 +42,7 @@ export function resourceRoutes(domain: Domain): Route<Permissions>[] {
       path: '/v1/vaults/counts',
       operationId: 'countVaults',
       tag: 'vaults',
-      summary: 'Count what vaults contain',
+      summary: 'Count the resources in vaults',
       needs: { all: ['vaults:read'] },
       query: resource.vaultCountsQuery,
       answer: resource.vaultCounts,

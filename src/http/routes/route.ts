@@ -1,8 +1,8 @@
 /**
- * A route, as one value: how it is called, what it takes and answers, what it needs, and who handles it. Schemas and
- * handler are one declaration, so that a handler that does not fit its schemas does not compile. Registration, the
- * OpenAPI document and the walk over all routes in the tests read the same values. What a route needs is asked
- * here, before its handler runs: no handler can forget it.
+ * A route as one value: its path, its schemas, what it requires of the caller, and its handler. Schemas and handler are
+ * one declaration, so that a handler that does not match its schemas does not compile. Registration, the OpenAPI
+ * document and the tests over all routes use the same values. The requirements are checked here, before the handler
+ * runs, so that no handler can forget them.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -17,13 +17,13 @@ import type { Site } from '../../domain/sign-in/passkeys.ts';
 import { checkExpiry } from '../listener/expiry.ts';
 import { changesIn, type ReadOnly } from '../listener/read-only.ts';
 
-/** What the general API asks of a caller: all of these permissions, or one of them. */
+/** What a route of the general API requires: all of these permissions, or any one of them. */
 export type Permissions = { readonly all: readonly Action[] } | { readonly anyOf: readonly Action[] };
 
 /**
- * What `/auth` asks. `nothing`: anyone may call. `proof`: the body proves who sends it, so an address that failed too
- * often may not send one. `identity`: the person whom the issuer vouched for. `session`: a person who is signed in,
- * about what is their own.
+ * What a route of `/auth` requires. `nothing`: anyone may call. `proof`: the body proves who the sender is, so an
+ * address that failed too often is refused. `identity`: a person whom the issuer has identified. `session`: a person who
+ * is signed in, for their own account.
  */
 export type AuthNeed = 'nothing' | 'proof' | 'identity' | 'session';
 
@@ -36,10 +36,10 @@ export interface ByCaller {
 export interface ByVisitor {
   readonly origin: Origin;
   readonly site: Site;
-  /** Of the session, where the browser sent one. */
+  /** The session's token, if the browser sent one. */
   readonly token: string | null;
   readonly cookie: (name: string) => string | null;
-  /** In DER, as the TLS handshake proved it; null where the client showed none. */
+  /** In DER, as proven in the TLS handshake; null if the client sent none. */
   readonly certificate: Uint8Array | null;
 }
 
@@ -47,7 +47,7 @@ export interface BySignedIn extends ByVisitor {
   readonly as: SignedInAs;
 }
 
-/** Who is calling, as the handler of a route with this need is told. */
+/** The caller, as passed to the handler of a route with this requirement. */
 export type Who<N extends Need> = N extends 'session'
   ? BySignedIn
   : N extends AuthNeed
@@ -60,33 +60,33 @@ export interface Sent<Query, Body> {
 }
 
 export interface RouteRequest<Query, Body> extends Sent<Query, Body> {
-  /** The id in the path; empty where there is none. */
+  /** The id in the path; empty if there is none. */
   readonly id: string;
   readonly reply: FastifyReply;
   readonly url: string;
   readonly askedAt: number;
 }
 
-/** What the document and the tests read of a route. */
+/** The part of a route that the OpenAPI document and the tests use. */
 export interface RouteDescription {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** With `{id}` where an id belongs. */
+  /** With `{id}` in place of an id. */
   readonly path: string;
-  /** Its name in the document, and in what is generated from that. */
+  /** Its name in the OpenAPI document, and in code generated from it. */
   readonly operationId: string;
   readonly tag: string;
   readonly summary: string;
   readonly needs: Need;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** What the document shows as the body, where the check at the door asks for less. */
+  /** The schema of the body in the OpenAPI document, if the first check requires less. */
   readonly bodyDocumented?: z.ZodType;
-  /** A body may be left out. */
+  /** Whether the body may be omitted. */
   readonly bodyOptional?: boolean;
   readonly answer: z.ZodType;
-  /** The form of its errors, where it is that of the vault endpoint. */
+  /** Set if its errors have the format of the vault endpoint. */
   readonly errors?: 'message';
-  /** The content types of the answer, where it is no JSON; none where it redirects a browser. */
+  /** The content types of the answer, if it is not JSON; empty if it redirects a browser. */
   readonly answerTypes?: readonly string[];
 }
 
@@ -97,11 +97,11 @@ export interface RouteDeclaration<
   Answer extends z.ZodType,
 > extends RouteDescription {
   readonly needs: N;
-  /** What it needs, where that depends on what was sent. */
+  /** The requirement, if it depends on the query or body. */
   readonly needsOf?: (sent: Sent<z.output<Query>, z.output<Body>>) => N;
   readonly query?: Query;
   readonly body?: Body;
-  /** Members beside those of the body that are taken where they are as they are. */
+  /** Read-only fields that the body may also contain, with their current values. */
   readonly readOnly?: ReadOnly<Who<N>>;
   readonly answer: Answer;
   readonly handle: (
@@ -109,7 +109,7 @@ export interface RouteDeclaration<
   ) => Promise<z.input<Answer> | FastifyReply>;
 }
 
-/** A declared route whose types were checked: what was sent is known to fit its handler once its schemas took it. */
+/** A declared route whose types were checked: input that its schemas accept matches its handler. */
 export interface Route<N extends Need> extends RouteDescription {
   readonly needs: N;
   readonly needsOf?: (sent: Sent<unknown, unknown>) => N;
@@ -117,7 +117,7 @@ export interface Route<N extends Need> extends RouteDescription {
   readonly handle: (call: Who<N> & RouteRequest<unknown, unknown>) => Promise<unknown>;
 }
 
-/** By which of the two doors a route is reached. */
+/** Which of the two APIs a route belongs to: `/auth` or the general one. */
 type Door<N extends Need> = N extends AuthNeed ? AuthNeed : Permissions;
 
 const nothing = z.strictObject({});
@@ -128,22 +128,22 @@ export function route<
   Query extends z.ZodType = typeof nothing,
   Body extends z.ZodType = z.ZodUndefined,
 >(declaration: RouteDeclaration<N, Query, Body, Answer>): Route<Door<N>> {
-  // The one place where types are let go: `run` checks by the schemas, which the handler's types come from.
+  // The only cast: `run` validates with the schemas from which the handler's types are derived.
   return declaration as unknown as Route<Door<N>>;
 }
 
-/** How a door lets people in. */
+/** How one of the two APIs authenticates and authorizes callers. */
 export interface Entrance<N extends Need> {
-  /** In bytes, where it is not the service's own. */
+  /** In bytes, if it differs from the default. */
   readonly bodyLimit?: number;
-  /** Before a byte of the body is read. */
+  /** Called before any byte of the body is read. */
   readonly approach?: (route: Route<N>, request: FastifyRequest, reply: FastifyReply) => Promise<void>;
-  /** Once the body is there, however late it came: who is asking now. */
+  /** Called once the body has arrived, however late; returns the current caller. */
   readonly enter: (route: Route<N>, request: FastifyRequest, reply: FastifyReply) => Promise<Who<N>>;
-  /** Refuses whoever may not do this, once it is known what was asked; where being let in is not all that it takes. */
+  /** Refuses callers without the required permissions, once the request is parsed. */
   readonly admit?: (who: Who<N>, needs: N) => Promise<void>;
   readonly now: () => number;
-  /** Told of what could not be answered. */
+  /** Called for requests that failed. */
   readonly failed?: (request: FastifyRequest, error: unknown) => void;
 }
 
@@ -173,7 +173,7 @@ async function run<N extends Need>(
 ): Promise<unknown> {
   const who = await enter(route, request, reply);
   const { id = '' } = request.params as { id?: string };
-  // An id that can't be one is looked up nowhere, and answered like one that names nothing.
+  // A malformed id is not looked up, and gets the answer of an unknown one.
   if (id !== '' && !isId(id)) throw new Failure('NOT_FOUND');
   const query = check(route.query ?? nothing, request.query);
   const { readOnly } = route;
@@ -188,17 +188,17 @@ async function run<N extends Need>(
   return onBehalfOf({ organization: caller.organizationId, key: caller.id }, handle);
 }
 
-/** A route that takes no body is not given one silently ignored. */
+/** A route without a body refuses fields, instead of silently ignoring them. */
 function bodyOf({ body, bodyOptional }: RouteDescription, sent: unknown): unknown {
   const isMissing = sent === undefined || sent === null;
   if (body === undefined) return isMissing ? undefined : check(nothing, sent);
   return check(body, bodyOptional && isMissing ? {} : sent);
 }
 
-/** Told where somebody's authority was withdrawn while their request was under way. */
+/** Called if a caller's access was withdrawn during their request. */
 export type Withdrawn = (caller: Caller, verb: string) => Promise<void>;
 
-/** A body may come long after the headers: who sent it is judged once it is there. */
+/** Checks the caller again once the body has arrived, which may be long after the headers. */
 export async function provenAgain<Proven>(
   request: FastifyRequest,
   before: Caller,

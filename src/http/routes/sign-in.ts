@@ -1,4 +1,4 @@
-/** Signing in and out, set-up and invitations. A session's token goes out in one cookie, and nowhere else. */
+/** Signing in and out, setup and invitations. A session's token is sent only in its cookie. */
 import type { FastifyReply } from 'fastify';
 import * as auth from '../../contract/auth.ts';
 import { longestSession, type SignedInAs } from '../../domain/sessions/dashboard-sessions.ts';
@@ -42,7 +42,7 @@ export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
       path: '/auth/state',
       operationId: 'getAuthState',
       tag: 'auth',
-      summary: 'Who is signed in, and how to sign in here',
+      summary: 'Get who is signed in, and the ways to sign in',
       needs: 'nothing',
       answer: auth.authState,
       handle: async call => {
@@ -56,7 +56,7 @@ export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
       path: '/auth/password',
       operationId: 'signInWithPassword',
       tag: 'auth',
-      summary: 'Sign in with an email address and a password, and a code where there is a second factor',
+      summary: 'Sign in with an email address and a password, and a code if there is a second factor',
       needs: 'proof',
       body: auth.passwordBody,
       answer: auth.authState,
@@ -67,7 +67,7 @@ export function signInRoutes(parts: AppParts): Route<AuthNeed>[] {
       path: '/auth/passkey/options',
       operationId: 'getSignInPasskeyOptions',
       tag: 'auth',
-      summary: 'What a browser needs in order to sign in with a passkey',
+      summary: 'Get the options for signing in with a passkey',
       needs: 'proof',
       answer: auth.passkeyOptions,
       handle: ({ site }) => signIn.requestOptions(site),
@@ -110,7 +110,7 @@ export function joinRoutes(parts: AppParts): Route<AuthNeed>[] {
       path: '/auth/setup',
       operationId: 'setUp',
       tag: 'auth',
-      summary: 'Create the first organization and its owner, with the set-up link',
+      summary: 'Create the first organization and its owner, with the setup link',
       needs: 'proof',
       body: auth.setupBody,
       answer: auth.authState,
@@ -121,7 +121,7 @@ export function joinRoutes(parts: AppParts): Route<AuthNeed>[] {
       path: '/auth/setup/options',
       operationId: 'getSetUpPasskeyOptions',
       tag: 'auth',
-      summary: 'What a browser needs in order to create the first owner’s passkey',
+      summary: 'Get the options for creating the first owner’s passkey',
       needs: 'proof',
       body: auth.setupOptionsBody,
       answer: auth.passkeyOptions,
@@ -132,7 +132,7 @@ export function joinRoutes(parts: AppParts): Route<AuthNeed>[] {
       path: '/auth/invitation',
       operationId: 'getInvitation',
       tag: 'auth',
-      summary: 'Get what an invitation is for',
+      summary: 'Get an invitation by its token',
       needs: 'proof',
       body: auth.invitationBody,
       answer: auth.invitation,
@@ -143,7 +143,7 @@ export function joinRoutes(parts: AppParts): Route<AuthNeed>[] {
       path: '/auth/invitation/options',
       operationId: 'getInvitationPasskeyOptions',
       tag: 'auth',
-      summary: 'What a browser needs in order to create a new member’s passkey',
+      summary: 'Get the options for creating a new member’s passkey',
       needs: 'proof',
       body: auth.invitationBody,
       answer: auth.passkeyOptions,

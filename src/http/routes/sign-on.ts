@@ -1,6 +1,6 @@
 /**
- * The way to the issuer and back. Whatever goes wrong there ends on the sign-in page, which says so and no more;
- * the operator's log says why. Where the person has to choose, the browser keeps who they are until they did.
+ * Single sign-on: redirects to the issuer and handles the return. A failure leads to the sign-in page without details;
+ * the operator's log has the cause. If the person has to choose a membership, a cookie keeps their identity until then.
  */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ const noCookie = setCookie(signOnCookie, '', 0, 'Lax');
 const keptCookie = (kept: string) => setCookie(signOnCookie, kept, signOnLifetime, 'Lax');
 const cookies = (token: string) => [noCookie, setCookie(sessionCookie, token, longestSession, 'Strict')];
 
-/** A person's browser is sent on, whatever happens: their handlers answer nothing themselves. */
+/** These routes always redirect the browser: their handlers have no answer of their own. */
 const redirects = { answer: z.never(), answerTypes: [] } as const;
 
 export function signOnRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNeed>[] {
@@ -60,13 +60,13 @@ function issuerRoutes(parts: AppParts, singleSignOn: SingleSignOn): Route<AuthNe
       path: '/auth/oidc/callback',
       operationId: 'finishSingleSignOn',
       tag: 'auth',
-      summary: 'Where the issuer sends the browser back to',
+      summary: 'Receive the browser that the issuer sends back',
       needs: 'nothing',
       query: auth.signOnCallback,
       ...redirects,
       handle: async ({ url, cookie, origin, site, reply }) => {
         try {
-          checkAddress(origin); // To ask the issuer is work.
+          checkAddress(origin); // Requests to the issuer are expensive.
           const returned = new URL(url, site.origin);
           const finish = () => singleSignOn.finish(returned, cookie(signOnCookie));
           const { identity, proves } = await read(origin, finish);
@@ -140,7 +140,7 @@ function refusalsOf({ domain, onError }: AppParts) {
       return error;
     },
 
-    /** What was brought back, or a refusal that is written down, for as long as the address may fail. */
+    /** Reads the returned identity. A refusal is recorded, unless the address has failed too often. */
     async read<T>(from: Origin, opened: () => T | Promise<T>): Promise<T> {
       try {
         return await opened();

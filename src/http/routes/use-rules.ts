@@ -1,4 +1,4 @@
-/** Use rules, and the approvals that calls under them wait for. */
+/** Use rules, and approvals for calls that wait for one. */
 import type { ServerResponse } from 'node:http';
 import { listOf } from '../../contract/common.ts';
 import { usePresets } from '../../contract/use-presets.ts';
@@ -22,7 +22,7 @@ export function ruleRoutes({ useRules, approvals, looksAlike }: Domain): Route<P
         create: rules.useRuleCreate,
         update: rules.useRuleUpdate,
       },
-      // Whoever says where a value goes could have it sent to themselves.
+      // Anyone who can choose the destination could send the value to themselves.
       gives: { all: ['use-rules:write', 'secrets:reveal'] },
       service: useRules,
       looksAlike,
@@ -43,7 +43,7 @@ export function ruleRoutes({ useRules, approvals, looksAlike }: Domain): Route<P
       path: '/v1/use-rules/presets',
       operationId: 'listUsePresets',
       tag: 'use-rules',
-      summary: 'List use rules for well-known services, to begin with',
+      summary: 'List predefined use rules for well-known services',
       needs: { all: ['use-rules:read'] },
       answer: rules.usePresetList,
       handle: async () => ({ presets: structuredClone(usePresets) as never }),
@@ -59,7 +59,7 @@ function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
       path: '/v1/approvals',
       operationId: 'listApprovals',
       tag: 'approvals',
-      summary: 'List calls that wait for an approval, newest first; with `state=all` also those that do not',
+      summary: 'List calls that wait for an approval, newest first; with `state=all`, also all others',
       needs: { all: ['approvals:read'] },
       query: uses.approvalQuery,
       answer: listOf(uses.approval),
@@ -70,7 +70,7 @@ function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
       path: '/v1/approvals/{id}',
       operationId: 'getApproval',
       tag: 'approvals',
-      summary: 'Get one call that waits for an approval, as it would be made',
+      summary: 'Get a call that waits for an approval, as it would be made',
       needs: { all: ['approvals:read'] },
       answer: uses.approval,
       handle: ({ caller, id }) => approvals.get(caller, id),
@@ -78,7 +78,7 @@ function approvalRoutes(approvals: Domain['approvals']): Route<Permissions>[] {
   ];
 }
 
-/** Decided by a person, in their session: a key of any kind is no way in here. */
+/** Decisions require a person's session; no kind of key is accepted. */
 export function decisionRoutes({ approvals, approvalWatch, accounts }: Domain): Route<AuthNeed>[] {
   const deciding = { tag: 'auth', needs: 'session', answer: uses.approval } as const;
   return [
@@ -88,13 +88,13 @@ export function decisionRoutes({ approvals, approvalWatch, accounts }: Domain): 
       operationId: 'awaitApprovals',
       tag: 'auth',
       summary:
-        'List calls that wait for an approval, once they are others than those that are known; requires `approvals:read`',
+        'Wait until the list of calls that wait for an approval changes, and get it; requires `approvals:read`',
       needs: 'session',
       query: waitingQuery,
       answer: waitingApprovals,
       handle: ({ as, origin, query, reply }) => {
         const { session, caller } = as;
-        // The cookie stays as it is: the browser may have that of another session by now.
+        // The cookie is not changed: the browser may have another session's cookie by now.
         const renew = async () => (await accounts.sessions.again(session.id, origin)).caller;
         const watcher = { caller, sessionId: session.id, renew, gone: goneSignal(reply.raw) };
         return approvalWatch.next(watcher, query.known);
@@ -121,7 +121,7 @@ export function decisionRoutes({ approvals, approvalWatch, accounts }: Domain): 
   ];
 }
 
-/** Aborted once the client does not wait for the answer any more. */
+/** Aborted once the client no longer waits for the answer. */
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.once('close', () => gone.abort());

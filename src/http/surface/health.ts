@@ -1,6 +1,6 @@
 /**
- * For people and orchestrators: is it alive, is it ready, and which version is it. And for whoever has the root key
- * themselves, is it the service of that keyring: a challenge is answered with what only its keyring makes of it.
+ * Probes for people and orchestrators: liveness, readiness and version. Operators who have the root key can also check
+ * that this is the service of their keyring: it answers a challenge with a proof that only its keyring can compute.
  */
 import type { FastifyInstance } from 'fastify';
 import type { ReadingSurfaceParts } from './surface-parts.ts';

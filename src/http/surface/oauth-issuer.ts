@@ -1,7 +1,7 @@
 /**
- * Under which name this service issues access keys: an address of its own, without a path. It is one that the operator
- * named, or one that leads to this machine; what a request claims beyond that is not believed. Plain http is for this
- * machine only.
+ * The issuer under which this service grants access keys: one of its own addresses, without a path. It is an address
+ * that the operator configured or one that leads to this machine; any other address that a request claims is ignored.
+ * Plain http is only allowed for this machine.
  */
 import type { IncomingMessage } from 'node:http';
 import { isThisMachine } from '../../base/this-machine.ts';
@@ -12,12 +12,12 @@ import type { SiteOf } from '../listener/browser.ts';
 
 export type OAuthMode = 'offered' | 'required';
 
-/** What both planes know of OAuth, where the operator turned it on. */
+/** The OAuth settings that both planes use, if the operator turned it on. */
 export interface OAuthSurface {
-  /** Whether a client is led to sign in by its first request, or by its first call that has no key. */
+  /** Whether clients must sign in on their first request, or only on their first call without a key. */
   readonly mode: OAuthMode;
   readonly mayRegister: boolean;
-  /** Null where the service was asked under a name that is not its own. */
+  /** The site's own address if it may be an issuer, otherwise the first public URL; null if there is neither. */
   readonly issuerAt: (site: Site | null) => string | null;
   readonly issuerOf: (request: IncomingMessage) => string | null;
 }
@@ -39,7 +39,7 @@ export function oauthSurface({ mode, mayRegister, publicUrls, siteOf }: OAuthSet
   return { mode, mayRegister, issuerAt, issuerOf: request => issuerAt(siteOf(request)) };
 }
 
-/** What the tool endpoint tells those who have to sign in: where its own document is, and what to ask for. */
+/** The tool endpoint's challenge to clients that must sign in: where its metadata is, and which scope to request. */
 export function signInWith({ mode, issuerOf }: OAuthSurface): SignIn {
   return {
     mode,

@@ -1,4 +1,4 @@
-/** What the HTTP surfaces are built from: that of the reading plane, and that of the management plane. */
+/** The dependencies of the HTTP surfaces of the reading plane and the management plane. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { NewId } from '../../contract/id.ts';
 import type { Domain } from '../../domain/domain.ts';
@@ -12,33 +12,33 @@ import type { AddressOf } from '../listener/request.ts';
 import type { ListenerParts, Timeouts } from '../listener/server.ts';
 import type { OAuthSurface } from './oauth-issuer.ts';
 
-/** What both have. */
+/** The parts that both surfaces need. */
 export interface SurfaceParts {
   readonly now: () => number;
   readonly newId: NewId;
-  /** Where this plane counts. */
+  /** The metrics of this plane. */
   readonly meter: Meter;
   readonly addressOf: AddressOf;
-  /** Whether clients reach us over our own TLS. */
+  /** Whether the service terminates TLS itself. */
   readonly encrypted: boolean;
   readonly timeouts?: Timeouts | undefined;
   readonly version: string;
   readonly draining: () => boolean;
-  /** Told of every route as it is registered. */
+  /** Called for every route when it is registered. */
   readonly onRoute?:
     | ((route: { readonly method: string | string[]; readonly url: string }) => void)
     | undefined;
-  /** For the operator's eyes: what went wrong inside. */
+  /** Reports an internal error to the operator's log. */
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
 export interface ReadingSurfaceParts extends SurfaceParts, ListenerParts {
   readonly domain: ReadingDomain & Uses;
-  /** Whether the store answers right now, and hears what other replicas change. */
+  /** Whether the store currently answers and receives the changes of other replicas. */
   readonly storeReady: () => Promise<boolean>;
-  /** What only the keyring of the data makes of a challenge. */
+  /** Answers a challenge with a proof that only the keyring of this data can compute. */
   readonly proveData: (challenge: string) => string;
-  /** Under which addresses this service is known. */
+  /** The addresses under which this service is known. */
   readonly addresses: AddressSettings;
   /** Null where the operator did not turn it on. */
   readonly oauth: OAuthSurface | null;
@@ -53,5 +53,5 @@ export interface AppParts extends SurfaceParts {
   readonly oauth: OAuthSurface | null;
 }
 
-/** Answers with a page. */
+/** Answers a request with a page. */
 export type ServePage = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;

@@ -1,7 +1,7 @@
 /**
- * What holds for every request that goes through a router, on whichever plane. A request is checked in this order: is
- * it well-formed; who is calling (general API); is the organization within its limit. Only then is its body read, and
- * once it has arrived, however late, the caller is checked again.
+ * The rules for every request that goes through a router, on either plane. A request is checked in this order: whether
+ * it is well-formed, who is calling (general API), and whether the organization is within its limit. Only then is its
+ * body read; once the body has arrived, however late, the caller is checked again.
  */
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { Readable } from 'node:stream';
@@ -26,7 +26,7 @@ import type { SurfaceParts } from './surface-parts.ts';
 
 const largestBody = 1024 * 1024;
 
-/** The contract checks what comes and shapes what goes: the framework's own compilers are not even loaded. */
+/** The contract validates requests and shapes answers, so the framework's own compilers are not even loaded. */
 const noCompilers = {
   buildValidator: () => () => {
     throw new Error('no route has a schema of the framework');
@@ -36,7 +36,7 @@ const noCompilers = {
   },
 };
 
-/** What a plane adds to the common surface. */
+/** The options that a plane adds to the common surface. */
 type OwnOptions = Pick<FastifyHttpOptions<Server>, 'serverFactory' | 'clientErrorHandler'>;
 
 export function surfaceWith(
@@ -67,13 +67,13 @@ export function surfaceWith(
     done(refusalOf(parts, request) ?? undefined);
   });
   const bodies = new BodyLine();
-  // The credential has been checked: a client that waits for permission to send the body may get it.
+  // The credential has been checked, so a client that waits for `100 Continue` may send the body.
   app.addHook('preParsing', ({ raw, routeOptions }, reply, body, done) => {
     const go = () => {
       if (awaitsContinue(raw)) reply.raw.writeContinue();
       done(null, body);
     };
-    // A stranger's body has room of its own, and must not keep others waiting.
+    // An unauthenticated body has its own memory limit, and must not make others wait.
     const line = strangers.holds(raw) ? null : bodies.enter(raw, reply.raw, routeOptions.bodyLimit!);
     if (line === null) go();
     else line.then(go, done);
@@ -91,11 +91,11 @@ export function surfaceWith(
   return app;
 }
 
-/** What is done to a request before a router sees it, and to its answer. */
+/** Prepares a request and its response for a router. */
 export function toRouter(route: RequestListener): RequestListener {
   return (request, response) => {
     spellHeaders(response);
-    // Without a body there is nothing to parse, whatever its type is said to be, and no end of it to wait for.
+    // Without a body there is nothing to parse or wait for, whatever content type was sent.
     if (request.readableEnded || request.headers['content-length'] === '0') {
       delete request.headers['content-type'];
     }
@@ -103,7 +103,7 @@ export function toRouter(route: RequestListener): RequestListener {
   };
 }
 
-/** What can be decided before anything is looked up. */
+/** Refuses what can be refused before anything is looked up. */
 function refusalOf({ draining }: SurfaceParts, request: FastifyRequest): Failure | null {
   const fault = faultOf(request.raw);
   if (fault !== null) return fault;

@@ -1,4 +1,4 @@
-/** What every answer to an access key's read has in common, in whichever words it is given. */
+/** The common part of all answers to reads with an access key, in any format. */
 import type { ServerResponse } from 'node:http';
 import { type Failure, statusOf } from '../../contract/errors.ts';
 import type { ReadResult } from '../../domain/reads/vault-request.ts';
@@ -15,7 +15,7 @@ export interface Answering {
 
 export type AnswerWith = (response: ServerResponse, reading: Promise<ReadResult>, started: number) => void;
 
-/** Answers with what a read gives, and counts that. Where its entry could not be written, what was read stays here. */
+/** Answers with the result of a read, and counts it. If its log entry could not be written, the result is not sent. */
 export function answeringWith(
   { meter, newId }: Pick<ReadingSurfaceParts, 'meter' | 'newId'>,
   of: RouteClass,
@@ -43,7 +43,7 @@ export type Refuse = (
   receipt?: string,
 ) => void;
 
-/** A refusal in the words of the vault endpoint. */
+/** Refuses in the format of the vault endpoint. */
 export function refusingWith({
   onError,
   draining,

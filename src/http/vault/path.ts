@@ -1,6 +1,6 @@
 /**
- * The path of the vault endpoint and everything below it. However the target is spelled, anything that some parser
- * could take for the vault endpoint is treated as a request to it, so that no request is missing from its log.
+ * The path of the vault endpoint and everything below it. Any spelling of the target that some parser could take for the
+ * vault endpoint is treated as a request to it, so that no request is missing from its log.
  */
 import { Failure } from '../../contract/errors.ts';
 import { isRead } from '../listener/request.ts';
@@ -16,7 +16,7 @@ export function isBelowVaults(url: string): boolean {
   return url.startsWith(prefix) || spelledOddly.test(url);
 }
 
-/** For an unsupported method or unknown path; null if there is something to read. */
+/** NOT_FOUND for an unsupported method or unknown path; null if the request is a vault read. */
 export function misplaced({
   method,
   url = '',
@@ -30,7 +30,7 @@ export function misplaced({
   return isRead(method) && isThere ? null : new Failure('NOT_FOUND');
 }
 
-/** What is done below a vault's path by a POST, such as `use`; null for anything else. */
+/** The operation of a POST below a vault's path, such as `use`; null for anything else. */
 export function operationIn({
   method,
   url = '',
@@ -43,7 +43,7 @@ export function operationIn({
   return id === '' || operation.length === 0 ? null : operation.join('/');
 }
 
-/** The vault that the path names; null if the access key decides. */
+/** The vault that the path names; null if the access key determines it. */
 export function vaultIdIn(url: string): string | null {
   const id = segmentsOf(url)[0]!;
   return id === ownVault ? null : id;

@@ -1,6 +1,6 @@
 /**
- * `GET /api/v1/public-key`, on the bare server beside the vault endpoint: a public token gets the public key that it
- * was made for, as PEM, and nothing else. Every request is recorded before it is answered, refused ones too.
+ * `GET /api/v1/public-key`, on the bare server next to the vault endpoint: returns the public key of a public token, as
+ * PEM, and nothing else. Every request is recorded before it is answered, including refused ones.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../contract/errors.ts';
@@ -43,7 +43,7 @@ export function publicKeyHandler(parts: ReadingSurfaceParts): HandleRequest {
       refuse(response, requestId, result.failure, receipt);
       return;
     }
-    if (result.status === 304) throw new Error('nobody said that they have it already');
+    if (result.status === 304) throw new Error('unexpected 304: no digest was sent');
     response
       .writeHead(200, {
         ...onEvery(response.req),

@@ -1,6 +1,6 @@
 /**
- * The query of the vault endpoint, parsed once by its contract into what is asked for. What is wrong with it is handed
- * on and not raised: the credential is judged first.
+ * Parses the query of the vault endpoint into a selection, by its contract. A fault is returned and not thrown, because
+ * the credential is checked first.
  */
 import { check } from '../../contract/check.ts';
 import { type Failure, invalid } from '../../contract/errors.ts';

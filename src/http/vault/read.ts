@@ -1,7 +1,7 @@
 /**
- * `GET /api/v1/vaults/{vault_id}`, on the bare server: turns a request into a vault read, and its result into
- * bytes, with all headers written at once. Every request below this path ends here and is recorded before it
- * is answered: other methods, other paths and unsound requests too, which read nothing.
+ * `GET /api/v1/vaults/{vault_id}`, on the bare server: turns a request into a vault read, and its result into bytes,
+ * with all headers written in one call. Every request below this path ends here and is recorded before it is answered,
+ * including other methods, other paths and malformed requests, which read nothing.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -19,16 +19,16 @@ const contentTypes = {
   text: 'text/plain; charset=utf-8',
   pem: 'application/x-pem-file',
 } as const;
-/** PEM carries no tag; it is sent anew each time. */
+/** PEM has no ETag and is sent in full each time. */
 const untaggedHeaders = ['Cache-Control', 'no-store, no-cache, must-revalidate', 'Pragma', 'no-cache'];
 
-/** The last request of a connection, verbatim: clients often repeat the same request. */
+/** The last request of a connection, verbatim, because clients often repeat the same request. */
 export interface LastRequest {
   readonly url: string;
   readonly rawHeaders: readonly string[];
 }
 
-/** And how it was parsed. */
+/** The last request and how it was parsed. */
 interface LastRead extends LastRequest {
   readonly read: AccessKeyRead;
 }
@@ -44,7 +44,7 @@ export function vaultReadHandler(parts: ReadingSurfaceParts): HandleRequest {
     if (hasUnreadBody(request)) response.shouldKeepAlive = false;
     const fault = faultOf(request) ?? misplaced(request);
     if (fault !== null) {
-      // Nothing is read for it; what it names says whose log it belongs into.
+      // It reads nothing; the vault and token that it names decide whose log it is recorded in.
       answerWith(response, vaultReads.refuse(factsOf(request), fault), started);
       return;
     }

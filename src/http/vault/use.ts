@@ -1,6 +1,6 @@
 /**
- * `POST /api/v1/vaults/{vault_id}/use` and its like, on the bare server beside the vault read: has the service use what
- * lies in a vault. A body is read only of those whose access key is good, and is bounded. Whatever comes of it is
+ * `POST /api/v1/vaults/{vault_id}/use` and the key operations, on the bare server next to the vault read: the service
+ * uses a secret or key of a vault. A body is read only with a valid access key, and its size is limited. The outcome is
  * recorded before it is answered.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -75,7 +75,7 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
     authenticate.remember(socket, token, reader);
   }
 
-  /** A stranger's body is not read: they are refused by what their head says. */
+  /** An unauthenticated body is not read: the headers suffice to refuse it. */
   async function serve(request: IncomingMessage, run: Run, facts: RequestFacts): Promise<UseResult<object>> {
     const fault = faultOf(request);
     if (fault !== null) return vaultReads.refuse(facts, fault);
@@ -129,7 +129,7 @@ export function vaultUseHandler(parts: ReadingSurfaceParts): HandleRequest {
   };
 }
 
-/** What is wrong about a body is told by whoever records the request. */
+/** Returns a fault in the body instead of throwing it, so that the refusal is recorded with the request. */
 function understood<S extends z.ZodType>(schema: S, sent: unknown): z.output<S> | Failure {
   if (sent instanceof Failure) return sent;
   try {
@@ -145,7 +145,7 @@ async function sentIn(request: IncomingMessage): Promise<unknown> {
   try {
     return parseJson(await bodyOf(request, largestBody));
   } catch (error) {
-    if (error instanceof BodyTooLong) return invalid('', 'the body must have 256 KiB at most');
+    if (error instanceof BodyTooLong) return invalid('', 'the body must be at most 256 KiB');
     return failureOf(error);
   }
 }
