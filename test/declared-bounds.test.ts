@@ -110,6 +110,12 @@ describe('texts and files', () => {
     assert.notEqual(await said(nested(101)), null);
   });
 
+  it('a list of secrets in YAML has 16 MiB, and not one character more', async () => {
+    const long = (length: number) => () => parseYaml(`a: ${text(length - 3)}`);
+    assert.equal(await said(long(16 * 2 ** 20)), null);
+    assert.match((await said(long(16 * 2 ** 20 + 1))) ?? '', /larger than 16 MiB/);
+  });
+
   it('a text in the log has 256 characters, and not one more', () => {
     assert.equal(logText(text(256)).length, 256);
     assert.equal(logText(text(257)).length, 256);

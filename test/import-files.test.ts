@@ -20,6 +20,15 @@ const hostile: readonly (readonly [about: string, source: ImportSource, text: st
     'yaml',
     Array.from({ length: 1_000 }, (_, at) => `${' '.repeat(at)}a:\n`).join(''),
   ],
+  ['lists in lists', 'yaml', `a: ${'['.repeat(20_000)}`],
+  ['mappings in mappings', 'yaml', 'a: {'.repeat(20_000)],
+  ['anchors', 'yaml', `a: ${'&b '.repeat(20_000)}`],
+  ['many names', 'yaml', Array.from({ length: 20_000 }, (_, at) => `a${at}: b\n`).join('')],
+  [
+    'a text that would be ten to the fifty times as long',
+    'yaml',
+    `a0: &a0 x\n${Array.from({ length: 50 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at},`.repeat(10)}]\n`).join('')}`,
+  ],
   ['beginnings without an end', 'pem', '-----BEGIN KEY-----\n'.repeat(length)],
   [
     'beginnings of many kinds',
@@ -53,10 +62,10 @@ describe('a hostile text in the dashboard', () => {
 
 describe('a hostile file', () => {
   for (const [about, source, text] of hostile)
-    it(`takes no longer than its length: ${about}`, () => {
+    it(`takes no longer than its length: ${about}`, async () => {
       const begun = performance.now();
       try {
-        readItems(Buffer.from(text), source, 'file');
+        await readItems(Buffer.from(text), source, 'file');
       } catch (error) {
         assert.doesNotMatch((error as Error).message, /call stack/);
       }
@@ -65,7 +74,7 @@ describe('a hostile file', () => {
     });
 });
 
-it('names in YAML end at a colon with a blank after it, and keep the colons within', () => {
+it('names in YAML end at a colon with a blank after it, and keep the colons within', async () => {
   const text = 'a: 1\nb:c: 2\n"d: e": 3\nf g : 4 # no more\nurl: http://x:1/#y\n-h: 5\ni:\n  j: k\nl : \n';
   const read = {
     a: '1',
@@ -77,15 +86,31 @@ it('names in YAML end at a colon with a blank after it, and keep the colons with
     i: { j: 'k' },
     l: '',
   };
-  assert.deepEqual(parseYaml(text), read);
-  for (const bad of ['a', 'a:b', '# x\na #: b', '- a: b', '? a: b'])
-    assert.throws(() => parseYaml(bad), /of the YAML is not a name and a text/, bad);
+  assert.deepEqual(await parseYaml(text), read);
+  for (const bad of ['a', 'a:b', 'a: b: c', '# x\na #: b', '- a: b', '? a: b'])
+    await assert.rejects(() => parseYaml(bad), /of the YAML is not a name and a text/, bad);
 });
 
-it('PEM blocks are found beside beginnings that have no end', () => {
+it('texts in YAML stay as they are written, over several lines too', async () => {
+  const text =
+    '%YAML 1.1\n---\na: no\nb: 0123\nc: ~\nd: one\n  two\ne: "one\\\n  two"\nf: |+\n  one\n\n__proto__: x\n<<: y\n...\n';
+  assert.deepEqual(Object.entries(await parseYaml(text)), [
+    ['a', 'no'],
+    ['b', '0123'],
+    ['c', '~'],
+    ['d', 'one two'],
+    ['e', 'onetwo'],
+    ['f', 'one\n\n'],
+    ['__proto__', 'x'],
+    ['<<', 'y'],
+  ]);
+  for (const nothing of ['', '# nothing\n', '---\n', '...\n']) assert.deepEqual(await parseYaml(nothing), {});
+});
+
+it('PEM blocks are found beside beginnings that have no end', async () => {
   const key = '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----';
   const text = `-----BEGIN RSA PRIVATE KEY-----\n${key}\n-----BEGIN CERTIFICATE-----\nBB==\n-----END CERTIFICATE-----\n`;
-  const kinds = readItems(Buffer.from(text), 'pem', 'site').map(({ kind, name }) => [kind, name]);
+  const kinds = (await readItems(Buffer.from(text), 'pem', 'site')).map(({ kind, name }) => [kind, name]);
   assert.deepEqual(kinds, [
     ['key', 'site'],
     ['certificate', 'site'],

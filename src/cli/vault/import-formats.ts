@@ -30,13 +30,13 @@ export type Item =
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `stem` names what has no name of its own. */
-export function readItems(bytes: Buffer, source: ImportSource | null, stem: string): Item[] {
+export async function readItems(bytes: Buffer, source: ImportSource | null, stem: string): Promise<Item[]> {
   const from = source ?? guess(bytes);
   if (from === 'pkcs12') return [{ kind: 'pkcs12', name: stem, base64: bytes.toString('base64') }];
   const text = textOf(bytes, 'the file');
   if (from === 'pem') return fromPem(text, stem);
   if (from === 'dotenv') return secrets(parseEnv(text) as Fields);
-  return fromObject(from === 'yaml' ? parseYaml(text) : jsonIn(text), from);
+  return fromObject(from === 'yaml' ? await parseYaml(text) : jsonIn(text), from);
 }
 
 /** PKCS#12 is DER, which begins with a sequence; the rest is told by its first characters. */

@@ -42,7 +42,7 @@ export const command: Command = {
     if (file === undefined) throw new UsageError('the name of a file is required, or - for standard input');
     const settings = settingsFor(values, process.env);
     const bytes = file === '-' ? await bytesOfInput() : bytesOf(file);
-    const items = readItems(bytes, values.from, values.name ?? basename(file, extname(file)));
+    const items = await readItems(bytes, values.from, values.name ?? basename(file, extname(file)));
     refuseTwins(items);
     const admin = adminFor(settings);
     const vault = await admin.vault(settings.vault);
