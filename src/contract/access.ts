@@ -1,4 +1,4 @@
-/** Credentials and organizations, as they are sent and answered. */
+/** Request and response schemas for credentials and organizations. */
 import { z } from 'zod';
 import { recordTimes, searchQuery } from './common.ts';
 import { grantedRoleNames, planNames, scopeNames } from './names.ts';
@@ -75,7 +75,7 @@ export const apiKey = z
     vault_ids: z.array(id).nullable(),
     member_id: id.nullable().meta({
       description:
-        'The member whose it is: who created it, or whose API key did, or who is signed in by it from a command line. It never has more permissions than they have, and ends with them. Null if the operator created it.',
+        'The member it belongs to: the one who created it, directly or with another API key, or who is signed in with it on a command line. It never has more permissions than they have, and ends with their membership. Null if the operator created it.',
     }),
   })
   .meta({ id: 'ApiKey', example: exampleApiKey });
@@ -95,14 +95,14 @@ export const namePatterns = listOfAtMost(50, line(1, 255)).meta({
 });
 export const cidrs = listOfAtMost(50, line(1, 64));
 
-/** What an access key may be narrowed to. */
+/** The restrictions that an access key can have. */
 export const accessKeyRestrictions = {
   kinds: kinds.nullable().optional(),
   names: namePatterns.nullable().optional(),
   names_only: flag.optional(),
   may_use: flag.optional().meta({
     description:
-      'Whether it may have the service use secrets and keys by their use rules. With `names_only`, it uses what it can’t read.',
+      'Whether it may use secrets and keys through their use rules. With `names_only`, it can use what it can’t read.',
   }),
   cidrs: cidrs
     .nullable()
@@ -152,7 +152,7 @@ export const accessKey = z
     rate_limit: z.int().nullable(),
     identity_id: id.nullable().meta({
       description:
-        'The identity that logged in to get it; it ends with any change to that. Null for any other.',
+        'The identity whose login created it; any change to that identity ends it. Null for all others.',
     }),
   })
   .meta({ id: 'AccessKey', example: exampleAccessKey });

@@ -1,24 +1,27 @@
 /**
- * What the audit log says that was done, and what each action does to its subject. A change is recorded under one of these
- * and under nothing else; a refusal for lack of a permission is recorded under the permission, and one that came after a
- * revocation under the route, where it has no other. An action exists only with its effect: backups, the verifier, copies
- * of the log and the dashboard read this table, and have no lists of their own.
+ * The actions of the audit log, and what each does to its subject. Every change is recorded under one of these
+ * actions. A refusal for lack of a permission is recorded under the permission; a refusal after a revocation is
+ * recorded under the route if it has no action of its own. An action can't exist without an effect: backups, the
+ * verifier, copies of the log and the dashboard use this table and keep no lists of their own.
  */
 
-/** What an action does to its subject. Where it was denied, it did nothing but refuse. */
+/** What an action does to its subject. A denied action only refuses. */
 const effects = {
   creates: { withdraws: false, description: 'the subject is new, or someone gained something' },
-  changes: { withdraws: false, description: 'its content changed, and what anyone may do did not' },
-  /** Either way: the entry doesn't say which, so it may have been to take something away. */
-  regrants: { withdraws: true, description: 'what someone may do, or how they prove who they are, changed' },
-  spends: { withdraws: true, description: 'it was used once of a limited number of times' },
+  changes: { withdraws: false, description: 'its content changed; permissions did not' },
+  /** Permissions were granted or withdrawn. The entry doesn't say which, so it counts as a withdrawal. */
+  regrants: {
+    withdraws: true,
+    description: 'someone’s permissions, or how they prove their identity, changed',
+  },
+  spends: { withdraws: true, description: 'one of a limited number of uses was spent' },
   revokes: { withdraws: true, description: 'the credential is no longer valid; it stays listed' },
   removes: { withdraws: true, description: 'it is gone permanently' },
   trashes: { withdraws: true, description: 'it was deleted, and can be restored' },
   restores: { withdraws: false, description: 'it was restored from the trash' },
-  reverts: { withdraws: false, description: 'an earlier value is the current one again' },
+  reverts: { withdraws: false, description: 'an earlier value is current again' },
   exposes: { withdraws: false, description: 'someone was shown a value, or a copy of the log' },
-  uses: { withdraws: false, description: 'it was used, and stays as it was' },
+  uses: { withdraws: false, description: 'it was used and did not change' },
   refuses: { withdraws: false, description: 'someone was refused' },
   maintains: { withdraws: false, description: 'the service or its operator did maintenance' },
 } as const;
@@ -143,7 +146,7 @@ const table = {
   'webhook.updated': 'regrants',
 } as const satisfies Readonly<Record<string, AuditEffect>>;
 
-/** What the service does to its own logs. These entries belong to no organization. */
+/** Actions of the service on its own logs. Their entries belong to no organization. */
 const ownTable = {
   'audit_logs.archived': 'maintains',
   'audit_logs.revision_carried': 'maintains',
@@ -178,13 +181,13 @@ export function hasEffect<Effect extends AuditEffect>(
   return wanted.some(effect => effect === known.get(action));
 }
 
-/** Whether it takes, or may have taken, something from someone: undone, it is theirs again. */
+/** Whether the action takes something away from someone, or may have done so. Undoing it would give that back. */
 export function mayWithdraw(action: string): boolean {
   const effect = known.get(action);
   return effect !== undefined && effects[effect].withdraws;
 }
 
-/** A list for documentation. */
+/** The effects as a list, for the documentation. */
 export const effectDescription = Object.entries(effects)
   .map(([effect, { description }]) => `\`${effect}\`: ${description}`)
   .join('; ');

@@ -1,4 +1,4 @@
-/** Signing in, on the wire: setup, passwords, passkeys, one-time codes, sessions, invitations. */
+/** Request and response schemas for signing in: setup, passwords, passkeys, one-time codes, sessions, invitations. */
 import { z } from 'zod';
 import { planNames, scopeNames } from './access.ts';
 import { grantedRoleNames, roleNames } from './names.ts';
@@ -7,7 +7,7 @@ import { exactLine, exampleId, id, knownName, name, shownLine, timestamp } from 
 const shortestPassword = 12;
 const longestPassword = 1024;
 
-/** Normalized (NFKC), so that the same words typed on two keyboards are the same password. */
+/** Normalized (NFKC), so that the same password typed on two keyboards compares equal. */
 export const newPassword = z
   .string({ error: 'must be a string' })
   .max(longestPassword * 4, { error: `must be at most ${longestPassword} characters`, abort: true })
@@ -16,7 +16,7 @@ export const newPassword = z
     error: `must be ${shortestPassword} to ${longestPassword} characters long`,
   });
 
-/** A password that is tried: whatever its length, it is either right or wrong. */
+/** A password to check. There is no minimum length here: a short password is simply wrong. */
 const password = z
   .string({ error: 'must be a string' })
   .max(longestPassword * 4, { error: `must be at most ${longestPassword} characters` })
@@ -24,14 +24,14 @@ const password = z
 
 const token = z.string({ error: 'must be a string' }).max(256, { error: 'must be at most 256 characters' });
 const code = z.string({ error: 'must be a string' }).max(64, { error: 'must be at most 64 characters' });
-/** As typed by a person, who may have left a space at the end. It is compared exactly, never with a similar one. */
+/** As typed by a person, so spaces around it are removed. It is compared exactly, never with a similar address. */
 const address = exactLine(1, 254).transform(text => text.replace(/^ +| +$/g, ''));
 
 export const email = shownLine(3, 254).refine(text => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text), {
   error: 'must be an email address',
 });
 
-/** A browser's response to a challenge. The library that verifies it checks every field of it. */
+/** A browser's response to a challenge. The verifying library checks all its fields. */
 const credential = z
   .looseObject({ id: z.string().max(2048), rawId: z.string().max(2048), response: z.looseObject({}) })
   .meta({ description: 'A PublicKeyCredential in its JSON form (WebAuthn Level 3).' });
@@ -83,7 +83,7 @@ export const acceptBody = z
   .strictObject({ token, ...proof })
   .refine(hasProof, eitherProof)
   .meta({ id: 'InvitationAcceptance', example: { ...exampleToken, password: examplePassword } });
-/** One of these proves the person's identity again; a one-time code or recovery code is used up by it. */
+/** Proves the person's identity again. A one-time code or recovery code is used up by it. */
 export const proofBody = z.strictObject({
   password: password.optional(),
   code: code.optional(),
@@ -117,7 +117,7 @@ export const signOnStart = z.looseObject({
     .union([z.string(), z.array(z.string())])
     .optional()
     .meta({
-      description: 'If given, the identity provider verifies again who is signed in.',
+      description: 'If given, the identity provider authenticates the person again.',
       type: 'string',
     }),
 });
@@ -132,7 +132,7 @@ export type PasswordChangeBody = z.output<typeof passwordChangeBody>;
 export const passkeyOptions = z.object({ challenge: z.string() }).meta({
   id: 'PasskeyOptions',
   description:
-    'What `navigator.credentials` takes, in its JSON form (WebAuthn Level 3), with all its members.',
+    'The options for `navigator.credentials` in their JSON form (WebAuthn Level 3), with all fields.',
   additionalProperties: true,
   example: { challenge: 'q83vEjRWeJq83vEjRWeJqw' },
 });
@@ -140,7 +140,7 @@ export type PasskeyOptions = z.output<typeof passkeyOptions>;
 
 export const done = z.object({}).meta({
   id: 'Done',
-  description: 'It is done; there is nothing to tell.',
+  description: 'The operation succeeded and returns nothing.',
   additionalProperties: false,
   example: {},
 });
@@ -152,16 +152,18 @@ export const oneTimeCodeSecret = z.object({ secret: z.string(), uri: z.string() 
 
 export const recoveryCodes = z.object({ recovery_codes: z.array(z.string()) }).meta({
   id: 'RecoveryCodes',
-  description: 'Each proves its person once. They are never shown again.',
+  description: 'Each can be used once to prove one’s identity. They are never shown again.',
   example: { recovery_codes: ['abcd-efgh-ijkl'] },
 });
 
 export const signedIn = z.object({
   member: z.object({ id, email: z.string(), role: z.enum(roleNames) }),
   organization: z.object({ id, name: z.string(), plan: z.enum(planNames) }),
-  permissions: z.array(z.enum(scopeNames)).meta({ description: 'What the role in the organization gives.' }),
+  permissions: z
+    .array(z.enum(scopeNames))
+    .meta({ description: 'The permissions of the role in the organization.' }),
   grants: z.array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) })).meta({
-    description: 'Roles in single vaults, by name or through groups.',
+    description: 'Roles in single vaults, granted directly or through groups.',
   }),
   second_factor: z.boolean(),
   has_password: z.boolean(),
@@ -176,7 +178,7 @@ export const authState = z
   .object({
     setup_required: z.boolean(),
     nobody_joined: z.boolean().meta({
-      description: 'Whether nobody can sign in yet: an organization exists, and none of its people.',
+      description: 'True if an organization exists but none of its members has joined yet.',
     }),
     signed_in: signedIn.nullable(),
     methods: z.object({
@@ -202,7 +204,7 @@ export const authState = z
   });
 export type AuthState = z.output<typeof authState>;
 
-/** An organization that a person vouched for by the issuer may sign in to. */
+/** An organization that a person authenticated by the issuer may sign in to. */
 export const choice = z
   .object({
     member_id: id,

@@ -1,4 +1,4 @@
-/** Certificates and signing requests, as they are sent and answered. */
+/** Request and response schemas for certificates and signing requests. */
 import { z } from 'zod';
 import {
   commonFields,

@@ -29,7 +29,7 @@ function firstFault(issue: z.core.$ZodIssue, sent: unknown): Failure {
   return invalid(fieldName(issue.path), missing ? 'is required' : plain(issue.message));
 }
 
-/** A field's name may be anything: it is cut off at the first part that can't be shown safely. */
+/** A field's name can be anything, so it is cut off at the first part that can't be shown safely. */
 function fieldName(path: readonly PropertyKey[]): string {
   const names = path.map(String);
   const unsafe = names.findIndex(name => !isSafeText(name));

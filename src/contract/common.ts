@@ -1,4 +1,4 @@
-/** What all collections share: pages, lists, deletions and errors. */
+/** Schemas that all collections share: pages, lists, deletions and errors. */
 import { z } from 'zod';
 import { exampleId, id, line, queryInteger, timestamp } from './text.ts';
 
@@ -48,7 +48,7 @@ export const deletion = z.object({ id, deleted: z.literal(true) }).meta({
   example: { id: exampleId, deleted: true },
 });
 
-/** What a delete answers. */
+/** The response to a deletion. */
 export function deletionOf(id: string): z.output<typeof deletion> {
   return { id, deleted: true };
 }

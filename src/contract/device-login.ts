@@ -1,16 +1,16 @@
-/** Signing a command line in by a person at a browser, on the wire: the device authorization of RFC 8628. */
+/** Request and response schemas for signing in a command line through a browser: device authorization, RFC 8628. */
 import { z } from 'zod';
 import { apiKey, createdApiKey, exampleApiKey } from './access.ts';
 import { grantedRoleNames } from './names.ts';
 import { count, id, oneOf, shownLine, timestamp } from './text.ts';
 
-/** In seconds: a working day, and a month. */
+/** In seconds: half a day, and 30 days. */
 export const defaultLife = 12 * 3_600;
 export const longestLife = 30 * 24 * 3_600;
 
 const exampleCode = 'WDJB-MJHT';
 
-/** Case and punctuation don’t matter: it is read from one screen and typed at another. */
+/** Case and punctuation don’t matter, because the code is read from one screen and typed on another. */
 const userCode = z
   .string({ error: 'must be a string' })
   .max(32, { error: 'must be at most 32 characters' })
@@ -20,22 +20,20 @@ const token = z.string({ error: 'must be a string' }).max(256, { error: 'must be
 
 export const deviceLoginBody = z
   .strictObject({
-    client: shownLine(1, 64).optional().meta({ description: 'The program that asks, as it calls itself.' }),
-    host: shownLine(1, 64)
-      .optional()
-      .meta({ description: 'The machine that it runs on, as it calls itself.' }),
+    client: shownLine(1, 64).optional().meta({ description: 'The name of the requesting program.' }),
+    host: shownLine(1, 64).optional().meta({ description: 'The name of the machine that it runs on.' }),
   })
   .meta({ id: 'DeviceLoginCreate', example: { client: 'strongroom/1.0.0', host: 'laptop' } });
 export type DeviceLoginBody = z.output<typeof deviceLoginBody>;
 
 export const deviceLogin = z
   .object({
-    device_code: z.string().meta({ description: 'The secret of the program that asks.' }),
-    user_code: z.string().meta({ description: 'What the person enters.' }),
+    device_code: z.string().meta({ description: 'A secret of the requesting program.' }),
+    user_code: z.string().meta({ description: 'The code that the person enters.' }),
     verification_uri: z.string(),
-    verification_uri_complete: z.string().meta({ description: 'The same with the code, after the `#`.' }),
+    verification_uri_complete: z.string().meta({ description: 'The same address with the code after `#`.' }),
     expires_in: z.int().meta({ description: 'In seconds.' }),
-    interval: z.int().meta({ description: 'The least number of seconds between two polls.' }),
+    interval: z.int().meta({ description: 'Minimum number of seconds between polls.' }),
   })
   .meta({
     id: 'DeviceLogin',
@@ -67,15 +65,15 @@ export const userCodeBody = z
   .strictObject({ user_code: userCode })
   .meta({ id: 'UserCode', example: { user_code: exampleCode } });
 
-/** What the person is shown before they decide. */
+/** The request as the person sees it before they decide. */
 export const deviceRequest = z
   .object({
-    client: z.string().meta({ description: 'As the asking program says; not verified.' }),
-    host: z.string().meta({ description: 'As the asking program says; not verified.' }),
+    client: z.string().meta({ description: 'As stated by the requesting program; not verified.' }),
+    host: z.string().meta({ description: 'As stated by the requesting program; not verified.' }),
     ip_address: z.string(),
     created_at: timestamp,
     expires_at: timestamp,
-    roles: z.array(z.enum(grantedRoleNames)).meta({ description: 'What the person can give.' }),
+    roles: z.array(z.enum(grantedRoleNames)).meta({ description: 'The roles that the person can grant.' }),
   })
   .meta({
     id: 'DeviceRequest',
@@ -104,7 +102,7 @@ export type ApprovalBody = z.output<typeof approvalBody>;
 export const loginKeyBody = z
   .strictObject({ token })
   .meta({ id: 'LoginKeyToken', example: { token: 'sr_api_…' } });
-/** What a command line created, and what ends with it. */
+/** A credential or identity that a command line created and that ends with it. */
 const createdThing = z.object({
   type: z.enum(['api-key', 'access-key', 'public-token', 'secret-id', 'identity']),
   id,
@@ -118,7 +116,7 @@ const loginKey = z
   .meta({
     id: 'LoginKey',
     example: { ...exampleApiKey, created: [{ type: 'access-key', id: exampleApiKey.id, name: 'laptop' }] },
-    description: 'An API key by which a command line is signed in, and what it created.',
+    description: 'The API key of a signed-in command line, and what that created.',
   });
 export type LoginKey = z.output<typeof loginKey>;
 export const loginKeyList = z.object({ data: z.array(loginKey) }).meta({ id: 'LoginKeyList' });

@@ -1,7 +1,8 @@
 /**
- * The only failure that crosses module boundaries. It addresses the caller: `message`, `field` and `reason` may leave
- * the process, so none of them ever contains a value that was sent. The internal error is in `cause`, which goes only
- * to the operator's log, and why a vault request was refused in `because`, which goes only to the request log.
+ * The only error that crosses module boundaries. It is written for the caller: `message`, `field` and `reason` may
+ * leave the process, so they never contain a value that was sent. The internal error is in `cause`, which goes only
+ * to the operator's log. The reason why a vault request was refused is in `because`, which goes only to the request
+ * log.
  */
 import { type FailureCode, type RefusalReason, usualReasons } from './refusals.ts';
 
@@ -24,7 +25,7 @@ const defaultMessages: Record<FailureCode, string> = {
   UNAVAILABLE: 'The service is unavailable',
 };
 
-/** The only table of codes and statuses. */
+/** The only mapping of codes to statuses. */
 export const statusOf: Readonly<Record<FailureCode, number>> = {
   INVALID_REQUEST: 400,
   CONFLICT: 400,
@@ -35,7 +36,7 @@ export const statusOf: Readonly<Record<FailureCode, number>> = {
   NOT_ACTIVE: 403,
   NOT_FOUND: 404,
   EXPIRED: 410,
-  // Not of the API but of HTTP: clients and proxies try again after the first by themselves.
+  // Defined by HTTP, not by the API. Clients and proxies retry automatically after the first.
   REQUEST_TIMEOUT: 408,
   EXPECTATION_FAILED: 417,
   RATE_LIMITED: 429,
@@ -50,9 +51,9 @@ export interface FailureDetails {
   readonly cause?: unknown;
   /** Seconds to wait before trying again. */
   readonly retryAfter?: number;
-  /** For the request log, where the code alone doesn't say it. It never leaves with the answer. */
+  /** For the request log, if the code doesn't say enough. It is never sent to the caller. */
   readonly because?: RefusalReason;
-  /** That the call waits for, or that was refused. */
+  /** The approval that the call is waiting for, or that was refused. */
   readonly approval?: ApprovalReference;
 }
 
@@ -81,12 +82,12 @@ export class Failure extends Error {
   }
 }
 
-/** A field of the request is at fault: name it, and say what would be right. */
+/** A failure caused by a field of the request. It names the field and says what would be right. */
 export function invalid(field: string, reason: string, cause?: unknown): Failure {
   return new Failure('INVALID_REQUEST', { field, reason, cause });
 }
 
-/** A failure as one sentence: for a bad request, what is at fault, and which field if it is one. */
+/** A failure as one sentence: the field, if there is one, and the reason; without either, the message. */
 export function sentenceOf({ message, field, reason }: Failure): string {
   return [field, reason].filter(part => part !== '').join(' ') || message;
 }

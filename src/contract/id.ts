@@ -1,6 +1,6 @@
 /**
- * Identifiers: UUID version 7, so that ids sort by the time they were made. Within one generator they also
- * sort within a millisecond, and never go back when the clock does.
+ * Identifiers are UUIDs of version 7, so they sort by creation time. Those of one generator also sort within a
+ * millisecond, and never go back when the clock does.
  */
 import { randomFillSync } from 'node:crypto';
 
@@ -42,23 +42,23 @@ export function idGenerator(now: () => number, fill: (bytes: Buffer) => Buffer =
   };
 }
 
-/** The smallest id of a moment: ids made at or after it sort at or after this one. */
+/** The smallest id for a time: ids created at or after that time sort at or after this one. */
 export function firstIdAt(time: number): string {
   return format(stampOf(time), 0, '0'.repeat(16));
 }
 
-/** When an id was made; NaN where it is none of ours. */
+/** When an id was created; NaN if it isn't an id. */
 export function timeOf(id: string): number {
   return isId(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : Number.NaN;
 }
 
-/** The 48 bits of time, and the version. */
+/** The 48 bits of the time, and the version. */
 function stampOf(time: number): string {
   const hex = time.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7`;
 }
 
-/** Three hexadecimal digits for each number below 4,096; made once, because every request takes some. */
+/** Three hexadecimal digits for each number below 4,096; computed once, because every request needs some. */
 export const threeDigits: readonly string[] = Array.from({ length: counterEnd }, (_, number) =>
   number.toString(16).padStart(3, '0'),
 );

@@ -1,4 +1,7 @@
-/** Workload identities, their secret ids, and the login that gives a machine an access key. */
+/**
+ * Request and response schemas for workload identities, their secret ids, and the login that gives a machine an
+ * access key.
+ */
 import { z } from 'zod';
 import { accessKeyRestrictions, createdAccessKey, listOfAtMost } from './access.ts';
 import { recordTimes, searchQuery } from './common.ts';
@@ -9,13 +12,13 @@ import { count, exactLine, exampleId, flag, id, name, oneOf, timestamp } from '.
 export const loginMethods = ['jwt', 'secret_id', 'certificate'] as const;
 export type LoginMethod = (typeof loginMethods)[number];
 
-/** In seconds: what is revoked late does no harm for longer than that. */
+/** In seconds. It bounds the harm of a late revocation. */
 export const longestLifetime = 3_600;
 export const defaultLifetime = 900;
 
 const method = oneOf(loginMethods).meta({
   description:
-    'How the machine proves who it is: `jwt` by a token of an issuer, `secret_id` by a secret id of its own, `certificate` by a TLS client certificate.',
+    'How the machine proves its identity: `jwt` with an issuer’s token, `secret_id` with a secret id of its own, `certificate` with a TLS client certificate.',
 });
 const patterns = listOfAtMost(50, exactLine(1, 512)).meta({
   description:
@@ -27,7 +30,7 @@ const claims = z
   .meta({
     maxProperties: 20,
     description:
-      'All must hold: the claim, or one of its elements, matches one of the patterns. A name that begins with `/` is a JSON pointer, such as `/kubernetes.io/namespace`.',
+      'Each must match: the claim, or one of its elements, matches one of the patterns. A name that begins with `/` is a JSON pointer, such as `/kubernetes.io/namespace`.',
     example: { repository_owner_id: ['9919'] },
   });
 const jwks = z
@@ -37,14 +40,17 @@ const jwks = z
   )
   .meta({
     description:
-      'The issuer’s public keys, for an issuer that the service can’t reach. Without them they are fetched by the issuer’s discovery document, and again when they change.',
+      'The issuer’s public keys, for an issuer that the service can’t reach. If omitted, they are fetched through the issuer’s discovery document, and again when they change.',
   });
 
 const trust = {
   issuer: exactLine(1, 512)
     .nullable()
     .optional()
-    .meta({ description: 'Exactly as the `iss` of its tokens. Null if `jwks` is given and they name none.' }),
+    .meta({
+      description:
+        'Exactly as in the `iss` claim of its tokens. Null if `jwks` is given and the tokens have no `iss`.',
+    }),
   jwks: jwks.nullable().optional(),
   audience: exactLine(1, 512)
     .nullable()
@@ -54,7 +60,7 @@ const trust = {
   claims: claims.optional(),
   single_use: flag
     .optional()
-    .meta({ description: 'Each token is good for one login. It must have a `jti`.' }),
+    .meta({ description: 'Each token can be used for only one login. It must have a `jti`.' }),
   ca_pem: pem.nullable().optional().meta({
     description: 'The authorities that issue the client certificates. Required for `certificate`.',
   }),
@@ -64,7 +70,7 @@ const grant = {
   ...narrowings,
   lifetime: count(60, longestLifetime)
     .optional()
-    .meta({ description: `How long an access key lives, in seconds. ${defaultLifetime} by default.` }),
+    .meta({ description: `The lifetime of the access keys, in seconds. ${defaultLifetime} by default.` }),
   expiration_date: nullableMoment.meta({ description: 'When the identity ends.' }),
 };
 const vaultIds = z
@@ -72,7 +78,7 @@ const vaultIds = z
   .min(1, { error: 'must not be empty' })
   .max(100, { error: 'must contain at most 100 entries' })
   .transform(ids => [...new Set(ids)])
-  .meta({ description: 'The vaults that it may read. The first is opened where a login names none.' });
+  .meta({ description: 'The vaults that it may read. A login that names none opens the first.' });
 
 const exampleTrust = {
   issuer: identityPresets[0].issuer,
@@ -151,7 +157,7 @@ export type Identity = z.output<typeof identity>;
 // Secret ids
 
 const uses = count(1, 1_000_000_000).nullable().optional();
-const expiry = nullableMoment.meta({ description: 'In 30 days by default, and in a year at most.' });
+const expiry = nullableMoment.meta({ description: '30 days from now by default, at most one year.' });
 
 export const secretIdCreate = z
   .strictObject({ identity_id: id, name: name.optional(), expiration_date: expiry, max_uses: uses })
@@ -208,8 +214,8 @@ const proof = (what: string) =>
 
 export const loginBody = z
   .strictObject({
-    identity_id: id.meta({ description: 'The identity, or the role id, which is the same.' }),
-    jwt: proof('A token of the identity’s issuer.'),
+    identity_id: id.meta({ description: 'The id of the identity; other products call it the role id.' }),
+    jwt: proof('A token from the identity’s issuer.'),
     secret_id: proof('One of the identity’s secret ids.'),
     vault_id: id
       .optional()
@@ -221,7 +227,7 @@ export const loginBody = z
   })
   .meta({
     id: 'Login',
-    description: 'With neither token nor secret id, the TLS client certificate is the proof.',
+    description: 'Without a token or a secret id, the TLS client certificate is the proof.',
     example: { identity_id: exampleId, jwt: 'eyJhbGciOiJSUzI1NiIsImtpZCI6…' },
   });
 export type LoginBody = z.output<typeof loginBody>;

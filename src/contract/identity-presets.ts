@@ -1,18 +1,18 @@
 /**
- * What the well-known issuers of machines call themselves, and what to ask of their tokens. Data alone: the API's
- * documentation, the dashboard and the command line offer the same.
+ * Issuers and conditions for well-known platforms. This is plain data, which the API documentation, the dashboard and
+ * the command line all offer.
  */
 
 export interface IdentityPreset {
   readonly name: string;
-  /** As people call it. */
+  /** The display name. */
   readonly title: string;
-  /** Parts in capitals are to be replaced. */
+  /** Parts in capitals must be replaced. */
   readonly issuer: string;
   readonly audience: string;
   readonly subjects: readonly string[];
   readonly claims: Readonly<Record<string, readonly string[]>>;
-  /** Whether its keys are usually pasted, because nobody outside can fetch them. */
+  /** Whether its keys are usually pasted, because they can't be fetched from outside. */
   readonly pastedKeys: boolean;
   readonly hint: string;
 }
@@ -26,7 +26,7 @@ export const identityPresets = [
     subjects: ['repo:OWNER/REPOSITORY:ref:refs/heads/main'],
     claims: {},
     pastedKeys: false,
-    hint: 'The job needs `permissions: id-token: write`. Every repository of GitHub has the same issuer, so name the owner and the repository; `repository_owner_id` and `repository_id` in the claims outlast a renaming.',
+    hint: 'The job needs `permissions: id-token: write`. All repositories on GitHub have the same issuer, so name the owner and the repository; `repository_owner_id` and `repository_id` in the claims don’t change when they are renamed.',
   },
   {
     name: 'gitlab',
@@ -36,7 +36,7 @@ export const identityPresets = [
     subjects: ['project_path:GROUP/PROJECT:ref_type:branch:ref:main'],
     claims: {},
     pastedKeys: false,
-    hint: 'The job asks for a token with `id_tokens`, and gives its `aud`. Every project of gitlab.com has the same issuer; one that runs itself is its own issuer.',
+    hint: 'The job requests a token with `id_tokens` and sets its `aud`. All projects on gitlab.com have the same issuer; a self-managed GitLab is its own issuer.',
   },
   {
     name: 'kubernetes',
@@ -46,7 +46,7 @@ export const identityPresets = [
     subjects: ['system:serviceaccount:NAMESPACE:NAME'],
     claims: {},
     pastedKeys: true,
-    hint: 'The pod mounts a projected token of this audience. The issuer is what `kubectl get --raw /.well-known/openid-configuration` says, and its keys are what `kubectl get --raw /openid/v1/jwks` prints.',
+    hint: 'The pod mounts a projected token for this audience. `kubectl get --raw /.well-known/openid-configuration` shows the issuer, and `kubectl get --raw /openid/v1/jwks` prints its keys.',
   },
   {
     name: 'google',
@@ -56,7 +56,7 @@ export const identityPresets = [
     subjects: ['SERVICE_ACCOUNT_UNIQUE_ID'],
     claims: { email: ['NAME@PROJECT.iam.gserviceaccount.com'] },
     pastedKeys: false,
-    hint: 'The metadata server gives a token for the audience; its subject is the unique id of the service account.',
+    hint: 'The metadata server issues a token for the audience; its subject is the unique id of the service account.',
   },
   {
     name: 'aws',
@@ -66,7 +66,7 @@ export const identityPresets = [
     subjects: ['arn:aws:iam::ACCOUNT:role/ROLE'],
     claims: {},
     pastedKeys: false,
-    hint: 'The issuer is the account’s own, once outbound identity federation is enabled; `aws sts get-web-identity-token` gives a token for the audience.',
+    hint: 'Each account has its own issuer once outbound identity federation is enabled; `aws sts get-web-identity-token` returns a token for the audience.',
   },
   {
     name: 'azure',
@@ -86,7 +86,7 @@ export const identityPresets = [
     subjects: ['spiffe://TRUST_DOMAIN/WORKLOAD'],
     claims: {},
     pastedKeys: false,
-    hint: 'If the trust domain’s tokens name no issuer, leave it out and paste the keys of its bundle.',
+    hint: 'If the trust domain’s tokens have no issuer, leave it out and paste the keys of its bundle.',
   },
 ] as const satisfies readonly IdentityPreset[];
 

@@ -1,16 +1,16 @@
 /**
- * How deep JSON is nested. Whatever walks through a JSON text that was stored asks first: a walk takes a part of the
- * stack for each level, so a text of a few kilobytes could exhaust it. Bodies of requests are bounded more closely,
- * when they are parsed.
+ * The nesting depth of JSON. Check it before walking through stored JSON: a walk needs stack space for each level, so
+ * a few kilobytes of text could exhaust the stack. Request bodies have a lower limit, which is applied when they are
+ * parsed.
  */
 
-/** Far more than anybody writes, and far less than the stack holds. */
+/** Far deeper than anyone writes, and far below what the stack allows. */
 export const deepestWalked = 500;
 
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Whether a JSON text can be walked through. Of what is no JSON it says nothing. */
+/** Whether a JSON text can be walked through. Meaningless for text that isn't JSON. */
 export function isWalkable(json: string): boolean {
   let depth = 0;
   let inString = false;

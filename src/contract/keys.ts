@@ -1,4 +1,4 @@
-/** Keys, on the wire. Only the schema of a revealed key contains the private key. */
+/** Request and response schemas for keys. Only the schema of a revealed key contains the private key. */
 import { z } from 'zod';
 import { keyTypes } from './names.ts';
 import {

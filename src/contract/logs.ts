@@ -1,4 +1,4 @@
-/** Entries of the request log and the audit log, as they are answered. */
+/** Schemas for the entries of the request log and the audit log. */
 import { z } from 'zod';
 import { auditEffects, effectDescription } from './audit-actions.ts';
 import { pageQuery } from './common.ts';
@@ -13,12 +13,13 @@ const period = {
 };
 
 const count = z.int().meta({
-  description: 'How many refusals, identical except for the time, the entry stands for; otherwise 1.',
+  description:
+    'The number of refusals, identical except for the time, that the entry stands for; otherwise 1.',
 });
 
 const verified = z.boolean().meta({
   description:
-    'Whether the entry was verified against its chain for this answer: an edited one is an error. False where the entry before it in its chain is too far away for a list; the entry alone is verified in any case.',
+    'Whether the entry was verified against its chain for this response; an edited entry is an error. False if the preceding entry of its chain is too far away to read for a list; an entry fetched by its id is always verified.',
 });
 
 const exampleEntry = {
@@ -70,7 +71,7 @@ export const requestLog = z
     verified,
     reason: z.enum(refusalReasons).nullable().meta({
       description:
-        'Why it was refused, which the caller is not told. Null for answers, and for refusals before this was recorded.',
+        'Why the request was refused, which the caller can’t see. Null if it was not refused, and for entries older than this field.',
     }),
   })
   .meta({
@@ -97,7 +98,7 @@ export const auditLogQuery = pageQuery.omit({ as_of: true }).extend({
   subject_id: id.optional(),
   actor_id: line(1, 64)
     .optional()
-    .meta({ description: 'Who acted: the id of a member, an API key or an access key.' }),
+    .meta({ description: 'The id of the member, API key or access key that acted.' }),
   ...period,
 });
 export type AuditLogQuery = z.output<typeof auditLogQuery>;
@@ -125,7 +126,7 @@ export const auditLog = z
       .enum(auditEffects)
       .nullable()
       .meta({
-        description: `What the entry says happened to its subject: ${effectDescription}. Null for actions of a newer version.`,
+        description: `What happened to the subject: ${effectDescription}. Null for actions of a newer version.`,
       }),
   })
   .meta({
@@ -170,19 +171,19 @@ export const logVerification = z
 export type LogVerification = z.output<typeof logVerification>;
 
 export const readersQuery = z.strictObject({
-  version: queryInteger(1, 999_999_999).optional().meta({ description: 'The current one by default.' }),
+  version: queryInteger(1, 999_999_999).optional().meta({ description: 'The current version by default.' }),
 });
 
 export const secretReaders = z
   .object({
     version: z.int(),
     since: timestamp.meta({ description: 'When the version was created.' }),
-    complete: z.boolean().meta({ description: 'False where only the newest entries were looked at.' }),
+    complete: z.boolean().meta({ description: 'False if only the newest entries were searched.' }),
     data: z
       .array(
         z.object({ kind: z.string(), id: z.string(), name: z.string(), reads: z.int(), last_at: timestamp }),
       )
-      .meta({ description: 'Newest first. A name is empty where the access key is gone.' }),
+      .meta({ description: 'Newest first. The name is empty if the access key no longer exists.' }),
   })
   .meta({
     id: 'SecretReaders',

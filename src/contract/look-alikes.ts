@@ -1,13 +1,16 @@
 /**
- * Names that people would take for each other. A skeleton is what remains of a name if width, case, accents, blanks at
- * its ends and the common look-alikes of Latin letters are taken away. Two names with one skeleton in the same space are
- * worth a warning, never a refusal.
+ * Finds names that people could confuse. A skeleton is what remains of a name without width, case, accents, spaces at
+ * its ends and the common look-alikes of Latin letters. Two names with the same skeleton in one vault or organization
+ * cause a warning, never a refusal.
  */
 export const lookAlikeWarning = (space: string) => `the name looks like another one in this ${space}`;
-/** The header of an answer that carries a warning. */
+/** The response header that carries a warning. */
 export const warningHeader = 'strongroom-warning';
 
-/** Each group: a Latin letter in lower case or a sign, and what is taken for it. Of letters that change their shape with their case, both are here. */
+/**
+ * Each group is a lower-case Latin letter or a sign, followed by the characters that can be mistaken for it. Letters
+ * whose shape changes with case are included in both cases.
+ */
 const groups = [
   'aаαɑᴀΑАΛλд',
   'bЬьΒВвбβʙƄ',
@@ -47,7 +50,10 @@ const shown = new Map(
 /** Two letters that together look like one. */
 const joined: Readonly<Record<string, string>> = { rn: 'm', vv: 'w' };
 
-/** Of ASCII alone, which most names are: a vault's names are compared with each one that is given, so it must be fast. */
+/**
+ * Lookups for ASCII, which most names consist of. A new name is compared with all names of a vault, so this must be
+ * fast.
+ */
 const ascii = Array.from({ length: 128 }, (_, code) => lookedUp(String.fromCharCode(code)));
 
 export function skeletonOf(name: string): string {
@@ -69,12 +75,13 @@ function plainLetters(name: string): string | null {
 }
 
 function bare(name: string): string {
-  // Some letters become others by that: the lunate sigma, which looks like a c, an ordinary one.
+  // This comes before normalization, which turns some letters into others: the lunate sigma, which looks like a c,
+  // becomes an ordinary sigma.
   const first = Array.from(name, letter => shown.get(letter) ?? letter).join('');
   return first.normalize('NFKD').replace(/\p{M}/gu, '').replace(/\s/g, ' ');
 }
 
-/** A capital may look like another letter than its small form does: it is looked up as it stands first. */
+/** A capital can look like a different letter than its lower-case form, so it is looked up as it is first. */
 function lookedUp(letter: string): string {
   const lower = letter.toLowerCase();
   return shown.get(letter) ?? shown.get(lower) ?? lower;

@@ -1,4 +1,4 @@
-/** Many secrets at once, on the wire: revealing, copying and comparing them. */
+/** Request and response schemas for revealing, copying and comparing many secrets at once. */
 import { z } from 'zod';
 import { pagination } from './common.ts';
 import { exampleVaultId } from './resource-fields.ts';
@@ -35,7 +35,7 @@ export const secretsCopy = z
   .strictObject({
     secret_ids: secretIds,
     vault_id: id.meta({ description: 'The vault to copy them to.' }),
-    move: flag.optional().meta({ description: 'Moves what was copied to the trash of its vault.' }),
+    move: flag.optional().meta({ description: 'Also moves the originals to the trash of their vaults.' }),
   })
   .meta({ id: 'SecretsCopy', example: { secret_ids: [exampleId], vault_id: exampleVaultId } });
 export type SecretsCopy = z.output<typeof secretsCopy>;
@@ -56,9 +56,11 @@ export const comparedSecrets = z
     results: z.array(
       z.object({
         name: z.string(),
-        id: id.nullable().meta({ description: 'Of the secret of this name; null if there is none.' }),
+        id: id
+          .nullable()
+          .meta({ description: 'The id of the secret with this name; null if there is none.' }),
         version: z.int().nullable(),
-        same: z.boolean().meta({ description: 'Whether its current value is the one that was sent.' }),
+        same: z.boolean().meta({ description: 'Whether its current value equals the value that was sent.' }),
       }),
     ),
   })
@@ -73,7 +75,9 @@ export const vaultsCompare = z
     vault_ids: several(id, 1, mostVaults).refine(isDistinct, distinct),
     page: count(1, 999_999).default(1),
     limit: count(1, mostAtOnce).default(50),
-    different: flag.default(false).meta({ description: 'Only names that are not the same everywhere.' }),
+    different: flag
+      .default(false)
+      .meta({ description: 'Only names whose secrets differ between the vaults.' }),
   })
   .meta({ id: 'VaultsCompare', example: { vault_ids: [exampleVaultId, exampleId] } });
 export type VaultsCompare = z.output<typeof vaultsCompare>;
@@ -82,14 +86,14 @@ const cell = z.object({
   id,
   version: z.int(),
   value: z.int().nullable().meta({
-    description: 'The same number in a row means the same value. Null without the permission to reveal.',
+    description: 'Equal numbers in a row mean equal values. Null without the permission to reveal.',
   }),
 });
 
 export const comparedVaults = z
   .object({
     rows: z.array(z.object({ name: z.string(), cells: z.array(cell.nullable()) })).meta({
-      description: 'A row for each name, with a cell for each vault; null where it has no such secret.',
+      description: 'A row for each name, with a cell for each vault; null if the vault has no such secret.',
     }),
     pagination,
   })

@@ -1,4 +1,4 @@
-/** Members and groups of members, and the roles that they are given, as they are sent and answered. */
+/** Request and response schemas for members, groups of members, and the roles granted to them. */
 import { z } from 'zod';
 import { role } from './access.ts';
 import { email } from './auth.ts';
@@ -14,7 +14,7 @@ export const mostInGroup = 1_000;
 
 const vaultGrant = z.strictObject({ vault_id: id, role }).meta({
   id: 'VaultGrant',
-  description: 'A role in a single vault, in addition to that in the organization.',
+  description: 'A role in a single vault, in addition to the role in the organization.',
   example: { vault_id: exampleVaultId, role: 'editor' },
 });
 const onePerVault = <G extends z.ZodType<{ vault_id: string }>>(grant: G) =>
@@ -29,10 +29,13 @@ export type VaultGrant = z.output<typeof vaultGrant>;
 
 const changedGrants = onePerVault(z.strictObject({ vault_id: id, role: memberRole })).meta({
   description:
-    'Roles in these vaults, instead of the ones there; none removes. Other vaults stay as they are.',
+    'Replaces the roles in these vaults; `none` removes the role. Roles in other vaults don’t change.',
 });
 export type ChangedGrant = z.output<typeof changedGrants>[number];
-/** Of two people who each change a part, neither takes back what the other did; a list is one or the other. */
+/**
+ * Partial changes keep two people from undoing each other's edits. A request either replaces the whole list or
+ * changes parts of it.
+ */
 const isOneOf = (body: { grants?: unknown; change_grants?: unknown }) =>
   body.grants === undefined || body.change_grants === undefined;
 const notBoth = { error: 'can’t be given together with grants', path: ['change_grants'] };
@@ -90,7 +93,7 @@ export const invitedMember = member
   .meta({ id: 'InvitedMember', example: { ...exampleMember, token: 'sr_invite_…' } });
 export type InvitedMember = z.output<typeof invitedMember>;
 
-/** `vault_id`: only those who are given a role in this vault by name. */
+/** `vault_id` returns only those that are granted a role in this vault directly. */
 export const grantQuery = searchQuery.extend({ vault_id: id.optional() });
 export type GrantQuery = z.output<typeof grantQuery>;
 
@@ -102,7 +105,7 @@ const memberIds = z
   .refine(all => new Set(all).size === all.length, { error: 'must name each member once' });
 const singleSignOn = flag.optional().meta({
   description:
-    'Whether members are also in it while the issuer of single sign-on lists the group’s name in its claim.',
+    'Whether a member also belongs to the group while the single sign-on issuer lists its name in their claim.',
 });
 
 export const groupCreate = z
@@ -122,8 +125,8 @@ export const groupUpdate = z
     grants: grants.optional(),
     change_grants: changedGrants.optional(),
     member_ids: memberIds.optional(),
-    add_member_ids: memberIds.optional().meta({ description: 'Members to put into the group.' }),
-    remove_member_ids: memberIds.optional().meta({ description: 'Members to take out of the group.' }),
+    add_member_ids: memberIds.optional().meta({ description: 'Members to add to the group.' }),
+    remove_member_ids: memberIds.optional().meta({ description: 'Members to remove from the group.' }),
     single_sign_on: singleSignOn,
   })
   .refine(isOneOf, notBoth)
@@ -146,7 +149,8 @@ export const group = z
     member_ids: z.array(id),
     single_sign_on: z.boolean(),
     signed_on_member_ids: z.array(id).meta({
-      description: 'The members of whom the issuer said so when they last signed in by it.',
+      description:
+        'The members for whom the issuer listed the group when they last signed in through single sign-on.',
     }),
     ...recordTimes,
   })

@@ -1,13 +1,13 @@
 /**
- * The lists of names that the wire speaks in, plain: the schemas are made of them, and the dashboard shows them
- * without taking the schemas along.
+ * The lists of names used on the wire, as plain data. The schemas are built from them, and the dashboard shows them
+ * without loading the schemas.
  */
 
-/** What a member can be in a single vault, and an API key in the organization. */
+/** The roles that a member can have in a single vault, and an API key in the organization. */
 export const grantedRoleNames = ['owner', 'admin', 'editor', 'viewer', 'auditor'] as const;
 export type GrantedRole = (typeof grantedRoleNames)[number];
 
-/** `none`: a member who has what they are given in single vaults, and nothing else. */
+/** `none`: the member has only the roles granted to them in single vaults. */
 export const roleNames = [...grantedRoleNames, 'none'] as const;
 export type RoleName = (typeof roleNames)[number];
 
@@ -19,12 +19,12 @@ const anyMember = roleNames;
 const managers = ['owner', 'admin'] as const;
 const overseers = [...managers, 'auditor'] as const;
 const writers = [...managers, 'editor'] as const;
-/** Managing is not reading: an admin runs the service without seeing a value. */
+/** Managing doesn't include reading: an admin can run the service without seeing any value. */
 const readersOfValues = ['owner', 'editor'] as const;
 
 type RolesByName = Readonly<Record<string, readonly RoleName[]>>;
 
-/** What a role gives wherever it is given: in the whole organization, or in a single vault. */
+/** Permissions that a role gives wherever it is granted: in the whole organization or in a single vault. */
 export const vaultPermissions = {
   'vaults:read': everyone,
   'vaults:write': writers,
@@ -47,7 +47,7 @@ export const vaultPermissions = {
   'logs:read': overseers,
 } as const satisfies RolesByName;
 
-/** What only the role in the organization gives: these belong to no vault. */
+/** Permissions that only the role in the organization gives, because they belong to no vault. */
 const organizationPermissions = {
   'identities:read': everyone,
   'identities:write': writers,
@@ -61,14 +61,17 @@ const organizationPermissions = {
   'organization:write': managers,
 } as const satisfies RolesByName;
 
-/** The one list of permissions, with the roles that hold each. A scope has the name of what it allows. */
+/** All permissions, with the roles that have each. A scope has the name of the permission that it allows. */
 export const permissions = { ...vaultPermissions, ...organizationPermissions };
 export type Permission = keyof typeof permissions;
 
-/** The scopes that an API key may be narrowed to. */
+/** The scopes that an API key can be restricted to. */
 export const scopeNames = Object.keys(permissions) as [Permission, ...Permission[]];
 
-/** What a client of the tool endpoint can ask a person for. Names come with any of the others. */
+/**
+ * The scopes that a client of the tool endpoint can request from a person. Each of the others includes
+ * `secrets:names`.
+ */
 export const oauthScopes = [
   'secrets:names',
   'secrets:use',
@@ -83,7 +86,7 @@ export type ResourceType = (typeof resourceTypes)[number];
 
 export const keyTypes = ['RSA', 'EC', 'OKP', 'ML-DSA', 'ML-KEM'] as const;
 
-/** What a webhook can ask for. */
+/** The events that a webhook can subscribe to. */
 export const eventKinds = [
   'resource.created',
   'resource.updated',
@@ -97,12 +100,12 @@ export const eventKinds = [
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
 
-/** Sent by hand to one webhook, which need not have asked for it. */
+/** Sent to one webhook on request, whether or not it subscribes to it. */
 export const testKind = 'webhook.test';
 
 export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
-/** `gone`: the receiver answered 410. `failing`: nothing arrived for three days. */
+/** `gone`: the receiver answered 410. `failing`: no delivery succeeded for three days. */
 export const disabledReasons = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];

@@ -1,6 +1,6 @@
 /**
- * OAuth for the tool endpoint, on the wire: what a client says of itself, what the consent page is shown and sends, and
- * a person's grants. Errors are those of RFC 6749, and never repeat what was sent.
+ * OAuth for the tool endpoint: schemas for client metadata, the consent page and a person's grants. Errors are those
+ * of RFC 6749 and never repeat what was sent.
  */
 import { z } from 'zod';
 import { oauthScopes } from './names.ts';
@@ -25,7 +25,7 @@ export type OAuthErrorCode =
   | 'unsupported_grant_type'
   | 'unsupported_response_type';
 
-/** A refusal in the protocol's own words. */
+/** A refusal in the form that OAuth defines. */
 export class OAuthError extends Error {
   readonly error: OAuthErrorCode;
 
@@ -38,7 +38,7 @@ export class OAuthError extends Error {
 
 const redirectUri = z.string().max(512);
 
-/** What a client publishes or registers about itself. What it says beyond this is not looked at. */
+/** The metadata that a client publishes or registers. Other fields are ignored. */
 export const clientDocument = z.object({
   client_id: z.string().min(1).max(512),
   client_name: shownLine(1, 100).optional(),
@@ -48,7 +48,7 @@ export const clientDocument = z.object({
 });
 export type ClientDocument = z.output<typeof clientDocument>;
 
-/** What is registered is carried by the client's id, so it is short. */
+/** The client's id carries the registered metadata, so it must be short. */
 export const clientRegistration = z.object({
   client_name: shownLine(1, 64).optional(),
   redirect_uris: z.array(z.string().max(200)).min(1).max(4),
@@ -59,28 +59,28 @@ const exampleRequest = '?response_type=code&client_id=https%3A%2F%2Fclient.examp
 const request = z
   .string({ error: 'must be a string' })
   .max(8_192, { error: 'must be at most 8192 characters' })
-  .meta({ description: 'The query with which the client sent the browser.' });
+  .meta({ description: 'The query string with which the client sent the browser.' });
 
 export const authorizationBody = z
   .strictObject({ request })
   .meta({ id: 'AuthorizationRequest', example: { request: exampleRequest } });
 
-const redirectTo = z.string().meta({ description: 'Where the browser goes on to.' });
+const redirectTo = z.string().meta({ description: 'Where the browser is redirected.' });
 
 export const authorizationShown = z
   .object({
     client: z.object({
       id: z.string(),
       name: z.string(),
-      known: z.boolean().meta({ description: 'Named by this service or its operator.' }),
+      known: z.boolean().meta({ description: 'Whether this service or its operator lists the client.' }),
       imitates: z.boolean().meta({
-        description: 'Not known, although its name looks like that of a client that is.',
+        description: 'Whether the client is not known, but its name looks like a known client’s.',
       }),
     }),
     redirect_host: z.string(),
-    scopes: z.array(z.enum(oauthScopes)).meta({ description: 'What the client asks for.' }),
+    scopes: z.array(z.enum(oauthScopes)).meta({ description: 'The scopes that the client requests.' }),
     redirect_to: redirectTo.nullable().meta({
-      description: 'Where the browser goes on to, because the request can’t be granted. Null otherwise.',
+      description: 'Where the browser is redirected because the request can’t be granted; null otherwise.',
     }),
   })
   .meta({

@@ -1,11 +1,11 @@
-/** What the dashboard shows at a glance, and what the service says of itself. */
+/** Schemas for the dashboard's overview and the service's description of itself. */
 import { z } from 'zod';
 import { planNames } from './access.ts';
 import { exampleId, id, timestamp } from './text.ts';
 
 const busy = z.object({ id, name: z.string(), reads: z.int() });
 
-/** All vaults' requests together would tell of vaults that a caller may not see. */
+/** The count covers all vaults, so it would reveal activity in vaults that the caller may not see. */
 const used = z.int().nullable().meta({
   description: 'Requests in this minute; null for callers that may not see all vaults.',
 });
@@ -28,7 +28,9 @@ export const overview = z
           expires_at: timestamp,
         }),
       )
-      .meta({ description: 'What expires in the next 90 days, soonest first, at most 50.' }),
+      .meta({
+        description: 'Resources and credentials that expire in the next 90 days, soonest first, at most 50.',
+      }),
     unused_keys: z
       .array(
         z.object({
@@ -70,7 +72,7 @@ export const about = z
     engine: z.enum(['sqlite', 'postgres']),
     replication: z.enum(replications).nullable().meta({
       description:
-        'How PostgreSQL replicates: with asynchronous replication, a failover can lose changes and log entries that were acknowledged. Null with SQLite.',
+        'How PostgreSQL replicates: with asynchronous replication, a failover can lose acknowledged changes and log entries. Null with SQLite.',
     }),
     root_key_provider: z.string(),
     keyring_term: z.int(),
@@ -88,22 +90,22 @@ export const about = z
       .meta({ description: 'How many days request log entries are kept; 0 keeps them indefinitely.' }),
     audit_retention_days: z.int().meta({
       description:
-        'How many days audit log entries are kept before they go to archives; 0 keeps them indefinitely.',
+        'How many days audit log entries are kept before they are archived; 0 keeps them indefinitely.',
     }),
     backups: z
       .object({
-        every_seconds: z.int().meta({ description: 'How often the service takes one.' }),
-        last_at: timestamp.nullable().meta({ description: 'The moment that the newest backup contains.' }),
+        every_seconds: z.int().meta({ description: 'The interval between backups.' }),
+        last_at: timestamp.nullable().meta({ description: 'Timestamp of the newest backup.' }),
         proven_at: timestamp
           .nullable()
-          .meta({ description: 'When the newest backup had been restored and verified.' }),
+          .meta({ description: 'When the newest backup was restored and verified.' }),
         bytes: z.int().nullable(),
         failed_at: timestamp
           .nullable()
           .meta({ description: 'When the newest attempt failed; null if it succeeded.' }),
       })
       .nullable()
-      .meta({ description: 'The backups that the service takes by itself; null if it takes none.' }),
+      .meta({ description: 'The backups that the service takes automatically; null if it takes none.' }),
   })
   .meta({
     id: 'About',

@@ -1,6 +1,7 @@
 /**
- * The PEM blocks of a text that anyone may have written, for the importers of the command and of the dashboard. Each label
- * that has no end is looked for once: a text of nothing but beginnings would take for ever otherwise.
+ * Finds the PEM blocks in untrusted text, for the importers of the command line and the dashboard. The end of a label
+ * is not searched for again once it wasn't found; otherwise a text of nothing but beginnings would take quadratic
+ * time.
  */
 export interface FoundBlock {
   readonly pem: string;
@@ -9,7 +10,7 @@ export interface FoundBlock {
 
 const mostUnended = 100;
 
-/** Blocks after a hundred labels without an end are not looked for. */
+/** Stops after a hundred different labels without an end. */
 export function pemBlocksIn(text: string): FoundBlock[] {
   const begin = /-----BEGIN ([A-Z0-9 ]+)-----/g;
   const unended = new Set<string>();

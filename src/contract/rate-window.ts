@@ -1,14 +1,14 @@
-/** The window of every limit: a minute of the clock, the same one in every process. In whole seconds. */
+/** The window of every rate limit: one clock minute, the same in every process. Times are in whole seconds. */
 const size = 60;
 
 export interface RateWindow {
   readonly start: number;
   readonly end: number;
-  /** Until it ends. */
+  /** Until the window ends. */
   readonly secondsLeft: number;
 }
 
-/** The window of a moment, which is in milliseconds since 1970. */
+/** The window that contains a time, given in milliseconds since 1970. */
 export function rateWindowAt(now: number): RateWindow {
   const seconds = Math.floor(now / 1000);
   const start = seconds - (seconds % size);

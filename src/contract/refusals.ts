@@ -1,6 +1,6 @@
 /**
- * Why a vault request was refused, as the request log records it for operators. It is named where the refusal is
- * decided. No answer ever contains it: to the caller, all bad credentials are the same.
+ * Reasons for refusing a vault request, as the request log records them for operators. A reason is set where the
+ * refusal is decided. It is never part of a response: to the caller, all bad credentials look the same.
  */
 export type FailureCode =
   | 'INVALID_REQUEST'
@@ -33,11 +33,11 @@ export const refusalReasons = [
   'member_changed',
   'parent_not_valid',
   'vault_deleted',
-  // Its limits, and the address's.
+  // Its limits and those of the address.
   'rate_limit',
   'too_many_failures',
   'too_many_calls',
-  // What was asked for.
+  // The request.
   'names_only',
   'may_not_use',
   'no_use_rule',
@@ -58,7 +58,7 @@ export const refusalReasons = [
 ] as const;
 export type RefusalReason = (typeof refusalReasons)[number];
 
-/** Where a failure of the kind has one cause only, or none that is known more closely. */
+/** The reason for codes that have only one cause, or whose cause is not known more precisely. */
 export const usualReasons: Readonly<Record<FailureCode, RefusalReason>> = {
   INVALID_REQUEST: 'invalid_request',
   CONFLICT: 'invalid_request',

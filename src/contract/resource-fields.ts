@@ -1,4 +1,4 @@
-/** What the schemas of vaults, secrets, keys and certificates have in common. */
+/** Fields that the schemas of vaults, secrets, keys and certificates have in common. */
 import { z } from 'zod';
 import { recordTimes } from './common.ts';
 import { exampleId, id, moment, name, tags } from './text.ts';

@@ -1,4 +1,4 @@
-/** Vaults, and all four types of resources together, as they are sent and answered. */
+/** Request and response schemas for vaults, and for all four types of resources together. */
 import { z } from 'zod';
 import { certificateCreate } from './certificates.ts';
 import { searchQuery } from './common.ts';
@@ -38,7 +38,8 @@ export const resourceQuery = searchQuery.extend({
     .meta({ description: '`name=value`', example: 'team=payments' }),
   state: state.optional(),
   sort: oneOf(sortKeys).optional().meta({
-    description: 'Newest first by default. A minus sign turns the order round; what has no date comes last.',
+    description:
+      'Newest first by default. A minus sign reverses the order; resources without a date come last.',
   }),
 });
 export type ResourceQuery = z.output<typeof resourceQuery>;
@@ -87,7 +88,7 @@ export const vaultCounts = z
   })
   .meta({
     id: 'VaultCounts',
-    description: 'What each vault contains; null for types that the caller may not read.',
+    description: 'The number of resources in each vault; null for types that the caller may not read.',
     example: { data: [{ vault_id: exampleId, secrets: 12, keys: 2, certificates: 1 }] },
   });
 export type VaultCounts = z.output<typeof vaultCounts>;
@@ -103,7 +104,8 @@ export const genericResource = z
   })
   .meta({
     id: 'Resource',
-    description: 'What all types have in common. The other fields are in the collection of each type.',
+    description:
+      'The fields that all types have in common. The other fields are in the collection of each type.',
     example: { ...exampleCommon, type: 'vault', name: 'production', vault_id: null, deleted_at: null },
   });
 export type GenericResource = z.output<typeof genericResource>;

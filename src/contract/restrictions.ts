@@ -1,16 +1,16 @@
 /**
- * What the holder of an access key may add to it without asking anybody: one restriction after another, each of which
- * takes away and none of which can give. They are the same that an access key may be created with, but for those that
- * would need something to be counted for each.
+ * Restrictions that the holder of an access key can add to it offline, without the service. Each can only take
+ * permissions away. They are the restrictions that an access key can be created with, except those that need a
+ * counter.
  */
 import { z } from 'zod';
 import { cidrs, kinds, namePatterns } from './access.ts';
 import { iso, moment } from './text.ts';
 
-/** In characters. Of any credential that is sent, no more is looked at. */
+/** In characters. A longer credential is never valid. */
 export const longestCredential = 2048;
 
-/** In the order in which they are written. */
+/** In the order in which they are encoded. */
 export const restriction = z
   .strictObject({
     cidrs: cidrs.optional(),
@@ -23,17 +23,17 @@ export const restriction = z
   .refine(members => Object.keys(members).length > 0, { error: 'must restrict something' });
 export type Restriction = z.output<typeof restriction>;
 
-/** As the request log shows what an access key was restricted to by its holder. */
+/** The restrictions that the holder added to an access key, as the request log shows them. */
 export const keyNarrowing = z
   .object({
-    id: z.string().meta({ description: 'The same for all that are restricted in the same way.' }),
+    id: z.string().meta({ description: 'The same for all access keys restricted in the same way.' }),
     restrictions: z
       .array(z.record(z.string(), z.unknown()))
       .meta({ description: 'In the order in which they were added. All of them apply.' }),
   })
   .meta({
     id: 'KeyNarrowing',
-    description: 'What its holder restricted the access key to before it was used.',
+    description: 'The restrictions that its holder added to the access key before using it.',
     example: { id: '7f9c2ba4e88f827d', restrictions: [{ names: ['CI_*'], names_only: true }] },
   });
 

@@ -1,4 +1,4 @@
-/** Secrets, on the wire: metadata in one schema, the value in another. */
+/** Request and response schemas for secrets: metadata in one schema, the value in another. */
 import { z } from 'zod';
 import { pageLimit, pageNumber } from './common.ts';
 import {
@@ -118,7 +118,7 @@ export const versionQuery = z.strictObject({ page: pageNumber, limit: pageLimit 
 
 /** Each item is checked separately, so the schema of the request only requires items. */
 export const bulkRequest = z.strictObject({ items: itemsOf(z.unknown()) });
-/** What the items should be, for the documentation. */
+/** The schema of the items, for the documentation. */
 export const bulkDocumented = z
   .strictObject({
     items: itemsOf(

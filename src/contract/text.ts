@@ -1,6 +1,6 @@
 /**
- * The small types that every schema is made of. Each has explicit bounds, and each refusal says what would be
- * right without repeating what was sent.
+ * The basic types that all schemas are built from. Each has explicit bounds, and each error says what would be right
+ * without repeating what was sent.
  */
 import { z } from 'zod';
 import { isId } from './id.ts';
@@ -9,8 +9,9 @@ import { isId } from './id.ts';
 const unsafe = /[\p{Cc}\p{Cs}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u;
 
 /**
- * What a person would not see in a name, or would take for something else: format characters, variation selectors, tags,
- * fillers and everything else that is not drawn, blanks that are no spaces, and characters that no font knows.
+ * Characters that a person would not see in a name, or would mistake for something else: format characters, variation
+ * selectors, tags, fillers and other invisible characters, blanks other than spaces, and private-use or unassigned
+ * characters.
  */
 const unseen = /[\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\p{Variation_Selector}\u2800]/u;
 
@@ -18,7 +19,7 @@ export function isSafeText(text: string): boolean {
   return !unsafe.test(text);
 }
 
-/** Whether people see all of it, so that it may be a name. */
+/** Whether all of the text is visible, so that it can be a name. */
 export function isShownText(text: string): boolean {
   return isSafeText(text) && !unseen.test(text);
 }
@@ -41,7 +42,7 @@ export function line(smallest: number, largest: number) {
   );
 }
 
-/** The same for names that people read, where they are given. What has such a name already keeps it, and is found by it. */
+/** The same for new names that people read. Existing names stay valid and can still be looked up. */
 export function shownLine(smallest: number, largest: number) {
   const shown = safeText.refine(text => !unseen.test(text), {
     error: 'must not contain invisible, private-use or unassigned characters',
@@ -54,7 +55,7 @@ export function shownLine(smallest: number, largest: number) {
   );
 }
 
-/** The same as it was sent: composing turns some letters into others (the Kelvin sign into a K). */
+/** The same without normalization, which turns some letters into others (the Kelvin sign into a K). */
 export function exactLine(smallest: number, largest: number) {
   return bounded(safeText, smallest, largest);
 }
@@ -67,7 +68,7 @@ function bounded<T extends z.ZodType<string>>(text: T, smallest: number, largest
     .meta({ minLength: smallest, maxLength: largest });
 }
 
-/** Stands for any id in the examples of the documentation. */
+/** Stands for any id in the documentation's examples. */
 export const exampleId = '0199a3c4-7f00-7abc-8def-0123456789ab';
 
 export const id = z
@@ -80,7 +81,7 @@ export const id = z
     example: exampleId,
   });
 
-/** Of something that exists: names are found as they are. */
+/** The name of an existing resource. It is accepted as it is stored. */
 export const knownName = line(1, 255);
 
 export const name = shownLine(1, 255).meta({
@@ -114,13 +115,13 @@ const isoDate = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d
 function isMoment(text: string): boolean {
   const time = Date.parse(text);
   if (!isoDate.test(text) || Number.isNaN(time)) return false;
-  // The platform's parser lets the 31st of February pass as a day of March.
+  // The platform's parser accepts 31 February as a day in March.
   const day = Number(text.slice(8, 10));
   const daysInMonth = new Date(Date.UTC(Number(text.slice(0, 4)), Number(text.slice(5, 7)), 0)).getUTCDate();
   return day >= 1 && day <= daysInMonth && time >= earliest && time <= latest;
 }
 
-/** A moment in a request, as milliseconds. */
+/** A time in a request, as milliseconds. */
 export const moment = z
   .string({ error: 'must be a string' })
   .refine(isMoment, {
@@ -130,7 +131,7 @@ export const moment = z
   .transform(text => Date.parse(text))
   .meta({ format: 'date-time', example: '2027-01-31T00:00:00.000Z' });
 
-/** A moment in an answer. */
+/** A time in a response. */
 export const timestamp = z.string().meta({
   id: 'Timestamp',
   format: 'date-time',
@@ -141,7 +142,7 @@ export const timestamp = z.string().meta({
 let lastTime = Number.NaN;
 let lastText = '';
 
-/** The last one is kept: what is created together is listed together, and most of it was never changed. */
+/** The last result is kept, because records created together are listed together and most were never changed. */
 export function iso(time: number): string {
   if (time !== lastTime) [lastTime, lastText] = [time, new Date(time).toISOString()];
   return lastText;
@@ -151,7 +152,7 @@ export function isoOrNull(time: number | null): string | null {
   return time === null ? null : iso(time);
 }
 
-/** A whole number written in a query, such as a page. */
+/** An integer in a query, such as a page number. */
 export function queryInteger(smallest: number, largest: number) {
   return z
     .string({ error: 'must be given once' })

@@ -1,6 +1,6 @@
 /**
- * The tools, as they are called and answered. The descriptions are read by a model: they say what a tool does,
- * what it leaves out, and where a credential should not be put.
+ * Schemas for the arguments and results of the tools. The descriptions are read by a model: they say what a tool
+ * does, what it leaves out, and where not to put a credential.
  */
 import { z } from 'zod';
 import { keyTypes } from './resources.ts';
@@ -40,7 +40,7 @@ const connection = {
     .optional(),
 };
 
-/** How a tool reaches its vault, where the request's header does not say. */
+/** How a tool reaches its vault if the request has no credential in its header. */
 export const vaultConnection = z
   .strictObject(
     { id: text(64, 'The same as vaultId.').optional(), ...connection },
@@ -51,7 +51,7 @@ export const vaultConnection = z
 export const credentialsConnection = z
   .strictObject(connection, { error: 'must be an object' })
   .optional()
-  .meta({ description: 'The same as vault, under another name.' });
+  .meta({ description: 'Another name for vault.' });
 export type Connection = z.output<typeof vaultConnection> & {};
 
 const connections = { vault: vaultConnection, credentials: credentialsConnection };
@@ -79,7 +79,7 @@ export const searchSecrets = z.strictObject({
 });
 export const getKey = z.strictObject({
   id: resourceId('The id of the key, a UUID.').optional(),
-  preferPublic: flag('true: the public key alone.'),
+  preferPublic: flag('true: only the public key.'),
   code: text(512, 'A public token of the key, in place of an access key.').optional(),
   ...connections,
 });
@@ -89,13 +89,13 @@ export const getCertificate = z.strictObject({
 });
 export const onlyConnections = z.strictObject(connections);
 
-// Answers. Open objects: a later release may tell more.
+// Results. These are open objects: a later release may add fields.
 
 const tags = z.record(z.string(), z.string());
 const vault = z.object({ id: z.string(), name: z.string() });
 const expired = z.object({ id: z.string(), message: z.literal('Resource expired') });
 const time = z.string().nullable();
-/** All that a key for names only is shown. */
+/** All that a names-only access key can see. */
 const nameOnly = z.strictObject({ id: z.string(), name: z.string() });
 
 const secret = z.object({
@@ -146,20 +146,20 @@ export const vaultDescription = z.object({
       .array(z.string())
       .meta({ description: 'Patterns of the names it can see; * matches any number of characters.' }),
     names_only: z.boolean().meta({ description: 'Whether it can see names but no values.' }),
-    may_use: z.boolean().meta({ description: 'Whether it can use secrets by their use rules.' }),
+    may_use: z.boolean().meta({ description: 'Whether it can use secrets through their use rules.' }),
     cidrs: z.array(z.string()).nullable(),
     rate_limit: z.int().nullable().meta({ description: 'Requests per minute; null if unlimited.' }),
     max_uses: z.int().nullable(),
     expiration_date: time,
     restrictions: z.array(z.record(z.string(), z.unknown())).optional().meta({
-      description: 'What its holder restricted it to beyond all of this. Each of them applies.',
+      description: 'Further restrictions that its holder added. All of them apply.',
     }),
   }),
 });
 
-/** In place of an answer, with `isError`. */
+/** Returned in place of a result, with `isError`. */
 export const refusal = z.object({
   status: z.int(),
   message: z.string(),
-  approval: approvalNotice.optional().meta({ description: 'The page on which a person approves the call.' }),
+  approval: approvalNotice.optional().meta({ description: 'Where a person can approve the call.' }),
 });

@@ -1,4 +1,4 @@
-/** The words of use rules. It imports nothing, because commands and the dashboard wait for it. */
+/** The names used in use rules. It imports nothing, so that commands and the dashboard load quickly. */
 
 export const useMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type UseMethod = (typeof useMethods)[number];

@@ -1,4 +1,4 @@
-/** Use rules for well-known services, to begin with: narrow the paths to what the agent is for. */
+/** Use rules for well-known services, as a starting point: restrict the paths to what the agent needs. */
 import type { UseMethod } from './use-names.ts';
 
 export interface UsePreset {

@@ -1,6 +1,6 @@
 /**
- * Use rules: which calls the service makes with a secret, or which operations with a key, for an access key that
- * may use it. The rule says where a call may go; an agent chooses only within it.
+ * Schemas for use rules, which define the calls that the service makes with a secret, or the operations with a key,
+ * for an access key that may use it. The rule limits where a call may go; an agent chooses only within it.
  */
 import { z } from 'zod';
 import { listOfAtMost } from './access.ts';
@@ -9,7 +9,10 @@ import { exampleTimes, exampleVaultId } from './resource-fields.ts';
 import { count, exactLine, exampleId, flag, id, name, oneOf } from './text.ts';
 import { approvalDemands, keyOperations, responseModes, useAlgorithms, useMethods } from './use-names.ts';
 
-/** What no agent sets, and no answer brings back: they decide who is asked, as whom, and where a message ends. */
+/**
+ * Headers that an agent can't set and a response doesn't return, because they decide the destination, the caller's
+ * identity or the end of a message.
+ */
 const reserved =
   /^(?:host|content-length|content-encoding|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|cookie|cookie2|set-cookie2?|authorization|proxy-.*|forwarded|x-forwarded-.*|x-real-ip|via|x-http-method(?:-override)?|x-method-override|x-original-url|x-rewrite-url|accept-encoding|range|if-range|content-range|content-location|sec-.*|alt-svc|:.*)$/;
 
@@ -22,20 +25,23 @@ const header = exactLine(1, 64).refine(text => headerToken.test(text), {
   error: 'must be the name of a header, in lower case',
 });
 const openHeader = header.refine(text => !isReservedHeader(text), {
-  error: 'must not be a header that decides where a message goes, as whom, or where it ends',
+  error: 'must not be a header that controls routing, authentication or message length',
 });
 const placeHeader = header.refine(
   text => !isReservedHeader(text) || /^(?:authorization|cookie)$/.test(text),
   {
-    error: 'must not be a header that decides where a message goes or where it ends',
+    error: 'must not be a header that controls routing or message length',
   },
 );
 const responseHeader = exactLine(1, 64).refine(
   text => /^[a-z0-9-]{1,63}\*?$/.test(text) && !isReservedHeader(text.replace(/\*$/, '')),
-  { error: 'must be the name of a header, in lower case, or the beginning of one and a *' },
+  { error: 'must be the name of a header in lower case, or the beginning of one followed by *' },
 );
 
-/** As a URL writes it, with a port where that is not the usual one. Without a scheme it is reached by HTTPS. */
+/**
+ * A host as a URL writes it, with its port unless that is the default. Without `http://` in front, it is called over
+ * HTTPS.
+ */
 function isHost(text: string): boolean {
   const [, plain = '', host = ''] = /^(http:\/\/)?(.*)$/.exec(text)!;
   const url = URL.parse(`${plain || 'https://'}${host}/`);
@@ -48,14 +54,14 @@ function isHost(text: string): boolean {
 const hosts = listOfAtMost(
   20,
   exactLine(1, 260).refine(isHost, {
-    error: 'must be the exact name of a host in lower case, with its port if that is not the usual one',
+    error: 'must be the exact name of a host in lower case, with its port unless that is the default',
   }),
-).meta({ description: 'Exact names; no wildcards, no addresses. They are reached by HTTPS.' });
+).meta({ description: 'Exact names; no wildcards, no IP addresses. They are called over HTTPS.' });
 const methods = listOfAtMost(useMethods.length, oneOf(useMethods));
 const mostStars = 10;
 const pathPattern = exactLine(1, 255)
   .refine(text => /^\/[!-~]*$/.test(text) && !/[?#\\]|\/\/|%(?:2f|5c|2e|25|00)/i.test(text), {
-    error: 'must begin with / and be a path as a URL writes it, without a query',
+    error: 'must be a path as written in a URL, beginning with / and without a query',
   })
   .refine(text => (text.match(/\*\*?/g) ?? []).length <= mostStars, {
     error: `must have at most ${mostStars} stars`,
@@ -91,7 +97,7 @@ const store = z
   .strictObject({ secret_id: id, pointer: exactLine(1, 255) }, { error: 'must be an object' })
   .meta({
     description:
-      'For `response: store`: the secret that gets a new version, and the JSON pointer of the field in the answer.',
+      'For `response: store`: the secret that gets a new version, and the JSON pointer of the field in the response.',
   });
 const jwt = z
   .strictObject(
@@ -105,7 +111,7 @@ const jwt = z
   )
   .meta({
     description:
-      'Only JSON Web Tokens of this shape are signed: with this issuer, one of these audiences, and `iat` and `exp` at most so many seconds apart.',
+      'Only JSON Web Tokens of this form are signed: with this issuer, one of these audiences, and `iat` and `exp` at most `longest_lifetime` seconds apart.',
   });
 
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().optional();
@@ -118,19 +124,21 @@ const decided = {
   paths: orNull(paths),
   place: orNull(place),
   request_headers: orNull(z.array(openHeader, { error: 'must be an array' }).max(50, tooMany)).meta({
-    description: 'Which headers the agent may set. `accept` and `content-type` by default.',
+    description: 'Headers that the agent may set. `accept` and `content-type` by default.',
   }),
   response_headers: orNull(z.array(responseHeader, { error: 'must be an array' }).max(50, tooMany)).meta({
-    description: 'Which headers come back. `content-type` by default; a name may end with `*`.',
+    description: 'Headers that are returned. `content-type` by default; a name may end with `*`.',
   }),
   max_request: orNull(count(0, 65_536)).meta({ description: 'Bytes of the body. 65,536 by default.' }),
   max_response: orNull(count(0, 1_048_576)).meta({
-    description: 'Bytes of the body, decoded; a longer answer is withheld. 262,144 by default.',
+    description: 'Bytes of the decoded body; a longer response is withheld. 262,144 by default.',
   }),
-  binary: orNull(flag).meta({ description: 'Whether answers that are not text come back. Default false.' }),
+  binary: orNull(flag).meta({
+    description: 'Whether responses that are not text are returned. Default false.',
+  }),
   response: orNull(oneOf(responseModes)).meta({
     description:
-      '`full` returns the answer, `status-only` its status alone, `store` puts a field of it into a secret.',
+      '`full` returns the response, `status-only` only its status; `store` stores one of its fields in a secret.',
   }),
   store: orNull(store),
   timeout: orNull(count(1, 30)).meta({ description: 'Seconds for the whole call. 30 by default.' }),
@@ -139,10 +147,11 @@ const decided = {
   jwt: orNull(jwt),
   approval: oneOf(approvalDemands).optional().meta({
     description:
-      'Whether a person approves each call: `never`, `writes` (all but GET and HEAD, and every signature), or `always` (the default).',
+      'Which calls a person must approve: `never` (none), `writes` (all except GET and HEAD, and every signature), or `always` (the default).',
   }),
   rate_limit: orNull(count(1, 1_000_000)).meta({
-    description: 'Calls per minute under this rule, by all access keys. 60 by default; null for no limit.',
+    description:
+      'Calls per minute under this rule by all access keys together. 60 by default; null for no limit.',
   }),
 };
 
@@ -162,7 +171,7 @@ export const useRuleCreate = z
   .meta({
     id: 'UseRuleCreate',
     description:
-      'A rule of a secret has `hosts`, `methods`, `paths` and `place`; a rule of a key has `operations` and `algorithms`.',
+      'A rule for a secret has `hosts`, `methods`, `paths` and `place`; a rule for a key has `operations` and `algorithms`.',
     example: { secret_id: exampleId, name: 'issues of acme', ...exampleCall, approval: 'writes' },
   });
 export const useRuleUpdate = z

@@ -1,4 +1,7 @@
-/** Calls that the service makes with a secret for an access key, and what comes back of them. Never the value. */
+/**
+ * Schemas for the calls that the service makes with a secret for an access key, and for their results, which never
+ * contain the value.
+ */
 import { z } from 'zod';
 import { pageQuery, recordTimes } from './common.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
@@ -13,12 +16,12 @@ const text = (most: number) =>
 const bytes = (most: number) =>
   text(most).refine(sent => /^[A-Za-z0-9_-]*$/.test(sent), { error: 'must be base64url without padding' });
 
-/** One schema for the tool and the endpoint. */
+/** Shared by the tool and the endpoint. */
 export const useFields = {
   secret: line(1, 255).meta({ description: 'The exact name of the secret.', type: 'string' }),
-  rule: id.optional().meta({ description: 'A use rule’s id; otherwise the first that allows it.' }),
+  rule: id.optional().meta({ description: 'A use rule’s id; by default the first that allows the call.' }),
   method: oneOf(useMethods).optional().meta({ description: 'GET by default.' }),
-  url: exactLine(1, 4096).meta({ description: 'Absolute, in its normal form, without credentials.' }),
+  url: exactLine(1, 4096).meta({ description: 'Absolute, normalized, without credentials.' }),
   headers: z
     .record(exactLine(1, 64), exactLine(0, 4096), { error: 'must be an object of strings' })
     .refine(all => Object.keys(all).length <= 50, { error: 'must contain at most 50 headers' })
@@ -31,7 +34,7 @@ export const useFields = {
     .optional(),
   dry_run: flag
     .optional()
-    .meta({ description: 'true only says whether the call would be allowed, and why not.' }),
+    .meta({ description: 'true: only report whether the call would be allowed, and why not.' }),
 };
 export const useCall = z.strictObject(useFields).meta({
   id: 'UseCall',
@@ -45,7 +48,7 @@ export const verdict = z
     allowed: z.boolean(),
     rule: id.nullable(),
     approval: z.boolean().meta({ description: 'Whether a person would have to approve the call.' }),
-    refusals: z.array(refusedBy).meta({ description: 'Why each of the rules does not allow it.' }),
+    refusals: z.array(refusedBy).meta({ description: 'Why each rule does not allow the call.' }),
   })
   .meta({
     id: 'UseVerdict',
@@ -67,7 +70,7 @@ export type Verdict = z.output<typeof verdict>;
 
 const { secret: _, dry_run: __, ...checkedFields } = useFields;
 
-/** A dry run by somebody who manages rules: no access key is asked. */
+/** A dry run for people who manage rules. It involves no access key. */
 export const useCheck = z.strictObject({ secret_id: id, ...checkedFields }).meta({
   id: 'UseCheck',
   example: { secret_id: exampleId, url: 'https://api.github.com/repos/acme/shop/issues' },
@@ -79,7 +82,7 @@ export const useAnswer = z
   .object({
     outcome: oneOf(outcomes).meta({
       description:
-        '`answered`; `failed` where no answer came; `withheld` where one came that can’t be shown without risk.',
+        '`answered`; `failed` if no response came; `withheld` if the response can’t be shown safely.',
     }),
     reason: z.string().nullable(),
     status: z.int().nullable(),
@@ -88,7 +91,7 @@ export const useAnswer = z
     body_base64: z.string().nullable(),
     redacted: z.int().meta({
       deprecated: true,
-      description: 'Always 0. How much of an answer was redacted would tell what the value is.',
+      description: 'Always 0. The amount redacted would reveal something about the value.',
     }),
     stored: z.object({ secret_id: id, version: z.int() }).nullable(),
     rule: id,
@@ -113,7 +116,7 @@ export const useAnswer = z
   });
 export type UseAnswer = z.output<typeof useAnswer>;
 
-// Operations with keys that never leave
+// Operations with keys that never leave the service
 
 const key = line(1, 255).meta({ description: 'Its exact name, or its id.', type: 'string' });
 const rule = id.optional();
@@ -154,8 +157,8 @@ export const signature = z
   .object({
     kid: id,
     alg: z.enum(useAlgorithms),
-    signature: z.string().nullable().meta({ description: 'Base64url, in the form of JOSE.' }),
-    token: z.string().nullable().meta({ description: 'The JSON Web Token, where claims were given.' }),
+    signature: z.string().nullable().meta({ description: 'Base64url, in the JOSE form.' }),
+    token: z.string().nullable().meta({ description: 'The JSON Web Token, if claims were given.' }),
     ...reference,
   })
   .meta({
@@ -232,9 +235,10 @@ export const approval = z
     rule_id: id,
     rule: z.string(),
     access_key_id: id,
-    access_key: z.string().meta({ description: 'The name that a person gave it.' }),
+    access_key: z.string().meta({ description: 'Its name, as given by a person.' }),
     own_name: z.string().nullable().meta({
-      description: 'What a program called the access key, if it created it from another; not verified.',
+      description:
+        'The name that a program gave it, if the program derived it from another access key; not verified.',
     }),
     restriction: z
       .string()
@@ -243,9 +247,9 @@ export const approval = z
     state: oneOf(approvalStates),
     scope: oneOf(approvalScopes).meta({
       description:
-        '`call`: this call, once. `rule`: every call of this access key under this rule, until it expires.',
+        '`call`: this call, once. `rule`: every call with this access key under this rule, until the approval expires.',
     }),
-    fingerprint: z.string().meta({ description: 'SHA-256 over the canonical request, in base64url.' }),
+    fingerprint: z.string().meta({ description: 'SHA-256 of the canonical request, in base64url.' }),
     request: shownRequest,
     decided_by: z.string().nullable(),
     expires_at: timestamp,
@@ -291,7 +295,7 @@ export const approve = z
   .strictObject({ scope: oneOf(approvalScopes).optional() })
   .meta({ id: 'Approve', example: { scope: 'call' } });
 
-/** In place of an answer, where somebody has to approve the call first. */
+/** Returned in place of a response if a person has to approve the call first. */
 export const approvalNotice = z.object({ id, url: z.string(), expires_at: timestamp });
 export const approvalRequired = z.object({ message: z.string(), approval: approvalNotice }).meta({
   id: 'ApprovalRequired',

@@ -1,8 +1,9 @@
 /**
- * Which names can be given to a process: what is a variable at all, and what would make the loader, the shell, a language or
- * a common tool run or trust something else. Anyone who may write to a vault would otherwise run code wherever it is used.
- * Everything that passes names on asks here: `run`, `export` in every format, templates, the action, the vault endpoint's
- * `format=env` and the dashboard's files. No list of this kind is complete: `run --strict` takes only declared names.
+ * Decides which names may be passed to a process as environment variables: whether a name is a valid variable, and
+ * whether it would make the loader, the shell, a language runtime or a common tool run or trust something else.
+ * Without this check, anyone who may write to a vault could run code wherever it is used. Everything that passes
+ * names on uses it: `run`, `export` in every format, templates, the action, the vault endpoint's `format=env` and the
+ * dashboard's files. No such list is complete; `run --strict` accepts only declared names.
  */
 const variable = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
@@ -11,8 +12,8 @@ export function isVariable(name: string): boolean {
 }
 
 /**
- * Whole families, because new members appear with every version of a tool. Letter case is ignored, as npm and curl do; `*`
- * is anything but white space, which none of these names contains.
+ * Whole families, because every version of a tool can add variables. Letter case is ignored, as npm and curl do; `*`
+ * matches anything but white space, which none of these names contains.
  */
 const always = familiesOf(
   // The loader, the C library, resolvers, and TLS.
@@ -21,11 +22,12 @@ const always = familiesOf(
   // Shells, what they start, and terminals.
   'PATH HOME SHELL IFS ENV BASH BASH_* BASHOPTS SHELLOPTS PS0 PS1 PS2 PS3 PS4 PROMPT PROMPT_COMMAND CDPATH ZDOTDIR FPATH INPUTRC',
   'GLOBIGNORE EXECIGNORE TERMINFO* TERMCAP EDITOR VISUAL PAGER BROWSER *_EDITOR *_PAGER MANPAGER LESS LESSOPEN LESSCLOSE LESSEDIT LESSKEY* VIMINIT EXINIT *ASKPASS',
-  // By their endings: a command line, or arguments for one, whichever program reads it.
+  // By their endings: a command line or arguments for one, whichever program reads it.
   '*_COMMAND *_PASSCOMMAND *_CMD *_CMD_ARGS *_OPTS *_JAVA_OPTIONS *_RSH *_PRELOAD',
   'VIM VIMRUNTIME NVIM_* EMACS* SCREENRC TMUX_TMPDIR FZF_* RIPGREP_CONFIG_PATH BAT_CONFIG_PATH APT_CONFIG GNUPGHOME PASSWORD_STORE_*',
   'COMSPEC PATHEXT PSMODULEPATH SYSTEMROOT WINDIR USERPROFILE APPDATA LOCALAPPDATA',
-  // Package managers take any setting from the environment, and settings name programs. A runner's own files are its commands.
+  // Package managers take any setting from the environment, and settings can name programs. The files that a CI
+  // runner's variables name contain commands to it.
   'NPM_CONFIG_* STRONGROOM_* GITHUB_ENV GITHUB_PATH GITHUB_OUTPUT GITHUB_STATE GITHUB_WORKSPACE GITHUB_ACTION* RUNNER_* ACTIONS_*',
   'AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_ENDPOINT_URL* DOCKER_HOST DOCKER_CONFIG DOCKER_CONTEXT DOCKER_CERT_PATH DOCKER_TLS*',
   'DOCKER_CLI_* TF_CLI_* TF_PLUGIN_* TF_REATTACH_PROVIDERS TERRAGRUNT_* COMPOSE_FILE CONTAINER_HOST CONTAINERS_* BUILDKIT_HOST',
@@ -33,7 +35,10 @@ const always = familiesOf(
   'TNS_ADMIN ORACLE_HOME PGSERVICEFILE PGSYSCONFDIR PSQLRC MYSQL_HOME CURL_HOME WGETRC NETRC',
 );
 
-/** Languages, build tools and clients: here a name that ends like a credential's is one, such as `NODE_AUTH_TOKEN`. */
+/**
+ * Languages, build tools and clients. A name that ends like a credential's, such as `NODE_AUTH_TOKEN`, is one and is
+ * allowed.
+ */
 const unlessCredential = familiesOf(
   'NODE_* YARN_* PNPM_* BUN_* DENO_* COREPACK_* ELECTRON_* TS_NODE_*',
   'PYTHON* PIP_* PIPENV_* PYENV_* POETRY_* UV_* CONDA_* VIRTUAL_ENV IPYTHON* JUPYTER_*',
@@ -50,7 +55,7 @@ const unlessCredential = familiesOf(
 
 const credential = /_(?:TOKEN|PASSWORD|PASSPHRASE|SECRET|KEY|USER|USERNAME|EMAIL)$/;
 
-/** They decide much, but run nothing. */
+/** These change what a program does, but run nothing. */
 const harmless = new Set([
   'NODE_ENV',
   'PYTHONUNBUFFERED',

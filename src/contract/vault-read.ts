@@ -1,4 +1,4 @@
-/** The vault endpoint: what may be asked of it, and what it answers. */
+/** Schemas for the vault endpoint: its parameters and its responses. */
 import { z } from 'zod';
 import { keyTypes } from './resources.ts';
 import { id, line, tags, timestamp } from './text.ts';
@@ -51,7 +51,7 @@ export const namedSecret = z.object({ id, name: z.string() }).meta({ id: 'NamedS
 
 const named = z
   .object({ id, name: z.string() })
-  .meta({ id: 'NamedResource', description: 'What an access key restricted to names sees.' });
+  .meta({ id: 'NamedResource', description: 'A resource as a names-only access key sees it.' });
 
 export const readKey = z
   .object({
@@ -98,7 +98,7 @@ export const vaultReadNames = z
   })
   .meta({
     id: 'VaultReadNames',
-    description: 'With `secrets=names`, or to an access key for names only: the secrets carry no values.',
+    description: 'With `secrets=names`, or for a names-only access key: the secrets have no values.',
   });
 
 export const vaultReadMap = z

@@ -1,4 +1,4 @@
-/** The calls that wait for an approval, as an open dashboard is told of them. */
+/** Schemas for the calls waiting for approval, which an open dashboard polls. */
 import { z } from 'zod';
 import { line, timestamp } from './text.ts';
 import { approval } from './uses.ts';
@@ -6,18 +6,18 @@ import { approval } from './uses.ts';
 export const waitingQuery = z.strictObject({
   known: line(1, 64).optional().meta({
     description:
-      'The `version` of an earlier answer: this one comes once there is another, or after 25 seconds.',
+      'The `version` of an earlier response. The request is answered once the version differs, or after 25 seconds.',
   }),
 });
 
 export const waitingApprovals = z
   .object({
-    data: z.array(approval).meta({ description: 'Newest first; 100 at most.' }),
+    data: z.array(approval).meta({ description: 'Newest first; at most 100.' }),
     total: z.int(),
-    version: z.string().meta({ description: 'Another where other calls wait.' }),
+    version: z.string().meta({ description: 'Changes when the waiting calls change.' }),
     held: z.boolean().meta({
       description:
-        'false where as many requests wait for a change as may: ask again after a moment. Otherwise at once.',
+        'False if the maximum number of requests is already waiting for a change: poll again after a pause. Otherwise poll again immediately.',
     }),
     answered_at: timestamp,
   })

@@ -1,4 +1,4 @@
-/** What a webhook is sent, by kind: which record, and what happened to it; never what is in it. */
+/** Payloads of webhook events, by kind. They name the record and what happened to it, and never contain its value. */
 import { z } from 'zod';
 import { disabledReasons, type EventKind, resourceTypes, type testKind } from './names.ts';
 import { exampleTimes, exampleVaultId } from './resource-fields.ts';
@@ -44,12 +44,12 @@ const exampleApproval = {
 const exampleWebhook = { id: exampleId, type: 'webhook', name: 'example.com', vault_id: null };
 
 export interface WebhookEvent {
-  /** In a sentence: when it is sent. */
+  /** A sentence that says when it is sent. */
   readonly when: string;
   readonly payload: z.ZodType;
 }
 
-/** Every kind has its line, or this does not compile. */
+/** The type requires an entry for every kind. */
 export const webhookEvents: Readonly<Record<EventKind | typeof testKind, WebhookEvent>> = {
   'resource.created': event('resource.created', 'A resource was created', resource, exampleResource),
   'resource.updated': event(
@@ -80,7 +80,7 @@ export const webhookEvents: Readonly<Record<EventKind | typeof testKind, Webhook
   ),
   'approval.requested': event(
     'approval.requested',
-    'A call with a secret waits for somebody to approve it',
+    'A call with a secret or key is waiting for approval',
     approval,
     exampleApproval,
   ),
@@ -90,7 +90,7 @@ export const webhookEvents: Readonly<Record<EventKind | typeof testKind, Webhook
     { ...webhook, reason: z.enum(disabledReasons) },
     { ...exampleWebhook, reason: 'failing' },
   ),
-  'webhook.test': event('webhook.test', 'Somebody asked for a test', webhook, exampleWebhook),
+  'webhook.test': event('webhook.test', 'A test was requested', webhook, exampleWebhook),
 };
 
 /** `resource.near_expiry` becomes `ResourceNearExpiryEvent`. */

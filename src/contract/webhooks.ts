@@ -1,4 +1,4 @@
-/** Webhooks and their deliveries, as they are sent and answered; and the kinds of events there are. */
+/** Request and response schemas for webhooks and their deliveries, and the kinds of events. */
 import { z } from 'zod';
 import { pageQuery, recordTimes, searchQuery } from './common.ts';
 import { deliveryStates, disabledReasons, eventKinds, testKind } from './names.ts';
@@ -87,7 +87,7 @@ export const webhook = z
       .meta({ description: 'Why the service disabled the webhook; null if it did not.' }),
     failing_since: timestamp
       .nullable()
-      .meta({ description: 'Since when nothing has arrived; null if the newest attempt succeeded.' }),
+      .meta({ description: 'Since when deliveries have failed; null if the newest attempt succeeded.' }),
     ...recordTimes,
   })
   .meta({ id: 'Webhook', example: exampleWebhook });

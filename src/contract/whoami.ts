@@ -1,21 +1,24 @@
-/** Who is calling, on the wire. */
+/** The schema that describes the caller. */
 import { z } from 'zod';
 import { grantedRoleNames, roleNames } from './names.ts';
 import { exampleId, id, timestamp } from './text.ts';
 
 export const whoami = z
   .object({
-    kind: z.enum(['api-key', 'member']).meta({ description: 'What the caller proved to be.' }),
+    kind: z.enum(['api-key', 'member']).meta({ description: 'What the caller authenticated as.' }),
     id,
     name: z.string(),
     organization: z.object({ id, name: z.string() }),
     member: z
       .object({ id, email: z.string() })
       .nullable()
-      .meta({ description: 'Who is signed in, or whose the API key is; null for one that is nobody’s.' }),
+      .meta({
+        description:
+          'The member who is signed in or to whom the API key belongs; null if it belongs to no member.',
+      }),
     role: z.enum(roleNames),
     grants: z.array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) })).meta({
-      description: 'The roles that the member is given in single vaults, by name or through their groups.',
+      description: 'The member’s roles in single vaults, granted directly or through groups.',
     }),
     scopes: z.array(z.string()).nullable(),
     vault_ids: z.array(id).nullable(),
