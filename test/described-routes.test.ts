@@ -93,7 +93,7 @@ describe('the document of a route', () => {
     const redirect = operationOf({ answerTypes: [] });
     assert.deepEqual(
       [redirect.responses[302], 200 in redirect.responses],
-      [{ description: 'The browser is sent on' }, false],
+      [{ description: 'The browser is redirected' }, false],
     );
   });
 

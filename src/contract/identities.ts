@@ -44,13 +44,10 @@ const jwks = z
   });
 
 const trust = {
-  issuer: exactLine(1, 512)
-    .nullable()
-    .optional()
-    .meta({
-      description:
-        'Exactly as in the `iss` claim of its tokens. Null if `jwks` is given and the tokens have no `iss`.',
-    }),
+  issuer: exactLine(1, 512).nullable().optional().meta({
+    description:
+      'Exactly as in the `iss` claim of its tokens. Null if `jwks` is given and the tokens have no `iss`.',
+  }),
   jwks: jwks.nullable().optional(),
   audience: exactLine(1, 512)
     .nullable()

@@ -9,13 +9,10 @@ export const whoami = z
     id,
     name: z.string(),
     organization: z.object({ id, name: z.string() }),
-    member: z
-      .object({ id, email: z.string() })
-      .nullable()
-      .meta({
-        description:
-          'The member who is signed in or to whom the API key belongs; null if it belongs to no member.',
-      }),
+    member: z.object({ id, email: z.string() }).nullable().meta({
+      description:
+        'The member who is signed in or to whom the API key belongs; null if it belongs to no member.',
+    }),
     role: z.enum(roleNames),
     grants: z.array(z.object({ vault_id: id, role: z.enum(grantedRoleNames) })).meta({
       description: 'The member’s roles in single vaults, granted directly or through groups.',

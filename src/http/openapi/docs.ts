@@ -1,6 +1,6 @@
 /**
- * The documentation of the API, for programs (`/v1/openapi.json`) and people (`/docs`). The page and the viewer
- * that it runs come from this service alone; its policy allows no other host, and nothing is remembered.
+ * Serves the API documentation for programs (`/v1/openapi.json`) and people (`/docs`). The page and its viewer load
+ * only from this service; the content security policy allows no other host, and credentials are not stored.
  */
 import { createReadStream, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ import { Failure } from '../../contract/errors.ts';
 import type { RouteDescription } from '../routes/route.ts';
 import { openApiDocument } from './document.ts';
 
-/** The viewer sets styles on its elements; it needs no script but its own. */
+/** The viewer sets styles on its elements, and needs only its own script. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -41,14 +41,14 @@ const page = `<!doctype html>
 <nav aria-label="Main"><a href="/">Dashboard</a><a href="/v1/openapi.json">OpenAPI</a></nav>
 </header>
 <div id="api"></div>
-<noscript>This page needs JavaScript. The same is at /v1/openapi.json.</noscript>
+<noscript>This page needs JavaScript. The OpenAPI document is at /v1/openapi.json.</noscript>
 <script src="/docs/viewer.js"></script>
 <script src="/docs/start.js"></script>
 </body>
 </html>
 `;
 
-/** The theme that was chosen in the dashboard, or the system's; before anything is drawn. */
+/** Applies the theme chosen in the dashboard, or the system's, before anything is drawn. */
 const theme = `const system = matchMedia('(prefers-color-scheme: dark)');
 function apply() {
   const chosen = localStorage.getItem('strongroom-theme');
@@ -60,7 +60,7 @@ apply();
 system.addEventListener('change', apply);
 `;
 
-/** The endpoint that programs read their vault at stands first, and is open. */
+/** Opens the group of the vault endpoint, which comes first and which most programs use. */
 const start = `const ui = window.SwaggerUIBundle({
   url: '/v1/openapi.json',
   dom_id: '#api',
@@ -94,7 +94,7 @@ function send(reply: FastifyReply, type: string, body: unknown): FastifyReply {
   return reply.header('content-type', `${type}; charset=utf-8`).send(body);
 }
 
-/** A package brings the viewer's two files in itself; a checkout takes them from where they were installed. */
+/** A package contains the viewer's two files; a checkout uses the installed dependency. */
 function viewer(file: string) {
   const packed = fileURLToPath(new URL('../../../viewer/', import.meta.url));
   const folder = existsSync(packed) ? packed : installed();

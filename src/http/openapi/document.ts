@@ -1,7 +1,6 @@
 /**
- * The OpenAPI document, made from the routes and from the schemas that check the requests: what it says is what
- * the service does. Schemas with a name of their own become components; each operation shows an example of
- * what to send and of what comes back.
+ * Builds the OpenAPI document from the routes and from the schemas that check the requests, so that it matches what
+ * the service does. Named schemas become components; each operation has an example of its request and its response.
  */
 import { z } from 'zod';
 import { errorBody, health } from '../../contract/common.ts';
@@ -87,12 +86,12 @@ function requestBody(route: RouteDescription, components: Components): Json {
 
 function success(route: RouteDescription, components: Components): Json {
   const types = route.answerTypes ?? ['application/json'];
-  if (types.length === 0) return { 302: { description: 'The browser is sent on' } };
+  if (types.length === 0) return { 302: { description: 'The browser is redirected' } };
   const content = Object.fromEntries(types.map(type => [type, media(route.answer, components)]));
   return { 200: { description: 'Success', ...limits(route), content } };
 }
 
-/** Browsers are not counted against a plan. */
+/** Requests from browsers don't count against a plan. */
 function limits({ needs }: RouteDescription): Json {
   if (typeof needs === 'string') return {};
   const names = Object.keys(limitHeaders);
@@ -103,7 +102,7 @@ function media(schema: z.ZodType, components: Components): Json {
   return { schema: components.schemaOf(schema), example: exampleOf(schema) };
 }
 
-/** A schema's own example; a list's is a list of its item's. */
+/** The schema's own example; for a list, a list with the example of its item. */
 function exampleOf(schema: z.ZodType): unknown {
   const own = z.globalRegistry.get(schema)?.example;
   if (own !== undefined || !(schema instanceof z.ZodObject)) return own;
@@ -125,7 +124,7 @@ function refusals({ path, body, errors }: RouteDescription, components: Componen
 
 const messageCodes = {
   INVALID_REQUEST: 'The body is not valid',
-  UNAUTHORIZED: 'Nothing was proven: always the same answer',
+  UNAUTHORIZED: 'The proof is missing or not valid; the response is always the same',
   FORBIDDEN: 'A page of another site sent the request',
   RATE_LIMITED: 'Too many requests',
   INTERNAL_ERROR: 'Something went wrong on the server',

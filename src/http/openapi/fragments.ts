@@ -1,4 +1,4 @@
-/** What the operations of the OpenAPI document share: error answers, headers and ways to authenticate. */
+/** Parts that the operations of the OpenAPI document share: error responses, headers and ways to authenticate. */
 import { Failure, type FailureCode, invalid } from '../../contract/errors.ts';
 import { sessionCookie, signOnCookie } from '../listener/browser.ts';
 import { errorBody, statusOf } from '../listener/errors.ts';
@@ -14,24 +14,24 @@ export const securitySchemes = {
     type: 'apiKey',
     in: 'cookie',
     name: sessionCookie,
-    description: 'The dashboard’s session. Its requests come from the service’s own pages.',
+    description: 'The dashboard’s session. Requests must come from the service’s own pages.',
   },
   identity: {
     type: 'apiKey',
     in: 'cookie',
     name: signOnCookie,
-    description: 'Whom the issuer of single sign-on vouched for, for ten minutes.',
+    description: 'The identity confirmed by the single sign-on issuer, valid for ten minutes.',
   },
   publicToken: { type: 'http', scheme: 'bearer', description: 'A public token, `sr_pub_…`.' },
   vaultAccessKey: { type: 'http', scheme: 'bearer', description: 'A vault access key, `sr_vault_…`.' },
 };
 
-/** What `/auth` asks, in words and in the document's own terms. */
+/** The requirements of `/auth` routes, in words and as OpenAPI security requirements. */
 export const authNeeds: Readonly<Record<AuthNeed, { readonly text: string; readonly security: object[] }>> = {
   nothing: { text: 'no credential', security: [] },
-  proof: { text: 'no credential: what is sent proves who sends it', security: [] },
-  identity: { text: 'the identity that the issuer vouched for', security: [{ identity: [] }] },
-  session: { text: 'the session of a person who is signed in', security: [{ session: [] }] },
+  proof: { text: 'no credential: the body contains the proof', security: [] },
+  identity: { text: 'an identity confirmed by the single sign-on issuer', security: [{ identity: [] }] },
+  session: { text: 'the session of a signed-in person', security: [{ session: [] }] },
 };
 
 const count = { type: 'integer', minimum: 0 };
@@ -79,7 +79,7 @@ function answer(description: string, failures: readonly Failure[], headers: obje
   return [String(statusOf[failures[0]!.code]), { description, headers, content }];
 }
 
-/** In the order in which they are shown: what most programs call comes first, what operators call last. */
+/** In the order in which they are shown: operations that most programs call come first, those for operators last. */
 export function tags(routes: readonly RouteDescription[]): { name: string }[] {
   const names = new Set(['vault endpoint', ...routes.map(({ tag }) => tag), 'health']);
   return [...names].map(name => ({ name }));

@@ -1,10 +1,10 @@
-/** Contract schemas as the OpenAPI document shows them: the named ones become components, the others stand in place. */
+/** Converts contract schemas for the OpenAPI document: named schemas become components, others are written inline. */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 
 export type Json = Record<string, unknown>;
 
-/** Gathers the named schemas while the others are written in place. */
+/** Collects the named schemas; the others are written inline. */
 export class Components {
   readonly schemas: Record<string, Json> = {};
 
@@ -18,7 +18,7 @@ export class Components {
     return rehomed(properties.it);
   }
 
-  /** Two schemas of one name would be one in the document, and one of them untrue. */
+  /** Throws if two different schemas have the same name, because one would replace the other in the document. */
   #add(name: string, definition: Json): void {
     const known = this.schemas[name] ?? definition;
     if (!isDeepStrictEqual(known, definition)) throw new Error(`two schemas are called ${name}`);
@@ -26,7 +26,7 @@ export class Components {
   }
 }
 
-/** JSON Schema keeps examples in a list, and needs no telling which numbers a computer can hold. */
+/** JSON Schema has a list of examples. The bounds of safe integers are left out. */
 function tidy(schema: Json): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

@@ -1,4 +1,4 @@
-/** The use of secrets and keys in the OpenAPI document, beside the vault endpoint. */
+/** The operations that use secrets and keys, in the OpenAPI document. */
 import { z } from 'zod';
 import { Failure, invalid } from '../../contract/errors.ts';
 import { id } from '../../contract/text.ts';
@@ -13,7 +13,7 @@ interface Use {
   readonly operationId: string;
   readonly summary: string;
   readonly body: z.ZodType;
-  /** The first is the one that is shown as an example. */
+  /** The first is shown as the example. */
   readonly answers: readonly [z.ZodType, ...z.ZodType[]];
 }
 
@@ -21,28 +21,28 @@ const operations: readonly Use[] = [
   {
     path: 'use',
     operationId: 'useSecret',
-    summary: 'Have a call made with a secret that the caller never sees',
+    summary: 'Call an API with a secret that the caller never sees',
     body: uses.useCall,
     answers: [uses.useAnswer, uses.verdict],
   },
   {
     path: 'keys/sign',
     operationId: 'signWithKey',
-    summary: 'Have bytes or a JSON Web Token signed with a key that never leaves',
+    summary: 'Sign bytes or a JSON Web Token with a key that never leaves the service',
     body: uses.signCall,
     answers: [uses.signature],
   },
   {
     path: 'keys/verify',
     operationId: 'verifyWithKey',
-    summary: 'Have a signature verified with a key',
+    summary: 'Verify a signature with a key',
     body: uses.verifyCall,
     answers: [uses.verification],
   },
   {
     path: 'keys/decrypt',
     operationId: 'decryptWithKey',
-    summary: 'Have a short text decrypted with a key that never leaves',
+    summary: 'Decrypt a short text with a key that never leaves the service',
     body: uses.decryptCall,
     answers: [uses.decryption],
   },
@@ -62,7 +62,7 @@ function operationOf({ operationId, summary, body, answers }: Use, components: C
     tags: ['vault endpoint'],
     summary,
     description:
-      'Requires a vault access key that may use. It is allowed by the use rules of the secret or key, and recorded in the request log before it is done and again with its outcome.',
+      'Requires a vault access key with `may_use`. The use rules of the secret or key must allow the call. It is recorded in the request log before it is made, and again with its outcome.',
     security: [{ vaultAccessKey: [] }],
     parameters: [
       {
@@ -109,11 +109,11 @@ function exampleOf(schema: z.ZodType): unknown {
   return z.globalRegistry.get(schema)?.example;
 }
 
-/** Where a person has to approve first, it says on which page. */
+/** If a person has to approve the call first, the body names the approval page. */
 function forbidden(components: Components): Json {
   const schema = components.schemaOf(z.union([message, uses.approvalRequired]));
   const media = { schema, example: messageBody(new Failure('FORBIDDEN')) };
   const description =
-    'No use rule allows it, the access key may not use, or a person has to approve it first';
+    'No use rule allows the call, the access key lacks `may_use`, or a person has to approve the call first';
   return { description, content: { 'application/json': media } };
 }

@@ -1,4 +1,4 @@
-/** The vault endpoint in the OpenAPI document. Its answers are fixed by the specification, to the letter. */
+/** The vault endpoint in the OpenAPI document. The specification defines its responses exactly. */
 import { z } from 'zod';
 import { Failure, type FailureCode, invalid } from '../../contract/errors.ts';
 import { exampleId, id } from '../../contract/text.ts';
@@ -24,7 +24,7 @@ const pem = '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n';
 
 const refusals: Partial<Record<FailureCode, string>> = {
   UNAUTHORIZED: 'The access key is missing or not valid for this vault',
-  NOT_ACTIVE: 'The key is not active yet, or the access key sees names only',
+  NOT_ACTIVE: 'The key is not active yet, or the access key is names-only',
   NOT_FOUND: 'No active secret, certificate or key has this id or name',
   EXPIRED: 'The certificate or key has expired',
   RATE_LIMITED: 'Too many requests',
@@ -123,7 +123,7 @@ function success(components: Components): Json {
   };
 }
 
-/** A refusal in the form of the vault endpoint. */
+/** A refusal in the vault endpoint's error format. */
 export function refusal(components: Components, description: string, failure: Failure): Json {
   const media = { schema: components.schemaOf(message), example: messageBody(failure) };
   return { description, content: { 'application/json': media } };

@@ -1,4 +1,4 @@
-/** What the service sends by itself, in the OpenAPI document: one operation for each kind of event. */
+/** The webhook requests that the service sends, in the OpenAPI document: one operation for each kind of event. */
 import { z } from 'zod';
 import { type WebhookEvent, webhookEvents } from '../../contract/webhook-events.ts';
 import type { Components, Json } from './schemas.ts';
@@ -8,7 +8,7 @@ const headers = [
   ['webhook-timestamp', 'When this attempt was made, in Unix seconds.'],
   [
     'webhook-signature',
-    '`v1,` and the signature (Standard Webhooks); two of them while a secret is rotated.',
+    '`v1,` and the signature (Standard Webhooks); two of them while a secret is being rotated.',
   ],
 ] as const;
 
@@ -23,7 +23,7 @@ function operation(kind: string, { when, payload }: WebhookEvent, components: Co
     operationId: `receive${id}`,
     tags: ['webhooks'],
     summary: when,
-    description: `Sent to the webhooks that ask for \`${kind}\`, at least once.`,
+    description: `Sent to the webhooks that subscribe to \`${kind}\`, at least once.`,
     security: [],
     parameters: headers.map(([name, description]) => ({
       name,
@@ -37,8 +37,8 @@ function operation(kind: string, { when, payload }: WebhookEvent, components: Co
       content: { 'application/json': { schema: components.schemaOf(payload), example } },
     },
     responses: {
-      '2XX': { description: 'It arrived. Any other answer is tried again.' },
-      410: { description: 'The webhook is disabled: its receiver is gone.' },
+      '2XX': { description: 'The event was received. It is sent again after any other response.' },
+      410: { description: 'The receiver no longer exists, and the webhook is disabled.' },
     },
   };
 }
