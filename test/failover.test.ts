@@ -227,7 +227,7 @@ describe('hosts that take connections and never answer', { timeout: 100_000 }, (
     const silent = `127.0.0.1:${second!.port},127.0.0.1:1,127.0.0.1:${third!.port}`;
     const nobody = `postgres://postgres:postgres@${silent}/postgres?connect_timeout=1`;
     await assert.rejects(peekKeyring({ engine: 'postgres', url: nobody }), ({ cause }: Error) =>
-      /^no server takes writes \(.*; 127\.0\.0\.1:1 connect ECONNREFUSED.*; .*\)$/.test(
+      /^no server accepts writes \(.*; 127\.0\.0\.1:1 connect ECONNREFUSED.*; .*\)$/.test(
         String((cause as Error).message),
       ),
     );

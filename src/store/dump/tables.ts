@@ -1,7 +1,7 @@
 /**
- * Every table, row by row and in an order that is the same on both engines: what a backup consists of. Columns that the
- * database computes are left out, and so is what can be made anew from the other tables. The tables are taken as they
- * are found, so those of an earlier schema can be read too. Rows come a few at a time, however many there are.
+ * Reads every table, row by row, in an order that is the same on both engines, for backups. Leaves out columns that the
+ * database computes, and data that can be rebuilt from other tables. Reads the tables as they are, so an earlier schema
+ * works too. Rows are read in small batches, however many there are.
  */
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
@@ -19,19 +19,19 @@ export interface TableShape {
 
 export interface Column {
   readonly name: string;
-  /** As the engine calls it. */
+  /** The engine's name for it. */
   readonly type: string;
-  /** Its place in the table's key; null where it has none. */
+  /** Its place in the table's key; null if it is not part of it. */
   readonly key: number | null;
 }
 
-/** What follows from other rows: answers, and the last positions; and what running replicas tell each other. */
+/** Data that can be rebuilt: cached answers, the last positions, and changes exchanged between running replicas. */
 const madeAnew: ReadonlySet<string> = new Set<TableName>(['kept_answers', 'last_positions', 'changes']);
-/** Those that others refer to come first. */
+/** Tables that others refer to come first. */
 const copied = (Object.keys(declared) as TableName[]).filter(name => !madeAnew.has(name));
 const rowsAtOnce = 100;
 
-/** For a connection that sees one moment. */
+/** For a connection with a consistent snapshot. */
 export function tables({ name: engine, db }: Pick<Engine, 'name' | 'db'>) {
   async function shapes(): Promise<TableShape[]> {
     const found: TableShape[] = [];
@@ -51,13 +51,13 @@ export function tables({ name: engine, db }: Pick<Engine, 'name' | 'db'>) {
   }
 
   return {
-    /** Throws where they are those of a newer version. */
+    /** Throws if a newer version has migrated the tables. */
     shapes: async (): Promise<TableShape[]> => {
       await isBehind(db, engine);
       return shapes();
     },
 
-    /** The migrations that made them. */
+    /** The migrations that were run. */
     schema: (): Promise<readonly string[]> => migrationsDone(db),
 
     count: async ({ name }: TableShape): Promise<number> => {
@@ -80,7 +80,7 @@ const columnsOn: Record<EngineName, (table: TableName) => RawBuilder<Column>> = 
     WHERE a.attrelid = to_regclass(${table}) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''`,
 };
 
-/** Texts are in the order of their bytes, whatever the order of the database's language is. */
+/** Texts are sorted by their bytes, independent of the database's collation. */
 function selecting(engine: EngineName, db: Engine['db'], { name, columns }: TableShape): Query {
   const key = columns.filter(column => column.key !== null).toSorted((a, b) => a.key! - b.key!);
   let query = (db as Kysely<AnySchema>).selectFrom(name).select(columns.map(column => column.name));
@@ -108,7 +108,7 @@ const rowsOn: Record<EngineName, Rows> = {
     yield batch;
   },
   async *postgres(db, query) {
-    // Whoever takes the rows may be slow, and that is no reason to end it.
+    // The consumer may be slow, which must not end the transaction.
     await sql`SET LOCAL idle_in_transaction_session_timeout = 0`.execute(db);
     await sql`DECLARE copied NO SCROLL CURSOR FOR ${query}`.execute(db);
     try {

@@ -1,10 +1,12 @@
-/** The names that people tell things of one kind apart by, within the space in which they do. */
+/**
+ * The names that people gave to resources, credentials and other records, within their vault, organization or identity.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
 
 interface Space {
   readonly from: RawBuilder<unknown>;
-  /** The column that says in which vault, organization or identity a name is. */
+  /** The column with the vault, organization or identity within which a name is unique. */
   readonly within: 'vault_id' | 'organization_id' | 'identity_id';
   readonly named?: string;
 }
@@ -12,7 +14,9 @@ interface Space {
 const resource = (type: string) => sql`resources WHERE deleted_at IS NULL AND type = ${sql.lit(type)}`;
 const credential = (kind: string) => sql`credentials WHERE revoked_at IS NULL AND kind = ${sql.lit(kind)}`;
 
-/** By the name of the collection. Access keys that a login gave to an identity are named by no person. */
+/**
+ * By the name of the collection. Access keys issued to an identity are left out, because they are not named by people.
+ */
 const spaces = {
   vaults: { from: resource('vault'), within: 'organization_id' },
   secrets: { from: resource('secret'), within: 'vault_id' },
@@ -42,7 +46,7 @@ export function spaceOf(collection: NamedCollection): Space['within'] {
 
 export function givenNames({ lists }: Engine) {
   return {
-    /** Of what is there now, the newest ones. */
+    /** The newest existing records. */
     in: async (
       organizationId: string,
       collection: NamedCollection,

@@ -1,24 +1,27 @@
 /**
- * Which names a text is part of, by an index of every three letters that follow each other. The index only says which
- * names may have it, and each of them is compared; where it would say more than a few, or there are only a few to look
- * through, they are looked through newest first. PostgreSQL keeps such an index itself, and chooses for itself.
+ * Finds names that contain a text, with an index of every three consecutive characters. The index only yields
+ * candidates, which are compared. If there are too many candidates, or few names in total, the names are scanned
+ * instead, newest first. PostgreSQL maintains such an index itself, and chooses whether to use it.
  */
 import { sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
 import type { ResourceFilter } from './resource-filter.ts';
 
-/** So many rows are compared faster than anything could be chosen about them. */
+/** This many rows are compared faster than a better plan could be chosen. */
 const few = 2_000;
-/** The names are looked for by so many parts, from all over the text; more would only leave out what is compared anyway. */
+/**
+ * How many parts of the text are looked up, spread over its length. More would exclude only names that the comparison
+ * excludes anyway.
+ */
 const mostParts = 6;
-/** Parts that begin with a short text: where there are more of them, it is part of very many names. */
+/** The limit for parts that begin with a short text. If there are more, the text occurs in very many names. */
 const mostBeginnings = 200;
 const lastLetter = '\u{10ffff}';
 
 export type NameSearch = ReturnType<typeof nameSearch>;
 
 export function nameSearch({ lists: db, name: engine }: Pick<Engine, 'lists' | 'name'>) {
-  /** The ids of all whose names may match, as JSON; null where the names are better looked through one by one. */
+  /** The ids of all resources whose names may match, as JSON; null if the names are better scanned. */
   async function candidatesFor(filter: ResourceFilter): Promise<string | null> {
     if (filter.q === undefined || engine !== 'sqlite' || (await areFew(filter))) return null;
     const text = filter.q.toLowerCase();
@@ -29,7 +32,7 @@ export function nameSearch({ lists: db, name: engine }: Pick<Engine, 'lists' | '
     return rows.length > few ? null : JSON.stringify(rows.map(({ id }) => id));
   }
 
-  /** The index knows three letters at a time; of a shorter text it knows what begins with it. */
+  /** The index contains three characters at a time. A shorter text is looked up as the beginning of these. */
   async function beginningWith(text: string): Promise<string | null> {
     const { rows } = await sql<{ term: string }>`SELECT term FROM resource_name_parts
       WHERE term >= ${text} AND term < ${text + lastLetter} LIMIT ${mostBeginnings + 1}`.execute(db);
@@ -38,7 +41,7 @@ export function nameSearch({ lists: db, name: engine }: Pick<Engine, 'lists' | '
   }
 
   async function areFew({ organizationId, vaultIds, state }: ResourceFilter): Promise<boolean> {
-    if (state === 'deleted') return false; // Nobody counts the trash.
+    if (state === 'deleted') return false; // The trash has no totals.
     const { rows } = await sql<{ living: number }>`SELECT coalesce(sum(living), 0) AS living FROM counts
       WHERE organization_id = ${organizationId}
         AND vault_id IN (${sql.join(vaultIds ?? [organizationId])})`.execute(db);
@@ -48,7 +51,7 @@ export function nameSearch({ lists: db, name: engine }: Pick<Engine, 'lists' | '
   return { candidatesFor };
 }
 
-/** Three letters that no name has. */
+/** Three characters that no name contains. */
 const nothing = quoted('\u001f\u001f\u001f');
 
 function partsOf(text: string): string | null {

@@ -1,4 +1,4 @@
-/** Resources as the database packs them: all columns of the few that a query found, which it calls `page`. */
+/** Resources as packed by the database: all columns of the rows that a query found, which it names `page`. */
 import { type Selectable, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
 import { preparedForms } from '../engine/prepared.ts';
@@ -10,9 +10,9 @@ import { inLivingVault } from './resource-filter.ts';
 
 type WithValue = Selectable<ResourceTable> & Pick<Selectable<VersionTable>, 'value'>;
 
-/** A stretch of what lies in a vault, oldest first. */
+/** A batch of a vault's resources, oldest first. */
 export interface Stretch {
-  /** The same for the same rows, and for no others. */
+  /** Identical if and only if the rows are. */
   readonly text: string;
   readonly rows: readonly (WithValue & Audited)[];
 }
@@ -35,7 +35,7 @@ interface Given {
   readonly limit: number;
 }
 
-/** What lives of one type in a vault, with the values. */
+/** A vault's resources of one type that are not deleted, with their values. */
 export function stretches({ db, name }: Pick<Engine, 'db' | 'name'>) {
   const query = preparedForms((_: null, given: Given) => {
     const found = db

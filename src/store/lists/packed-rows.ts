@@ -1,7 +1,7 @@
 /**
- * Rows as one text, which the database writes itself: a text crosses from thread to thread at a tenth of what the same
- * rows cost as objects, and two texts are the same where all that stands in their rows is. Every column is in it, with
- * its type; bytes are in hexadecimal.
+ * Rows packed into one text by the database. Passing a text between threads costs a tenth of passing the rows as
+ * objects, and two texts are equal if and only if their rows are. It contains every column with its type; bytes are
+ * hexadecimal.
  */
 import { type Expression, type RawBuilder, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
@@ -13,7 +13,7 @@ export interface PackedColumn {
   readonly isBytes: boolean;
 }
 
-/** All rows of what a query is from, packed. */
+/** All rows of a query's source, packed. */
 export function packing(engine: Engine['name'], columns: readonly PackedColumn[]): RawBuilder<string> {
   const values = columns.map(({ value, isBytes }) => (isBytes ? hexOf(engine, value) : value));
   return engine === 'sqlite'
@@ -25,7 +25,7 @@ function hexOf(engine: Engine['name'], value: Expression<unknown>): RawBuilder<u
   return engine === 'sqlite' ? sql`iif(${value} IS NULL, NULL, hex(${value}))` : sql`encode(${value}, 'hex')`;
 }
 
-/** What the audit log says of each row is not stored with it, and is filled in later. */
+/** `audited_revision` is not stored with the row; it is filled in later. */
 export function unpacker<Row>(columns: readonly PackedColumn[]): (text: string) => (Row & Audited)[] {
   const rowOf = (values: readonly unknown[]): Row & Audited => {
     const row: Record<string, unknown> & Audited = { audited_revision: null };

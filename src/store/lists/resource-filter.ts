@@ -1,4 +1,4 @@
-/** Which resources a list is of, as conditions that the indexes fit. */
+/** The conditions of a list of resources, written to match the indexes. */
 import { type SelectQueryBuilder, sql } from 'kysely';
 import { containing, offsetOf, type Page } from '../engine/page.ts';
 import type { Schema } from '../schema/schema.ts';
@@ -14,56 +14,56 @@ export interface ResourceFilter {
   /** Blind index of a tag. */
   readonly tagIndex?: string | undefined;
   readonly state?: 'active' | 'inactive' | 'expired' | 'disabled' | 'deleted' | undefined;
-  /** Newest first where it is left out. */
+  /** Newest first if undefined. */
   readonly order?: Order | undefined;
   readonly now: number;
 }
 
-/** What the SQL of a list depends on. */
+/** The parts of a list that determine its SQL. */
 export interface Form {
   readonly state: ResourceFilter['state'];
-  /** Vaults, or what lies in them, or both. */
+  /** Vaults, their contents, or both. */
   readonly of: 'vaults' | 'contents' | 'all';
   readonly order: Order | undefined;
 }
 
-/** What each list brings to it. */
+/** The values of a list. */
 export interface Given {
   readonly organizationId: string;
   readonly type: string | undefined;
   readonly vaultIds: readonly string[] | undefined;
   readonly like: string | undefined;
-  /** The ids of the few whose names may match, as JSON, where an index found them. */
+  /** The ids of the resources whose names may match, as JSON, if an index found them. */
   readonly candidates: string | undefined;
   readonly tagIndex: string | undefined;
   readonly now: number;
   readonly asOf: string | undefined;
   readonly limit: number;
   readonly offset: number;
-  /** One more than is counted. */
+  /** One more than the limit for counting. */
   readonly bound: number;
 }
 
 export type Query = SelectQueryBuilder<Schema, 'resources', object>;
 
-/** How many are counted where no total is kept. */
+/** How many rows are counted if there is no stored total. */
 export const mostCounted = 10_000;
 
-/** With a vault all that it holds is gone from sight, and comes back with it. */
+/** Deleting a vault hides its contents, and restoring it shows them again. */
 export const inLivingVault = sql<boolean>`NOT EXISTS (SELECT 1 FROM resources AS vault
   WHERE vault.id = resources.vault_id AND vault.id <> resources.id AND vault.deleted_at IS NOT NULL)`;
 
-/** The same for a list: the few vaults that are deleted are looked up once, not again for each row. */
+/** The same for a list: the few deleted vaults are looked up once, rather than for each row. */
 const inLivingVaultOf = (
   organizationId: string,
 ) => sql<boolean>`(resources.type = 'vault' OR resources.vault_id NOT IN
   (SELECT vault.id FROM resources AS vault WHERE vault.organization_id = ${organizationId} AND vault.type = 'vault'
     AND vault.deleted_at IS NOT NULL))`;
 
-/** Word for word what the index of the few that may not be active says. */
+/** Must match the condition of the index of resources that may be inactive, word for word. */
 export const mayBeInactive = sql<boolean>`(resources.enabled = 0 OR resources.activation_date IS NOT NULL
   OR resources.expiration_date IS NOT NULL)`;
-/** A type that no index can be chosen by: the one of a type would be taken for a better one than the above. */
+/** Prevents the planner from choosing the index by type, which it would prefer to the one above. */
 const unindexedType = sql<string>`(resources.type || '')`;
 const seldom = new Set<ResourceFilter['state']>(['inactive', 'expired', 'disabled']);
 
@@ -89,14 +89,14 @@ export function givenOf(filter: ResourceFilter, page: Page, candidates: string |
   };
 }
 
-/** The kept totals know types and vaults. */
+/** The stored totals are per type and vault. */
 export function isKept({ state }: Form, { like, tagIndex }: Given): boolean {
   return like === undefined && tagIndex === undefined && (state === undefined || state === 'active');
 }
 
 export function filtered(query: Query, { state }: Form, given: Given): Query {
   const { organizationId, type, vaultIds, like, candidates, tagIndex } = given;
-  // Where the names were found by their index, no other is to be taken for a better one.
+  // If candidates were found through the name index, the planner must not choose another index.
   const column = (name: 'organization_id' | 'type' | 'vault_id') =>
     candidates === undefined
       ? sql.ref<string>(`resources.${name}`)

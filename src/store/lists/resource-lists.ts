@@ -1,8 +1,8 @@
 /**
- * Lists of resources. A page and its total come from one query, which is compiled once for each form that it takes.
- * Both are found by indexes, however many there are: totals are kept beside the rows, and what a list leaves out of
- * them is counted instead of what it shows. What must be counted is counted up to a bound: beyond it, a total says
- * that there are so many at least, and always that there is a next page where there is one.
+ * Lists of resources. A page and its total come from one query, which is compiled once per form. Indexes serve both,
+ * whatever the number of resources: totals are stored next to the rows, and the rows that a list excludes are counted
+ * instead of those that it shows. Other counts stop at a limit. Beyond it a total is a lower bound, but it always shows
+ * if there is a next page.
  */
 import { type Selectable, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
@@ -28,11 +28,11 @@ import {
 import { compare, orderedBy } from './resource-order.ts';
 
 export interface ResourcePage extends PageOf<Selectable<ResourceTable> & Audited> {
-  /** The same for the same rows, and for no others. */
+  /** Identical if and only if the rows are. */
   readonly text: string;
 }
 
-/** A page, and what its total is made of: what is kept of it and what is to be taken off, or what was counted. */
+/** A page, and the parts of its total: the stored total and what to subtract from it, or a count. */
 interface Found {
   readonly rows: string;
   readonly kept?: number;
@@ -66,7 +66,7 @@ export function resourceLists(
         totalOf(found, given.bound) ??
         (await db.executeQuery<Found>(countQuery(form, given))).rows[0]!.counted!;
       const rows = unpack(found.rows).sort(compare(form.order, given.now));
-      // The same rows in another order are another page.
+      // The same rows in a different order are a different page.
       return { text: `${form.order ?? ''}\n${found.rows}`, rows, total };
     },
   };
@@ -129,7 +129,7 @@ export function resourceLists(
     return found.select(({ fn }) => fn.sum<number>('living').as('kept'));
   }
 
-  /** What is counted by vault is what lies in vaults; the vaults themselves are few, and counted as they are. */
+  /** Totals per vault include only their contents. The vaults themselves are few, and are counted directly. */
   function vaultsAmong({ organizationId }: Given, vaultIds: readonly string[]) {
     return db
       .selectFrom('resources')
@@ -141,7 +141,7 @@ export function resourceLists(
   }
 }
 
-/** Null where more had to be taken off than was counted: then what is left is counted itself. */
+/** Returns null if the amount to subtract reached the limit. The rows themselves are then counted. */
 function totalOf(found: Found, bound: number): number | null {
   const { kept, vaults = 0, inactive = 0, newer = 0, counted } = found;
   if (counted !== undefined) return counted;

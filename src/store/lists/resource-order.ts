@@ -1,6 +1,6 @@
 /**
- * In which order a list of resources comes: newest first, or by a column that was asked for. Any other order than the
- * first sorts all that the list finds, which is for the contents of one vault. What has no date comes last.
+ * The order of a list of resources: newest first, or by a requested column. Any order but the first sorts everything
+ * that the list finds, which is acceptable for the contents of one vault. Rows without a date come last.
  */
 import { type RawBuilder, sql } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
@@ -8,7 +8,7 @@ import type { Engine } from '../engine/engine.ts';
 export const orders = ['name', 'state', 'expires', 'version', 'updated'] as const;
 export type OrderBy = (typeof orders)[number];
 
-/** `name`, or `-name` for the other way round. */
+/** `name`, or `-name` for descending order. */
 export type Order = OrderBy | `-${OrderBy}`;
 
 interface Ordered {

@@ -62,7 +62,7 @@ async function resources(db: Kysely<unknown>, types: ColumnTypes): Promise<void>
     .addColumn('version', 'integer', col => col.notNull())
     .addColumn('deleted_at', types.time)
     .execute();
-  // A vault's name is unique in its organization, any other's among its type in its vault.
+  // A vault's name is unique in its organization; any other name is unique per type in its vault.
   await sql`CREATE UNIQUE INDEX resources_vault_name ON resources (organization_id, name)
     WHERE type = 'vault' AND deleted_at IS NULL`.execute(db);
   await sql`CREATE UNIQUE INDEX resources_name ON resources (vault_id, type, name)
@@ -161,7 +161,7 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
     .addPrimaryKeyConstraint('request_index_key', ['organization_id', 'block_id', 'part'])
     .modifyEnd(types.clustered)
     .execute();
-  // It carries all that a vault's list and its total need, so that they are no look at each row.
+  // Covers all columns that a vault's list and its total need, so that these don't read each row.
   await db.schema
     .createIndex('request_index_of_vault')
     .on('request_index')

@@ -1,4 +1,4 @@
-/** Webhooks, their queues and deliveries, and what was told about expiries. The outbox gets its order and stamps. */
+/** Webhooks, their queues and deliveries, and notices of expiries. Events get an order and stamps. */
 import { type Kysely, sql } from 'kysely';
 import { stamped } from './001-foundation.ts';
 import type { ColumnTypes, Step } from './step.ts';
@@ -10,13 +10,13 @@ export const events: Step = async (db, types) => {
   await expiryNotices(db, types);
 };
 
-/** What lay in the outbox until now could be delivered to nobody, so the table is made anew. */
+/** Events stored so far could not be delivered to any webhook, so the table is recreated. */
 async function outbox(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await db.schema.dropTable('events').execute();
   const embedded = types.serial === 'integer';
   await db.schema
     .createTable('events')
-    // Never used twice, also where all events were cleaned away: webhooks remember where they began.
+    // Never reused, even after all events are deleted: webhooks store the position they start after.
     .addColumn('position', types.serial as never, col =>
       embedded ? col.primaryKey().autoIncrement() : col.primaryKey(),
     )
@@ -85,7 +85,7 @@ async function deliveries(db: Kysely<unknown>, types: ColumnTypes): Promise<void
     .addColumn('next_attempt_at', types.time)
     .addColumn('finished_at', types.time)
     .addColumn('created_at', types.time, col => col.notNull())
-    // Whatever goes wrong, an event has one delivery to a webhook.
+    // Guarantees one delivery per event and webhook, whatever goes wrong.
     .addUniqueConstraint('deliveries_once', ['event_id', 'webhook_id'])
     .execute();
   await db.schema

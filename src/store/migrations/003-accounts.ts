@@ -1,4 +1,4 @@
-/** How members prove who they are, their sessions, and what the overview counts. */
+/** Members' means of signing in, their sessions, and the counters of the overview. */
 import { type CreateTableBuilder, type Kysely, sql } from 'kysely';
 import type { ColumnTypes, Step } from './step.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Who an account is to the issuer of single sign-on, and when a session's person last proved themselves again.
- * Null in rows of before, whose stamps don't cover the columns while they are null.
+ * An account's identity at the single sign-on issuer, and when a session's person last reauthenticated. Null in
+ * existing rows, whose stamps don't cover the columns while they are null.
  */
 import type { Step } from './step.ts';
 

@@ -1,9 +1,9 @@
-/** A request entry may stand for several refusals: the index says for how many, where there are more than entries. */
+/** A request entry may represent several refusals. The index records how many, if more than the number of entries. */
 import type { Step } from './step.ts';
 
 export const foldedRefusals: Step = async db => {
   await db.schema.alterTable('request_index').addColumn('requests', 'integer').execute();
-  // It carries all that a vault's list and its total need.
+  // Covers all columns that a vault's list and its total need.
   await db.schema.dropIndex('request_index_of_vault').execute();
   await db.schema
     .createIndex('request_index_of_vault')

@@ -1,13 +1,13 @@
 /**
- * What decides belief is taken from bytes that are authenticated. The columns by which an audit entry is found, its
- * subject's revision among them, are from now on computed by the database from the entry's text: nobody sets them
- * apart from it. Tool sessions and counted failures get stamps; those from before have none and are forgotten, so
- * that a row without a stamp is never believed.
+ * Derives security-relevant columns from authenticated bytes. From now on the database computes the columns by which an
+ * audit entry is found, including its subject's revision, from the entry's text, so they can't be set separately. Tool
+ * sessions and counted failures get stamps; existing ones have none and are deleted, so that a row without a stamp is
+ * never accepted.
  */
 import { type Kysely, sql } from 'kysely';
 import type { ColumnTypes, Step } from './step.ts';
 
-/** Of the log's rows; each step ends long before a statement is given up. */
+/** Rows of the log per statement, so that each finishes well within the statement timeout. */
 const rowsAtOnce = 20_000;
 
 export const derivedColumns: Step = async (db, types) => {

@@ -1,4 +1,4 @@
-/** Command lines that wait to be signed in by a person at a browser. */
+/** CLI sign-ins that wait for a person to approve them in a browser. */
 import type { Step } from './step.ts';
 
 export const deviceLogins: Step = async (db, types) => {

@@ -1,7 +1,7 @@
 /**
- * What makes lists and first reads fast: an index of the parts of names, and the answers of vaults as they were last
- * read. Both can be made anew from the rows, and neither is ever believed instead of them: the index finds rows, which
- * are then believed one by one, and an answer is bound to the rows that it was made of.
+ * Makes lists and first reads fast: an index of parts of names, and cached answers to vault reads. Both can be rebuilt
+ * from the rows, and neither is trusted in their place: rows found through the index are verified one by one, and an
+ * answer is bound to the rows it was built from.
  */
 import { type Kysely, sql } from 'kysely';
 import type { ColumnTypes, Step } from './step.ts';
@@ -9,16 +9,16 @@ import type { ColumnTypes, Step } from './step.ts';
 export const lists: Step = async (db, types) => {
   if (types.id === 'uuid') await nameIndex(db);
   else await nameTable(db);
-  // Few, and asked for by every list.
+  // There are few, and every list needs them.
   await sql`CREATE INDEX resources_deleted_vaults ON resources (organization_id, deleted_at, id)
     WHERE type = 'vault' AND deleted_at IS NOT NULL`.execute(db);
   await keptAnswers(db, types);
 };
 
 /**
- * Every three letters that follow each other, and for the sake of shorter searches two more at the end, which no name
- * holds. The key that the index knows a name by is a column of its own: a row's own number may change when a database
- * is packed or copied. Triggers keep it in step, in the same unit as the row.
+ * Indexes every three consecutive characters. For shorter searches, two characters that no name contains are appended.
+ * The index identifies a name by a separate key column, because row ids may change when a database is vacuumed or
+ * copied. Triggers update it in the same unit as the row.
  */
 async function nameTable(db: Kysely<unknown>): Promise<void> {
   await sql`CREATE TABLE resource_name_keys (
@@ -48,7 +48,10 @@ async function nameTable(db: Kysely<unknown>): Promise<void> {
   END`.execute(db);
 }
 
-/** Where the extension is not there, may not be added by us, or takes too long for a start, names are searched one by one. */
+/**
+ * If the extension is missing, may not be installed by this role, or takes too long for a start, names are searched
+ * without an index.
+ */
 async function nameIndex(db: Kysely<unknown>): Promise<void> {
   await sql`DO $$ BEGIN
     CREATE EXTENSION IF NOT EXISTS pg_trgm;

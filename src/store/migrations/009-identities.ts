@@ -1,6 +1,6 @@
 /**
- * Workload identities: machines that prove who they are and get a short-lived access key. A credential names the
- * identity that it belongs to, and an access key also at which of the identity's revisions it was given.
+ * Workload identities: machines that prove their identity and receive short-lived access keys. A credential names the
+ * identity that it belongs to; an access key also has the identity's revision when it was issued.
  */
 import { sql } from 'kysely';
 import type { Step } from './step.ts';

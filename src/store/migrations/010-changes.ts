@@ -1,6 +1,7 @@
 /**
- * What was changed lately, for replicas that ask for it because nobody can tell them: the ids whose kept copies are stale, and
- * on PostgreSQL the transaction that made them so. Unused by the embedded database, whose commits are all heard.
+ * Recent changes, for replicas that poll because they can't receive notifications: the ids whose cached copies are
+ * stale, and on PostgreSQL the transaction that made the change. The embedded database does not use it, because it
+ * detects all commits itself.
  */
 import { sql } from 'kysely';
 import type { Step } from './step.ts';

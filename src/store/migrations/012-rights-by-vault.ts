@@ -1,4 +1,4 @@
-/** Roles in single vaults: a member's own, and those of the groups that they are in. */
+/** Roles in individual vaults: a member's own, and those of their groups. */
 import type { Step } from './step.ts';
 
 export const rightsByVault: Step = async (db, types) => {

@@ -1,4 +1,4 @@
-/** Use rules of secrets and keys, and the approvals that calls under them wait for. */
+/** Use rules for secrets and keys, and the approvals of calls made under them. */
 import type { Step } from './step.ts';
 
 export const useRules: Step = async (db, types) => {

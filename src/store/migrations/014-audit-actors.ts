@@ -1,4 +1,4 @@
-/** The audit log is found by who acted, too: an index over what its entries say already. No entry changes. */
+/** An index of audit entries by actor. No entry changes. */
 import { sql } from 'kysely';
 import { actorIn } from '../engine/audit-actor.ts';
 import type { Step } from './step.ts';

@@ -1,4 +1,4 @@
-/** What people allowed clients of the tool endpoint: one row for each grant, from its code on until it ends. */
+/** Grants that people gave to OAuth clients of the tool endpoint: one row per grant, from its code until it ends. */
 import type { Step } from './step.ts';
 
 export const oauth: Step = async (db, types) => {

@@ -1,15 +1,14 @@
 /**
- * The positions of events and audit entries are counted by the product: the last one that was given is a row, which a
- * transaction holds until it ends. A database's own sequence gives numbers before anything is committed, and on some
- * servers each connection has some in stock, so that a later number can be seen before an earlier one. Positions that were
- * given stay as they are.
+ * Assigns the positions of events and audit entries from a row that a transaction locks until it ends. A database
+ * sequence assigns numbers before the commit, and on some servers each connection reserves several, so a later number
+ * can become visible before an earlier one. Existing positions are kept.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Step } from './step.ts';
 
 export const positions: Step = async (db, types) => {
   const postgres = types.id === 'uuid';
-  // In the order in which a change writes them, so that nobody who writes meanwhile waits for us while we wait for them.
+  // In the order in which changes write them, so that concurrent writers don't deadlock with this.
   if (postgres) {
     await sql`LOCK TABLE events IN ACCESS EXCLUSIVE MODE`.execute(db);
     await sql`LOCK TABLE audit_logs IN ACCESS EXCLUSIVE MODE`.execute(db);
@@ -21,7 +20,7 @@ export const positions: Step = async (db, types) => {
     .execute();
   await sql`INSERT INTO last_positions (name, position)
     SELECT 'audit_logs', coalesce(max(position), 0) FROM audit_logs`.execute(db);
-  // Webhooks remember where they began, also where the events are gone.
+  // Webhooks store the position they start after, even if the events are gone.
   await sql`INSERT INTO last_positions (name, position) SELECT 'events', coalesce(max(position), 0) FROM (
     SELECT max(position) AS position FROM events
     UNION ALL SELECT max(begins_after) FROM webhook_queues
@@ -29,7 +28,7 @@ export const positions: Step = async (db, types) => {
   await (postgres ? withoutSequences(db) : withoutAutoincrement(db));
 };
 
-/** Replicas of an earlier version that still run name no position: what fills it in for them counts in the same row. */
+/** Replicas of an earlier version that still run insert no position. The default counts in the same row for them. */
 async function withoutSequences(db: Kysely<unknown>): Promise<void> {
   await sql`CREATE OR REPLACE FUNCTION next_position(of_table text) RETURNS bigint LANGUAGE sql AS
     'UPDATE last_positions SET position = position + 1 WHERE name = of_table RETURNING position'`.execute(db);
@@ -42,7 +41,7 @@ async function withoutSequences(db: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** SQLite can't take it from a column. */
+/** SQLite can't remove it from a column. */
 async function withoutAutoincrement(db: Kysely<unknown>): Promise<void> {
   await sql`CREATE TABLE events_counted (
     position integer PRIMARY KEY,

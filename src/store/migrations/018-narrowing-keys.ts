@@ -1,4 +1,7 @@
-/** What the chains of an access key’s narrowed ones begin with, sealed; older access keys get theirs when they are next used. */
+/**
+ * The sealed key that an access key's restrictions are chained from. Existing access keys get theirs when they are next
+ * used.
+ */
 import type { Step } from './step.ts';
 
 export const narrowingKeys: Step = async (db, types) => {

@@ -1,4 +1,4 @@
-/** What a credential created is found by it: its children, and what a command line left behind. */
+/** An index of credentials by creator, to find a credential's children and what a CLI sign-in created. */
 import { sql } from 'kysely';
 import type { Step } from './step.ts';
 

@@ -1,4 +1,4 @@
-/** Brings a database forward to the newest schema, under a lock, one step after another. There is no way back. */
+/** Migrates a database to the newest schema, under a lock, one step after another. There are no down migrations. */
 import { type Kysely, type Migration, Migrator, type RawBuilder, sql } from 'kysely';
 import { StoreError } from '../engine/store-error.ts';
 import { foundation } from './001-foundation.ts';
@@ -22,7 +22,7 @@ import type { ColumnTypes, EngineName, Step } from './step.ts';
 
 export type { EngineName } from './step.ts';
 
-/** In the order of their names. What a release has run is never edited: it is data by then. */
+/** In the order of their names. Steps that a release has run are never edited. */
 export const steps: Readonly<Record<string, Step>> = {
   '001-foundation': foundation,
   '002-events': events,
@@ -54,11 +54,11 @@ type AnySchema = any;
 export interface MigrateOptions {
   /** The step to stop after; otherwise all are run. */
   readonly upTo?: string;
-  /** The connection is in a transaction already, which all steps share. */
+  /** The connection is already in a transaction, which all steps share. */
   readonly inTransaction?: boolean;
 }
 
-/** Runs the steps that are not done yet. */
+/** Runs the steps that have not been run yet. */
 export async function migrate(
   db: Kysely<AnySchema>,
   engine: EngineName,
@@ -78,7 +78,7 @@ export async function migrate(
   throw new StoreError(`this database can’t be migrated; it failed at ${failed}: ${reasonOf(error)}`, error);
 }
 
-/** Whether any step is left to run. Reads alone. A database that is ahead of this program is refused. */
+/** Whether any step is left to run. Read-only. Throws if a newer version has migrated the database. */
 export async function isBehind(db: Kysely<AnySchema>, engine: EngineName): Promise<boolean> {
   const { rows: tables } = await doneTable[engine].execute(db);
   if (tables.length === 0) return true;
@@ -92,7 +92,7 @@ export async function isBehind(db: Kysely<AnySchema>, engine: EngineName): Promi
   return Object.keys(steps).some(name => !done.has(name));
 }
 
-/** The steps that were run, in their order. */
+/** The steps that were run, in order. */
 export async function migrationsDone(db: Kysely<AnySchema>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`SELECT name FROM kysely_migration ORDER BY name`.execute(db);
   return rows.map(({ name }) => name);
@@ -103,7 +103,7 @@ const doneTable: Record<EngineName, RawBuilder<unknown>> = {
   postgres: sql`SELECT 1 WHERE to_regclass('kysely_migration') IS NOT NULL`,
 };
 
-/** Of SQLite and of PostgreSQL. */
+/** The error codes of SQLite and PostgreSQL. */
 const full = new Set<unknown>([13, '53100']);
 
 function reasonOf(error: unknown): string {

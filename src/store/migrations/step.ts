@@ -1,4 +1,4 @@
-/** A step of a migration, and the column types in which the engines differ. */
+/** The type of a migration step, and the column types in which the engines differ. */
 import type { Kysely, RawBuilder } from 'kysely';
 import type { Engine } from '../engine/engine.ts';
 
@@ -8,9 +8,9 @@ export interface ColumnTypes {
   readonly id: 'uuid' | 'text';
   readonly bytes: 'bytea' | 'blob';
   readonly time: 'bigint' | 'integer';
-  /** A number that counts up by itself. */
+  /** A number that increments automatically. */
   readonly serial: 'bigserial' | 'integer';
-  /** Ends the definition of a table that is kept in the order of its key. */
+  /** Ends the definition of a table that is stored in the order of its key. */
   readonly clustered: RawBuilder<unknown>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Where PostgreSQL is, read from a URL as PostgreSQL's own clients read it: several hosts with commas between them,
- * parameters by their names, the `PG…` variables and the files in the home folder for what the URL leaves out. A
- * parameter that they don't know is refused. No error repeats any part of the URL: it may contain a password.
+ * Parses the URL of a PostgreSQL database like PostgreSQL's own clients: several hosts separated by commas, parameters
+ * by their names, and the `PG…` variables and files in the home folder for anything the URL leaves out. Unknown
+ * parameters are refused. Error messages never repeat part of the URL, because it may contain a password.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export const sslModes = ['disable', 'allow', 'prefer', 'require', 'verify-ca', '
 export type SslMode = (typeof sslModes)[number];
 
 const defaultPort = 5432;
-/** What is heeded. */
+/** Parameters that have an effect. */
 const heeded = new Set([
   'application_name',
   'channel_binding',
@@ -41,7 +41,10 @@ const heeded = new Set([
   'sslnegotiation',
   'sslrootcert',
 ]);
-/** What is part of the address, or changes nothing here: we always want the server that takes writes, and keep connections alive. */
+/**
+ * Parameters that are part of the address, or have no effect: a server that accepts writes is always required, and
+ * connections are always kept alive.
+ */
 const known = new Set([
   ...heeded,
   'client_encoding',
@@ -63,7 +66,7 @@ const known = new Set([
   'uselibpqcompat',
 ]);
 const writable = ['read-write', 'primary'];
-/** What each of them is where the URL does not say it. */
+/** Environment variables that supply parameters missing from the URL. */
 const variables: Readonly<Record<string, string>> = {
   application_name: 'PGAPPNAME',
   channel_binding: 'PGCHANNELBINDING',
@@ -82,7 +85,7 @@ const variables: Readonly<Record<string, string>> = {
   user: 'PGUSER',
 };
 
-/** Variables of PostgreSQL's own clients. */
+/** Environment variables of PostgreSQL's own clients. */
 export interface PostgresEnvironment {
   readonly [name: string]: string | undefined;
 }
@@ -109,7 +112,7 @@ export function addressIn(url: string, environment: PostgresEnvironment = {}): P
   return address;
 }
 
-/** The text before a place and after it; all of it where there is no such place. */
+/** Splits the text at an index; all of it comes before if there is no such index. */
 function cutAt(text: string, at: number, end = text.length): [before: string, after: string] {
   return at < 0 || at >= end ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
@@ -126,13 +129,13 @@ function parametersIn(query: string): Record<string, string> {
   const pairs = query.split('&').filter(pair => pair !== '');
   const parameters = Object.fromEntries(pairs.map(pair => cutAt(pair, pair.indexOf('=')).map(decode)));
   if (Object.keys(parameters).some(name => !known.has(name)))
-    throw new Error('has a parameter that PostgreSQL’s clients don’t know');
+    throw new Error('has a parameter that PostgreSQL’s clients don’t support');
   if (!writable.includes(parameters.target_session_attrs ?? 'primary'))
     throw new Error('must have read-write or primary as target_session_attrs');
   return parameters;
 }
 
-/** What the environment says of the parameters that are not given. */
+/** Parameters from the environment that are not given in the URL. */
 function unless(given: Parameters, environment: PostgresEnvironment): Record<string, string> {
   const said = Object.entries(variables).flatMap(([name, variable]) => {
     const value = environment[variable];
@@ -168,13 +171,13 @@ export function sslModeOf({ parameters }: Pick<PostgresAddress, 'parameters'>): 
   if (!sslModes.includes(mode as SslMode))
     throw new Error(`must have one of ${sslModes.join(', ')} as sslmode`);
   if (sslrootcert === 'system' && mode !== 'verify-full')
-    throw new Error('must have verify-full as sslmode, where sslrootcert is system');
+    throw new Error('must have verify-full as sslmode if sslrootcert is system');
   return mode as SslMode;
 }
 
 /**
- * The ways in which a host is asked for encryption, in their order. Certificates are verified by `verify-ca` and
- * `verify-full`, and by the weaker modes where there is a root certificate to verify by; names by `verify-full` alone.
+ * Whether to connect with encryption, in the order to try. Certificates are verified by `verify-ca` and `verify-full`,
+ * and by the weaker modes if there is a root certificate; host names only by `verify-full`.
  */
 export function encryptionsOf(address: PostgresAddress, { host }: PostgresHost): readonly boolean[] {
   const mode = sslModeOf(address);
@@ -183,7 +186,7 @@ export function encryptionsOf(address: PostgresAddress, { host }: PostgresHost):
   return mode === 'prefer' ? [true, false] : [true];
 }
 
-/** Read anew for each connection, so that certificates can be renewed. */
+/** Read for each connection, so that certificates can be renewed. */
 export function tlsOf(address: PostgresAddress): ConnectionOptions {
   const mode = sslModeOf(address);
   const { sslrootcert, sslcert, sslkey } = address.parameters;
@@ -191,7 +194,7 @@ export function tlsOf(address: PostgresAddress): ConnectionOptions {
   const cert = contentOf(sslcert, 'postgresql.crt');
   const key = cert === undefined ? undefined : contentOf(sslkey, 'postgresql.key');
   if (mode === 'verify-ca' && ca === undefined)
-    throw new Error('sslmode verify-ca needs the certificate of the authority, as sslrootcert');
+    throw new Error('sslmode verify-ca requires the CA certificate as sslrootcert');
   const given = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
   if (mode === 'verify-full') return given;
   return ca === undefined
@@ -199,7 +202,7 @@ export function tlsOf(address: PostgresAddress): ConnectionOptions {
     : { ...given, checkServerIdentity: () => undefined };
 }
 
-/** Of a file that the URL or the environment names, or that lies where PostgreSQL's clients look for it. */
+/** The content of a file named by the URL or the environment, or found where PostgreSQL's clients look for it. */
 function contentOf(named: string | undefined, usual: string): string | undefined {
   if (named !== undefined) return readFileSync(named, 'utf8');
   const found = join(homedir(), '.postgresql', usual);
@@ -207,8 +210,8 @@ function contentOf(named: string | undefined, usual: string): string | undefined
 }
 
 /**
- * From the file of the flag, from the URL, from PGPASSWORD, or from the password file of PostgreSQL's clients. Files are
- * read when a server asks for a password, so that it can be changed. Undefined where there is none.
+ * The password from the flag's file, the URL, PGPASSWORD, or the password file of PostgreSQL's clients. Files are read
+ * when a server asks for a password, so that it can be changed. Undefined if there is none.
  */
 export async function passwordFor(
   address: PostgresAddress,
@@ -226,7 +229,7 @@ export async function passwordFor(
   return passwordIn(await readFile(passfile, 'utf8'), wanted);
 }
 
-/** Lines of `host:port:database:user:password`, of which the first that matches counts; `\` precedes a `:` or a `\`. */
+/** Lines of `host:port:database:user:password`, of which the first match counts. `:` and `\` are escaped with `\`. */
 function passwordIn(content: string, wanted: readonly string[]): string | undefined {
   for (const line of content.split(/\r?\n/)) {
     if (line.startsWith('#')) continue;

@@ -1,6 +1,6 @@
 /**
- * One connection to a PostgreSQL server. Connected means: to a server that takes writes, with its limits set, and with
- * every name looked up in our schema alone.
+ * A connection to a PostgreSQL server. Once connected, the server accepts writes, the session's limits are set, and all
+ * names are looked up only in our schema.
  */
 import type { EventEmitter } from 'node:events';
 import pg from 'pg';
@@ -8,9 +8,9 @@ import type { PostgresHost } from './address.ts';
 import { needsNoPin, PinnedQuery, settingPath } from './search-path.ts';
 
 export interface SessionSettings {
-  /** How many milliseconds we wait for an answer. */
+  /** How long to wait for an answer, in milliseconds. */
   readonly queryTimeout: number;
-  /** What the session is set to, where it is ours alone. */
+  /** Settings of the session, applied if it is ours alone. */
   readonly limits?: Readonly<Record<string, string>>;
 }
 
@@ -22,17 +22,17 @@ export interface Greeting {
 
 export interface Server extends PostgresHost {
   readonly encryptions: readonly boolean[];
-  /** Which of them is tried. */
+  /** The index of the one to try. */
   encryption: number;
   failure: Error | null;
 }
 
-/** Those that a connection can be made to, as far as it needs to know them. */
+/** The servers that a connection can be made to, as far as it needs to know them. */
 export interface Servers {
-  /** The one to try next. */
+  /** The server to try next. */
   readonly server: Server;
   readonly isPooled: boolean;
-  /** Where names are looked up; null before that was found. */
+  /** The search path; null before it was determined. */
   readonly path: string | null;
   readonly connectTimeout: number;
   losses: number;
@@ -57,7 +57,7 @@ export class ServerClient extends pg.Client {
     this.#servers = servers;
     this.#settings = settings;
     this.#encryption = server.encryption;
-    // Without a listener, a connection that breaks would end the process; whoever waits for it is told anyway.
+    // Without a listener, a broken connection would end the process. Pending queries fail in any case.
     this.on('error', () => {
       servers.losses++;
     });
@@ -94,7 +94,7 @@ export class ServerClient extends pg.Client {
     }
   }
 
-  /** Where the session is not ours alone, each statement is pinned by itself. */
+  /** Unless the session is ours alone, each statement sets the search path itself. */
   // biome-ignore lint/suspicious/noExplicitAny: the driver's many forms of it all come through here
   override query(config: any, values?: any, callback?: any): any {
     const { isPooled, path } = this.#servers;
@@ -112,8 +112,8 @@ export class ServerClient extends pg.Client {
   }
 
   /**
-   * Somebody ended the wait of a commit for its standby. The server calls that a success, with a warning; for us it is a
-   * connection that broke before the answer.
+   * A commit's wait for its standby was cancelled on the server. The server reports success with a warning; here it
+   * counts as a connection that broke before the answer.
    */
   #refuseUnreplicated({ routine }: pg.DatabaseError): void {
     if (routine !== 'SyncRepWaitForLSN') return;
@@ -121,13 +121,13 @@ export class ServerClient extends pg.Client {
     connection.emit('error', new Error('a commit was not replicated'));
   }
 
-  /** As the other side said it when we connected. */
+  /** As reported when we connected. */
   get processId(): number {
     return (this as unknown as { processID: number | null }).processID ?? 0;
   }
 }
 
-/** One round trip: the limits are set by the server itself, if it is the process that we were told of. */
+/** A single round trip. The server sets the limits only if it is the process that was reported to us. */
 function greeting(processId: number, limits: Readonly<Record<string, string>>, path: string | null): string {
   const settings = Object.entries(limits).map(
     ([name, value]) => `pg_catalog.set_config('${name}', '${value}', false)`,
@@ -139,7 +139,7 @@ function greeting(processId: number, limits: Readonly<Record<string, string>>, p
   return `SELECT ${[facts, ...settings.map(setting => `CASE WHEN ${isOurs} THEN ${setting} END`)].join(', ')}`;
 }
 
-/** Ends the connection at once: whoever waits for it fails now, and not when TCP gives up. */
+/** Closes the connection immediately, so that pending queries fail now rather than after a TCP timeout. */
 export function cut(client: pg.ClientBase): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

@@ -1,6 +1,6 @@
 /**
- * What makes a commit of PostgreSQL durable when it is acknowledged, and what can't be mended from here; how it is
- * replicated, and where in its history it is.
+ * Makes PostgreSQL's commits durable when they are acknowledged, and detects servers that can't guarantee this. Also
+ * reports the replication and the timeline.
  */
 import type pg from 'pg';
 import type { DatabaseServer } from '../engine/engine.ts';
@@ -8,13 +8,13 @@ import type { DatabaseServer } from '../engine/engine.ts';
 const setting = "pg_catalog.current_setting('synchronous_commit')";
 const weak = ['off', 'local'];
 /**
- * A commit waits for the disk, whatever the database, the role or a pooler's connection was set to; what is stronger
- * stays. It is said in each transaction, because a pooler gives each of them a connection of its own choice.
+ * Makes a commit wait for the disk, whatever the settings of the database, the role or a pooled connection. A stronger
+ * setting is kept. This is set in each transaction, because a pooler may use a different connection for each.
  */
 export const durably = `SELECT pg_catalog.set_config('synchronous_commit',
   CASE WHEN ${setting} IN ('off', 'local') THEN 'on' ELSE ${setting} END, true)`;
 
-/** Why a server would lose what it acknowledged, or null: it can't be told to wait for its disk, or never does. */
+/** Returns why the server could lose acknowledged writes, or null: synchronous_commit can't be set, or fsync is off. */
 export async function lossOf(pool: pg.Pool & { readonly begin: string }): Promise<string | null> {
   const asked = `${pool.begin}; ${durably}; SELECT ${setting} AS waits, pg_catalog.current_setting('fsync') AS syncs; ROLLBACK`;
   const answers = (await pool.query(asked)) as unknown as pg.QueryResult[];
@@ -25,11 +25,11 @@ export async function lossOf(pool: pg.Pool & { readonly begin: string }): Promis
 
 const replicationQuery = `SELECT current_setting('synchronous_standby_names') <> '' AS waits,
   EXISTS (SELECT 1 FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup') AS standby`;
-/** The first eight digits of the name of the file that is written to now. */
+/** The timeline is the first eight digits of the name of the current WAL file. */
 const timelineQuery = `SELECT (SELECT system_identifier FROM pg_control_system())::text AS cluster,
   ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int AS number`;
 
-/** Our statement is not the trouble. */
+/** Whether the error was not caused by our statement. */
 const isAway = (error: unknown) => !/^(0A|42)/.test(String((error as { code?: unknown }).code ?? ''));
 
 export function serverBehind(
@@ -45,7 +45,7 @@ export function serverBehind(
       if (waits) return 'synchronous';
       return standby ? 'asynchronous' : 'none';
     },
-    /** A service that is like PostgreSQL, and has no such files, may refuse; it is not asked again. */
+    /** PostgreSQL-compatible services without WAL files may refuse this. They are not asked again. */
     async timeline() {
       if (!saysTimeline) return null;
       const found = await pool.query(timelineQuery).catch(error => {

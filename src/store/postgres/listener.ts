@@ -1,10 +1,10 @@
 /**
- * Hears the commits of other replicas. It holds one connection that listens, and hears only while it proves that it
- * does: a sign that this process sends itself, by the way of its own commits, must come back within moments. It hears
- * until so long after the newest sign that came back was sent, however late a timer is. A connection that went silent, a
- * pooler that gives our LISTEN to somebody else's connection, a standby and another cluster are all found so.
- * After each gap everything kept is stale, because nobody knows what was missed. Where a new connection gets no answer
- * either, the server is silent, and those who still wait for it are told.
+ * Receives the commits of other replicas on one listening connection, and verifies continuously that it works: a sign
+ * that this process sends itself, in the same way as its commits, must come back promptly. Changes count as received
+ * for a limited time after the newest returned sign was sent, even if timers are late. This detects dead connections,
+ * poolers that run our LISTEN on another connection, standbys and other clusters. After each gap everything cached is
+ * stale, because changes may have been missed. If a new connection gets no answer either, the server counts as
+ * unresponsive, and pending queries fail.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,9 +17,12 @@ import type { PostgresServers } from './servers.ts';
 /** Together less than the second within which a revocation takes effect. */
 const heartbeat = 400;
 const patience = 500;
-/** How long a server may take to answer before it counts as silent: a busy one is slow, and cutting it off makes it slower. */
+/**
+ * How long a server may take to answer before it counts as unresponsive. A busy server is slow, and cutting it off
+ * makes it slower.
+ */
 const longestSilence = 2_000;
-/** How old the newest proof may be. */
+/** The maximum age of the newest proof. */
 const proofHolds = 950;
 const signMark = 'sign ';
 
@@ -27,26 +30,26 @@ export interface PostgresListenerParts {
   readonly servers: PostgresServers;
   readonly channel: string;
   readonly announce: ChangeListener;
-  /** Whether this process of the server is one of our connections. */
+  /** Whether this server process belongs to one of our connections. */
   readonly isOurs: (processId: number) => boolean;
-  /** Sends a notification by the way that commits go. */
+  /** Sends a notification in the same way as commits. */
   readonly notify: (payload: string) => Promise<unknown>;
-  /** Something is wrong: a new connection got no answer (true), or a sign did not come back (false). */
+  /** Called if a new connection got no answer (true), or a sign did not come back (false). */
   readonly suspect: (isSilent: boolean) => void;
 }
 
 export class PostgresListener {
   readonly #parts: PostgresListenerParts;
-  /** What fails in a way that nobody thought of is not heard either. */
+  /** After an unexpected failure, changes count as not received. */
   readonly #chores = new Chores(() => this.#forget());
   #client: pg.Client | null = null;
   #isListening = false;
-  /** The sign that is under way, and who waits for it. */
+  /** The sign being sent, and the callback for its return. */
   #sign = '';
   #onSign: () => void = () => {};
   #isNotifying = false;
   #sentAt = 0;
-  /** When the newest sign that came back was sent: all that was committed before has been heard. */
+  /** When the newest returned sign was sent. All earlier commits have been received. */
   #provenAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PostgresListenerParts) {
@@ -88,7 +91,7 @@ export class PostgresListener {
       await client.query(`LISTEN ${this.#parts.channel}`);
       this.#client = client;
     } catch (error) {
-      // A refusal in words, such as too many connections, is an answer all the same.
+      // An error from the server, such as too many connections, is an answer too.
       if (!(error instanceof pg.DatabaseError)) this.#parts.suspect(true);
       if (client !== null) await hangUp(client);
     }
@@ -110,7 +113,7 @@ export class PostgresListener {
     this.#parts.announce(payload === 'all' ? 'all' : payload.split(','), this.#parts.isOurs(processId));
   }
 
-  /** What comes back proves that all which was committed before it was sent has been heard. */
+  /** A returned sign proves that everything committed before it was sent has been received. */
   async #hearsItself(): Promise<boolean> {
     const heard = new Promise<boolean>(resolve => {
       this.#onSign = () => resolve(true);
@@ -119,7 +122,7 @@ export class PostgresListener {
     return Promise.race([heard, sleep(patience, false, { ref: false })]);
   }
 
-  /** One at a time: where the way is blocked, they must not pile up. */
+  /** One at a time, so that they don't pile up if the connection is blocked. */
   async #notify(): Promise<void> {
     this.#isNotifying = true;
     this.#sign = signMark + randomUUID();
@@ -140,7 +143,7 @@ export class PostgresListener {
   }
 }
 
-/** A server that fell silent does not answer a goodbye either. */
+/** An unresponsive server does not answer the end of the connection either. */
 async function hangUp(client: pg.Client): Promise<void> {
   const ended = client.end().catch(() => {});
   await Promise.race([ended, sleep(patience, undefined, { ref: false })]);

@@ -1,4 +1,4 @@
-/** Fills an empty PostgreSQL database in one transaction: until that is committed, nothing of it exists for anyone. */
+/** Fills an empty PostgreSQL database in one transaction. Nothing is visible to others until it is committed. */
 
 import { countOn, type Loader, lastStep } from '../dump/loading.ts';
 import type { TableShape } from '../dump/tables.ts';
@@ -10,9 +10,9 @@ import { durably } from './durability.ts';
 import { type PostgresPlace, PostgresServers } from './servers.ts';
 import { openTransaction } from './transaction.ts';
 
-/** A large index takes its time. */
+/** Creating a large index can take long. */
 const longestStatement = 3_600_000;
-/** Several replicas may be told to restore: one of them does. */
+/** If several replicas are started with a restore, only one performs it. */
 const restoreLock = 7_231_984_311;
 
 export async function openPostgresLoader(place: PostgresPlace): Promise<Loader> {

@@ -1,9 +1,10 @@
 /**
- * Hears the commits of other replicas by asking for them, where a pooler is in between and nobody can listen: each change
- * is kept for a minute in a table, stored with what it tells of. Between two questions nothing is missed and nothing heard twice,
- * because the database itself says what became visible since: order and clocks play no part. It hears while its newest answer
- * was asked for less than a second ago, and came from a server that takes writes. After each gap everything kept is stale,
- * and so it is once a minute, because whoever can write to the database can remove rows of that table.
+ * Receives the commits of other replicas by polling, for use behind a pooler, where LISTEN does not work. Each change
+ * is stored in a table, together with the data it concerns, and kept for a minute. Between two polls nothing is missed
+ * or received twice, because the database's snapshots determine what became visible since; order and clocks play no
+ * part. Changes count as received while the newest answer was requested less than a second ago, from a server that
+ * accepts writes. After each gap everything cached is stale. It also becomes stale once a minute, because anyone who
+ * can write to the database can delete rows from that table.
  */
 import type { QueryResult } from 'pg';
 import { Chores } from '../../base/chores.ts';
@@ -11,12 +12,12 @@ import type { ChangeListener } from '../engine/engine.ts';
 import type { PostgresPool } from './pool.ts';
 
 const interval = 250;
-/** How old the newest answer may be: less than the second within which a revocation takes effect. */
+/** The maximum age of the newest answer: less than the second within which a revocation takes effect. */
 const answerHolds = 950;
-/** By the database's clock. Changes are kept for a minute, so whoever was away for longer than this may have missed one. */
+/** By the database's clock. Changes are kept for a minute, so after a longer gap than this one may have been missed. */
 const longestGap = 30_000;
 const beginEvery = 60_000;
-/** How long a server may take to answer before it is asked whether it is there at all. */
+/** How long a server may take to answer before its connection is tested. */
 const longestSilence = 2_000;
 
 const facts = `pg_is_in_recovery() AS standby, pg_current_snapshot()::text AS seen,
@@ -26,7 +27,7 @@ const question = `SELECT ${facts},
   pg_snapshot_xmax(pg_current_snapshot()) < pg_snapshot_xmax($1::pg_snapshot) AS "wentBack",
   ARRAY(SELECT touched FROM changes WHERE xid >= pg_snapshot_xmin($1::pg_snapshot)
     AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot)) AS touched`;
-/** Whoever did not hear of them by now begins anew. */
+/** A replica that has not received these changes by now starts over. */
 export const forgetChanges = `DELETE FROM changes WHERE at < extract(epoch FROM clock_timestamp()) * 1000 - 60000`;
 
 interface Heard {
@@ -41,10 +42,10 @@ export class PostgresPoller {
   readonly #pool: PostgresPool;
   readonly #announce: ChangeListener;
   readonly #chores = new Chores(() => this.#forget());
-  /** The newest answer; null where the next one begins anew. */
+  /** The newest answer; null if the next one starts over. */
   #heard: Heard | null = null;
   #begunAt = 0;
-  /** When the newest answer was asked for. */
+  /** When the newest answer was requested. */
   #askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(pool: PostgresPool, announce: ChangeListener) {
@@ -82,7 +83,8 @@ export class PostgresPoller {
   }
 
   #tell(before: Heard | null, { at, wentBack = false, touched = [] }: Heard): void {
-    // A server that knows less than the one before it took its place: what it then did may bear numbers that we have seen.
+    // A server with less history than the one before it has taken over. Its later transactions may reuse ids that we
+    // have seen.
     if (before === null || wentBack || at - before.at > longestGap) {
       this.#begunAt = at;
       this.#announce('all');

@@ -1,7 +1,7 @@
 /**
- * The connections that a store works with: all of them to one server, the one that takes writes. When that server
- * says that it is going, that it is a standby by now, or that the connection is no good, all of them are cut, and the
- * next request begins anew. Every failure is UNAVAILABLE, but for those that are our own mistake.
+ * A store's connections, all of them to the one server that accepts writes. If that server reports that it is shutting
+ * down, that it has become a standby, or that a connection is broken, all connections are closed, and the next request
+ * reconnects. All failures are UNAVAILABLE, except those caused by our own statements.
  */
 import pg from 'pg';
 import { Failure } from '../../contract/errors.ts';
@@ -12,7 +12,7 @@ import { noJit, type PostgresServers } from './servers.ts';
 
 const mostConnections = 10;
 const longestGoodbye = 2_000;
-/** Where a database is set to take no writes, every one of them fails so: those who read are not cut off each time. */
+/** In a database set to read-only, every write fails this way. Reads are not cut off each time. */
 const betweenCuts = 1_000;
 const longestStatement = 15_000;
 const settings: SessionSettings = {
@@ -23,10 +23,10 @@ const settings: SessionSettings = {
     idle_in_transaction_session_timeout: String(longestStatement),
   },
 };
-/** The same for one transaction, where the session is not ours. */
+/** The same for one transaction, if the session is not ours alone. */
 const limitsOfTransaction = `SET LOCAL statement_timeout = ${longestStatement};
   SET LOCAL idle_in_transaction_session_timeout = ${longestStatement}`;
-/** A server that goes away, that takes no writes (any more), and connections that are broken. */
+/** The server is shutting down or does not accept writes, or the connection is broken. */
 const startsOver = /^(57P0[123]|25006|08...)$/;
 
 export class PostgresPool extends pg.Pool {
@@ -47,18 +47,18 @@ export class PostgresPool extends pg.Pool {
       connectionTimeoutMillis: servers.connectTimeout,
     });
     this.#servers = servers;
-    this.on('error', () => {}); // It is replaced, and its query fails: there is nobody else to tell.
+    this.on('error', () => {}); // The connection is replaced, and its query fails.
     this.on('connect', client => this.#add(client as unknown as ServerClient));
     this.on('remove', client => this.#clients.delete(client as unknown as ServerClient));
   }
 
-  /** Begins a transaction that is given up when it takes too long. */
+  /** Begins a transaction that is aborted if it takes too long. */
   get begin(): string {
     const { isPooled, path } = this.#servers;
     return isPooled ? `BEGIN; ${pinning(path!)}; ${limitsOfTransaction}` : 'BEGIN';
   }
 
-  /** Whether what is prepared under a name is there for the next statement. */
+  /** Whether prepared statements remain available for later queries. */
   get keepsNames(): boolean {
     return !this.#servers.isPooled;
   }
@@ -75,7 +75,7 @@ export class PostgresPool extends pg.Pool {
     return undefined;
   }
 
-  /** A statement that PostgreSQL finds wrong is our mistake; everything else means it can't serve us now. */
+  /** An error in a statement is our mistake; anything else means that the server is not available. */
   readonly fail = (cause: unknown): never => {
     if (startsOver.test(codeOf(cause)) && performance.now() - this.#cutAt >= betweenCuts) {
       this.#cutAt = performance.now();
@@ -84,17 +84,20 @@ export class PostgresPool extends pg.Pool {
     return unavailable(cause);
   };
 
-  /** Whether one of the connections is to this process of the server. */
+  /** Whether one of the connections belongs to this server process. */
   has(processId: number): boolean {
     return [...this.#clients].some(client => client.processId === processId);
   }
 
-  /** Whoever waits for a server that fell silent is told now. */
+  /** Makes queries on an unresponsive server fail immediately. */
   cutAll(): void {
     for (const client of this.#clients) cut(client);
   }
 
-  /** The same, if a new connection gets no answer either. A busy server is slow, and cutting it off makes it slower. */
+  /**
+   * The same, but only if a new connection gets no answer either. A busy server is slow, and cutting it off makes it
+   * slower.
+   */
   async cutIfSilent(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -114,7 +117,7 @@ export class PostgresPool extends pg.Pool {
     clearTimeout(silent);
   }
 
-  /** Never to two servers at once: what one has, the other may lack. */
+  /** Never connected to two servers at the same time, because their data may differ. */
   #add(client: ServerClient): void {
     for (const other of this.#clients) if (other.server !== client.server) cut(other);
     this.#clients.add(client);
@@ -131,7 +134,7 @@ export function codeOf(error: unknown): string {
   return String((error as { code?: unknown } | null)?.code ?? '');
 }
 
-/** For a connection of its own. */
+/** For errors on a connection outside the pool. */
 export function unavailable(cause: unknown): never {
   const ours = cause instanceof StoreError || /^(22|42)/.test(codeOf(cause));
   throw ours ? cause : new Failure('UNAVAILABLE', { cause, retryAfter: 1 });

@@ -1,9 +1,9 @@
 /**
- * PostgreSQL: for several replicas over one database. All that is peculiar to it is in the files of this name.
- * A server that is away means UNAVAILABLE within seconds, never a hang, and the pool finds it, or the one that took its
- * place, by itself. Commits by other replicas are heard by LISTEN, or by asking for them where a pooler is in between;
- * while they are not, `hearsChanges` says so. Every commit is durable when it is acknowledged, also where the server's
- * default is another; a server that can't is refused.
+ * The PostgreSQL engine, for several replicas that share one database. Everything specific to PostgreSQL is in this
+ * folder. If the server can't be reached, requests fail with UNAVAILABLE within seconds instead of hanging, and the
+ * pool reconnects to it or its successor automatically. Commits by other replicas are received with LISTEN, or by
+ * polling behind a pooler; while they are not, `hearsChanges` is false. Every commit is durable when it is
+ * acknowledged, even if that is not the server's default. A server that can't guarantee this is refused.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
@@ -34,18 +34,18 @@ import { combined, insertingInto, single, storedOtherwise } from './statements.t
 import { guardedPool, migratePostgres } from './transaction.ts';
 
 export const channel = 'strongroom_changes';
-/** A notification holds 8000 bytes at most; past this many ids everything is stale. */
+/** A notification can contain at most 8000 bytes. Beyond this many ids, everything is marked as stale. */
 const mostAnnounced = 150;
 const uniqueViolation = '23505';
-/** Deadlock and serialization failure: the same submission may succeed at once. */
+/** Deadlock and serialization failure: an immediate retry may succeed. */
 const transient = new Set(['40P01', '40001']);
 const attempts = 6;
 const forgetEvery = 30_000;
 /**
- * Held for the length of a submission of several units: replicas that change rows in different orders take turns. It is the
- * lock of a table of ours that nothing else writes to while the service runs, because any user of the database can hold a
- * lock that is a mere number. Replicas of earlier versions take turns by that number, so it is held beside it where it is free;
- * where it isn't, two that meet are told apart by the server, and one of them tries again.
+ * Held while a submission of several units runs, so that replicas that change rows in different orders take turns. It
+ * locks one of our tables that nothing else writes to while the service runs, because any user of the database could
+ * hold an advisory lock. Replicas of earlier versions use the advisory lock, so it is taken as well if it is free. If
+ * it isn't, the server resolves deadlocks between the two, and one of them retries.
  */
 const inTurn = `LOCK TABLE kysely_migration_lock IN SHARE ROW EXCLUSIVE MODE;
   SELECT pg_catalog.pg_try_advisory_xact_lock(7231984310)`;
@@ -69,7 +69,7 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
     name: 'postgres',
     isSole: false,
     db,
-    lists: db, // A server searches in a process of its own.
+    lists: db, // The server runs searches in separate processes.
     commit: async units => {
       if (schema.isOverdue) await schema.seen();
       schema.refuseIfAltered();
@@ -90,7 +90,7 @@ export async function openPostgres(place: PostgresPlace): Promise<Engine> {
   };
 }
 
-/** By being told, where a connection that listens is told; else by asking. */
+/** Uses LISTEN where it works, otherwise polling. */
 function hearingOf(
   { listenUrl = null, ...place }: PostgresPlace,
   servers: PostgresServers,
@@ -103,10 +103,10 @@ function hearingOf(
     servers: listenUrl === null ? servers : new PostgresServers({ ...place, url: listenUrl }),
     channel,
     announce,
-    // A pooler numbers its connections as it likes.
+    // A pooler assigns its own process ids.
     isOurs: processId => !servers.isPooled && pool.has(processId),
     notify: payload => pool.query(notify, [channel, payload]).catch(pool.fail),
-    // Where it listens in another place, what it hears says nothing about the way of the pool.
+    // If it listens through another URL, its result says nothing about the pool's connections.
     suspect: isSilent => {
       if (listenUrl === null && isSilent) pool.cutAll();
       if (listenUrl !== null && !isSilent) void pool.cutIfSilent();
@@ -114,11 +114,11 @@ function hearingOf(
   });
 }
 
-/** It is a sign of life, and nothing that anyone wants to find again: no disk waits for it. */
+/** The sign is only a heartbeat, so it need not be durable. */
 const notify = "SELECT pg_notify($1, $2), pg_catalog.set_config('synchronous_commit', 'off', true)";
 
 async function prepare(servers: PostgresServers, pool: PostgresPool, db: Kysely<Schema>): Promise<void> {
-  (await pool.connect().catch(pool.fail)).release(); // By then it is known whether a pooler is in between.
+  (await pool.connect().catch(pool.fail)).release(); // After this it is known whether there is a pooler.
   const lost = await lossOf(pool).catch(pool.fail);
   if (lost !== null) throw new StoreError(`${lost}: acknowledged writes could be lost`);
   if (await isBehind(db, 'postgres')) await migratePostgres(servers);
@@ -129,7 +129,7 @@ function isOneStatement(units: readonly Unit[]): boolean {
   return units.length === 1 && units[0]!.independent === true && touchedBy(units).length === 0;
 }
 
-/** One round trip, and a transaction by itself. */
+/** A single round trip, which is a transaction by itself. */
 async function commitAtOnce(pool: PostgresPool, unit: Unit, attempt = 1): Promise<readonly UnitRows[]> {
   try {
     await pool.query(combined(unit.statements, pool.keepsNames));
@@ -159,7 +159,7 @@ async function commit(pool: PostgresPool, units: readonly Unit[], attempt = 1): 
   } finally {
     client.release(broken);
   }
-  await sleep(Math.random() * 50 * attempt); // Two that met in a deadlock should not meet again.
+  await sleep(Math.random() * 50 * attempt); // So that two deadlocked submissions don't collide again.
   return commit(pool, units, attempt + 1);
 }
 
@@ -180,7 +180,7 @@ async function runUnits(
   return rows;
 }
 
-/** One unit needs no savepoint: with it the whole submission is refused. */
+/** A single unit needs no savepoint: if it is refused, so is the submission. */
 async function runUnit(
   client: pg.PoolClient,
   unit: Unit,
@@ -214,7 +214,7 @@ async function runStatement(
   return rows;
 }
 
-/** For those who listen, and for those who ask. */
+/** For replicas that listen, and for those that poll. */
 const announcing = 'WITH kept AS (INSERT INTO changes (touched) VALUES ($2)) SELECT pg_notify($1, $2)';
 
 async function announce(client: pg.PoolClient, touched: readonly string[]): Promise<void> {

@@ -1,13 +1,14 @@
 /**
- * In which schema our tables are, and that every name is looked up there and in the catalogue, never in a schema that
- * a role, a database or another user of a pooled connection put in front. A connection that is ours alone is pinned once;
- * behind a pooler each statement is pinned in the round trip that carries it. The schema is the one that has our tables,
- * wherever the path leads; for an empty database it is the first of the path, as PostgreSQL itself would choose.
+ * Determines the schema that contains our tables, and makes all names resolve only there and in the catalogue, never in
+ * a schema that a role, a database or another user of a pooled connection put in front. A connection that is ours alone
+ * sets its search path once; behind a pooler each statement sets it in its own round trip. The schema is the one that
+ * contains our tables, wherever the path leads; in an empty database it is the first in the path, as PostgreSQL would
+ * choose.
  */
 import pg from 'pg';
 import { StoreError } from '../engine/store-error.ts';
 
-/** Names are resolved before anything is pinned, so each of them says where it is from. */
+/** This runs before the search path is set, so every name is qualified. */
 const asked = `SELECT pg_catalog.current_schemas(false)::pg_catalog.text[] AS path, ARRAY(
     SELECT n.nspname::pg_catalog.text FROM pg_catalog.pg_class c
     JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
@@ -15,13 +16,13 @@ const asked = `SELECT pg_catalog.current_schemas(false)::pg_catalog.text[] AS pa
       AND c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relpersistence OPERATOR(pg_catalog.=) 'p') AS having`;
 
 interface Schemas {
-  /** Those of the session's path that exist. */
+  /** The existing schemas in the session's path. */
   readonly path: readonly string[];
-  /** Those with our tables. */
+  /** The schemas that contain our tables. */
   readonly having: readonly string[];
 }
 
-/** `isNamed`: the address itself says which schema is meant. */
+/** `isNamed`: the URL itself specifies the schema. */
 export async function schemaFor(client: pg.Client, isNamed: boolean): Promise<string> {
   const { rows } = await client.query(asked);
   const { path, having } = rows[0] as Schemas;
@@ -35,35 +36,35 @@ export async function schemaFor(client: pg.Client, isNamed: boolean): Promise<st
   return chosen;
 }
 
-/** The catalogue comes first by itself, and temporary tables last. */
+/** The catalogue is searched first implicitly, and temporary tables last. */
 export function pathTo(schema: string): string {
   return `"${schema.replaceAll('"', '""')}", pg_temp`;
 }
 
-/** As the beginning of a transaction. */
+/** At the beginning of a transaction. */
 export function pinning(path: string): string {
   return `SET LOCAL search_path = ${path}`;
 }
 
-/** As an expression: `isLocal` for the transaction alone. */
+/** As an expression. `isLocal`: only for the transaction. */
 export function settingPath(path: string, isLocal: boolean): string {
   return `pg_catalog.set_config('search_path', '${path.replaceAll("'", "''")}', ${isLocal})`;
 }
 
-/** Nothing is looked up by these; one that begins a transaction pins it itself. */
+/** These look up no names. A statement that begins a transaction sets the path itself. */
 const isControl = (text: string) => /^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b/.test(text);
 
 type Config = string | pg.QueryConfig;
 type Done = (error: Error | null, result: pg.QueryResult) => void;
 
-/** A statement, or several in the simple protocol, that needs no pin of its own. */
+/** Whether a query, or several in the simple protocol, need not set the search path. */
 export function needsNoPin(config: unknown): boolean {
   const { text, submit } =
     typeof config === 'string' ? { text: config } : (config as Partial<pg.QueryConfig & pg.Query>);
   return submit !== undefined || isControl(text ?? '');
 }
 
-/** What the driver's types leave out. */
+/** Parts of the driver that its types leave out. */
 interface Wire {
   parse(statement: { text: string }): void;
   bind(portal: object): void;
@@ -83,8 +84,8 @@ const Query = pg.Query as unknown as new (
 ) => DriverQuery;
 
 /**
- * A statement with the pin before it: up to the end of a round trip the server takes both for one transaction, so the
- * pin holds for this statement and for nothing that comes after it.
+ * A statement preceded by one that sets the search path. The server treats both as one transaction until the end of the
+ * round trip, so the path applies to this statement and to none after it.
  */
 export class PinnedQuery extends Query {
   readonly #pin: string;
@@ -92,7 +93,7 @@ export class PinnedQuery extends Query {
 
   constructor(path: string, config: Config, values?: unknown, callback?: unknown) {
     super(config, values, callback);
-    // It finds no row, so nothing comes back of it.
+    // It selects no rows, so it returns nothing.
     this.#pin = `SELECT WHERE ${settingPath(path, true)} IS NULL`;
     this.queryMode = 'extended';
     if (typeof config === 'object' && 'query_timeout' in config)

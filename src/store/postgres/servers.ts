@@ -1,10 +1,9 @@
 /**
- * The one way to a PostgreSQL server. Of the hosts in the URL it takes the one that takes writes, beginning with the one
- * that did last; a standby is refused. A host that does not answer is given two seconds, during which the others are tried:
- * however many of them are silent, the one that takes writes is found at once. A connection sends no parameters but the
- * user, the database and a name, which every pooler lets through: limits are set once it is known that the session is
- * ours alone. Behind a pooler it isn't, and that is found by the number of the process that
- * serves us, which a pooler makes up.
+ * Connects to PostgreSQL. Of the hosts in the URL it uses the one that accepts writes, starting with the one that did
+ * last; a standby is refused. A host has two seconds to answer, during which the others are tried, so the writable
+ * server is found quickly even if others don't respond. A connection sends only the user, the database and an
+ * application name as parameters, which every pooler accepts. Limits are set once it is known that the session is ours
+ * alone. Behind a pooler it isn't, which shows in the process id: a pooler makes one up.
  */
 import pg from 'pg';
 import {
@@ -28,7 +27,7 @@ import { firstReached, stagger } from './staggered.ts';
 
 export interface PostgresPlace {
   readonly url: string;
-  /** A direct way to the same database, where the other one leads through a pooler. */
+  /** A direct URL for the same database, if the other one leads through a pooler. */
   readonly listenUrl?: string | null;
   readonly passwordFile?: string | null;
   readonly environment?: PostgresEnvironment;
@@ -36,23 +35,23 @@ export interface PostgresPlace {
 
 const bigint = 20;
 const connectTimeout = 2_000;
-/** Just-in-time compilation costs more than our short queries, and far more without statistics. */
+/** Just-in-time compilation costs more than our short queries, especially without statistics. */
 export const noJit = { jit: 'off' };
 
 export class PostgresServers implements Servers {
   readonly #address: PostgresAddress;
   readonly #passwordFile: string | null;
   readonly #servers: readonly Server[];
-  /** Those that wait for a server's answer. */
+  /** Connections that wait for a server's answer. */
   readonly #connecting = new Set<ServerClient>();
   #at = 0;
-  /** Whether it must be found out, of several, which one takes writes. */
+  /** Whether it is unknown which of several servers accepts writes. */
   #isLost: boolean;
   #search: Promise<void> | null = null;
   #isPooled = false;
-  /** The one that contains our tables, once a connection has found it. */
+  /** The schema that contains our tables, once a connection has found it. */
   #schema: string | null = null;
-  /** How many connections were lost that nobody ended. */
+  /** How many connections were lost unexpectedly. */
   losses = 0;
 
   constructor({ url, passwordFile = null, environment }: Omit<PostgresPlace, 'listenUrl'>) {
@@ -67,7 +66,7 @@ export class PostgresServers implements Servers {
     this.#isLost = this.#servers.length > 1;
   }
 
-  /** Whether a pooler was found in between: then nothing that is said to one session holds for the next statement. */
+  /** Whether there is a pooler. If so, session state does not carry over to the next statement. */
   get isPooled(): boolean {
     return this.#isPooled;
   }
@@ -83,18 +82,18 @@ export class PostgresServers implements Servers {
     return pathTo(this.#schema);
   }
 
-  /** How long one host is given. */
+  /** How long a host has to answer. */
   get connectTimeout(): number {
     const seconds = Number(this.#address.parameters.connect_timeout ?? 0);
     return seconds > 0 ? seconds * 1_000 : connectTimeout;
   }
 
-  /** A connection of its own. Whoever asked for it ends it. */
+  /** Opens a separate connection, which the caller must end. */
   connect(settings: SessionSettings): Promise<pg.Client> {
     return this.reaching(async () => new ServerClient(this, settings).connect());
   }
 
-  /** Makes a connection, and once more where it was meanwhile found out that it is to be made in another way. */
+  /** Connects, and retries once if the server or the encryption to use has changed in the meantime. */
   async reaching<T>(attempt: () => Promise<T>): Promise<T> {
     if (this.#isLost) await this.#find();
     const { server } = this;
@@ -108,7 +107,7 @@ export class PostgresServers implements Servers {
     }
   }
 
-  /** The one that takes writes, of several. Whoever looks for it at the same time looks together. */
+  /** Finds the one of several servers that accepts writes. Concurrent calls share one search. */
   #find(): Promise<void> {
     this.#search ??= this.#look().finally(() => {
       this.#search = null;
@@ -139,7 +138,7 @@ export class PostgresServers implements Servers {
     });
   }
 
-  /** A connection to one of several that takes long: whether another one takes writes by now is found out beside it. */
+  /** If a connection to one of several servers is slow, checks in parallel whether another one now accepts writes. */
   awaiting(client: ServerClient): () => void {
     this.#connecting.add(client);
     const isKnown = this.#servers.length > 1 && !this.#isLost && client.server === this.server;
@@ -151,7 +150,7 @@ export class PostgresServers implements Servers {
     };
   }
 
-  /** The one to try next. */
+  /** The server to try next. */
   get server(): Server {
     return this.#servers[this.#at]!;
   }
@@ -177,15 +176,15 @@ export class PostgresServers implements Servers {
     } as pg.ClientConfig;
   }
 
-  /** Where several are to choose from, one that is set to take no writes is passed over like a standby. */
+  /** If there are several servers, one that is read-only is skipped like a standby. */
   greeted(server: Server, { pid, standby, readOnly }: Greeting, processId: number): void {
     if (standby) throw new Error('the server is a standby');
-    if (readOnly && this.#servers.length > 1) throw new Error('the server takes no writes');
+    if (readOnly && this.#servers.length > 1) throw new Error('the server is read-only');
     if (pid !== processId) this.#isPooled = true;
     server.failure = null;
   }
 
-  /** From now on it is tried in another way, or another one is looked for. Whoever comes late changes nothing. */
+  /** Switches the encryption, or causes a search for another server. A late failure changes nothing. */
   failed(server: Server, encryption: number, error: Error): void {
     server.failure = error;
     if (encryption !== server.encryption) return;
@@ -194,15 +193,15 @@ export class PostgresServers implements Servers {
     else if (server === this.server) this.#isLost = this.#servers.length > 1;
   }
 
-  /** One that none of several could be reached for says so of each. */
+  /** If none of several servers could be reached, the error names the reason for each. */
   #whyFailed(cause: unknown): unknown {
     if (this.#servers.length === 1 || this.#servers.some(({ failure }) => failure === null)) return cause;
     const each = this.#servers.map(({ host, port, failure }) => `${host}:${port} ${failure?.message ?? ''}`);
-    return new Error(`no server takes writes (${each.join('; ')})`, { cause });
+    return new Error(`no server accepts writes (${each.join('; ')})`, { cause });
   }
 }
 
-/** What the other side may take without encryption, or only with it. */
+/** Whether the server may accept the connection with a different choice of encryption. */
 function isAboutEncryption(error: Error & { code?: unknown }): boolean {
   return error.code === '28000' || /SSL|TLS|certificate|self.signed/i.test(`${error.code} ${error.message}`);
 }

@@ -1,7 +1,7 @@
 /**
- * The first of several that can be reached. Each is tried a little after the one before it, or as soon as that one has
- * failed, so that those who never answer hold up nobody. While others are still waited for, those that failed are tried
- * again: what they lack may come meanwhile. Once each has failed, it fails as the last of them did.
+ * Finds the first candidate that can be reached. Each is tried a little after the one before it, or as soon as that one
+ * has failed, so that unresponsive candidates don't delay the others. While others are pending, failed ones are
+ * retried, because they may become available. Rejects with the last error once each has failed.
  */
 
 /** In milliseconds. */

@@ -1,6 +1,6 @@
 /**
- * How statements are written for PostgreSQL: many rows as one, and several statements as one round trip. Positions are
- * taken after everything else, so that replicas never wait for each other in a circle, and for as short as can be.
+ * Formats statements for PostgreSQL: many rows as one statement, and several statements as one round trip. Positions
+ * are reserved after everything else, so that replicas don't deadlock, and the lock is held as briefly as possible.
  */
 import type pg from 'pg';
 import { type Engine, refuseNul, type Statement, takingFor } from '../engine/engine.ts';
@@ -16,7 +16,7 @@ export const insertingInto: Engine['insertingInto'] = (table, columns, onConflic
   const sql =
     taking === undefined
       ? `INSERT INTO ${table} (${list}) SELECT * FROM unnest(${arrays.join(', ')}) ${only} ${onConflict}`
-      : // Where nothing was taken the position is null, and the table refuses the row.
+      : // If no position was reserved it is null, and the table refuses the row.
         `INSERT INTO ${table} (${list}, position) SELECT ${list}, (SELECT position FROM taken) - ${count} + nth
           FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS given (${list}, nth) ${only} ${onConflict}`;
   return rows => {
@@ -26,13 +26,13 @@ export const insertingInto: Engine['insertingInto'] = (table, columns, onConflic
   };
 };
 
-/** What must be stored before an answer leaves. */
+/** Tables that must be written before a request is answered. */
 const logTables: ReadonlySet<string> = new Set(['request_blocks', 'audit_logs']);
 
 /**
- * Triggers and rules could take a row away that was just stored, at the end of the transaction even. None can be added to
- * the table while the transaction lasts, because the statement locks it before it looks. The other log is looked at too: what
- * hides an entry of the audit log could bring a revoked credential back, and each read is stored in the log of requests.
+ * Triggers and rules could remove a row that was just stored, even at the end of the transaction. None can be added to
+ * the table during the transaction, because the statement locks it before it checks. Both logs are checked: hiding an
+ * entry of the audit log could make a revoked credential valid again, and each read is stored in the request log.
  */
 const logsKeepWhatTheyGet = (() => {
   const has = (flag: string, catalogue: string, column: string) =>
@@ -44,17 +44,20 @@ const logsKeepWhatTheyGet = (() => {
     AND NOT ${has('relhasrules', 'pg_rewrite', 'ev_class')}) = ${tables.length}`;
 })();
 
-/** A statement by itself. One that takes positions is work to plan, and there are only as many texts as tables: it is kept. */
+/**
+ * A single statement. If it reserves positions it is prepared, because planning it is costly, and there are only as
+ * many texts as tables.
+ */
 export function single({ sql, parameters, taking }: Statement, isNamed: boolean): pg.QueryConfig {
   const values = [...parameters];
   if (taking === undefined) return { text: sql, values };
   return prepared(`WITH taken AS (${taking} RETURNING position) ${sql}`, values, isNamed);
 }
 
-/** The error of a combined statement that stored another number of rows than it was to. */
+/** The error of a combined statement that stored an unexpected number of rows. */
 export const storedOtherwise = '22012';
 
-/** Statements that need nothing of each other, as one. Where one of them does not store what it was to, none does. */
+/** Combines independent statements into one. If any of them does not store the expected rows, none does. */
 export function combined(statements: readonly Statement[], isNamed: boolean): pg.QueryConfig {
   const counted = statements.flatMap(({ expect }, index) =>
     expect === undefined ? [] : [`(SELECT count(*) FROM s${index}) = ${expect}`],
@@ -67,14 +70,17 @@ export function combined(statements: readonly Statement[], isNamed: boolean): pg
 
 const preparedAs = new Map<string, string>();
 
-/** Prepared once on each connection, where it stays there. */
+/** Prepares the statement once per connection, if prepared statements persist there. */
 function prepared(text: string, values: unknown[], isNamed: boolean): pg.QueryConfig {
   if (!isNamed) return { text, values };
   if (!preparedAs.has(text)) preparedAs.set(text, `strongroom ${preparedAs.size}`);
   return { name: preparedAs.get(text)!, text, values };
 }
 
-/** PostgreSQL runs them in an order of its own, except that what takes positions asks for the outcome of all before it. */
+/**
+ * PostgreSQL chooses the order, except that the statement that reserves positions depends on the results of all before
+ * it.
+ */
 function partsOf(statements: readonly Statement[]): string[] {
   const takes = statements.findIndex(({ taking }) => taking !== undefined);
   let before = 0;

@@ -1,7 +1,6 @@
 /**
- * Work over one connection of its own, in one transaction, so that all of it sees one moment or takes effect at
- * once, also behind a pooler: a look at what is stored, a snapshot, and the migration. Nothing is locked longer than the
- * transaction lasts.
+ * Work on a separate connection, in one transaction, so that it sees a single point in time or takes effect as a whole,
+ * even behind a pooler: reading the keyring, snapshots and migrations. Locks last only as long as the transaction.
  */
 import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely';
 import type pg from 'pg';
@@ -15,11 +14,11 @@ import { noJit, type PostgresPlace, PostgresServers } from './servers.ts';
 
 const longestLook = 5_000;
 const longestRead = 60_000;
-/** As long as another process may need for it. */
+/** As long as another process may need for its migration. */
 const longestMigration = 3_600_000;
-/** A step that can do without an index gives it up after that. */
+/** A step with an optional index gives up on it after this time. */
 const longestStep = 15_000;
-/** The one that earlier versions hold for as long as their session lasts. */
+/** The advisory lock that earlier versions hold for the duration of their session. */
 const migrationLock = '3853314791062309107';
 
 /** Changes nothing. */
@@ -38,7 +37,7 @@ export async function peekPostgres(place: PostgresPlace): Promise<Peeked> {
   }
 }
 
-/** One moment of the database, for as long as it is open. It changes nothing, and waits for nobody who writes. */
+/** A consistent view of the database for as long as it is open. It changes nothing, and does not wait for writers. */
 export async function openPostgresSnapshot(place: PostgresPlace): Promise<Engine> {
   const servers = new PostgresServers(place);
   const mode = 'ISOLATION LEVEL REPEATABLE READ READ ONLY';
@@ -48,11 +47,11 @@ export async function openPostgresSnapshot(place: PostgresPlace): Promise<Engine
 
 export interface PostgresTransaction {
   readonly client: pg.Client;
-  /** Over this connection alone. */
+  /** Uses only this connection. */
   readonly db: Kysely<Schema>;
 }
 
-/** A transaction with no limits but ours. Whoever ends its connection without a commit leaves nothing behind. */
+/** Begins a transaction without limits on time. Ending its connection without a commit rolls it back. */
 export async function openTransaction(
   servers: PostgresServers,
   mode: string,
@@ -62,7 +61,7 @@ export async function openTransaction(
   const unlimited = 'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0';
   await client
     .query(`BEGIN ${mode}; ${pinning(servers.path!)}; ${unlimited}; SET LOCAL jit = ${noJit.jit}`)
-    .then(() => client.query('SELECT 1')) // The moment is that of the first read.
+    .then(() => client.query('SELECT 1')) // The first read determines the snapshot.
     .catch(async error => {
       await client.end();
       return unavailable(error);
@@ -71,7 +70,7 @@ export async function openTransaction(
   return { client, db: new Kysely<Schema>({ dialect }) };
 }
 
-/** All steps that are left, or none: whoever comes meanwhile waits, and finds them done. */
+/** Runs all migrations that are left, or none. A concurrent start waits, and then finds them done. */
 export async function migratePostgres(servers: PostgresServers): Promise<void> {
   const { client, db } = await openTransaction(servers, '', longestMigration);
   try {
@@ -85,7 +84,7 @@ export async function migratePostgres(servers: PostgresServers): Promise<void> {
   }
 }
 
-/** The transaction itself holds what the builder would lock for the session, which behind a pooler is somebody else's. */
+/** Takes Kysely's lock for the transaction instead of the session, which behind a pooler is shared. */
 class TransactionDialect extends PostgresDialect {
   override createAdapter(): PostgresAdapter {
     return new TransactionAdapter();
@@ -100,7 +99,7 @@ class TransactionAdapter extends PostgresAdapter {
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-/** Never another connection: that would see another moment. */
+/** Never uses another connection, which would see a different snapshot. */
 function poolOfOne(client: pg.Client): pg.Pool {
   const connected = {
     query: (text: string, parameters: unknown[]) => client.query(text, parameters),
@@ -109,7 +108,7 @@ function poolOfOne(client: pg.Client): pg.Pool {
   return guardedPool({ connect: async () => connected, end: async () => {} } as never, unavailable);
 }
 
-/** The builder's reads, with their errors translated where they arise. */
+/** Kysely's queries, with errors translated. */
 export function guardedPool(
   pool: Pick<pg.Pool, 'connect' | 'end'>,
   fail: (cause: unknown) => never,

@@ -1,6 +1,6 @@
 /**
- * A lock that one process holds, and that is free again however that process ends. Held and failed are told apart:
- * whoever waits for another process must know that there is one.
+ * A lock held by one process, and released however that process ends. Distinguishes a lock that is held from one that
+ * can't be tried, so that a caller waits only if there is another process.
  */
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,8 +10,8 @@ import { StoreError } from '../engine/store-error.ts';
 const busy = 5;
 
 /**
- * Held for as long as this process lives. Null where another has it; a lock that can’t be
- * tried, as on a full disk, is an error.
+ * Held as long as this process runs. Returns null if another process holds it. A lock that can't be tried, for example
+ * on a full disk, is an error.
  */
 export function lockFolder(path: string): { release(): void } | null {
   let lock: DatabaseSync | undefined;
@@ -27,7 +27,7 @@ export function lockFolder(path: string): { release(): void } | null {
   }
 }
 
-/** The low byte of SQLite's codes says what happened, and the others how. */
+/** The low byte of SQLite's error codes is the primary code; the rest are details. */
 function isHeld(error: unknown): boolean {
   return ((error as { errcode?: number }).errcode ?? 0) % 256 === busy;
 }

@@ -1,6 +1,6 @@
 /**
- * Fills a new SQLite file. Nobody else knows of it before it is finished, so nothing of it is journaled or synced until
- * then: a load that is interrupted leaves a file to throw away.
+ * Fills a new SQLite file. The file is not used elsewhere before it is finished, so nothing is journaled or synced
+ * until then. An interrupted load leaves a file that must be discarded.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
@@ -23,11 +23,11 @@ const whileLoading = `
   PRAGMA cache_size = -32000;
 `;
 
-/** Nothing is undone without a journal: what fails is thrown away whole. */
+/** Without a journal nothing can be rolled back: after a failure the whole file is discarded. */
 const unjournaled = { inTransaction: true };
 
 export async function openSqliteLoader(path: string): Promise<Loader> {
-  if (existsSync(path) || existsSync(`${path}-wal`)) throw new StoreError(`${path} exists already`);
+  if (existsSync(path) || existsSync(`${path}-wal`)) throw new StoreError(`${path} already exists`);
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: false });
   database.exec(givesBack + whileLoading);
   const db = new Kysely<Schema>({
@@ -50,8 +50,7 @@ export async function openSqliteLoader(path: string): Promise<Loader> {
       await migrate(db, 'sqlite', unjournaled);
       for (const statement of countOn) database.exec(statement);
       const [broken] = database.prepare('PRAGMA foreign_key_check').all();
-      if (broken !== undefined)
-        throw new StoreError(`a row of ${broken.table} refers to one that is missing`);
+      if (broken !== undefined) throw new StoreError(`a row of ${broken.table} refers to a missing row`);
     },
     finish: async () => {
       database.exec('PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL');

@@ -1,4 +1,4 @@
-/** The reader thread of the SQLite engine: long queries run here, and hold up nothing that is served. */
+/** The reader thread of the SQLite engine. Long queries run here, so that they don't block requests. */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { starterPort, threadData, toStarter } from '../../threads/thread.ts';
 

@@ -1,8 +1,8 @@
 /**
- * The near side of the reader thread: a dialect of the builder whose queries run over there, one after another, each on
- * what was committed when it began. The thread starts with the first query. Only so many wait, in all and of one organization;
- * one more is told to come back. Organizations and callers have their queries answered in turn. A thread that dies fails
- * what it held, and the next query starts another.
+ * The client of the reader thread: a Kysely dialect whose queries run there, one after another, each on the data
+ * committed when it began. The thread starts with the first query. The number of waiting queries is limited, in total
+ * and per organization; beyond it they fail with UNAVAILABLE. Organizations and callers take turns. If the thread dies,
+ * its queries fail, and the next query starts another.
  */
 import {
   type CompiledQuery,
@@ -23,7 +23,9 @@ import type { ReaderServices } from './reader-thread.ts';
 const file = threadFile(import.meta.url, 'reader-thread');
 const mostWaiting = 200;
 const mostOfOne = 100;
-/** That the thread has before it, so that it never waits for the next; what it has is answered in this order. */
+/**
+ * How many queries are sent to the thread in advance, so that it never waits for the next. It answers them in order.
+ */
 const ahead = 2;
 
 export function readerDialect(path: string): Dialect {
@@ -73,7 +75,7 @@ class Reader {
     }
   }
 
-  /** What waits is still answered. */
+  /** Waiting queries are still answered. */
   async close(): Promise<void> {
     this.#send(Number.POSITIVE_INFINITY);
     const thread = this.#thread.running;
@@ -86,7 +88,7 @@ function unavailable(cause: unknown): Failure {
   return new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
 }
 
-/** It reads, and nothing else: there is no transaction to begin. */
+/** Only for reading: it has no transactions. */
 class ReaderDriver implements Driver {
   readonly #reader: Reader;
 

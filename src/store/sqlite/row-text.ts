@@ -1,10 +1,10 @@
 /**
- * Rows as text, of which every value comes back as it was: on their way to the writer thread, where handing values over
- * one by one costs more than storing them, and in backups, where the text is the same whatever engine it came from.
+ * Encodes rows as text without loss. Used to send rows to the writer thread, where passing values one by one costs more
+ * than storing them, and in backups, where the text is the same for both engines.
  */
 import type { SQLInputValue } from 'node:sqlite';
 
-/** Bytes, in a place where only texts, numbers and nulls can be. */
+/** Bytes, where only texts, numbers and nulls are possible. */
 interface BytesText {
   readonly base64: string;
 }
@@ -17,10 +17,10 @@ export function rowText(row: Row): string {
   return JSON.stringify(row.map(valueText));
 }
 
-/** Throws where the text is no row. */
+/** Throws if the text is not a row. */
 export function rowOf(text: string): RowValue[] {
   const row: unknown = JSON.parse(text);
-  if (!Array.isArray(row) || !row.every(isValueText)) throw new TypeError('this is no row');
+  if (!Array.isArray(row) || !row.every(isValueText)) throw new TypeError('not a row');
   return row.map(valueIn);
 }
 

@@ -1,6 +1,6 @@
 /**
- * One moment of an embedded database, for as long as it is open: for reading beside a service that goes on writing, and
- * for copies that nobody can write to. It changes nothing of the data.
+ * A consistent view of an embedded database for as long as it is open: for reading while a service writes, and for
+ * copies that can't be written to. It does not change the data.
  */
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -30,8 +30,8 @@ function openAt(path: string): DatabaseSync {
 }
 
 /**
- * SQLite shares the write-ahead log between processes by a file beside it. Where that is missing and can't be made,
- * nobody else has the database open, so it needs no sharing.
+ * SQLite processes share the write-ahead log through a file next to it. If that file is missing and can't be created,
+ * no other process has the database open, so nothing needs to be shared.
  */
 function openUnwritable(path: string): DatabaseSync {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
@@ -42,7 +42,7 @@ function openUnwritable(path: string): DatabaseSync {
   return begun(database);
 }
 
-/** The moment is that of the first read. */
+/** The first read determines the snapshot. */
 function begun(database: DatabaseSync): DatabaseSync {
   try {
     database.exec('BEGIN; SELECT count(*) FROM sqlite_schema');

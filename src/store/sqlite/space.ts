@@ -1,7 +1,6 @@
 /**
- * Space that an embedded database no longer needs, given back to the system a few pages at a time, so that nobody waits
- * for it. What is freed is used again first; only where much is free does the file become smaller. PostgreSQL looks
- * after its own.
+ * Returns unused space in an embedded database to the system, a few pages at a time, so that requests don't wait. Free
+ * space is reused first; the file shrinks only if much of it is free. PostgreSQL manages its own space.
  */
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +9,7 @@ import type { Engine } from '../engine/engine.ts';
 
 /** In pages: what one unit moves in about a millisecond. */
 const step = 100;
-/** It will be used again soon. */
+/** Less than this is soon used again. */
 const leastFree = 1_000;
 const shareFree = 1 / 8;
 const incremental = 2;
@@ -21,10 +20,10 @@ interface Pages {
   readonly mode: number;
 }
 
-/** Before the first table is made; later it takes a VACUUM. */
+/** Must run before the first table is created; later it requires a VACUUM. */
 export const givesBack = 'PRAGMA auto_vacuum = INCREMENTAL;';
 
-/** True if there is more to give back. */
+/** Returns true if there may be more to return. */
 export async function giveBack({ name, db, commit }: Engine): Promise<boolean> {
   if (name !== 'sqlite') return false;
   const found = sql<Pages>`SELECT page_count AS pages, freelist_count AS free, auto_vacuum AS mode
@@ -36,7 +35,10 @@ export async function giveBack({ name, db, commit }: Engine): Promise<boolean> {
   return true;
 }
 
-/** All at once, and so that `giveBack` works from then on. Nobody else may have the file open: they would wait for it. */
+/**
+ * Returns all unused space, and enables `giveBack` from then on. The file must not be open elsewhere, because other
+ * processes would have to wait.
+ */
 export function compactSqlite(path: string): { readonly before: number; readonly after: number } {
   const before = statSync(path).size;
   const database = new DatabaseSync(path, { timeout: 10_000 });

@@ -1,7 +1,7 @@
 /**
- * The embedded engine: one file, write-ahead log, every commit synced. Short reads run here on a connection that
- * can't write; lists go to the reader thread and writes to the one writer thread, so that neither a long search nor a
- * sync stops the event loop. All that is peculiar to SQLite is in this file and in the threads'.
+ * The embedded engine: one file with a write-ahead log, every commit synced. Short reads run here on a read-only
+ * connection; lists run on the reader thread and writes on the one writer thread, so that neither a long search nor a
+ * sync blocks the event loop. Everything specific to SQLite is in this folder.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -34,7 +34,7 @@ import { rowsText } from './row-text.ts';
 import { givesBack } from './space.ts';
 import { pragmas, Submissions, unavailable, Writer } from './submissions.ts';
 
-/** How often the serving process looks whether a command beside it changed something. */
+/** How often the serving process checks for changes made by a command running beside it. */
 const outsideInterval = 400;
 const longestMigration = 600_000;
 const noteOutsideChange: Statement = {
@@ -43,7 +43,7 @@ const noteOutsideChange: Statement = {
   parameters: [],
 };
 
-/** `serves`: this process serves the file, and hears what commands beside it change. */
+/** `serves`: this process serves the file, and detects changes made by commands running beside it. */
 export async function openSqlite(path: string, serves: boolean): Promise<Engine> {
   makeFolder(dirname(path));
   if (await needsMigration(path)) await migrateFile(path);
@@ -56,7 +56,7 @@ export async function openSqlite(path: string, serves: boolean): Promise<Engine>
   return { ...engineOver(path, opened, writer, serves), isSole: serves, writerPort: () => writer.port() };
 }
 
-/** For another thread of the process that serves the file: the writer is the same one. */
+/** For another thread of the process that serves the file. Uses the same writer. */
 export function openSqliteBeside(path: string, writer: MessagePort): Engine {
   return engineOver(path, openReader(path), new Submissions(writer), true);
 }
@@ -84,11 +84,11 @@ function engineOver(
     insertingInto,
     onChange: announcer.add,
     hear: touched => announcer.announce(touched),
-    hearsChanges: () => true, // Its own it knows at once, and the file can't go away like a connection.
+    hearsChanges: () => true, // Own changes are known immediately, and there is no connection to lose.
     close: async () => {
       clearInterval(watch ?? undefined);
       await Promise.all([db.destroy(), lists.destroy()]);
-      await writer.close(); // Last, so that it leaves one file behind, with all of the log in it.
+      await writer.close(); // Last, so that the whole log is checkpointed into one file.
     },
   };
 }
@@ -109,7 +109,7 @@ function unreadable(path: string, error: unknown): StoreError {
   return new StoreError(`the database ${path} can’t be read: ${message}`, error);
 }
 
-/** Found by reading alone: where nothing is to be done, nothing is locked or written, also on a full disk. */
+/** Only reads: if no migration is needed, nothing is locked or written, so this works on a full disk. */
 async function needsMigration(path: string): Promise<boolean> {
   if (!existsSync(path)) return true;
   const { db } = openReader(path);
@@ -160,7 +160,7 @@ function hearOutsideChanges(reader: DatabaseSync, announcer: Announcer): NodeJS.
     if (mark !== known) announcer.announce('all');
     known = mark;
   };
-  // What can't be read may have changed.
+  // If it can't be read, it may have changed.
   const markNow = () => {
     try {
       return query.get()?.mark;
@@ -171,7 +171,9 @@ function hearOutsideChanges(reader: DatabaseSync, announcer: Announcer): NodeJS.
   return setInterval(look, outsideInterval).unref();
 }
 
-/** One process at a time: the builder's own lock does nothing here. The others wait, and find all done. */
+/**
+ * One process at a time, because Kysely's own lock has no effect here. The others wait, and then find all steps done.
+ */
 export async function migrateFile(path: string): Promise<void> {
   const giveUp = Date.now() + longestMigration;
   let lock = lockFolder(`${path}-migration`);
@@ -179,7 +181,7 @@ export async function migrateFile(path: string): Promise<void> {
     await sleep(20);
     lock = lockFolder(`${path}-migration`);
   }
-  if (lock === null) throw unavailable(new Error('another process migrates the database, and does not end'));
+  if (lock === null) throw unavailable(new Error('another process is still migrating the database'));
   try {
     await migrateLocked(path);
   } finally {
@@ -198,7 +200,7 @@ async function migrateLocked(path: string): Promise<void> {
   }
 }
 
-/** SQLite can undo changes of the schema; the builder's own adapter plays safe and says it can't. */
+/** SQLite can roll back schema changes, but Kysely's adapter reports that it can't. */
 export class TransactionalDdlDialect extends SqliteDialect {
   override createAdapter(): SqliteAdapter {
     return new (class extends SqliteAdapter {
@@ -209,7 +211,7 @@ export class TransactionalDdlDialect extends SqliteDialect {
   }
 }
 
-/** The builder speaks to a driver of another shape; this is all that differs. */
+/** Adapts node:sqlite to the driver interface that Kysely expects. */
 export function adapt(database: DatabaseSync): SqliteDatabase {
   const prepared = new Map<string, SqliteStatement>();
   return {
@@ -226,7 +228,7 @@ export function adapt(database: DatabaseSync): SqliteDatabase {
   };
 }
 
-/** A full disk ends the transaction by itself: to undo it then would fail, and hide why. */
+/** On a full disk SQLite ends the transaction itself. A rollback would then fail and hide the cause. */
 function undoing(database: DatabaseSync): SqliteStatement {
   const run = () => {
     if (database.isTransaction) database.exec('ROLLBACK');

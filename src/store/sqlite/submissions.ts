@@ -1,6 +1,6 @@
 /**
- * The near side of the writer thread: hands submissions over, and settles them when they are on disk. Each thread of
- * the process that writes has a port of its own to it. A writer thread that dies fails what it held, and is replaced.
+ * The client of the writer thread: sends submissions, and resolves them when they are on disk. Each thread of the
+ * process that writes has its own port. If the writer thread dies, its submissions fail, and it is replaced.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Failure } from '../../contract/errors.ts';
@@ -21,14 +21,14 @@ export const pragmas = `
   PRAGMA wal_autocheckpoint = 4000;
 `;
 const file = threadFile(import.meta.url, 'writer-thread');
-/** In MB. What the writer makes is short-lived, and would else be left lying about in much more memory. */
+/** In MB. The writer's objects are short-lived; without a limit, garbage would occupy much more memory. */
 const youngest = 6;
 
 export function unavailable(cause: unknown): Failure {
   return new Failure('UNAVAILABLE', { cause, retryAfter: 1 });
 }
 
-/** One thread's way to the writer. */
+/** One thread's connection to the writer. */
 export class Submissions {
   readonly #channel: Channel<SubmissionServices>;
   readonly #ended: Promise<void>;
@@ -43,7 +43,7 @@ export class Submissions {
     });
   }
 
-  /** So many milliseconds a submission may wait for the next, to share its sync. */
+  /** `patience`: how many milliseconds a submission may wait for the next one, to share its sync. */
   async commit(units: readonly Unit[], patience = 0): Promise<readonly UnitRows[]> {
     if (this.#isOver) throw unavailable(new Error('the store is closed'));
     const result = await this.#channel.callWithin(patience === 0 ? undefined : patience, 'commit', units);
@@ -52,7 +52,7 @@ export class Submissions {
     throw unavailable(new Error(result.failure));
   }
 
-  /** Resolves once all that was handed over is settled, and the writer has let go of the port. */
+  /** Resolves once all submissions are settled and the writer has closed the port. */
   async close(): Promise<void> {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -61,7 +61,7 @@ export class Submissions {
   }
 }
 
-/** The writer thread, and this thread's own way to it. */
+/** The writer thread, and this thread's own connection to it. */
 export class Writer {
   readonly #path: string;
   #thread: Thread<WriterServices>;
@@ -78,7 +78,7 @@ export class Writer {
     return this.#own.commit(units, patience);
   }
 
-  /** A way to the writer for another thread. */
+  /** A port to the writer for another thread. */
   port(): MessagePort {
     const { port1, port2 } = new MessageChannel();
     this.#thread.notifyMoving([port2], 'listen', port2);
@@ -93,7 +93,7 @@ export class Writer {
     await this.#thread.ended;
   }
 
-  /** Where it dies its ports close, and so fail what it held. */
+  /** If it dies its ports close, so that its submissions fail. */
   #start(): Thread<WriterServices> {
     const data: WriterData = { path: this.#path, pragmas, steps: Object.keys(steps) };
     const thread = startThread<WriterServices>(file, { data, youngest });

@@ -1,6 +1,6 @@
 /**
  * The writer thread of the SQLite engine: the only connection that writes, for all threads of the process. Submissions
- * that arrive while a sync to disk is under way wait together, and then share the next one.
+ * that arrive during a sync to disk are grouped, and share the next one.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
@@ -17,7 +17,7 @@ import { alteredBy } from '../integrity/schema-difference.ts';
 import { faultInFile } from '../integrity/sqlite-schema.ts';
 import { rowsOf } from './row-text.ts';
 
-/** All of them take effect, or none does. */
+/** Takes effect as a whole or not at all. */
 type Submission = readonly Unit[];
 
 type SubmissionResult =
@@ -25,15 +25,15 @@ type SubmissionResult =
   | { readonly refusals: ReadonlyMap<number, WriteRefusal> }
   | { readonly failure: string };
 
-/** Of each port. */
+/** Offered on each port. */
 export type SubmissionServices = {
   commit: (units: Submission) => SubmissionResult;
   close: () => void;
 };
 
-/** For the thread that started this one. */
+/** Offered to the thread that started this one. */
 export type WriterServices = {
-  /** To another port. */
+  /** Starts serving another port. */
   listen: (port: MessagePort) => void;
   close: () => void;
 };
@@ -75,10 +75,10 @@ function commitGroup(group: readonly Submission[]): SubmissionResult[] {
   }
 }
 
-/** The version of the schema that was last found to be ours; it changes with every change of the schema. */
+/** The schema version last found to be ours. It changes with every change of the schema. */
 let checkedVersion: unknown;
 
-/** A trigger could take an entry of the log away that was just stored, so nothing is stored beside anything strange. */
+/** A trigger could delete a log entry that was just stored, so nothing is stored if the schema has been altered. */
 function checkSchema(): void {
   const version = prepare('PRAGMA schema_version').get()!.schema_version;
   if (version === checkedVersion) return;
@@ -87,7 +87,7 @@ function checkSchema(): void {
   checkedVersion = version;
 }
 
-/** All units or none; where some are refused, all of those are named. */
+/** Stores all units or none. If any are refused, the result names all of those. */
 function runSubmission(units: Submission, amongOthers: boolean): SubmissionResult {
   const isUndone = amongOthers || units.length > 1;
   if (isUndone) command('SAVEPOINT submission');
@@ -98,7 +98,7 @@ function runSubmission(units: Submission, amongOthers: boolean): SubmissionResul
   return refusals === null ? { rows: outcome as UnitRows[] } : { refusals };
 }
 
-/** Hardly any is ever refused, so none has a savepoint of its own. The first that is refused ends it. */
+/** Refusals are rare, so units have no savepoints of their own. The first refusal ends the run. */
 function runAll(units: readonly Unit[]): UnitRows[] | WriteRefusal {
   try {
     return units.map(runStatements);
@@ -107,7 +107,7 @@ function runAll(units: readonly Unit[]): UnitRows[] | WriteRefusal {
   }
 }
 
-/** Runs them once more, each in a savepoint, so that one that is refused says nothing about the others. */
+/** Runs the units again, each in a savepoint, to find out independently which of them are refused. */
 function refusalsIn(units: readonly Unit[], first: WriteRefusal): Map<number, WriteRefusal> {
   if (units.length === 1) return new Map([[0, first]]);
   command('ROLLBACK TO submission');
@@ -144,7 +144,7 @@ function runStatement(statement: Statement): Record<string, unknown>[] | null {
   return null;
 }
 
-/** How many were stored. */
+/** Returns how many rows were stored. */
 function insertAll(query: StatementSync, rows: readonly SQLInputValue[][], taking?: string): number {
   let stored = 0;
   if (taking === undefined) {
@@ -158,7 +158,7 @@ function insertAll(query: StatementSync, rows: readonly SQLInputValue[][], takin
   return stored;
 }
 
-/** Anything but a refusal is the whole group's failure: a full disk is not one unit's fault. */
+/** Any other error fails the whole group: a full disk is not one unit's fault. */
 function refusalOf(error: unknown): WriteRefusal {
   if (error instanceof WriteRefused) return error.refusal;
   const code = (error as { errcode?: number }).errcode;
