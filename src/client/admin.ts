@@ -3,6 +3,7 @@
  * there are, what they take and what they answer is generated from that document.
  */
 import { type Operations, operations } from './api.ts';
+import type { ClientRequest } from './exchange.ts';
 import { type ConnectionOptions, connect, json, segment, send } from './request.ts';
 
 /** An operation that needs nothing can be called with nothing. */
@@ -23,12 +24,18 @@ interface Asked {
 
 export function admin(options: ConnectionOptions): Admin {
   const connection = connect(options);
+  return operationsOver(async (path, asked) => {
+    const { type, text } = await send(connection, path, asked);
+    return type.startsWith('application/json') ? json(text) : text;
+  });
+}
+
+/** The same operations over another way to send a request, which answers with what the body says. */
+export function operationsOver(ask: (path: string, asked: ClientRequest) => Promise<unknown>): Admin {
   const call = (operation: string) => {
     const [method, path] = operation.split(' ') as [string, string];
-    return async ({ id, query, body }: Asked = {}) => {
-      const { type, text } = await send(connection, filled(path, id) + searchOf(query), { method, body });
-      return type.startsWith('application/json') ? json(text) : text;
-    };
+    return async ({ id, query, body }: Asked = {}) =>
+      ask(filled(path, id) + searchOf(query), { method, body });
   };
   const methods = Object.entries(operations).map(([name, operation]) => [name, call(operation)]);
   return Object.fromEntries(methods) as Admin;
@@ -55,7 +62,7 @@ type Filter<Query> = Omit<NoInfer<Query>, 'page' | 'limit' | 'as_of'>;
  * Every record of a list, page after page: `each(api.listSecrets, { query: { vault_id } })`, as the operation itself is asked;
  * the filter alone, without `query`, works too. What is created meanwhile is left out.
  */
-export async function* each<Query extends object, T extends { readonly id: string }>(
+export async function* each<Query extends object, T extends object>(
   list: (asked: { query?: Query }) => Promise<Listed<T>>,
   asked: { readonly query?: Filter<Query> } | Filter<Query> = {},
 ): AsyncGenerator<T, void, undefined> {
@@ -67,6 +74,6 @@ export async function* each<Query extends object, T extends { readonly id: strin
     const { data } = await list({ query: { ...query, page, limit, as_of: newest } as unknown as Query });
     yield* data;
     if (data.length < limit) return;
-    newest ??= data[0]!.id;
+    newest ??= (data[0] as { readonly id?: string }).id;
   }
 }

@@ -1,28 +1,10 @@
 /**
- * One authenticated request. The credential goes to the address that was given and nowhere else: no redirect is
- * followed, and plain HTTP is refused for any other machine.
+ * One authenticated request, within its time. Plain HTTP is refused for any other machine, and whatever fails is a
+ * `StrongroomError`.
  */
 import { type Clock, systemClock } from './clock.ts';
 import { codeOf, StrongroomError } from './errors.ts';
-
-/** As much of `fetch` as is used, so that the types need neither the DOM's nor Node's. */
-export type Fetch = (
-  url: string,
-  init: {
-    method: string;
-    headers: Record<string, string>;
-    body?: string;
-    redirect: 'manual';
-    // biome-ignore lint/suspicious/noExplicitAny: an AbortSignal, which every runtime declares in its own way
-    signal: any;
-  },
-) => Promise<FetchAnswer>;
-
-export interface FetchAnswer {
-  readonly status: number;
-  readonly headers: { get(name: string): string | null };
-  text(): Promise<string>;
-}
+import { type ClientRequest, type Exchanged, exchange, type Fetch, type FetchAnswer } from './exchange.ts';
 
 /** The proof that a read was recorded before it was answered. Keep it to check the request log with later. */
 export interface Receipt {
@@ -71,12 +53,6 @@ export interface ClientAnswer {
   readonly etag: string | null;
   readonly type: string;
   readonly text: string;
-}
-
-export interface ClientRequest {
-  readonly method?: string;
-  readonly body?: unknown;
-  readonly etag?: string | null;
 }
 
 /** The addresses of this machine, to which plain HTTP is allowed: those that the service takes for its own. */
@@ -142,19 +118,15 @@ export async function send(
   return { status, etag: headers.get('etag'), type: headers.get('content-type') ?? '', text };
 }
 
-async function exchanged(
-  { url, key, fetch, timeout, clock, closing }: Connection,
-  path: string,
-  asked: ClientRequest,
-) {
+async function exchanged(connection: Connection, path: string, asked: ClientRequest): Promise<Exchanged> {
+  const { timeout, clock, closing } = connection;
   const ending = new AbortController();
   const end = () => ending.abort();
   const cancelTimer = clock.after(timeout, end, true);
   closing.signal.addEventListener('abort', end);
   try {
     if (closing.signal.aborted) end();
-    const answer = await fetch(url + path, { ...initOf(key, asked), signal: ending.signal });
-    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+    return await exchange(connection, path, asked, ending.signal);
   } catch (cause) {
     if (closing.signal.aborted) throw new StrongroomError('UNREACHABLE', 'The store is closed.');
     const reason = ending.signal.aborted ? 'did not answer in time' : 'can’t be reached';
@@ -163,14 +135,6 @@ async function exchanged(
     cancelTimer();
     closing.signal.removeEventListener('abort', end);
   }
-}
-
-function initOf(key: string, { method = 'GET', body, etag }: ClientRequest) {
-  const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: 'application/json' };
-  if (etag) headers['if-none-match'] = etag;
-  if (body === undefined) return { method, headers, redirect: 'manual' } as const;
-  headers['content-type'] = 'application/json';
-  return { method, headers, body: JSON.stringify(body), redirect: 'manual' } as const;
 }
 
 function failure(

@@ -2,10 +2,9 @@
 
 import { approvalDemands, responseModes } from '../../contract/use-names.ts';
 import { usePresets } from '../../contract/use-presets.ts';
-import type { UseRule } from '../../contract/use-rules.ts';
 import { choice, names, readCommand, text, whole } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminFor } from '../connection/admin.ts';
+import { type Admin, adminFor, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { contentOf, standardInput } from '../terminal/input.ts';
@@ -131,7 +130,7 @@ async function subjectIn(
 ): Promise<object> {
   if ((secret === null) === (key === null)) throw new UsageError('--secret or --key is required');
   if (secret !== null) return { secret_id: (await admin.find(vaultId, secret)).id };
-  const found = await admin.pages<{ id: string; name: string }>('/v1/keys', { vault_id: vaultId, q: key });
+  const found = await listed(admin.listKeys, { vault_id: vaultId, q: key! });
   const one = found.find(({ name }) => name === key!.normalize('NFC'));
   if (one === undefined) throw new Refusal(`there is no key ${printable(JSON.stringify(key))}`);
   return { key_id: one.id };
@@ -152,7 +151,7 @@ export const addCommand: Command = {
     const { id: vaultId } = await admin.vault(settings.vault);
     const subject = await subjectIn(values, admin, vaultId);
     const fields = { ...preset, ...(await fieldsIn(values, admin, vaultId)) };
-    const created = await admin.call<UseRule>('POST', '/v1/use-rules', { name, ...subject, ...fields });
+    const created = await admin.createUseRule({ body: { name, ...subject, ...fields } });
     if (values.json) printJson(created);
     else process.stdout.write(`${created.id}\n`);
   },
@@ -171,7 +170,7 @@ export const editCommand: Command = {
     const { id, name, vault_id } = await foundRule(admin, settings.vault, positionals[0]);
     const fields = await fieldsIn(values, admin, vault_id);
     if (Object.keys(fields).length === 0) throw new UsageError('a flag is required that says what to update');
-    const updated = await admin.call<UseRule>('PUT', `/v1/use-rules/${id}`, fields);
+    const updated = await admin.updateUseRule({ id, body: fields });
     if (values.json) printJson(updated);
     else note(`${printable(name)} is updated`);
   },

@@ -1,10 +1,9 @@
 /** `strongroom use-rules …`: which calls the service makes with secrets and keys, for access keys that may use them. */
+import type { UseRule } from '../../client/api.ts';
 import { usePresets } from '../../contract/use-presets.ts';
-import type { UseRule } from '../../contract/use-rules.ts';
-import type { Verdict } from '../../contract/uses.ts';
 import { readCommand, readOptions } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminFor } from '../connection/admin.ts';
+import { type Admin, adminFor, inVault, listed } from '../connection/admin.ts';
 import { callIn, callOptions, printVerdict } from '../connection/call-options.ts';
 import { isId } from '../connection/secret.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
@@ -14,10 +13,10 @@ import { note, printable, printJson, table } from '../terminal/terminal.ts';
 /** By its name, or by its id where several have that. */
 export async function foundRule(admin: Admin, vault: string | null, named?: string): Promise<UseRule> {
   if (named === undefined) throw new UsageError('the name or id of a use rule is required');
-  if (isId(named)) return admin.call('GET', `/v1/use-rules/${named}`);
+  if (isId(named)) return admin.getUseRule({ id: named });
   const { id: vault_id } = await admin.vault(vault);
-  const listed = await admin.pages<UseRule>('/v1/use-rules', { vault_id, q: named.slice(0, 255) });
-  const [one, ...others] = listed.filter(({ name }) => name === named.normalize('NFC'));
+  const rules = await listed(admin.listUseRules, { vault_id, q: named.slice(0, 255) });
+  const [one, ...others] = rules.filter(({ name }) => name === named.normalize('NFC'));
   if (one === undefined) throw new Refusal(`there is no use rule ${printable(JSON.stringify(named))}`);
   if (others.length > 0) throw new UsageError('several use rules have this name: give the id');
   return one;
@@ -36,10 +35,8 @@ export const listCommand: Command = {
     'Prints the use rules of the vault in --vault: the name of each, its id, its approval and what it allows.',
   run: async args => {
     const values = readOptions(serviceOptions, args, process.env);
-    const settings = settingsFor(values, process.env);
-    const admin = adminFor(settings);
-    const { id: vault_id } = await admin.vault(settings.vault);
-    const all = await admin.pages<UseRule>('/v1/use-rules', { vault_id });
+    const { admin, vault } = await inVault(values);
+    const all = await listed(admin.listUseRules, { vault_id: vault.id });
     if (values.json) printJson(all);
     else process.stdout.write(table(all.map(rule => [rule.name, rule.id, rule.approval, inWords(rule)])));
   },
@@ -55,7 +52,7 @@ export const deleteCommand: Command = {
     const settings = settingsFor(values, process.env);
     const admin = adminFor(settings);
     const { id, name } = await foundRule(admin, settings.vault, positionals[0]);
-    const answer = await admin.call('DELETE', `/v1/use-rules/${id}`);
+    const answer = await admin.deleteUseRule({ id });
     if (values.json) printJson(answer);
     else note(`${printable(name)} is deleted`);
   },
@@ -87,10 +84,9 @@ export const checkCommand: Command = {
     const { values, positionals } = readCommand(checkOptions, args, process.env, 2);
     const [name = '', url] = positionals;
     const call = await callIn(url, values);
-    const settings = settingsFor(values, process.env);
-    const admin = adminFor(settings);
-    const { id } = await admin.find((await admin.vault(settings.vault)).id, name);
-    const verdict = await admin.call<Verdict>('POST', '/v1/use-rules/check', { secret_id: id, ...call });
+    const { admin, vault } = await inVault(values);
+    const { id } = await admin.find(vault.id, name);
+    const verdict = await admin.checkUse({ body: { secret_id: id, ...call } });
     if (values.json) printJson(verdict);
     else printVerdict(verdict);
   },

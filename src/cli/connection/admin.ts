@@ -1,26 +1,15 @@
-/** The general API, as far as commands need it: vaults and secrets by name, their versions and values. */
+/** The general API as commands use it: the client's operations, and vaults and secrets by name. */
+import { each, operationsOver } from '../../client/admin.ts';
+import type { Secret, Vault } from '../../client/api.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { askJson } from './remote.ts';
-import { isId, type ReadSecret, unknownSecret } from './secret.ts';
-import type { Settings } from './settings.ts';
-
-export interface Listed {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly content_type: string;
-  readonly updated_at: string;
-}
-
-interface Page<T> {
-  readonly data: readonly T[];
-  readonly pagination: { readonly total: number };
-}
+import { isId, unknownSecret } from './secret.ts';
+import { type Settings, settingsFor } from './settings.ts';
 
 type State = 'active' | null;
+type Given = Parameters<typeof settingsFor>[0];
 export type Admin = ReturnType<typeof adminOf>;
 
-const pageSize = 100;
 const atOnce = 6;
 
 /** What only an API key may do. */
@@ -32,25 +21,33 @@ export function adminFor({ url, apiKey }: Settings): Admin {
   return adminOf(url, apiKey);
 }
 
+/** For commands that have nothing to do with a vault: one that the project or the environment names is of no account. */
+export function adminIn(values: Omit<Given, 'vault'>): Admin {
+  return adminFor(settingsFor({ ...values, vault: null }, process.env));
+}
+
+/** For commands that work in the vault of --vault. */
+export async function inVault(values: Given): Promise<{ readonly admin: Admin; readonly vault: Vault }> {
+  const settings = settingsFor(values, process.env);
+  const admin = adminFor(settings);
+  return { admin, vault: await admin.vault(settings.vault) };
+}
+
+/** Every record of a list. */
+export async function listed<Query extends object, T extends object>(
+  ...asked: Parameters<typeof each<Query, T>>
+): Promise<T[]> {
+  const found: T[] = [];
+  for await (const one of each(...asked)) found.push(one);
+  return found;
+}
+
 export function adminOf(url: string, key: string) {
-  const call = <T>(method: string, path: string, body?: unknown) =>
-    askJson<T>(url, { method, path, key, ...(body === undefined ? {} : { body }) });
+  const operations = operationsOver((path, asked) => askJson(url, { ...asked, path, key }));
 
-  async function pages<T>(path: string, query: Record<string, string | null>): Promise<T[]> {
-    const all: T[] = [];
-    for (let page = 1; ; page += 1) {
-      const { data, pagination } = await call<Page<T>>(
-        'GET',
-        path + queryOf({ ...query, page: String(page) }),
-      );
-      all.push(...data);
-      if (all.length >= pagination.total || data.length === 0) return all;
-    }
-  }
-
-  async function vault(named: string | null): Promise<{ id: string; name: string }> {
-    if (named !== null && isId(named)) return call('GET', `/v1/vaults/${named}`);
-    const found = await pages<{ id: string; name: string }>('/v1/vaults', { q: named });
+  async function vault(named: string | null): Promise<Vault> {
+    if (named !== null && isId(named)) return operations.getVault({ id: named });
+    const found = await listed(operations.listVaults, named === null ? {} : { q: named });
     if (named === null && found.length !== 1)
       throw new UsageError(`--vault is required: the API key reaches ${found.length} vaults`);
     const one = found.find(({ name }) => named === null || name === named.normalize('NFC'));
@@ -58,34 +55,31 @@ export function adminOf(url: string, key: string) {
     return one;
   }
 
-  const secrets = (vaultId: string, state: State = null, q: string | null = null) =>
-    pages<Listed>('/v1/secrets', { vault_id: vaultId, state, q });
+  const secrets = (vault_id: string, state: State = null, q: string | null = null) =>
+    listed(operations.listSecrets, {
+      vault_id,
+      ...(state === null ? {} : { state }),
+      ...(q === null ? {} : { q }),
+    });
 
-  async function search(vaultId: string, name: string, state: State = null): Promise<Listed | null> {
+  async function search(vaultId: string, name: string, state: State = null): Promise<Secret | null> {
     const found = await secrets(vaultId, state, name.slice(0, 255));
     return found.find(one => one.name === name.normalize('NFC')) ?? null;
   }
 
   return {
-    call,
-    pages,
+    ...operations,
     vault,
     secrets,
     search,
-    find: async (vaultId: string, name: string, state: State = null): Promise<Listed> => {
+    find: async (vaultId: string, name: string, state: State = null): Promise<Secret> => {
       const found = await search(vaultId, name, state);
       if (found === null) throw unknownSecret(name);
       return found;
     },
     /** In the order of the ids. */
-    reveal: (ids: readonly string[]) =>
-      inTurn(ids, id => call<ReadSecret>('POST', `/v1/secrets/${id}/reveal`)),
+    reveal: (ids: readonly string[]) => inTurn(ids, id => operations.revealSecret({ id })),
   };
-}
-
-function queryOf(query: Readonly<Record<string, string | null>>): string {
-  const given = Object.entries({ ...query, limit: String(pageSize) }).filter(([, value]) => value !== null);
-  return `?${new URLSearchParams(given as [string, string][])}`;
 }
 
 /** A few at a time, in order. */

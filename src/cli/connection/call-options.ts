@@ -1,6 +1,6 @@
 /** A call as flags describe it, and what the rules say to it, as `use` and `use-rules check` have them. */
+import type { UseVerdict } from '../../client/api.ts';
 import { useMethods } from '../../contract/use-names.ts';
-import type { Verdict } from '../../contract/uses.ts';
 import { choice, names, type readCommand, text } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
 import { bytesOf, bytesOfInput } from '../terminal/input.ts';
@@ -23,7 +23,7 @@ type Values = ReturnType<typeof readCommand<typeof callOptions>>['values'];
 
 export interface Call {
   readonly url: string;
-  readonly method: string;
+  readonly method: (typeof useMethods)[number];
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly body_base64?: string;
@@ -55,7 +55,7 @@ function bodyOf(bytes: Buffer): Pick<Call, 'body' | 'body_base64'> {
 }
 
 /** Exit code 1 where the call would be refused. */
-export function printVerdict({ allowed, rule, approval, refusals }: Verdict): void {
+export function printVerdict({ allowed, rule, approval, refusals }: UseVerdict): void {
   if (allowed) {
     const wait = approval ? ', once a person has approved it' : '';
     process.stdout.write(`allowed by the rule ${rule}${wait}\n`);

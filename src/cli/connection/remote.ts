@@ -1,30 +1,27 @@
 /**
- * Requests to the service. A failure is one line that says what to do, and never contains a key or a value. Redirects
- * are not followed, because a credential is sent along. Uses `node:http`, which starts faster
- * than `fetch`.
+ * Requests to the service, as the client library sends them. A failure is one line that says what to do, and never contains
+ * a key or a value. They go over `node:http`, which starts faster than the runtime's `fetch` and knows Unix sockets.
  */
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import packageJson from '../../../package.json' with { type: 'json' };
+import {
+  type ClientRequest,
+  type Exchanged,
+  exchange,
+  type Fetch,
+  type FetchAnswer,
+} from '../../client/exchange.ts';
 import { warningHeader } from '../../contract/look-alikes.ts';
 import { socketIn } from '../../service/settings/options.ts';
 import { Refusal } from '../../service/settings/report.ts';
 import { note, printable } from '../terminal/terminal.ts';
 
-export interface RemoteRequest {
-  readonly method?: string;
+export interface RemoteRequest extends ClientRequest {
   readonly path: string;
   readonly key: string | null;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
   /** Milliseconds without an answer. */
   readonly patience?: number;
-}
-
-export interface RemoteAnswer {
-  readonly status: number;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: Buffer;
 }
 
 /** The service could not be reached, or could not serve: what was kept may be used instead. */
@@ -40,18 +37,23 @@ export class RefusedRequest extends Refusal {
   }
 }
 
-const patience = 30_000;
+const usualPatience = 30_000;
 const mostBytes = 256 * 1024 * 1024;
 const mostTries = 3;
 const longestWait = 60;
 
 /** The answer, whatever its status, if there is one. */
-export async function ask(url: string, asked: RemoteRequest): Promise<RemoteAnswer> {
+export async function ask(url: string, { path, key, patience, ...asked }: RemoteRequest): Promise<Exchanged> {
+  const peer = {
+    url: socketIn(url) === null ? url : 'http://localhost',
+    key,
+    fetch: fetchFrom(url, patience),
+  };
   for (let tries = 1; ; tries += 1) {
-    const answer = await once(url, asked);
-    const warning = answer.headers[warningHeader];
-    if (warning !== undefined) note(printable(String(warning)));
-    const wait = Number(answer.headers['retry-after']);
+    const answer = await exchange(peer, path, asked);
+    const warning = answer.headers.get(warningHeader);
+    if (warning !== null) note(printable(warning));
+    const wait = Number(answer.headers.get('retry-after') ?? Number.NaN);
     // A limit refuses before anything is done, so that any method may be repeated.
     if (answer.status !== 429 || tries === mostTries || !(wait <= longestWait)) return answer;
     await sleep(wait * 1000);
@@ -65,51 +67,39 @@ export async function askJson<T>(url: string, asked: RemoteRequest): Promise<T> 
   return jsonOf(url, answer) as T;
 }
 
-export function jsonOf(url: string, { body }: RemoteAnswer): unknown {
+export function jsonOf(url: string, { text }: Exchanged): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(text);
   } catch {
     throw new RefusedRequest(`${url} does not answer like Strongroom: check the address`, 200);
   }
 }
 
 /** An import would load what these modules offer only on demand, such as web sockets, and take twice as long. */
-function moduleFor({ protocol }: URL): Pick<typeof import('node:http'), 'request'> {
-  return process.getBuiltinModule(protocol === 'https:' ? 'node:https' : 'node:http');
+function moduleFor(url: string): Pick<typeof import('node:http'), 'request'> {
+  return process.getBuiltinModule(url.startsWith('https:') ? 'node:https' : 'node:http');
 }
 
-async function once(base: string, asked: RemoteRequest): Promise<RemoteAnswer> {
+/** Ends a connection that is silent for too long, however long the whole answer takes. */
+function fetchFrom(base: string, patience = usualPatience): Fetch {
   const socketPath = socketIn(base);
-  const url = new URL((socketPath === null ? base : 'http://localhost') + asked.path);
-  const { request } = moduleFor(url);
-  const body = asked.body === undefined ? null : JSON.stringify(asked.body);
-  return new Promise((resolve, reject) => {
-    const options: RequestOptions = {
-      method: asked.method ?? 'GET',
-      headers: headersOf(asked, body),
-      ...(socketPath === null ? {} : { socketPath }),
-    };
-    const sent = request(url, options, answer => collect(answer).then(resolve, failed));
-    const failed = (error: Error) => reject(new Away(unreachable(base, error)));
-    sent.setTimeout(asked.patience ?? patience, () => sent.destroy(new Error('no answer in time')));
-    sent.on('error', failed);
-    sent.end(body);
-  });
+  return (url, { method, headers, body = null }) =>
+    new Promise((resolve, reject) => {
+      const length = body === null ? {} : { 'content-length': Buffer.byteLength(body) };
+      const options: RequestOptions = {
+        method,
+        headers: { ...headers, 'user-agent': `strongroom/${packageJson.version}`, ...length },
+        ...(socketPath === null ? {} : { socketPath }),
+      };
+      const failed = (error: Error) => reject(new Away(unreachable(base, error)));
+      const sent = moduleFor(url).request(url, options, answer => collect(answer).then(resolve, failed));
+      sent.setTimeout(patience, () => sent.destroy(new Error('no answer in time')));
+      sent.on('error', failed);
+      sent.end(body);
+    });
 }
 
-function headersOf({ key, headers }: RemoteRequest, body: string | null): Record<string, string | number> {
-  return {
-    accept: 'application/json',
-    'user-agent': `strongroom/${packageJson.version}`,
-    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-    ...(body === null
-      ? {}
-      : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
-    ...headers,
-  };
-}
-
-async function collect(answer: IncomingMessage): Promise<RemoteAnswer> {
+async function collect(answer: IncomingMessage): Promise<FetchAnswer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -117,7 +107,11 @@ async function collect(answer: IncomingMessage): Promise<RemoteAnswer> {
     if (size > mostBytes) throw new Error('the answer is too large');
     chunks.push(chunk);
   }
-  return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) };
+  return {
+    status: answer.statusCode ?? 0,
+    headers: { get: name => answer.headers[name]?.toString() ?? null },
+    text: async () => Buffer.concat(chunks).toString('utf8'),
+  };
 }
 
 const untrusted = /CERT|SELF_SIGNED|ISSUER|ERR_TLS|VERIFY/;
@@ -136,12 +130,12 @@ const meanings: Readonly<Record<number, string>> = {
   429: 'too many requests: try again later',
 };
 
-export function refusalOf(url: string, answer: RemoteAnswer): Refusal {
+export function refusalOf(url: string, answer: Exchanged): Refusal {
   const { status } = answer;
   if (status >= 500) return new Away(`${url} can’t serve now (status ${status}): try again later`);
   if (status >= 300 && status < 400)
     return new RefusedRequest(`${url} redirects to another address: use that one`, status);
-  if (status === 403 && answer.body.includes('"PROOF_REQUIRED"'))
+  if (status === 403 && answer.text.includes('"PROOF_REQUIRED"'))
     return new RefusedRequest(
       'Confirm who you are first: run strongroom login, and try again within five minutes',
       403,
@@ -151,9 +145,9 @@ export function refusalOf(url: string, answer: RemoteAnswer): Refusal {
 }
 
 /** The service's own words, which never repeat a value. */
-function reasonIn({ body }: RemoteAnswer): string | null {
+function reasonIn({ text: body }: Exchanged): string | null {
   try {
-    const { error, message } = JSON.parse(body.toString('utf8'));
+    const { error, message } = JSON.parse(body);
     const { field = '', reason = '' } = error?.details ?? {};
     const text = reason === '' ? (error?.message ?? message) : `${field} ${reason}`.trim();
     return typeof text === 'string' && text !== 'Forbidden' ? printable(text) : null;

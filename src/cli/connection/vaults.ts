@@ -3,7 +3,6 @@
  * each secret, and a machine with neither logs in first. What is asked of one vault is never answered from another.
  */
 import { Refusal, UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminOf } from './admin.ts';
 import { ask, jsonOf, RefusedRequest, refusalOf } from './remote.ts';
 import { isId, type ReadSecret, unknownSecret } from './secret.ts';
 import type { Settings } from './settings.ts';
@@ -32,7 +31,7 @@ export interface ListedVault {
 export function vaultOf(settings: Settings, named = settings.vault): ListedVault {
   const { url, accessKey, apiKey, workload } = settings;
   if (accessKey !== null && (apiKey === null || named === null)) return withAccessKey(url, accessKey, named);
-  if (apiKey !== null) return withApiKey(adminOf(url, apiKey), named);
+  if (apiKey !== null) return withApiKey(url, apiKey, named);
   if (workload !== null) return withWorkload(url, workload, named);
   throw new UsageError(
     `there is no key for ${url}: set STRONGROOM_ACCESS_KEY or STRONGROOM_API_KEY, or sign in with strongroom login`,
@@ -46,11 +45,10 @@ export async function wholeVault(vault: ListedVault): Promise<Snapshot> {
 function withAccessKey(url: string, key: string, named: string | null): ListedVault {
   const path = `/api/v1/vaults/${named !== null && isId(named) ? named : 'self'}`;
   const asked = async (query: string, tag?: string) => {
-    const headers = tag === undefined ? {} : { 'if-none-match': tag };
-    const answer = await ask(url, { path: path + query, key, headers });
+    const answer = await ask(url, { path: path + query, key, etag: tag ?? null });
     if (answer.status === 304) return null;
     if (answer.status !== 200) throw refusalOf(url, answer);
-    return { body: jsonOf(url, answer) as Snapshot & ReadSecret, tag: answer.headers.etag ?? '' };
+    return { body: jsonOf(url, answer) as Snapshot & ReadSecret, tag: answer.headers.get('etag') ?? '' };
   };
   const mine = (vault: Snapshot['vault']) => {
     if (named === null || isId(named) || vault.name === named.normalize('NFC')) return vault;
@@ -108,21 +106,29 @@ function withWorkload(url: string, workload: Workload, named: string | null): Li
 }
 
 /** The versions of all secrets together are the tag: a value never changes without one. */
-function withApiKey(admin: Admin, named: string | null): ListedVault {
-  const found = admin.vault(named);
+function withApiKey(url: string, key: string, named: string | null): ListedVault {
+  // Loaded where it is used: most programs have an access key.
+  const found = import('./admin.ts').then(async ({ adminOf }) => {
+    const admin = adminOf(url, key);
+    return { admin, vault: await admin.vault(named) };
+  });
   found.catch(() => {});
   return {
     read: async known => {
-      const vault = await found;
+      const { admin, vault } = await found;
       const listed = await admin.secrets(vault.id, 'active');
       const tag = JSON.stringify(listed.map(({ id, name, version }) => [id, name, version]));
       if (tag === known) return null;
       return { vault, secrets: await admin.reveal(listed.map(({ id }) => id)), tag };
     },
     one: async name => {
-      const { id } = await admin.find((await found).id, name, 'active');
+      const { admin, vault } = await found;
+      const { id } = await admin.find(vault.id, name, 'active');
       return (await admin.reveal([id]))[0]!;
     },
-    names: async () => admin.secrets((await found).id, 'active'),
+    names: async () => {
+      const { admin, vault } = await found;
+      return admin.secrets(vault.id, 'active');
+    },
   };
 }

@@ -1,48 +1,26 @@
 /** `strongroom members …` and `strongroom groups …`: who may do what, and in which vaults. */
+import type { Group, Member, VaultGrant } from '../../client/api.ts';
 import { grantedRoleNames, roleNames } from '../../contract/names.ts';
 import { choice, flag, readCommand, readOptions } from '../../service/settings/options.ts';
 import { counted, Refusal, UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminFor } from '../connection/admin.ts';
+import { type Admin, adminFor, adminIn, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { outOption, printTo } from '../terminal/output.ts';
 import { note, printable, printJson, table } from '../terminal/terminal.ts';
 
-interface Grant {
-  readonly vault_id: string;
-  readonly role: string;
-}
-
-/** A member, whose name is their email address, or a group. */
-interface Holder {
-  readonly id: string;
-  readonly name: string;
-  readonly grants: readonly Grant[];
-}
-
-interface Member extends Holder {
-  readonly role: string;
-  readonly state: string;
-}
-
-interface Group extends Holder {
-  readonly member_ids: readonly string[];
-  readonly single_sign_on: boolean;
-}
-
 type Collection = 'members' | 'groups';
-type Given = { readonly url: string | null; readonly profile: string | null };
 
 const { vault: _, ...options } = serviceOptions;
 const kinds = { members: 'member', groups: 'group' } as const;
 
-function adminIn(values: Given): Admin {
-  return adminFor(settingsFor({ ...values, vault: null }, process.env));
-}
-
-async function found<H extends Holder>(admin: Admin, of: Collection, named: string | undefined): Promise<H> {
+/** A member, whose name is their email address, or a group. */
+async function found(admin: Admin, of: Collection, named: string | undefined): Promise<Member | Group> {
   if (named === undefined) throw new UsageError(`the name of a ${kinds[of]} is required`);
-  const all = await admin.pages<H>(`/v1/${of}`, { q: named.slice(0, 255) });
+  const query = { q: named.slice(0, 255) };
+  const all: readonly (Member | Group)[] = await (of === 'members'
+    ? listed(admin.listMembers, query)
+    : listed(admin.listGroups, query));
   const wanted = named.normalize('NFC');
   const one = all.find(({ id, name }) => name === wanted || id === named);
   if (one === undefined) throw new Refusal(`there is no ${kinds[of]} ${printable(JSON.stringify(named))}`);
@@ -50,12 +28,12 @@ async function found<H extends Holder>(admin: Admin, of: Collection, named: stri
 }
 
 async function vaultNames(admin: Admin): Promise<ReadonlyMap<string, string>> {
-  const all = await admin.pages<{ id: string; name: string }>('/v1/vaults', {});
+  const all = await listed(admin.listVaults);
   return new Map(all.map(({ id, name }) => [id, name]));
 }
 
 /** As `production=editor`. */
-function inWords(grants: readonly Grant[], vaults: ReadonlyMap<string, string>): string {
+function inWords(grants: readonly VaultGrant[], vaults: ReadonlyMap<string, string>): string {
   const words = grants.map(({ vault_id, role }) => `${vaults.get(vault_id) ?? vault_id}=${role}`);
   return words.length === 0 ? '-' : words.join(' ');
 }
@@ -73,7 +51,7 @@ export const membersCommand: Command = {
   run: async args => {
     const values = readOptions(options, args, process.env);
     const admin = adminIn(values);
-    const all = await admin.pages<Member>('/v1/members', {});
+    const all = await listed(admin.listMembers);
     if (values.json) return printJson(all);
     const vaults = await vaultNames(admin);
     const lines = all.map(({ name, role, state, grants }) => [name, role, state, inWords(grants, vaults)]);
@@ -98,8 +76,7 @@ export const inviteCommand: Command = {
     const [email] = positionals;
     if (email === undefined) throw new UsageError('an email address is required');
     const settings = settingsFor({ ...values, vault: null }, process.env);
-    const body = { email, role: values.role ?? 'none' };
-    const invited = await adminFor(settings).call<{ token: string }>('POST', '/v1/members', body);
+    const invited = await adminFor(settings).createMember({ body: { email, role: values.role ?? 'none' } });
     const link = `${settings.url}/invite#${invited.token}`;
     await printTo(values.out, `${values.json ? JSON.stringify(invited) : link}\n`);
   },
@@ -115,17 +92,16 @@ function grantCommandOf(of: Collection, who: string): Command {
     about: `Gives a ${kinds[of]} a role in one vault, instead of the one that they had there: ${grantedRoleNames.join(', ')}. none takes it away.`,
     run: async args => {
       const { values, positionals } = readCommand(options, args, process.env, 3);
-      const [named, vaultNamed, role] = positionals;
-      if (vaultNamed === undefined || role === undefined)
+      const [named, vaultNamed, roleNamed] = positionals;
+      if (vaultNamed === undefined || roleNamed === undefined)
         throw new UsageError(`a ${kinds[of]}, a vault and a role are required`);
-      const known: readonly string[] = roleNames;
-      if (!known.includes(role)) throw new UsageError(`the role must be one of: ${roleNames.join(', ')}`);
+      const role = roleNames.find(one => one === roleNamed);
+      if (role === undefined) throw new UsageError(`the role must be one of: ${roleNames.join(', ')}`);
       const admin = adminIn(values);
       const holder = await found(admin, of, named);
       const vault = await admin.vault(vaultNamed);
-      const answer = await admin.call('PUT', `/v1/${of}/${holder.id}`, {
-        change_grants: [{ vault_id: vault.id, role }],
-      });
+      const update = of === 'members' ? admin.updateMember : admin.updateGroup;
+      const answer = await update({ id: holder.id, body: { change_grants: [{ vault_id: vault.id, role }] } });
       done(values.json, answer, `${printable(holder.name)} has the role ${role} in ${printable(vault.name)}`);
     },
   };
@@ -143,7 +119,7 @@ export const groupsCommand: Command = {
   run: async args => {
     const values = readOptions(options, args, process.env);
     const admin = adminIn(values);
-    const all = await admin.pages<Group>('/v1/groups', {});
+    const all = await listed(admin.listGroups);
     if (values.json) return printJson(all);
     const vaults = await vaultNames(admin);
     const lines = all.map(({ name, member_ids, grants }) => [
@@ -170,7 +146,7 @@ export const createGroupCommand: Command = {
     const [name] = positionals;
     if (name === undefined) throw new UsageError('the name of a group is required');
     const body = { name, single_sign_on: values['single-sign-on'] };
-    const answer = await adminIn(values).call('POST', '/v1/groups', body);
+    const answer = await adminIn(values).createGroup({ body });
     done(values.json, answer, `${printable(name)} is created`);
   },
 };
@@ -185,7 +161,7 @@ export const deleteGroupCommand: Command = {
     const { values, positionals } = readCommand(options, args, process.env, 1);
     const admin = adminIn(values);
     const { id, name } = await found(admin, 'groups', positionals[0]);
-    done(values.json, await admin.call('DELETE', `/v1/groups/${id}`), `${printable(name)} is deleted`);
+    done(values.json, await admin.deleteGroup({ id }), `${printable(name)} is deleted`);
   },
 };
 
@@ -199,9 +175,9 @@ function membershipCommandOf(action: 'add' | 'remove', summary: string, about: s
     run: async args => {
       const { values, positionals } = readCommand(options, args, process.env, 2);
       const admin = adminIn(values);
-      const { id, name } = await found<Group>(admin, 'groups', positionals[0]);
-      const member = await found<Member>(admin, 'members', positionals[1]);
-      const answer = await admin.call('PUT', `/v1/groups/${id}`, { [`${action}_member_ids`]: [member.id] });
+      const { id, name } = await found(admin, 'groups', positionals[0]);
+      const member = await found(admin, 'members', positionals[1]);
+      const answer = await admin.updateGroup({ id, body: { [`${action}_member_ids`]: [member.id] } });
       const is = action === 'add' ? 'is in' : 'is not in';
       done(values.json, answer, `${printable(member.name)} ${is} ${printable(name)}`);
     },

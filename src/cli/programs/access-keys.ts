@@ -1,23 +1,12 @@
 /** `strongroom access-keys …`: the credentials with which programs read one vault. A new one is printed once. */
+import type { AccessKey } from '../../client/api.ts';
 import { flag, names, readCommand, readOptions, whole } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminFor } from '../connection/admin.ts';
-import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import { inVault, listed } from '../connection/admin.ts';
+import { serviceOptions } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { outOption, printTo } from '../terminal/output.ts';
 import { note, printable, printJson, table } from '../terminal/terminal.ts';
-
-interface AccessKey {
-  readonly id: string;
-  readonly name: string;
-  readonly expiration_date: string | null;
-  readonly last_used_at: string | null;
-}
-
-interface Place {
-  readonly admin: Admin;
-  readonly vault: { readonly id: string; readonly name: string };
-}
 
 const { vault, ...others } = serviceOptions;
 const options = {
@@ -26,14 +15,8 @@ const options = {
 };
 const day = 86_400_000;
 
-async function placeIn(values: Parameters<typeof settingsFor>[0]): Promise<Place> {
-  const settings = settingsFor(values, process.env);
-  const admin = adminFor(settings);
-  return { admin, vault: await admin.vault(settings.vault) };
-}
-
-function keysIn({ admin, vault: { id } }: Place): Promise<AccessKey[]> {
-  return admin.pages<AccessKey>('/v1/access-keys', { vault_id: id });
+async function keysIn({ admin, vault: { id } }: Awaited<ReturnType<typeof inVault>>): Promise<AccessKey[]> {
+  return listed(admin.listAccessKeys, { vault_id: id });
 }
 
 export const listCommand: Command = {
@@ -43,7 +26,7 @@ export const listCommand: Command = {
   about: 'Prints the access keys of a vault: name, id, when each expires, and when it was last used.',
   run: async args => {
     const values = readOptions(options, args, process.env);
-    const all = await keysIn(await placeIn(values));
+    const all = await keysIn(await inVault(values));
     const lines = all.map(({ name, id, expiration_date, last_used_at }) => [
       name,
       id,
@@ -73,16 +56,18 @@ export const createCommand: Command = {
     const { values, positionals } = readCommand(createOptions, args, process.env, 1);
     const [name] = positionals;
     if (name === undefined) throw new UsageError('a name for the access key is required');
-    const { admin, vault } = await placeIn(values);
-    const created = await admin.call<{ token: string }>('POST', '/v1/access-keys', {
-      vault_id: vault.id,
-      name,
-      names_only: values['names-only'],
-      may_use: values['may-use'],
-      ...(values.only.length === 0 ? {} : { kinds: ['secret'], names: values.only }),
-      ...(values.days === 0
-        ? {}
-        : { expiration_date: new Date(Date.now() + values.days * day).toISOString() }),
+    const { admin, vault } = await inVault(values);
+    const created = await admin.createAccessKey({
+      body: {
+        vault_id: vault.id,
+        name,
+        names_only: values['names-only'],
+        may_use: values['may-use'],
+        ...(values.only.length === 0 ? {} : { kinds: ['secret'], names: values.only }),
+        ...(values.days === 0
+          ? {}
+          : { expiration_date: new Date(Date.now() + values.days * day).toISOString() }),
+      },
     });
     if (values.json) await printTo(values.out, `${JSON.stringify(created)}\n`);
     else {
@@ -103,9 +88,9 @@ export const revokeCommand: Command = {
     const { values, positionals } = readCommand(options, args, process.env, 1);
     const [named] = positionals;
     if (named === undefined) throw new UsageError('the name of an access key is required');
-    const place = await placeIn(values);
+    const place = await inVault(values);
     const { id, name } = one(await keysIn(place), named);
-    const answer = await place.admin.call('DELETE', `/v1/access-keys/${id}`);
+    const answer = await place.admin.deleteAccessKey({ id });
     if (values.json) printJson(answer);
     else note(`${printable(name)} is revoked`);
   },

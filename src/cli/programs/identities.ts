@@ -1,35 +1,23 @@
 /** `strongroom identities …`: the machines that may log in, why some may not, and their secret ids. */
+import type { Identity } from '../../client/api.ts';
 import { identityPresets } from '../../contract/identity-presets.ts';
 import { readCommand, readOptions, text, whole } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
-import { type Admin, adminFor } from '../connection/admin.ts';
-import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import { type Admin, adminIn, listed } from '../connection/admin.ts';
+import { serviceOptions } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { outOption, printTo } from '../terminal/output.ts';
 import { note, printable, printJson, table } from '../terminal/terminal.ts';
 
-export interface ListedIdentity {
-  readonly id: string;
-  readonly name: string;
-  readonly method: string;
-  readonly issuer: string | null;
-  readonly subjects: readonly string[] | null;
-  readonly last_login_at: string | null;
-}
-
 const { vault: _, ...options } = serviceOptions;
 const day = 86_400_000;
 
-async function found(admin: Admin, name: string | undefined): Promise<ListedIdentity> {
+async function found(admin: Admin, name: string | undefined): Promise<Identity> {
   if (name === undefined) throw new UsageError('the name of an identity is required');
-  const all = await admin.pages<ListedIdentity>('/v1/identities', { q: name.slice(0, 255) });
+  const all = await listed(admin.listIdentities, { q: name.slice(0, 255) });
   const one = all.find(identity => identity.name === name.normalize('NFC') || identity.id === name);
   if (one === undefined) throw new Refusal(`there is no identity ${printable(JSON.stringify(name))}`);
   return one;
-}
-
-function adminIn(values: { url: string | null; profile: string | null }): Admin {
-  return adminFor(settingsFor({ ...values, vault: null }, process.env));
 }
 
 export const listCommand: Command = {
@@ -40,7 +28,7 @@ export const listCommand: Command = {
     'Prints the identities of the organization: how each proves itself, its id, and when it last logged in.',
   run: async args => {
     const values = readOptions(options, args, process.env);
-    const all = await adminIn(values).pages<ListedIdentity>('/v1/identities', {});
+    const all = await listed(adminIn(values).listIdentities);
     const lines = all.map(({ name, id, method, issuer, subjects, last_login_at }) => [
       name,
       id,
@@ -62,7 +50,7 @@ export const deleteCommand: Command = {
     const { values, positionals } = readCommand(options, args, process.env, 1);
     const admin = adminIn(values);
     const { id, name } = await found(admin, positionals[0]);
-    const answer = await admin.call('DELETE', `/v1/identities/${id}`);
+    const answer = await admin.deleteIdentity({ id });
     if (values.json) printJson(answer);
     else note(`${printable(name)} is deleted`);
   },
@@ -82,12 +70,6 @@ export const presetsCommand: Command = {
   },
 };
 
-interface Entry {
-  readonly created_at: string;
-  readonly ip_address: string;
-  readonly details: { readonly reason?: string };
-}
-
 export const refusalsCommand: Command = {
   usage: 'identities refusals NAME [flags]',
   summary: 'print why logins as an identity were refused',
@@ -97,12 +79,12 @@ export const refusalsCommand: Command = {
     const { values, positionals } = readCommand(options, args, process.env, 1);
     const admin = adminIn(values);
     const { id } = await found(admin, positionals[0]);
-    const query = `?action=identity.login_refused&subject_id=${id}&limit=20`;
-    const { data } = await admin.call<{ data: readonly Entry[] }>('GET', `/v1/audit-logs${query}`);
+    const query = { action: 'identity.login_refused', subject_id: id, limit: 20 };
+    const { data } = await admin.listAuditLogs({ query });
     if (values.json) printJson(data);
     else
       process.stdout.write(
-        table(data.map(one => [one.created_at, one.ip_address, one.details.reason ?? ''])),
+        table(data.map(one => [one.created_at, one.ip_address, String(one.details.reason ?? '')])),
       );
   },
 };
@@ -125,11 +107,13 @@ export const secretIdCommand: Command = {
     const { values, positionals } = readCommand(secretIdOptions, args, process.env, 1);
     const admin = adminIn(values);
     const { id } = await found(admin, positionals[0]);
-    const created = await admin.call<{ token: string }>('POST', '/v1/secret-ids', {
-      identity_id: id,
-      expiration_date: new Date(Date.now() + values.days * day).toISOString(),
-      ...(values.uses === 0 ? {} : { max_uses: values.uses }),
-      ...(values.label === null ? {} : { name: values.label }),
+    const created = await admin.createSecretId({
+      body: {
+        identity_id: id,
+        expiration_date: new Date(Date.now() + values.days * day).toISOString(),
+        ...(values.uses === 0 ? {} : { max_uses: values.uses }),
+        ...(values.label === null ? {} : { name: values.label }),
+      },
     });
     if (values.json) await printTo(values.out, `${JSON.stringify(created)}\n`);
     else {

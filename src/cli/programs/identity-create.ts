@@ -1,4 +1,5 @@
 /** `strongroom identities create`: lets a machine in, from the preset of its platform or from flags alone. */
+import type { IdentityCreate } from '../../client/api.ts';
 import { identityPresets } from '../../contract/identity-presets.ts';
 import { choice, flag, names, readCommand, text, whole } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
@@ -7,7 +8,6 @@ import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { contentOf } from '../terminal/input.ts';
 import { note, printable, printJson } from '../terminal/terminal.ts';
-import type { ListedIdentity } from './identities.ts';
 
 const list = (value: string, help: string) => ({ ...names(help), value });
 const options = {
@@ -43,12 +43,14 @@ export const command: Command = {
     const admin = adminFor(settings);
     const trust = trustIn(values);
     const { id: vault } = await admin.vault(settings.vault);
-    const created = await admin.call<ListedIdentity>('POST', '/v1/identities', {
-      name,
-      ...trust,
-      vault_ids: [vault],
-      lifetime: values.lifetime,
-      ...(values.only.length === 0 ? {} : { kinds: ['secret'], names: values.only }),
+    const created = await admin.createIdentity({
+      body: {
+        name,
+        ...trust,
+        vault_ids: [vault],
+        lifetime: values.lifetime,
+        ...(values.only.length === 0 ? {} : { kinds: ['secret'], names: values.only }),
+      },
     });
     if (values.json) printJson(created);
     else {
@@ -58,7 +60,7 @@ export const command: Command = {
   },
 };
 
-function trustIn(values: Values): object {
+function trustIn(values: Values): Omit<IdentityCreate, 'name' | 'vault_ids'> {
   const method = values.method ?? 'jwt';
   if (method === 'secret_id') return { method };
   if (values.subject.length === 0) throw new UsageError(`--subject is required${exampleFor(values)}`);
@@ -102,7 +104,7 @@ function claimsIn(given: readonly string[]): Record<string, string[]> {
   return claims;
 }
 
-function keysIn(file: string): unknown {
+function keysIn(file: string) {
   try {
     return JSON.parse(contentOf(file));
   } catch {

@@ -1,6 +1,6 @@
 /** `strongroom complete -- WORD...`: what could stand at the cursor, one per line. Shells call it; it never fails and never asks. */
 import { readOptions } from '../../service/settings/options.ts';
-import { adminFor } from '../connection/admin.ts';
+import { adminFor, listed } from '../connection/admin.ts';
 import { serviceOptions, settingsFor } from '../connection/settings.ts';
 import { vaultOf } from '../connection/vaults.ts';
 import type { Command } from '../terminal/command.ts';
@@ -54,14 +54,15 @@ function nextWords(commands: Commands, before: readonly string[]): string[] {
 
 async function valuesOf(name: string, value: string, rest: readonly string[]): Promise<readonly string[]> {
   if (value.includes('|')) return value.split('|');
-  if (name === 'vault') return namesOf('vaults', rest);
+  if (name === 'vault') return namesOf('listVaults', rest);
   if (name === 'only') return secretNames(rest);
   return /FILE|DIR/.test(value) ? [files] : [];
 }
 
 function argumentsOf(completes: Command['completes'], rest: readonly string[]) {
   if (completes === 'secrets') return secretNames(rest);
-  if (completes === 'groups' || completes === 'members') return namesOf(completes, rest);
+  if (completes === 'groups') return namesOf('listGroups', rest);
+  if (completes === 'members') return namesOf('listMembers', rest);
   return completes === 'files' ? [files] : (completes ?? []);
 }
 
@@ -79,7 +80,13 @@ async function secretNames(rest: readonly string[]): Promise<string[]> {
   return (await vaultOf(settingsIn(rest)).names()).map(({ name }) => name);
 }
 
-async function namesOf(collection: string, rest: readonly string[]): Promise<string[]> {
-  const found = await adminFor(settingsIn(rest)).pages<{ name: string }>(`/v1/${collection}`, {});
-  return found.map(({ name }) => name);
+type Listing = 'listVaults' | 'listGroups' | 'listMembers';
+
+async function namesOf(listing: Listing, rest: readonly string[]): Promise<string[]> {
+  const list: (
+    asked: object,
+  ) => Promise<{ data: readonly { name: string }[]; pagination: { total: number } }> = adminFor(
+    settingsIn(rest),
+  )[listing];
+  return (await listed(list)).map(({ name }) => name);
 }

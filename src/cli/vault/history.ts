@@ -1,20 +1,14 @@
 /** `strongroom history`: prints the versions of a secret, without their values. */
+import type { Version } from '../../client/api.ts';
 import { readCommand } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
-import { adminFor } from '../connection/admin.ts';
-import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import { inVault, listed } from '../connection/admin.ts';
+import { serviceOptions } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { printJson, table } from '../terminal/terminal.ts';
 
 const usage = 'history NAME [flags]';
 const summary = 'print the versions of a secret';
-
-interface Version {
-  readonly version: number;
-  readonly created_at: string;
-  readonly created_by: string;
-  readonly current: boolean;
-}
 
 export const command: Command = {
   usage,
@@ -26,10 +20,9 @@ export const command: Command = {
     const { values, positionals } = readCommand(serviceOptions, args, process.env, 1);
     const [name] = positionals;
     if (name === undefined) throw new UsageError('the name of a secret is required');
-    const settings = settingsFor(values, process.env);
-    const admin = adminFor(settings);
-    const { id } = await admin.find((await admin.vault(settings.vault)).id, name);
-    const versions = await admin.pages<Version>(`/v1/secrets/${id}/versions`, {});
+    const { admin, vault } = await inVault(values);
+    const { id } = await admin.find(vault.id, name);
+    const versions = await listed(asked => admin.listSecretVersions({ id, ...asked }));
     if (values.json) printJson(versions);
     else process.stdout.write(table(versions.map(rowOf)));
   },

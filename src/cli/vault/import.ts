@@ -103,19 +103,11 @@ async function carryOut(
   if (failures.length > 0) throw new Refusal(`${failures.length} of ${todo.length} could not be imported`);
 }
 
-interface Result {
-  readonly index: number;
-  readonly error?: {
-    readonly message: string;
-    readonly details: { readonly field: string; readonly reason: string };
-  };
-}
-
 async function storeSecrets(admin: Admin, vaultId: string, part: readonly Planned[]): Promise<string[]> {
-  const items = part.map(({ item: { kind: _, ...body }, id }) =>
-    id === null ? { vault_id: vaultId, ...body } : { id, ...body },
+  const items = part.flatMap(({ item: { kind, ...body }, id }) =>
+    !('value' in body) ? [] : id === null ? { vault_id: vaultId, ...body } : { id, ...body },
   );
-  const { results } = await admin.call<{ results: Result[] }>('POST', '/v1/secrets/bulk', { items });
+  const { results } = await admin.writeSecrets({ body: { items } });
   return results.flatMap(({ index, error }) => {
     if (error === undefined) return [];
     const { field, reason } = error.details;
@@ -133,12 +125,10 @@ async function storeMaterial(
 ): Promise<string[]> {
   const common = { vault_id: vaultId, name: item.name };
   try {
-    if (item.kind === 'key')
-      await admin.call('POST', '/v1/keys', { ...common, pem: item.pem, ...passphrase });
-    if (item.kind === 'certificate')
-      await admin.call('POST', '/v1/certificates', { ...common, pem: item.pem });
+    if (item.kind === 'key') await admin.createKey({ body: { ...common, pem: item.pem, ...passphrase } });
+    if (item.kind === 'certificate') await admin.createCertificate({ body: { ...common, pem: item.pem } });
     if (item.kind === 'pkcs12')
-      await admin.call('POST', '/v1/certificates', { ...common, pkcs12: item.base64, ...passphrase });
+      await admin.createCertificate({ body: { ...common, pkcs12: item.base64, ...passphrase } });
     return [];
   } catch (error) {
     if (error instanceof Refusal) return [`${printable(item.name)}: ${error.message}`];

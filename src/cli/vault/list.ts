@@ -1,6 +1,6 @@
 /** `strongroom list`: prints the names of the secrets in a vault, or of the vaults. */
 import { flag, readOptions } from '../../service/settings/options.ts';
-import { adminFor } from '../connection/admin.ts';
+import { adminFor, listed } from '../connection/admin.ts';
 import { type Settings, serviceOptions, settingsFor } from '../connection/settings.ts';
 import { vaultOf } from '../connection/vaults.ts';
 import type { Command } from '../terminal/command.ts';
@@ -26,5 +26,5 @@ export const command: Command = {
 };
 
 function vaultsOf(settings: Settings): Promise<{ id: string; name: string }[]> {
-  return adminFor(settings).pages('/v1/vaults', {});
+  return listed(adminFor(settings).listVaults);
 }

@@ -1,8 +1,8 @@
 /** `strongroom rm`: deletes secrets. */
 import { flag, readCommand } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
-import { adminFor } from '../connection/admin.ts';
-import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import { inVault } from '../connection/admin.ts';
+import { serviceOptions } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { note, printable, printJson } from '../terminal/terminal.ts';
 
@@ -26,14 +26,12 @@ export const command: Command = {
     if (positionals.length === 0) throw new UsageError('the name of a secret is required');
     if (values.purge && !values.yes)
       throw new UsageError('--purge deletes permanently: add --yes to confirm');
-    const settings = settingsFor(values, process.env);
-    const admin = adminFor(settings);
-    const vault = await admin.vault(settings.vault);
+    const { admin, vault } = await inVault(values);
     // All of them exist before the first one goes.
     const found = [];
     for (const name of positionals) found.push(await admin.find(vault.id, name));
-    const query = values.purge ? '?purge=true' : '';
-    for (const { id } of found) await admin.call('DELETE', `/v1/secrets/${id}${query}`);
+    const query = values.purge ? ({ purge: 'true' } as const) : {};
+    for (const { id } of found) await admin.deleteSecret({ id, query });
     if (values.json) printJson(found.map(({ id, name }) => ({ id, name, deleted: true })));
     else for (const { name } of found) note(`${printable(name)} is deleted`);
   },

@@ -1,8 +1,8 @@
 /** `strongroom rollback`: gives a secret the value of an earlier version, as a new version. */
 import { readCommand } from '../../service/settings/options.ts';
 import { UsageError } from '../../service/settings/report.ts';
-import { adminFor } from '../connection/admin.ts';
-import { serviceOptions, settingsFor } from '../connection/settings.ts';
+import { inVault } from '../connection/admin.ts';
+import { serviceOptions } from '../connection/settings.ts';
 import type { Command } from '../terminal/command.ts';
 import { note, printable, printJson } from '../terminal/terminal.ts';
 
@@ -21,11 +21,9 @@ export const command: Command = {
     if (name === undefined) throw new UsageError('the name of a secret is required');
     if (!/^[1-9]\d{0,8}$/.test(version))
       throw new UsageError('a version is required: see strongroom history');
-    const settings = settingsFor(values, process.env);
-    const admin = adminFor(settings);
-    const { id } = await admin.find((await admin.vault(settings.vault)).id, name);
-    const body = { version: Number(version) };
-    const stored = await admin.call<{ version: number }>('POST', `/v1/secrets/${id}/rollback`, body);
+    const { admin, vault } = await inVault(values);
+    const { id } = await admin.find(vault.id, name);
+    const stored = await admin.rollbackSecret({ id, body: { version: Number(version) } });
     if (values.json) printJson(stored);
     else note(`${printable(name)} is now version ${stored.version}, with the value of version ${version}`);
   },

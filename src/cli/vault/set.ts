@@ -35,16 +35,12 @@ export const command: Command = {
     const type = values['content-type'] === null ? {} : { content_type: values['content-type'] };
     const existing = await admin.search(vault.id, name);
     const stored = await (existing === null
-      ? admin.call<Stored>('POST', '/v1/secrets', { vault_id: vault.id, name, value, ...type })
-      : admin.call<Stored>('PUT', `/v1/secrets/${existing.id}`, { value, ...type }));
+      ? admin.createSecret({ body: { vault_id: vault.id, name, value, ...type } })
+      : admin.updateSecret({ id: existing.id, body: { value, ...type } }));
     if (values.json) printJson(stored);
     else note(`${printable(name)} is now version ${stored.version}`);
   },
 };
-
-interface Stored {
-  readonly version: number;
-}
 
 /** `NAME VALUE`, or both in one as in a shell. */
 function split(positionals: readonly string[]): [name: string, given: string | undefined] {

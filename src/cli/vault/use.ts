@@ -2,11 +2,12 @@
  * `strongroom use`: has the service make a call with a secret, and prints what comes back. The value is not part of it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Exchanged } from '../../client/exchange.ts';
 import type { UseAnswer, Verdict } from '../../contract/uses.ts';
 import { flag, readCommand } from '../../service/settings/options.ts';
 import { Refusal, UsageError } from '../../service/settings/report.ts';
 import { callIn, callOptions, printVerdict } from '../connection/call-options.ts';
-import { ask, jsonOf, type RemoteAnswer, refusalOf } from '../connection/remote.ts';
+import { ask, jsonOf, refusalOf } from '../connection/remote.ts';
 import { isId } from '../connection/secret.ts';
 import { type Settings, serviceOptions, settingsFor } from '../connection/settings.ts';
 import { logIn } from '../connection/workload.ts';
@@ -77,20 +78,20 @@ function senderTo({ url, vault }: Settings, key: string) {
   };
 }
 
-function answerIn<T>(url: string, answer: RemoteAnswer): T {
+function answerIn<T>(url: string, answer: Exchanged): T {
   if (answer.status === 200) return jsonOf(url, answer) as T;
   throw answer.status === 403 ? forbidden(url, answer) : refusalOf(url, answer);
 }
 
 /** Where a person can approve the call; null where nobody is asked, or they refused. */
-function pageIn(url: string, answer: RemoteAnswer): string | null {
+function pageIn(url: string, answer: Exchanged): string | null {
   if (answer.status !== 403) return null;
   const { message, approval } = jsonOf(url, answer) as Waiting;
   return approval === undefined || /refused/.test(message) ? null : approval.url;
 }
 
 /** The service's own words, which never repeat what was sent. */
-function forbidden(url: string, answer: RemoteAnswer): Refusal {
+function forbidden(url: string, answer: Exchanged): Refusal {
   return new Refusal(printable((jsonOf(url, answer) as Waiting).message));
 }
 
