@@ -180,7 +180,7 @@ describe('a credential', () => {
       const unreading = by({
         scopes: ['access-keys:write', 'access-keys:read', 'vaults:read', 'secrets:read'],
       });
-      const refused = /^FORBIDDEN: Nobody gives what they could not read themselves/;
+      const refused = /^FORBIDDEN: You can’t grant access that you don’t have/;
       const body = { vault_id: vaultId, name: 'a' };
       assert.match(await refusalOf(accessKeys.create(unreading, body)), refused);
       const names = { kinds: ['secret' as const], names_only: true };

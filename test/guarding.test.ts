@@ -176,7 +176,7 @@ describe('what somebody would show', () => {
     const show = (because?: string) => guard.mayShow(viewer, ['secrets:write'], undefined, because);
     await assert.rejects(
       show(),
-      /^Failure: Nobody gives what they could not read themselves: .* secrets:write$/,
+      /^Failure: You can’t grant access that you don’t have: .* secrets:write$/,
     );
     await assert.rejects(show('Because'), /^Failure: Because: .* secrets:write$/);
     assert.equal(await outcomeOf(() => guard.mayShow(viewer, [])), null);

@@ -108,7 +108,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
       const { send } = await makers['an API key that expires']!(world);
       const { status, body } = await ask(world, 'POST /v1/webhooks', send);
       assert.equal(status, 403);
-      assert.match(body.error.message, /^An API key that expires can’t give what outlasts it/);
+      assert.match(body.error.message, /^An API key that expires can’t grant access that outlasts it/);
       const { body: log } = await owner.get('/v1/audit-logs?limit=1');
       const [{ action, outcome, details }] = log.data;
       assert.deepEqual(

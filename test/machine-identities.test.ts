@@ -228,7 +228,7 @@ describe('an identity', () => {
     await world.identities.update(owner, id, { expiration_date: until });
     await refused(world.identities.update(brief, id, { name: 'mine' }), 'FORBIDDEN', {
       message:
-        'An API key that expires can’t give what outlasts it: use one without an expiration date, or sign in',
+        'An API key that expires can’t grant access that outlasts it: use one without an expiration date, or sign in',
     });
   });
 

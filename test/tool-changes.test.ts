@@ -107,7 +107,7 @@ describe('history, rollback and rm', () => {
     fails(
       await tool.admin(['rollback', 'TURNED', '2'], { env: { STRONGROOM_API_KEY: manager.body.token } }),
       1,
-      /access keys could then read what you may not read yourself: that takes the permission secrets:reveal/,
+      /access keys could then read what you may not read yourself: this requires the permission secrets:reveal/,
     );
     fails(await tool.admin(['rm', 'TURNED', 'NOTHING']), 1, /no active secret "NOTHING"/);
     assert.equal(await value('TURNED'), 'first value', 'nothing goes unless all are there');

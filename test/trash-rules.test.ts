@@ -167,7 +167,7 @@ describe('a vault', () => {
     const { id } = await world.domain.vaults.create(world.operator, { name });
     const given = by({ vaultIds: [id] });
     const update = (body: object, caller = given) => refusalOf(world.domain.vaults.update(caller, id, body));
-    const refused = 'FORBIDDEN: Renaming a vault takes a role in the organization';
+    const refused = 'FORBIDDEN: Renaming a vault requires a role in the organization';
     assert.equal(await update({ name: newName() }), refused);
     assert.equal(await update({ name: newName(), description: 'x' }), refused);
     for (const body of [{ name }, { description: 'x' }, { name, description: 'y' }, {}])

@@ -1,4 +1,7 @@
-/** Accounts, put together: who signs in, how people join, and what they change about how they prove themselves. */
+/**
+ * Combines the parts of accounts: how people sign in, how they join, and how they change their ways to prove their
+ * identity.
+ */
 import { randomBytes } from 'node:crypto';
 import { actions, type Role, roleAllows } from '../access/policy.ts';
 import type { Plan } from '../contract/access.ts';
@@ -73,7 +76,7 @@ export function accountsWith(parts: AccountsParts, random = randomBytes) {
 
   return {
     sessions,
-    /** Refuses a network address that failed too often, before anything that it sent is read. */
+    /** Refuses a network address with too many failures before reading anything that it sent. */
     checkAddress: lockOut.check,
     describe,
     signIn: signInWith(signInParts),

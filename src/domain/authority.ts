@@ -1,8 +1,8 @@
 /**
- * Whether a caller may still act. Who is asking is decided when a request begins; what was decided then is good for
- * nothing that is done later unless the rows that it rests on are still as they were. So they are a condition of the
- * unit that stores what was done. Where they changed, they are read and believed anew: what gives the caller the very
- * same as before (a key that was renamed, a code that was used elsewhere) goes on, everything else is over.
+ * Checks whether a caller may still act. The caller is identified when a request begins, but that decision is valid
+ * later only if the rows that it rests on are unchanged. So they are a condition of the transaction that stores a
+ * change. If they did change, they are read and checked again: if the caller still has exactly the same permissions
+ * (after a rename, or a code used elsewhere), the change goes on; otherwise the authority is gone.
  */
 import type { Caller, Proof, ProvenBy } from '../access/caller.ts';
 import type { Grant } from '../access/policy.ts';
@@ -72,7 +72,7 @@ export function authorityWith({ store, stamps, people, now }: AuthorityParts): A
   };
 }
 
-/** The same for callers that may do the same. */
+/** The same text for callers with the same permissions. */
 function grantText(caller: Caller): string {
   return JSON.stringify([caller.organizationId, partsOf(caller)]);
 }

@@ -1,4 +1,4 @@
-/** The whole domain, put together: what the surfaces and the commands are handed. */
+/** The whole domain, which the surfaces and the commands use. */
 
 import { egressInto } from '../access/egress.ts';
 import { shownLinksWith } from '../logs/shown-links.ts';
@@ -46,18 +46,18 @@ import { webhookTargetsWith } from './webhooks/targets.ts';
 import { webhooksWith } from './webhooks/webhooks.ts';
 
 export interface DomainParts extends ReadingParts {
-  /** By what ages are judged where something is removed for good. */
+  /** The clock by which age is judged before something is deleted permanently. */
   readonly aged: () => number;
   readonly facts: Facts;
-  /** Those of the product unless told otherwise; what was stored with others matches no password. */
+  /** The product's costs by default. Passwords stored with other costs don't match. */
   readonly passwordCosts?: PasswordCosts | undefined;
-  /** The inner ranges that webhooks may lead into. */
+  /** The private ranges that webhooks may connect to. */
   readonly privateWebhooks: readonly string[];
-  /** The inner ranges that issuers of tokens may be in. */
+  /** The private ranges that token issuers may be in. */
   readonly privateIssuers: readonly string[];
-  /** A JSON document from where the service may connect to. */
+  /** Fetches a JSON document from an address that the service may connect to. */
   readonly fetchDocument: (url: string) => Promise<unknown>;
-  /** Which clients of the tool endpoint are known beside those that always are. */
+  /** Clients of the tool endpoint that are known in addition to the built-in ones. */
   readonly oauthClients?: OAuthClientSettings | undefined;
 }
 
@@ -93,9 +93,9 @@ export function domainWith(given: DomainParts) {
   const clients = oauthClientsWith({ ...oauthClients, keyring: parts.keyring, fetchDocument, now });
   return {
     ...reading,
-    /** Refuses whoever does not hold a permission, and writes that down. */
+    /** Refuses callers who lack a permission, and records that. */
     admit: guard.admit,
-    /** Tells that somebody's authority was withdrawn while they were asking. */
+    /** Records that a caller's authority was withdrawn during their request. */
     withdrawn: guard.withdrawn,
     organizations,
     overviews: overviewsWith({ ...parts, organizations, ledger, facts }),
@@ -108,7 +108,7 @@ export function domainWith(given: DomainParts) {
       grants: oauthGrantsWith(parts, grantRecords, accounts.proofs, records),
       tokens: tokenRequestsWith(parts, attempts, grantRecords),
     },
-    /** Ends the threads on which keys are made and passwords derived. */
+    /** Ends the threads that create keys and derive passwords. */
     closeThreads: async () => void (await Promise.all([parts.workers.close(), passwords.close()])),
     vaults,
     secrets,
@@ -134,19 +134,19 @@ export function domainWith(given: DomainParts) {
     approvalWatch: approvalWatchWith(parts, approvals),
     webhooks,
     webhookDeliveries: webhookDeliveriesWith(parts, webhooks),
-    /** For the delivery of events alone; no surface is handed this. */
+    /** Only for the delivery of events; not passed to any surface. */
     webhookTargets: (onError: (error: unknown) => void) => webhookTargetsWith(parts, onError),
     stamps,
     logs: logsWith({ ...parts, ledger, shown }),
     readers: readersWith({ ...parts, ledger, shown }, records),
     verifyLogs: verifyLogsWith({ ...parts, ledger }),
-    /** For the service itself; no surface is handed this. */
+    /** For the service itself; not passed to any surface. */
     retention: retentionWith({ ...parts, ledger, revisions }),
     housekeeping: housekeepingWith({ ...parts, aged: given.aged }, records),
-    /** At the start alone. */
+    /** Only at startup. */
     accept: acceptanceWith(parts),
     noteTimeline: timelineWith(parts),
-    /** For the operator alone; no surface is handed this. */
+    /** Only for the operator; not passed to any surface. */
     rotation: rotationWith({ ...parts, wrapper }),
   };
 }

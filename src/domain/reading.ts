@@ -1,6 +1,6 @@
 /**
- * What answers vault reads and tool calls, and no more: the reading plane is handed this alone. The whole domain is
- * built upon the same foundation.
+ * The part of the domain that answers vault reads and tool calls; the reading plane gets nothing else. The whole
+ * domain is built on the same foundation.
  */
 import type { Sealed } from '../base/bytes.ts';
 import type { NewId } from '../contract/id.ts';
@@ -36,25 +36,25 @@ import { type SecretUses, secretUsesWith } from './uses/secret-uses.ts';
 export interface ReadingParts {
   readonly store: Store;
   readonly keyring: Keyring;
-  /** What wraps the keyring, and how that is stored right now. */
+  /** The wrapper of the keyring, and the keyring as it is stored now. */
   readonly wrapper: KeyringWrapper;
   readonly storedKeyring: Sealed;
   readonly now: () => number;
   readonly newId: NewId;
-  /** Where this plane counts. */
+  /** The metrics of this plane. */
   readonly meter: Meter;
   /** The same domain in another thread of this process. */
   readonly other?: OtherPlane | undefined;
 }
 
-/** What the planes of a process tell each other beyond what is stored. */
+/** Messages between the planes of a process, beyond what is stored. */
 export interface OtherPlane {
   readonly ledger?: OtherLedger;
-  /** A caller at this address failed to prove who they are. */
+  /** Reports a failed authentication from this address. */
   readonly tellFailed: (address: string) => void;
 }
 
-/** Where calls are made from. */
+/** The broker that makes the calls. */
 export interface Using {
   readonly broker: Broker;
 }
@@ -75,7 +75,7 @@ export interface Foundation extends ReadingDomain {
   readonly revisions: RevisionIndex;
 }
 
-/** What uses secrets and keys for those who may not see them. */
+/** Uses secrets and keys for callers who may not see them. */
 export interface Uses {
   readonly vaultUses: SecretUses;
   readonly keyUses: KeyUses;
@@ -83,7 +83,7 @@ export interface Uses {
 
 /** The same, on a plane of its own. */
 export interface UsesDomain extends Uses, Pick<ReadingDomain, 'ledger' | 'attempts' | 'authenticate'> {
-  /** Ends the threads on which keys are used. */
+  /** Ends the threads that use keys. */
   readonly closeThreads: () => Promise<void>;
 }
 
@@ -112,7 +112,7 @@ export function foundationWith(given: ReadingParts): Foundation {
   const keyringSync = keyringSyncWith({ store, keyring, wrapper, stored });
   const people = peopleWith(store, stamps);
   const guard = guardWith({ ledger, authority: authorityWith({ store, stamps, people, now }), now });
-  // It has no thread before there is work for one.
+  // It starts no thread until there is work.
   const workers = workerPoolWith({ onWaiting: meter.gauge('strongroom_jobs_waiting', { pool: 'material' }) });
   const parts = { store, keyring, stamps, keyringSync, guard, workers, now, newId, meter };
   const records = recordsWith(parts, checkExposureWith(parts));

@@ -1,4 +1,4 @@
-/** Who did what to what, as the audit log has it. The guard alone writes these. */
+/** Builds the entries of the audit log: who did what to which subject. Only the guard writes them. */
 
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
@@ -7,14 +7,14 @@ import type { KeyNarrowing } from '../../contract/restrictions.ts';
 import { type AuditEntry, logText } from '../../logs/entries.ts';
 import type { Subject, SubjectChange } from './subjects.ts';
 
-/** Whoever an entry can name. */
+/** The actor that an entry names. */
 export type Actor = Pick<Caller, 'id' | 'name' | 'organizationId' | 'origin'> & {
   readonly kind: string;
-  /** Of an access key: what its holder restricted it to. */
+  /** For an access key: the restrictions that its holder added. */
   readonly narrowing?: KeyNarrowing | null;
 };
 
-/** The service, where it looks after its logs. */
+/** The service itself, when it maintains its logs. */
 export const itself: Actor = {
   kind: 'service',
   id: 'retention',
@@ -42,7 +42,7 @@ export function entryOf(
   details: Readonly<Record<string, unknown>>,
 ): AuditEntry {
   return {
-    organization_id: by.organizationId || null, // Of none: the deployment's own.
+    organization_id: by.organizationId || null, // Null for entries of the deployment.
     actor: { kind: by.kind, id: by.id, name: logText(by.name) },
     action,
     outcome,

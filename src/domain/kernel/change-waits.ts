@@ -1,14 +1,15 @@
 /**
- * Waiting for what is changed here, on the other plane or at another replica. Whoever begins to wait, and then looks,
- * misses nothing: a change that comes while they look ends the wait at once. Where changes may have been missed every
- * wait ends, and while they are not heard at all every wait ends once a second, so that whoever waits looks again.
+ * Waits for changes made in this process, on the other plane or by another replica. A caller that begins a wait
+ * before it reads misses nothing: a change that arrives during the read ends the wait immediately. If changes may
+ * have been missed, every wait ends; while changes can't be received at all, every wait ends once a second, so that
+ * callers read again.
  */
 import type { Store } from '../../store/store.ts';
 
 type Changes = Pick<Store, 'onChange' | 'hearsChanges'>;
 
 export interface Wait {
-  /** Until one of them is changed, so many milliseconds passed (null for any number), or the signal came. */
+  /** Resolves when one of the ids changes, the time has passed (null for no limit), or the signal aborts. */
   until(milliseconds: number | null, signal: AbortSignal): Promise<void>;
   end(): void;
 }
@@ -28,7 +29,7 @@ export class ChangeWaits {
     });
   }
 
-  /** From now on. Whoever begins one ends it. */
+  /** Starts waiting now. The caller must call `end`. */
   begin(ids: readonly string[]): Wait {
     const { promise: woken, resolve: wake } = Promise.withResolvers<void>();
     for (const id of ids) this.#waiting.set(id, (this.#waiting.get(id) ?? new Set()).add(wake));

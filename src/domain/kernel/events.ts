@@ -1,4 +1,4 @@
-/** What is told to the outside about a change: which resource, never what is in it. */
+/** Events about a change, for webhooks: they name the resource and never contain its value. */
 import type { NewId } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
 import type { EventKind as AskedFor, DisabledReason, testKind } from '../../contract/webhooks.ts';
@@ -15,7 +15,7 @@ export interface EventSubject {
   readonly organizationId: string;
   readonly vaultId: string | null;
   readonly version?: number;
-  /** When it expires, in the events that tell of it. */
+  /** The expiration date, in events about expiry. */
   readonly expirationDate?: number;
   readonly reason?: DisabledReason;
 }

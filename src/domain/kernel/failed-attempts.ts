@@ -1,8 +1,8 @@
 /**
- * Bounds failed authentications by address, on every surface alike: the limiter is asked where credentials
- * are checked, so no surface can forget it. It is failures that are bounded: a good token is served, however many
- * bad ones came from its address. Counted in windows of a minute, in memory of a fixed size. An IPv6 caller owns
- * a /64, so that is what counts as one address.
+ * Limits failed authentications per address, for all surfaces: the limit is applied where credentials are checked, so
+ * no surface can bypass it. Only failures count: a valid token is served however many bad ones came from its address.
+ * Failures are counted in one-minute windows, in memory of a fixed size. An IPv6 caller owns a /64, so a /64 counts
+ * as one address.
  */
 import { isIPv6 } from 'node:net';
 import { plainAddress } from '../../access/address.ts';
@@ -18,7 +18,7 @@ export class FailedAttempts {
   readonly #most: number;
   readonly #failures = new Map<string, number>();
   readonly #lock = new KeyedLock();
-  /** Told of every failure: another thread of this process counts the same addresses. */
+  /** Called for every failure, so that another thread of this process counts the same addresses. */
   readonly #tell: (address: string) => void;
   #windowStart = 0;
 
@@ -28,7 +28,7 @@ export class FailedAttempts {
     this.#tell = tell;
   }
 
-  /** Seconds to wait, or 0 where the address may try. */
+  /** Seconds to wait, or 0 if the address may try. */
   blockedFor(address: string): number {
     this.#turnWindow();
     if ((this.#failures.get(networkOf(address)) ?? 0) < this.#most) return 0;
@@ -36,14 +36,14 @@ export class FailedAttempts {
   }
 
   /**
-   * Looks up what a token names. Addresses over the limit are served one lookup at a time: a valid token among many
-   * bad ones is still found, and the bad ones cost no more than that.
+   * Looks up what a token names. An address over the limit gets one lookup at a time: a valid token among many bad
+   * ones is still found, and the bad ones cost no more than that.
    */
   lookUp<T>(address: string, look: () => Promise<T>): Promise<T> {
     return this.blockedFor(address) === 0 ? look() : this.#lock.take(networkOf(address), look);
   }
 
-  /** Counts one of what is bounded, whether it fails or not; refuses one too many. */
+  /** Counts an attempt whether it fails or not, and refuses attempts over the limit. */
   take(who: string): void {
     const wait = this.blockedFor(who);
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
@@ -55,7 +55,7 @@ export class FailedAttempts {
     this.#tell(address);
   }
 
-  /** Counts what failed elsewhere. */
+  /** Counts a failure from elsewhere. */
   count(address: string): void {
     this.#turnWindow();
     const key = networkOf(address);
@@ -74,11 +74,11 @@ export class FailedAttempts {
   }
 }
 
-/** What counts as one address. */
+/** The address, or the /64 network of an IPv6 address, that failures are counted for. */
 export function networkOf(address: string): string {
   const plain = plainAddress(address);
   if (!isIPv6(plain)) return plain;
-  // The last two groups can be written as an IPv4 address: the URL parser writes them as groups.
+  // The last two groups can be written as an IPv4 address; the URL parser converts them to groups.
   const spelled = plain.includes('.')
     ? (URL.parse(`http://[${plain}]/`)?.hostname.slice(1, -1) ?? plain)
     : plain;
@@ -89,7 +89,7 @@ export function networkOf(address: string): string {
     while (groups.length + rest.length < 8) groups.push('0');
     groups.push(...rest);
   }
-  // However it is spelled: a proxy hands on what others wrote.
+  // Normalized, because a proxy passes on whatever spelling it received.
   return groups
     .slice(0, 4)
     .map(group => Number.parseInt(group, 16).toString(16))

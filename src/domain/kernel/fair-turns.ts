@@ -1,8 +1,8 @@
 /**
- * Work that keeps an event loop busy, such as opening the secrets of a whole vault, is done in short turns, one at a
- * time. Organizations and callers come in turn, whatever each of them asks for, and after each turn everything else
- * in this thread gets as much time as the turn took, if it has anything to do. A caller has a few such pieces of work under
- * way at most: the others of theirs wait without holding anything.
+ * Runs work that would block the event loop, such as decrypting all secrets of a vault, in short turns, one at a
+ * time. Turns alternate between organizations and between callers, whatever they ask for. After each turn, everything
+ * else in this thread gets as much time as the turn took, if it has anything to do. A caller can have only a few such
+ * jobs in progress; their other jobs wait without holding any resources.
  */
 import { performance } from 'node:perf_hooks';
 import { setImmediate as immediate } from 'node:timers/promises';
@@ -10,16 +10,16 @@ import { FairLine, type Lane } from '../../base/fair-line.ts';
 
 /** In milliseconds. */
 const longestTurn = 2;
-/** A turn of the event loop in which nothing else had anything to do takes less, in milliseconds. */
+/** In milliseconds. A turn of the event loop with nothing else to do takes less. */
 const idleTurn = 0.2;
-/** Of one caller, at once. */
+/** Jobs in progress at once, per caller. */
 const mostUnderWay = 4;
 
-/** One piece of work, in turns. */
+/** A job that runs in turns. */
 export interface Work {
-  /** Before more is done than a turn allows. Waits for the next turn only where this one is over. */
+  /** Call it before more work than a turn allows. Waits for the next turn only if this one is over. */
   pause(): Promise<void> | undefined;
-  /** After waiting for something else: the turn that was before is over. */
+  /** Call it after waiting for something else, which ended the previous turn. */
   resume(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export class TimedTurns {
     return { pause: () => (performance.now() < end ? undefined : resume()), resume };
   }
 
-  /** What has begun goes on before the same caller's next piece begins. */
+  /** A job in progress continues before the same caller's next job begins. */
   #turn(lane: Lane, hasBegun: boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#line.push(lane, resolve, hasBegun);

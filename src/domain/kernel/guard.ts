@@ -1,9 +1,11 @@
 /**
- * The guarded door. Every change and every reveal goes through one of these calls, which both decide and
- * write the audit entry: a change is stored with its entry or not at all, a value is opened after its entry
- * is durable. Both depend on the caller's authority at that moment: the unit that is stored is refused once it
- * was withdrawn. Nobody leaves behind what outlasts them, unless they proved who they are (`lasting.ts`). Refusals are written down too. Looking something up takes a permit for what is to be done with it, so
- * that found means allowed: what lies in a vault that a caller is not given looks to them like what does not exist.
+ * The guard. Every change and every reveal goes through one of these calls, which both decide and write the audit
+ * entry: a change is stored with its entry or not at all, and a value is decrypted only after its entry is durable.
+ * Both depend on the caller's authority at that moment: a transaction is refused once the authority has been
+ * withdrawn. A caller can't create anything that outlasts their own access unless they proved their identity
+ * (`lasting.ts`). Refusals are recorded too. Looking something up requires a permit for the intended action, so that
+ * a row that was found may be used for it: a resource in a vault that the caller has no access to looks like one that
+ * doesn't exist.
  */
 
 import type { Caller, Origin } from '../../access/caller.ts';
@@ -28,38 +30,43 @@ import type {
   SubjectChange,
 } from './subjects.ts';
 
-/** Whether a caller may still act: see `domain/authority.ts`. */
+/** Checks whether a caller may still act: see `domain/authority.ts`. */
 export interface Authority {
-  /** What a unit in the caller's name depends on; nothing where no row says who the caller is. */
+  /** The conditions that a transaction in the caller's name depends on; empty if no row proves who the caller is. */
   conditions(caller: Caller): Statement[];
-  /** Whether it ended by itself. */
+  /** Whether the authority has expired. */
   isOver(caller: Caller): boolean;
-  /** The caller as the store has it now; null where it is another, or may do other things than before. */
+  /** The caller as stored now; null if it is no longer valid or its permissions changed. */
   renewed(caller: Caller): Promise<Caller | null>;
 }
 
-/** What changes something. */
+/** Actions that change something. */
 export type ChangeAction = Extract<Action, `${string}:write`>;
-/** What shows a value; or has the service use it, which is how a stored key signs a certificate. */
+/** Actions that reveal a value, or make the service use it, as when a stored key signs a certificate. */
 export type RevealAction = Extract<Action, `${string}:reveal`> | 'certificates:write';
 
-/** The guard's word that this caller may do this: it is asked for once, and whatever is found or done takes it. */
+/**
+ * Proof from the guard that this caller may do this. It is requested once, and every lookup and change requires it.
+ */
 export interface Permit<A extends Action = Action> {
   readonly [issued]: true;
   readonly caller: Caller;
   readonly action: A;
-  /** Where: in these vaults; null for all of them, and for the organization as a whole. */
+  /** The vaults it applies to; null for all of them and for the organization as a whole. */
   readonly vaults: readonly string[] | null;
 }
 declare const issued: unique symbol;
 
 export interface Guard {
-  /** Refuses whoever may do this nowhere. Where others are named, the permit is good where all of them are held. */
+  /**
+   * Refuses a caller who may do this nowhere. With further actions, the permit applies where the caller has all of
+   * them.
+   */
   admit<A extends Action>(caller: Caller, action: A, ...others: readonly Action[]): Promise<Permit<A>>;
   /**
-   * What was looked up for whoever has this permit, in the vault that it lies in; without a vault it is the whole
-   * organization's. What they may not see, and what is another organization's, is not found; what they may see and do
-   * nothing of the kind with is refused.
+   * Checks a row that was looked up, in the vault that contains it; without a vault it belongs to the whole
+   * organization. Throws NOT_FOUND for rows that the caller may not see and for rows of other organizations, and
+   * FORBIDDEN for rows that the caller may see but not use for this action.
    */
   found<A extends Action, Row extends Owned>(
     permit: Permit<A>,
@@ -67,8 +74,8 @@ export interface Guard {
     vaultId?: string | null,
   ): Promise<Allowed<Row, A>>;
   /**
-   * Refuses whoever would give, or gain, what they could not read themselves: what is shown takes these permissions,
-   * in each of these vaults, or in the organization as a whole.
+   * Refuses a caller who would grant or gain access to values that they could not read themselves. Showing them
+   * requires these permissions in each of these vaults, or in the organization as a whole.
    */
   mayShow(
     caller: Caller,
@@ -81,19 +88,19 @@ export interface Guard {
     verb: AuditAction,
     change: GuardedChange<NoInfer<A>>,
   ): Promise<string>;
-  /** What a person does to their own account: who they are, is all the permission that it takes. */
+  /** A change of a person to their own account, which requires no permission beyond being that person. */
   own(caller: Caller, verb: AuditAction, change: GuardedChange): Promise<string>;
-  /** What an access key changes of itself by being used, and what an identity is given at its login. */
+  /** A change that an access key causes by being used, or that an identity's login causes. */
   used(key: Actor, verb: AuditAction, change: GuardedChange): Promise<string>;
-  /** What the operator does to the deployment as a whole: written down once for each whom they act for. */
+  /** A change of the operator to the whole deployment. It gets one entry for each organization that they act for. */
   operate(
     operators: readonly [Caller, ...Caller[]],
     verb: AuditAction,
     change: DeploymentChange,
   ): Promise<void>;
-  /** What the service does to its own logs by their age: nobody asks for it, and it is no organization's. */
+  /** The service's own maintenance of its logs. It has no caller and belongs to no organization. */
   maintain(verb: OwnAction, change: OwnChange): Promise<'done' | 'refused'>;
-  /** A failed authentication. Names the account that was claimed, if it exists. */
+  /** Records a failed authentication. Names the claimed account if it exists. */
   unproven(origin: Origin, verb: AuditAction, claimed: Claimed | null, reason?: string): Promise<void>;
   /** `open` runs once the entry is durable. */
   reveal<T, A extends RevealAction>(
@@ -102,43 +109,43 @@ export interface Guard {
     subject: Revealed<NoInfer<A>>,
     open: () => T,
   ): Promise<T>;
-  /** The same of many, with an entry for each: all of them are durable before any is opened. */
+  /** The same for several subjects, with an entry for each: all entries are durable before any value is opened. */
   revealAll<T, A extends RevealAction>(
     permit: Permit<A>,
     verb: AuditAction,
     subjects: readonly [Revealed<NoInfer<A>>, ...Revealed<NoInfer<A>>[]],
     open: () => T,
   ): Promise<T>;
-  /** For what is done with a permit and stores nothing: refuses whoever may not do it any more, as the store has it now. */
+  /** For actions that store nothing: refuses a caller who may no longer do it, according to the store. */
   confirm(permit: Permit): Promise<void>;
-  /** What is sent bit by bit: each stretch of it asks again whether the caller may have it. Throws where not. */
+  /** For data sent in parts: checks again for each stretch that the caller may still have it, and throws if not. */
   during<T>(permit: Permit, verb: AuditAction, entries: AsyncIterable<T>): Watched<T>;
-  /** Writes down that somebody asked for this too often, and is refused. */
+  /** Records that a caller exceeded a rate limit and was refused. */
   limited(caller: Caller, verb: AuditAction, subject: Subject): Promise<void>;
-  /** Writes down that somebody asked whose authority was withdrawn meanwhile. */
+  /** Records a request whose caller lost their authority in the meantime. */
   withdrawn(caller: Caller, verb: string): Promise<void>;
 }
 
-/** What belongs to an organization. */
+/** A row that belongs to an organization. */
 interface Owned {
-  /** Null for what is the deployment's own, which is found for nobody. */
+  /** Null for rows of the deployment, which no caller can find. */
   readonly organization_id: string | null;
 }
 
 declare const watched: unique symbol;
-/** Entries that only the guard hands out. */
+/** Entries that only the guard can return. */
 export type Watched<T> = AsyncIterable<T> & { readonly [watched]: true };
 
-/** What is done in a caller's name. */
+/** An action in a caller's name. */
 interface Deed extends Change {
   readonly verb: AuditAction;
-  /** Where it is refused, this is what it was to be done to. */
+  /** The subject that a refusal names. */
   readonly subject: Subject;
   readonly entries: (by: Caller) => readonly AuditEntry[];
   readonly unique?: string | undefined;
 }
 
-/** How often rows that changed without changing the caller's authority are read anew. */
+/** How often to retry with fresh rows if they changed without changing the caller's authority. */
 const renewals = 5;
 /** In entries, and in milliseconds. */
 const stretch = 500;
@@ -156,7 +163,10 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     throw new Failure('FORBIDDEN', why);
   }
 
-  /** What is done in a vault that the caller is not given, or to the whole organization by whoever is given some. */
+  /**
+   * Refuses an action in a vault that the permit doesn't cover, or on the whole organization with a permit for some
+   * vaults.
+   */
   async function checkReach(permit: Permit, subject: Subject): Promise<void> {
     if (!isGood(permit, subject.vaultId)) await deny(permit.caller, permit.action, subject);
   }
@@ -168,7 +178,7 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
   const noteWithdrawn = (caller: Caller, verb: string, subject: Subject | null): Promise<void> =>
     noteDenied(caller, verb, subject, 'authority withdrawn');
 
-  /** A caller that is over is refused for that. */
+  /** A caller that has expired is refused for that reason instead. */
   async function checkLasting(caller: Caller, verb: AuditAction, subject: SubjectChange<Action>) {
     const refusal = authority.isOver(caller) ? null : refusalToLeave(caller, verb, subject.lasts, now());
     if (refusal === 'PROOF_REQUIRED') throw new Failure(refusal);
@@ -176,11 +186,11 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
     await noteDenied(caller, verb, subject, 'outlasts its maker');
     throw new Failure(refusal, {
       message:
-        'An API key that expires can’t give what outlasts it: use one without an expiration date, or sign in',
+        'An API key that expires can’t grant access that outlasts it: use one without an expiration date, or sign in',
     });
   }
 
-  /** Stored only while what proved the caller is as it was: the store itself looks, in the same unit. */
+  /** Stored only if the rows that prove the caller are unchanged; the store checks it in the same transaction. */
   async function attempt(by: Caller, { entries, statements, touches }: Deed): Promise<string> {
     if (authority.isOver(by)) throw new ChangeRefused('unauthorized');
     const all = [...authority.conditions(by), ...statements];
@@ -261,17 +271,12 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
       return deny(caller, action, null);
     },
 
-    mayShow: async (
-      caller,
-      shown,
-      vaultIds,
-      because = 'Nobody gives what they could not read themselves',
-    ) => {
+    mayShow: async (caller, shown, vaultIds, because = 'You can’t grant access that you don’t have') => {
       const isHeld = (action: Action) =>
         vaultIds?.every(id => allows(caller, action, id)) ?? allows(caller, action);
       const missing = shown.find(action => !isHeld(action));
       if (missing === undefined) return;
-      await deny(caller, missing, null, { message: `${because}: that takes the permission ${missing}` });
+      await deny(caller, missing, null, { message: `${because}: this requires the permission ${missing}` });
     },
 
     change: async (permit, verb, change) => {
@@ -328,13 +333,13 @@ export function guardWith({ ledger, authority, now }: GuardParts): Guard {
   };
 }
 
-/** The vaults that a list shows: of the one that is asked for, or of all, those that the permit is good in. */
+/** The vaults that a list covers: the requested one, or all, as far as the permit applies to them. */
 export function vaultsAsked({ vaults }: Permit, asked: string | undefined): readonly string[] | undefined {
   if (asked === undefined) return vaults ?? undefined;
   return vaults === null || vaults.includes(asked) ? [asked] : [];
 }
 
-/** Whether a permit is good in a vault; without one, for the organization as a whole. */
+/** Whether a permit applies to a vault; without a vault, to the organization as a whole. */
 function isGood({ vaults }: Permit, vaultId: string | undefined): boolean {
   return vaults === null || (vaultId !== undefined && vaults.includes(vaultId));
 }

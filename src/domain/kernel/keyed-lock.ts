@@ -1,4 +1,4 @@
-/** Lets what concerns one id happen one after another in this process, so that it need not try again and again. */
+/** Serializes operations on the same id within this process, so that they don't have to be retried. */
 export class KeyedLock {
   readonly #last = new Map<string, Promise<unknown>>();
 

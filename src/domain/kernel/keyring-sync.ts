@@ -1,7 +1,7 @@
 /**
- * Keeps this process's keyring as new as the stored one. What is sealed under a term that it has not heard of makes
- * it look; what it seals under the term in use is stored only while that is still the term in use. So a term
- * can be started, and a later one retired, while any number of processes run.
+ * Keeps this process's keyring up to date with the stored one. Data sealed under an unknown term makes it look up the
+ * stored keyring; data that it seals under the current term is stored only if that is still the current term. So a
+ * term can be started, and a later one retired, while any number of processes run.
  */
 import type { Sealed } from '../../base/bytes.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -10,17 +10,20 @@ import { factsOf, type KeyringWrapper } from '../../keyring/stored-keyring.ts';
 import type { Statement } from '../../store/engine/engine.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Whoever changes the stored keyring touches this. */
+/** Every change to the stored keyring touches this id. */
 export const keyringTouch = 'keyring';
 
 export interface KeyringSync {
-  /** Resolves once the terms that these bytes name are known, if they can be. */
+  /** Resolves once the terms named by these bytes are known, if they can be. */
   ensureKeysFor(...sealed: readonly Sealed[]): Promise<void>;
-  /** For whoever is about to seal: the term in use, and the statement that refuses the unit if it isn't any more. */
+  /**
+   * Call it before sealing: it makes the current term known, and returns the statement that refuses the transaction
+   * if the term is no longer current.
+   */
   requireCurrent(): Promise<Statement>;
-  /** Looks whether the stored keyring is another by now. */
+  /** Checks whether the stored keyring has changed. */
   refresh(): Promise<void>;
-  /** Who provides the root key that wraps what is stored. */
+  /** The provider of the root key that wraps the stored keyring. */
   rootKeyProvider(): string;
 }
 
@@ -28,7 +31,7 @@ export interface KeyringSyncParts {
   readonly store: Store;
   readonly keyring: Keyring;
   readonly wrapper: KeyringWrapper;
-  /** As it was stored when the keyring was opened. */
+  /** The stored bytes from which the keyring was opened. */
   readonly stored: Sealed;
 }
 
@@ -39,7 +42,7 @@ export function keyringSyncWith({ store, keyring, wrapper, stored }: KeyringSync
   async function look(): Promise<void> {
     const found = await storedKeyring(store);
     if (Buffer.from(found).equals(known)) return;
-    // Where another root key wraps the same term, what we have is still the whole truth.
+    // If another root key wraps the same term, our keyring is still complete.
     if (factsOf(found).term !== keyring.term) await adopt(found);
     known = found;
   }
@@ -52,7 +55,7 @@ export function keyringSyncWith({ store, keyring, wrapper, stored }: KeyringSync
     }
   }
 
-  /** One at a time: behind a passphrase each costs its derivation. */
+  /** One at a time, because with a passphrase each unwrapping costs a key derivation. */
   function refresh(): Promise<void> {
     looking ??= look().finally(() => {
       looking = null;
@@ -62,14 +65,14 @@ export function keyringSyncWith({ store, keyring, wrapper, stored }: KeyringSync
 
   store.onChange(touched => {
     if (touched !== 'all' && !touched.includes(keyringTouch)) return;
-    refresh().catch(() => {}); // Whoever needs what is new looks again, and is told.
+    refresh().catch(() => {}); // A caller that needs the new keyring looks again and gets the error.
   });
 
   return {
     refresh,
 
     ensureKeysFor: async (...sealed) => {
-      // The look that we join may have begun before the term was stored: then one of our own finds it.
+      // The look-up that we join may have begun before the term was stored; then a second one finds it.
       for (let looks = 0; looks < 2 && !sealed.every(bytes => keyring.knows(bytes)); looks++) await refresh();
     },
 

@@ -1,20 +1,20 @@
 /**
- * What is left behind by whoever asked: what sends, grants or reads after them. Nothing lasts longer than what made it,
- * unless a person proved who they are for it. So each action of the audit log is one that gives something, and then each
- * change says for how long; or it gives nothing, for a reason that is written here. A new action does not compile until
- * it is either.
+ * Rules for changes that outlast their caller: whatever sends, grants or reads after them. Nothing may last longer
+ * than what created it, unless a person proved their identity for it. So each action of the audit log either grants
+ * something, and then each change states for how long, or grants nothing, for a reason listed here. A new action
+ * doesn't compile until it is classified.
  */
 import { type Caller, isProven, makersOf } from '../../access/caller.ts';
 import { outlives } from '../../access/policy.ts';
 import type { ActionThat, AuditAction } from '../../contract/audit-actions.ts';
 
-/** How long what a change gives is good for. */
+/** How long the access that a change grants remains valid. */
 export type Lasts =
-  /** It gives no more than there was: a new name, or something that is taken away. */
+  /** It grants nothing new: a rename, or something taken away. */
   | 'as before'
   /** Until a person ends it. */
   | 'without end'
-  /** Until then, or null for ever, and no longer than each of these API keys. */
+  /** Until this time, or indefinitely if null, and no longer than each of these API keys. */
   | { readonly until: number | null; readonly madeWith: readonly string[] };
 
 const gives = [
@@ -41,7 +41,7 @@ const gives = [
   'webhook.updated',
 ] as const satisfies readonly AuditAction[];
 
-/** Why the others of these give nothing that lasts. */
+/** Why the other actions grant nothing that lasts. */
 const givesNothing = {
   'takes something away': [
     'account.codes_removed',
@@ -70,7 +70,7 @@ const givesNothing = {
     'vault.updated',
   ],
   'is done once, and over': ['approval.requested'],
-  'is how a person signs in, for which `accounts/proofs.ts` asks': [
+  'is how a person signs in, which `sign-in/proofs.ts` protects': [
     'account.codes_begun',
     'account.codes_enabled',
     'account.identity_bound',
@@ -91,17 +91,20 @@ const givesNothing = {
   ],
 } as const satisfies Readonly<Record<string, readonly AuditAction[]>>;
 
-/** What takes away, shows, refuses or maintains gives nothing by itself; each of the others is decided about. */
+/**
+ * Actions that take away, show, refuse or maintain grant nothing by themselves; each of the others must be
+ * classified.
+ */
 type Undecided = Exclude<
   ActionThat<'creates' | 'changes' | 'regrants' | 'restores' | 'reverts'>,
   (typeof gives)[number] | (typeof givesNothing)[keyof typeof givesNothing][number]
 >;
-/** Does not compile while an action is undecided, and names it. */
+/** Doesn't compile while an action is unclassified; the error names it. */
 export const everyActionIsDecided: [Undecided] extends [never] ? true : Undecided = true;
 
 const giving: ReadonlySet<string> = new Set(gives);
 
-/** What keeps a caller from leaving this behind; null where nothing does. */
+/** The reason why the caller may not leave this behind; null if they may. */
 export function refusalToLeave(
   caller: Caller,
   verb: AuditAction,

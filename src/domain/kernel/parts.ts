@@ -1,4 +1,4 @@
-/** What the domain is built from: handed in once, so that tests choose the clock and the randomness. */
+/** The parts that the domain is built from, passed in once so that tests can choose the clock and the randomness. */
 import type { NewId } from '../../contract/id.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { WorkerPool } from '../../material/worker-pool.ts';
@@ -14,10 +14,10 @@ export interface Parts {
   readonly stamps: Stamps;
   readonly keyringSync: KeyringSync;
   readonly guard: Guard;
-  /** Where keys and certificates are made, unlocked and checked. */
+  /** Creates, unlocks and checks keys and certificates. */
   readonly workers: WorkerPool;
   readonly now: () => number;
   readonly newId: NewId;
-  /** Where this plane counts. */
+  /** The metrics of this plane. */
   readonly meter: Meter;
 }

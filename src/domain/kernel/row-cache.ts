@@ -1,7 +1,7 @@
 /**
- * Copies of stored things, kept in memory and never trusted longer than they should be: an entry goes when a
- * change to its id is heard of, everything goes when changes may have been missed, and a load that a change
- * overtook is used once but not kept. Bounded; the oldest goes first.
+ * Caches stored rows in memory without trusting them too long: an entry is dropped when a change to its id arrives,
+ * everything is dropped when changes may have been missed, and a row that changed while it was loaded is used once
+ * but not kept. Bounded; the oldest entry is dropped first.
  */
 import type { Store } from '../../store/store.ts';
 
@@ -11,7 +11,7 @@ export class RowCache<T> {
   readonly #changes: Changes;
   readonly #most: number;
   readonly #entries = new Map<string, T>();
-  /** Counts what was heard, so that a load can tell whether anything changed while it ran. */
+  /** Counts the notifications, so that a load can detect changes while it ran. */
   #heard = 0;
 
   constructor(changes: Changes, most: number) {
@@ -35,7 +35,7 @@ export class RowCache<T> {
     return entry;
   }
 
-  /** For whoever found out by themselves that it is not as it was. */
+  /** For a caller that found out by itself that the row has changed. */
   forget(id: string): void {
     this.#drop([id]);
   }

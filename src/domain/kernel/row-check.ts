@@ -1,6 +1,6 @@
 /**
- * Whether a stored row is as it was written, for those who verify them all: its stamp holds, and what it repeats of
- * itself or of another row says the same. Nothing is opened for it.
+ * Checks whether a stored row is as it was written, for verification of all rows: its stamp must be valid, and data
+ * that it repeats from itself or another row must match. Nothing is decrypted for it.
  */
 import type { Stamp } from '../../base/bytes.ts';
 import type { IsSound } from '../../logs/row-verification.ts';
@@ -42,14 +42,14 @@ export function rowCheckWith(stamps: Stamps): IsSound {
   };
 }
 
-/** The name as it is searched is made of the name, which is stamped. */
+/** The search form of a name is derived from the name, which is stamped. */
 export const searched = (name: string): string => name.toLowerCase();
 
 function isFoundByItsName({ name, name_search }: StampedRow): boolean {
   return name_search === undefined || name_search === searched(String(name));
 }
 
-/** The event's facts as the delivery repeats them: the event's own stamp holds only where they are the same. */
+/** The event's facts as the delivery repeats them. The event's own stamp is valid only if they are the same. */
 export function eventIn(delivery: DueDelivery): EventFacts & { readonly stamp: Stamp } {
   return {
     id: delivery.event_id,

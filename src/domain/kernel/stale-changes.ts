@@ -1,8 +1,8 @@
-/** Changes that another one overtook, and how they are made after all. */
+/** Changes that lost to a concurrent change, and how they are retried. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../contract/errors.ts';
 
-/** Somebody else changed the same record between our read and our write: read again, and try again. */
+/** The record was changed between our read and our write: read it again and retry. */
 export class StaleChange extends Failure {
   constructor() {
     super('CONFLICT', { message: 'The record was changed by someone else meanwhile' });
@@ -10,7 +10,9 @@ export class StaleChange extends Failure {
 }
 
 const attempts = 12;
-/** The winner's change may still be on its way to the disk, so a loser that reads again at once loses again. */
+/**
+ * In milliseconds. The winning change may still be on its way to the disk, so retrying immediately would lose again.
+ */
 const longestPause = 10;
 
 export async function retryingStale<T>(change: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /**
- * Which rows may be believed. A row's stamp covers every column that decides anything (`stamp-columns.ts`), so that an edit in
- * the database shows. Its revision must also be the newest that the audit log knows of: a stamp alone would
- * let someone put back an older row that once was true. What isn't believed is an error, never an answer.
+ * Decides which rows are trusted. A row's stamp covers every column that matters for a decision (`stamp-columns.ts`),
+ * so that an edit in the database is detected. Its revision must also be the newest one in the audit log: with the
+ * stamp alone, someone could put back an older valid row. A row that isn't trusted is an error, never an answer.
  */
 import type { Stamp } from '../../base/bytes.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -44,23 +44,23 @@ interface Revised extends Stamped {
   readonly updated_at: number;
 }
 
-/** What an event says and to whom it may be said; not whether that was done. */
+/** The content of an event and its recipients, without its delivery state. */
 export type EventFacts = Omit<EventRow, 'fanned' | 'stamp'>;
 
-/** A kind of row that is stamped when written, and whose stamp is checked when it is read. */
+/** A kind of row that is stamped when it is written and checked when it is read. */
 export interface Marker<Row> {
   stamp(row: Unstamped<Row>): Row;
-  /** The row as its stamp vouches for it. Throws where it does not. */
+  /** The row, if its stamp is valid. Throws otherwise. */
   vouched<R extends Row>(row: R): R;
 }
 
-/** A kind of row whose every change is in the audit log too. */
+/** A kind of row whose every change is also in the audit log. */
 export interface Stamper<Row> extends Marker<Row> {
   /** The next revision of a row. */
   revise<R extends Row>(before: R, changes: Partial<Row>, now: number): R;
-  /** As `believe`, without a copy of the row. */
+  /** Like `believe`, without copying the row. */
   check<R extends Row & Audited>(row: R): R;
-  /** The row without what only tells whether it is to be believed. Throws where it is not. */
+  /** The row without the columns used only for this check. Throws if it isn't trusted. */
   believe<R extends Row & Audited>(row: R): Omit<R, keyof Audited>;
 }
 
@@ -152,18 +152,23 @@ export function stampsWith(keyring: Keyring): Stamps {
   };
 }
 
-/** What stamps of one time cover, in its order, and what such a row has in the columns that came after it. */
+/**
+ * The columns that the stamps of one schema version cover, in order, and the values of later columns in such a row.
+ */
 interface Form<Row> {
   readonly names: readonly string[];
-  /** Whether nothing stands in the columns that it does not cover, as far as a release may run beside this one that leaves them so. */
+  /**
+   * Whether the columns that it doesn't cover are empty. Columns that an older release running beside this one may
+   * leave empty don't count.
+   */
   covers(row: object): boolean;
   before(row: Row): Partial<Row>;
 }
 
 interface Forms<Row> {
-  /** In which a row is stamped. */
+  /** The form in which a row is stamped. */
   written(row: object): Form<Row>;
-  /** The newest first. An earlier stamp vouches for no later column: whatever stands there is an edit, or is not looked at. */
+  /** The newest first. An older stamp doesn't cover later columns: a value there is either an edit or ignored. */
   readonly read: readonly Form<Row>[];
 }
 

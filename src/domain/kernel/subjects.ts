@@ -1,6 +1,6 @@
 /**
- * What an action is done to, as the guard takes it. A row that was looked up carries, in its type, the permission that
- * it was looked up with, and so does what is made of it: one that was found for reading can't be changed.
+ * The subjects of actions, as the guard takes them. A row that was looked up carries in its type the permission it
+ * was looked up with, and so does everything derived from it: a row found for reading can't be changed.
  */
 
 import type { Action } from '../../access/policy.ts';
@@ -10,13 +10,13 @@ import type { Lasts } from './lasting.ts';
 
 declare const allowed: unique symbol;
 
-/** A row that was found with this permission. Only `guard.found` makes one. */
+/** A row that was found with this permission. Only `guard.found` creates one. */
 export type Allowed<Row, A extends Action> = Row & { readonly [allowed]: A };
 
-/** Such a row, or one that is only being created: that one was found with none. */
+/** Such a row, or one that is being created and therefore wasn't looked up. */
 export type MaybeAllowed<Row, A extends Action> = Row & { readonly [allowed]?: A };
 
-/** What an action is done to. */
+/** The subject of an action. */
 export interface Subject {
   readonly type: string;
   readonly id: string;
@@ -26,16 +26,16 @@ export interface Subject {
 
 export interface SubjectChange<A extends Action = never> extends Subject {
   readonly [allowed]?: A;
-  /** The revision that its row has once this is done. */
+  /** The revision of its row after the change. */
   readonly revision: number;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Where it differs from what is done to the others. */
+  /** If it differs from the verb of the whole change. */
   readonly verb?: AuditAction;
-  /** Of what gives something: for how long. */
+  /** How long it lasts, if the action grants something. */
   readonly lasts?: Lasts;
 }
 
-/** What is revealed, and which version of it or how much of it. */
+/** A subject that is revealed, with the version or the part that is shown. */
 export interface Revealed<A extends Action> extends Subject {
   readonly [allowed]?: A;
   readonly details: Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ export interface GuardedChange<A extends Action = never> {
   readonly subjects: readonly [SubjectChange<A>, ...SubjectChange<A>[]];
   readonly statements: readonly Statement[];
   readonly touches?: readonly string[];
-  /** The member that must be unique, where it is not the name. */
+  /** The field that must be unique, if it isn't the name. */
   readonly unique?: string;
 }
 
@@ -56,15 +56,15 @@ export interface DeploymentChange {
   readonly touches: readonly string[];
 }
 
-/** What the service does to its own logs. */
+/** A change of the service to its own logs. */
 export interface OwnChange {
   readonly details: Readonly<Record<string, unknown>>;
   readonly statements: readonly Statement[];
-  /** Rows whose newest revision is said again, because the entry that said it goes. */
+  /** Rows whose newest revision is recorded again, because the entry that recorded it is being removed. */
   readonly carried?: readonly SubjectChange[];
 }
 
-/** Whom somebody claimed to be. */
+/** The account that a caller claimed. */
 export interface Claimed {
   readonly organizationId: string;
   readonly subject: Subject;

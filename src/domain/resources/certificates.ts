@@ -1,6 +1,6 @@
 /**
- * Certificates. A certificate is public; its private key, where it comes with one, is stored as a key of its
- * own, and the certificate names it. A certificate that does not fit the key that it names is refused.
+ * Certificates. A certificate is public. Its private key, if it comes with one, is stored as a separate key that the
+ * certificate names. A certificate that doesn't match the key it names is refused.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -35,7 +35,7 @@ import type { NewResource } from './writes.ts';
 
 export interface Certificates
   extends Collection<Certificate, CertificateCreate, CertificateUpdate, ResourceQuery> {
-  /** A signing request (CSR) made with a stored key, which never leaves for it. */
+  /** A signing request (CSR) created with a stored key, which doesn't leave the service for it. */
   requestFor(
     caller: Caller,
     keyId: string,
@@ -45,7 +45,7 @@ export interface Certificates
 }
 
 type Writing = MayWrite<'certificate'>;
-/** A key that was found for signing, or for naming it. */
+/** A key that was found for signing, or for being named by a certificate. */
 type SigningKey = Allowed<ResourceRow, 'certificates:write'>;
 
 export interface CertificateAttributes {
@@ -63,9 +63,9 @@ export function certificatesWith(
   { store, stamps, guard, workers, now, newId }: Parts,
   records: Records,
 ): Certificates {
-  /** The key that a certificate names, which must lie in the same vault. */
+  /** The key that a certificate names, which must be in the same vault. */
   async function keyIn(permit: Writing, vaultId: string, keyId: string): Promise<SigningKey> {
-    await guard.mayShow(permit.caller, shownByPublicHalf, [vaultId]); // Whether it fits tells which key it is.
+    await guard.mayShow(permit.caller, shownByPublicHalf, [vaultId]); // Whether it matches reveals which key it is.
     const key = await records.find(permit, 'key', keyId).catch(notFoundAs(noSuchKey()));
     if (key.vault_id !== vaultId) throw noSuchKey();
     return key;
@@ -83,7 +83,7 @@ export function certificatesWith(
     }
   }
 
-  /** The private half of a stored key, for signing inside the service. The use is written down first. */
+  /** The private key of a stored key, for signing inside the service. Its use is recorded first. */
   async function signingKey(permit: Writing, row: SigningKey, verb: AuditAction): Promise<string> {
     if (keyAttributes(row).holds !== 'private') throw invalid('key_id', 'names a key without a private key');
     if (stateAt(row, now()) !== 'active') throw invalid('key_id', 'names a key that is not active');
@@ -105,7 +105,7 @@ export function certificatesWith(
     return { ...(await workers.importCertificatePem(pem)), key: null };
   }
 
-  /** The private key that came with a certificate is a key like any other. */
+  /** A private key that came with a certificate is stored like any other key. */
   async function importedKey(caller: Caller, name: string, key: KeyMaterial, id: string) {
     const permit = await guard.admit(caller, 'keys:write');
     return { ...newKeyResource(name, key, true), permit, id };
@@ -188,7 +188,7 @@ function noSuchKey(): Failure {
   return invalid('key_id', 'is not the id of a key in this vault');
 }
 
-/** Node's own decoder skips what it does not know; here every character counts. */
+/** Node's decoder skips invalid characters; here they are an error. */
 function decodeBase64(text: string): Uint8Array {
   const compact = text.replace(/[\r\n\t ]/g, '');
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(compact) || compact.length % 4 !== 0) {

@@ -1,6 +1,7 @@
 /**
- * Which values are the same, and nothing else of them. It takes the permission to reveal all of them, so that it confirms
- * nobody's guesses; each comparison is recorded before anything is opened, and so is who asks too often and is refused.
+ * Compares values and reveals only whether they are equal. It requires the permission to reveal all of them, so that
+ * it can't be used to confirm guesses. Each comparison is recorded before anything is decrypted, and so is a refusal
+ * because of the rate limit.
  */
 
 import { createHmac, randomBytes } from 'node:crypto';
@@ -27,9 +28,9 @@ export type Comparisons = ReturnType<typeof comparisonsWith>;
 
 type Cell = ComparedVaults['rows'][number]['cells'][number];
 
-/** Values that a caller compares in a minute. */
+/** The number of values that a caller may compare per minute. */
 const mostCompared = 1_200;
-/** As what a comparison of whole vaults counts, however many secrets are in them. */
+/** What a comparison of whole vaults counts as, however many secrets they contain. */
 const wholeComparison = 20;
 
 export function comparisonsWith({ store, stamps, guard, now }: Parts, records: Records) {
@@ -40,7 +41,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       table(vaults, withValues, turns),
     );
 
-  /** Beside the plan's limit, which a session does not have: over all replicas, for each caller. */
+  /** In addition to the plan's limit, which doesn't apply to sessions: per caller, across all replicas. */
   async function take(caller: Caller, verb: AuditAction, subject: Subject, values: number): Promise<void> {
     const { start, secondsLeft } = rateWindowAt(now());
     if ((await store.limits.take(caller.id, start, values)) <= mostCompared) return;
@@ -54,7 +55,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       yield stamps.resource.check(row);
   }
 
-  /** Only digests under a key of this comparison are kept, and of those only which are equal. */
+  /** Keeps only digests under a key of this comparison, and returns only which of them are equal. */
   async function table(
     vaults: readonly OpenVault[],
     withValues: boolean,
@@ -101,7 +102,7 @@ export function comparisonsWith({ store, stamps, guard, now }: Parts, records: R
       }));
     },
 
-    /** Without the permission to reveal, it tells what is where and nothing of values. */
+    /** Without the permission to reveal, it shows which secrets exist where, and nothing about their values. */
     async compareVaults(caller: Caller, query: VaultsCompare): Promise<ComparedVaults> {
       const permit = await guard.admit(caller, 'secrets:read');
       const [first, ...others] = await Promise.all(query.vault_ids.map(id => records.openVault(permit, id)));

@@ -1,6 +1,6 @@
 /**
- * Cryptographic keys. A private half is handed out by `reveal` and by the vault endpoint, unless the key is
- * not exportable: then nobody gets it, on any surface, and what the PEM holds is the public half.
+ * Cryptographic keys. `reveal` and the vault endpoint return the private key, unless the key is not exportable: then
+ * no surface returns it, and the PEM contains the public key.
  */
 import type { Caller } from '../../access/caller.ts';
 import type { List, PageQuery } from '../../contract/common.ts';
@@ -30,12 +30,12 @@ import type { NewResource } from './writes.ts';
 
 export interface Keys extends Collection<Key, KeyCreate, KeyUpdate, ResourceQuery> {
   reveal(caller: Caller, id: string): Promise<RevealedKey>;
-  /** A new version: the material given, or new material of the same kind. */
+  /** Creates a new version from the given material, or from new material of the same kind. */
   rotate(caller: Caller, id: string, body: KeyRotate): Promise<Key>;
   versions(caller: Caller, id: string, query: PageQuery): Promise<List<Version>>;
 }
 
-/** What a key's record shows of its material. */
+/** The attributes of a key's material that its record shows. */
 export interface KeyAttributes {
   readonly holds: 'private' | 'public';
   readonly key_type: Key['key_type'];
@@ -165,7 +165,7 @@ export function keyAttributes(row: ResourceRow): KeyAttributes {
 
 function sameKind(row: ResourceRow): KeySpecification {
   const { key_type, key_size, curve } = keyAttributes(row);
-  // An import may be of a size that is not generated: it would take too long, or serve nobody.
+  // An imported key can have a size that is not offered for generation, because it would take too long or has no use.
   if (key_type === 'RSA' && !rsaSizes.some(size => size === key_size)) {
     throw invalid('generate', 'is required: keys of the current size can’t be generated');
   }
@@ -173,7 +173,7 @@ function sameKind(row: ResourceRow): KeySpecification {
   return named as KeySpecification;
 }
 
-/** What the PEM that is handed out holds. */
+/** Whether the PEM that is returned contains a private or a public key. */
 export function heldBy({ holds, exportable }: KeyAttributes): 'private' | 'public' {
   return exportable ? holds : 'public';
 }

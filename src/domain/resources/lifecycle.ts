@@ -1,6 +1,6 @@
 /**
- * The state of a resource at a moment. It is computed, never stored: the listing, the direct fetch, the
- * dashboard and the expiry watch all ask here. At its date a resource already is what the date makes it.
+ * The state of a resource at a given time. It is computed, never stored: listings, direct fetches, the dashboard and
+ * the expiry watch all use this function. A date takes effect at exactly that time.
  */
 export interface Lifecycle {
   readonly enabled: 0 | 1;
@@ -19,7 +19,7 @@ export function stateAt(resource: Lifecycle, now: number): State {
   return 'active';
 }
 
-/** The first moment after `now` at which any of them changes by itself. Infinity where none will. */
+/** The next time after `now` at which any of them changes by itself; Infinity if none will. */
 export function nextChangeOf(resources: readonly Lifecycle[], now: number): number {
   let next = Number.POSITIVE_INFINITY;
   for (const { activation_date, expiration_date } of resources) {

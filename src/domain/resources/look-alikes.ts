@@ -1,7 +1,8 @@
 /**
- * Says whether names that were just given look like others in the same space: of what is in a vault, in that vault; of a
- * secret id, at its identity; of anything else, in the organization. Only callers who could list those names are told,
- * because it says something about them. What the warning is about is stored by then: where the names can't be read, there is none.
+ * Checks whether new names look like existing ones in the same space: the vault for its contents, the identity for
+ * secret ids, the organization for everything else. Only callers who may list those names get the warning, because it
+ * says something about them. The resource is already stored at that point, so if the names can't be read there is no
+ * warning.
  */
 import type { Caller } from '../../access/caller.ts';
 import { type Action, allows } from '../../access/policy.ts';
@@ -12,10 +13,10 @@ import type { Parts } from '../kernel/parts.ts';
 
 export { isNamed } from '../../store/lists/given-names.ts';
 
-/** So many names are compared, the newest ones: a write must not take longer the more there is. */
+/** Only this many names are compared, the newest ones, so that a write doesn't get slower as names accumulate. */
 const mostCompared = 2_000;
 
-/** Members are told apart by their addresses. */
+/** Members are distinguished by their email addresses. */
 export interface Named {
   readonly id: string;
   readonly name?: string;
@@ -24,7 +25,7 @@ export interface Named {
   readonly identity_id?: string;
 }
 
-/** The warning, or null where there is nothing to warn of. */
+/** The warning, or null if there is none. */
 export type LooksAlike = (
   caller: Caller,
   collection: NamedCollection,
@@ -58,7 +59,10 @@ export function looksAlikeWith({ store }: Pick<Parts, 'store'>): LooksAlike {
   };
 }
 
-/** The answer may contain what is shown once, such as a new key: it is not lost because a list is too busy. */
+/**
+ * The response may contain something shown only once, such as a new key, and must not be lost because a list is too
+ * busy.
+ */
 function noneIfUnavailable(error: unknown): [] {
   if (error instanceof Failure && error.code === 'UNAVAILABLE') return [];
   throw error;

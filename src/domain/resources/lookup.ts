@@ -1,7 +1,7 @@
 /**
- * Finding resources: one by its id, many by a query, and the vault that they lie in. Each look-up takes the permit for
- * what is to be done with what it finds. What a caller is not given, and what is another organization's, is not found.
- * Every row is believed before anyone sees it.
+ * Finds resources: one by its id, many by a query, and the vault that contains them. Each lookup requires the permit
+ * for the intended action. Resources that the caller has no access to, and those of other organizations, are not
+ * found. Every row is verified before it is used.
  */
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -28,7 +28,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
   const { openVaultRow, openLabels, tagIndex } = sealing;
   const opened = new OpenedLabels();
 
-  /** Vaults whose key is at hand. A new resource is stored only where its vault still is as it is kept here. */
+  /** Vaults whose key is at hand. A new resource is stored only if its vault is still as it is cached here. */
   const kept = new RowCache<OpenVault>(store, mostKept);
 
   async function readVault(organizationId: string, id: string): Promise<OpenVault | undefined> {
@@ -37,7 +37,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return openVaultRow(stamps.resource.believe(row));
   }
 
-  /** Another organization's is looked up like one that never was, and takes as long. */
+  /** A vault of another organization is looked up like one that doesn't exist, and takes as long. */
   async function vaultIn(organizationId: string, id: string): Promise<OpenVault | undefined> {
     const vault = kept.get(id);
     if (vault?.row.organization_id === organizationId) return vault;
@@ -51,7 +51,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return vault;
   }
 
-  /** The vault that a body names, if the caller is given it. */
+  /** The vault that a body names, if the caller has access to it. */
   async function openVault(permit: Permit, vaultId: string): Promise<OpenVault> {
     const missing = new Failure('NOT_FOUND', { field: 'vault_id', reason: 'is not the id of a vault' });
     const vault = await vaultIn(permit.caller.organizationId, vaultId);
@@ -60,13 +60,13 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return vault;
   }
 
-  /** As the store has it now, where another process may have changed it. */
+  /** Reads the vault again, because another process may have changed it. */
   function reopenVault(permit: Permit, vaultId: string): Promise<OpenVault> {
     kept.forget(vaultId);
     return openVault(permit, vaultId);
   }
 
-  /** Of any type, and in the trash or not, where that is null. */
+  /** A null type finds any type; a null `deleted` finds resources inside and outside the trash. */
   async function find<A extends Action>(
     permit: Permit<A>,
     type: ResourceType | null,
@@ -80,7 +80,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return stamps.resource.believe(await guard.found(permit, row, row?.vault_id));
   }
 
-  /** Null where there is none of this number. One that there was is there as long as its resource is. */
+  /** Null if there is no such version. Once created, a version exists as long as its resource. */
   async function version(row: ResourceRow, number: number): Promise<VersionRow | null> {
     const found = await store.resources.version(row.id, number);
     if (found !== undefined) return stamps.believeVersion(found);
@@ -116,17 +116,17 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     };
   }
 
-  /** Believes every row, and opens what lies sealed beside it. */
+  /** Verifies every row and opens its sealed labels. */
   async function openPage(rows: ResourcePage['rows'], text: string): Promise<Labelled[]> {
     const vaults = new Map<string, Promise<OpenVault>>();
     const items = await Promise.all(rows.map(row => openAmong(stamps.resource.check(row), vaults)));
-    // A row of an earlier form is not believed as it stands, so the same text does not stand for it.
+    // Rows stamped in an earlier form are returned changed, so the text of the page doesn't identify them.
     if (items.every(({ row }, at) => row === rows[at]))
       opened.keep(text, vaults.size === 0 ? null : items.map(({ labels }) => labels));
     return items;
   }
 
-  /** Each vault is opened once. */
+  /** Opens each vault only once. */
   async function openAmong(row: ResourceRow, vaults: Map<string, Promise<OpenVault>>): Promise<Labelled> {
     if (row.labels === null) return { row, labels: noLabels };
     const vault = vaults.get(row.vault_id) ?? vaultOf(row);
@@ -134,7 +134,7 @@ export function lookupWith({ store, stamps, guard, now }: Parts, sealing: Sealin
     return { row, labels: openLabels(row, (await vault).sealer) };
   }
 
-  /** Null where the caller is given none of the vaults asked for. */
+  /** Null if the caller has access to none of the requested vaults. */
   function filterOf(permit: Permit, type: ResourceType | null, query: MixedQuery): ResourceFilter | null {
     const { caller } = permit;
     const vaultIds = vaultsAsked(permit, query.vault_id);

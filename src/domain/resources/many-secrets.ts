@@ -1,6 +1,6 @@
 /**
- * Many secrets at once: revealed, or copied to another vault. A value leaves its vault only for those who may reveal
- * it, after an entry for each secret is durable.
+ * Reveals many secrets at once, or copies them to another vault. A value leaves its vault only for callers who may
+ * reveal it, after the audit entries of all secrets are durable.
  */
 import type { Caller } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -20,7 +20,7 @@ type Revealing = Permit<'secrets:reveal'>;
 interface Opened {
   readonly row: Allowed<ResourceRow, 'secrets:reveal'>;
   readonly secret: Secret;
-  /** Opens it. */
+  /** Decrypts it. */
   readonly value: () => string;
 }
 
@@ -43,7 +43,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
   const revealedAll = ([first, ...others]: [Opened, ...Opened[]]) =>
     [revealedOf(first.row), ...others.map(({ row }) => revealedOf(row))] as const;
 
-  /** What the target has under the same name gets a new version; anything else is new there. */
+  /** A secret with the same name in the target gets a new version; otherwise a new secret is created there. */
   async function copyOf({ secret, value }: Opened, vaultId: string): Promise<SecretWrite> {
     const { name, content_type, tags, enabled, activation_date: from, expiration_date: to } = secret;
     const there = await store.resources.byName(vaultId, 'secret', name);
@@ -66,7 +66,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
     vaultId: string,
   ): Promise<(readonly [Opened, PromiseSettledResult<Secret>])[]> {
     if (first === undefined) {
-      await guard.confirm(permit); // Nothing is stored that would depend on it.
+      await guard.confirm(permit); // Nothing is stored that would check the caller's authority.
       return [];
     }
     const found: [Opened, ...Opened[]] = [first, ...others];
@@ -86,7 +86,7 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
       }));
     },
 
-    /** Each has an outcome of its own. */
+    /** Each secret has its own outcome. */
     async copy(
       caller: Caller,
       { secret_ids, vault_id, move }: SecretsCopy,
@@ -107,5 +107,5 @@ export function manySecretsWith({ store, guard }: Parts, records: Records, secre
 }
 
 function alreadyThere(): Failure {
-  return new Failure('CONFLICT', { field: 'vault_id', reason: 'is the vault that it is in' });
+  return new Failure('CONFLICT', { field: 'vault_id', reason: 'is the vault that the secret is already in' });
 }

@@ -1,7 +1,7 @@
 /**
- * Secrets by the name of their vault and their own, for callers who know no ids. Each call is one of those by id, with
- * the same permission, audit entry and event; what a caller may not find is not found. What is not active is read by
- * nobody here.
+ * Secrets addressed by vault and name, for callers that don't know ids. Each call corresponds to one by id, with the
+ * same permission, audit entry and event; secrets that a caller may not find are not found. Secrets that are not
+ * active can't be read here.
  */
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
@@ -30,13 +30,13 @@ export interface SecretContent {
   readonly content_type: string;
 }
 
-/** What is there before a write. Its value is opened only where the new one depends on it. */
+/** The current content before a write. Its value is decrypted only if the new one depends on it. */
 export interface EarlierContent {
   readonly content_type: string;
   readonly value: () => string;
 }
 
-/** What is to be written, given what is there; null for nothing. */
+/** Computes the content to write from the current content, which is null if there is none. */
 export type NextContent = (before: EarlierContent | null) => SecretContent;
 
 export interface WrittenVersion {
@@ -59,9 +59,9 @@ export interface DeletedVersion extends WrittenVersion {
 
 export type NamedSecrets = ReturnType<typeof namedSecretsWith>;
 
-/** Of one secret, the newest. */
+/** Per secret; the newest are returned. */
 const mostVersions = 1_000;
-/** How often somebody else may create or delete the same name meanwhile. */
+/** How often to retry if another caller creates or deletes the same name in the meantime. */
 const attempts = 5;
 
 export function namedSecretsWith(
@@ -78,7 +78,7 @@ export function namedSecretsWith(
     find: typeof store.resources.byName,
   ): Promise<Allowed<ResourceRow, A> | null> {
     const row = isId(vaultId) ? await find(vaultId, 'secret', name) : undefined;
-    // Another's is none, here too where none is no failure.
+    // Another organization's secret counts as none, also where that isn't an error.
     const found = await guard.found(permit, row, row?.vault_id).catch(noneIfNotFound);
     return found && stamps.resource.believe(found);
   }
@@ -142,14 +142,14 @@ export function namedSecretsWith(
   }
 
   return {
-    /** The id of a vault that is called by its name. */
+    /** The id of the vault with this name. */
     async vaultNamed(caller: Caller, name: string): Promise<string> {
       const permit = await guard.admit(caller, 'vaults:read');
       const row = await store.resources.vaultByName(caller.organizationId, name);
       return stamps.resource.believe(await guard.found(permit, row, row?.id)).id;
     },
 
-    /** Whether the caller is given the vault, and may see that it is there. */
+    /** Throws unless the caller has access to the vault and may see it. */
     async checkVault(caller: Caller, vaultId: string): Promise<void> {
       await records.openVault(await guard.admit(caller, 'secrets:read'), vaultId);
     },
@@ -165,7 +165,7 @@ export function namedSecretsWith(
       return { ...(await secrets.reveal(caller, row.id, version)), version_created_at: created };
     },
 
-    /** Refuses a caller who may not reveal the secret, whether there is one or not. */
+    /** Refuses a caller who may not reveal the secret, whether or not it exists. */
     async mayReveal(caller: Caller, place: SecretPlace): Promise<void> {
       const permit = await guard.admit(caller, 'secrets:reveal');
       if ((await lookUp(permit, place, store.resources.byName)) === null) throw new Failure('NOT_FOUND');
@@ -183,7 +183,7 @@ export function namedSecretsWith(
       };
     },
 
-    /** The one in the trash, where the name is free; null where there is none. */
+    /** The secret in the trash, if its name is free; null if there is none. */
     async deleted(caller: Caller, place: SecretPlace): Promise<DeletedVersion | null> {
       const permit = await guard.admit(caller, 'secrets:read');
       if ((await lookUp(permit, place, store.resources.byName)) !== null) return null;
@@ -197,8 +197,8 @@ export function namedSecretsWith(
     },
 
     /**
-     * Creates the secret, or its next version. Where a version is expected, it is the current one at the moment that
-     * this is stored, or nothing is; 0 expects that there is no secret.
+     * Creates the secret or its next version. If a version is expected, nothing is stored unless it is the current
+     * one when the change is stored; 0 expects that no secret exists.
      */
     async write(
       caller: Caller,
@@ -225,7 +225,7 @@ export function namedSecretsWith(
       await secrets.update(caller, row.id, { tags });
     },
 
-    /** Only one with this version, where that is given. */
+    /** Removes the secret only if its version is the intended one. */
     async remove(caller: Caller, place: SecretPlace, purge: boolean, isMeant = (_version: number) => true) {
       const permit = await guard.admit(caller, 'secrets:write');
       const living = await lookUp(permit, place, store.resources.byName);
@@ -253,7 +253,7 @@ function checkVersion(expected: number | undefined, version: number): void {
   });
 }
 
-/** Somebody else created it meanwhile: it is theirs that is written to now. */
+/** Another caller created it in the meantime; the next attempt writes to that secret. */
 function isTaken(error: unknown): boolean {
   return error instanceof Failure && error.code === 'CONFLICT' && error.field === 'name';
 }

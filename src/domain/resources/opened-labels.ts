@@ -1,8 +1,9 @@
 /**
- * Labels that were opened before. What a page shows is the same as long as its rows are: the labels of a page are kept
- * by the digest of all that was stored in it, so there is nothing to drop when something changes. They are kept only
- * of rows that were believed as they stand, which spares both their stamps and their decryption the next time. Sealed
- * in memory as a whole, so that a page costs one decryption; bounded, and the oldest goes first.
+ * A cache of decrypted labels. A page shows the same labels as long as its rows are the same: they are cached under
+ * the digest of everything stored in the page, so nothing has to be invalidated when something changes. Only labels
+ * of rows that were verified as they are stored are cached, which saves verifying and decrypting them the next time.
+ * A page's labels are sealed in memory as a whole, so a page costs one decryption. The cache is bounded; the oldest
+ * page is dropped first.
  */
 import { hash } from 'node:crypto';
 import type { Sealed } from '../../base/bytes.ts';
@@ -10,13 +11,13 @@ import { MemorySeal } from '../../keyring/sealing/memory.ts';
 import type { Labels } from './sealing.ts';
 
 const mostBytes = 8 * 1024 * 1024;
-/** What an entry costs beside its blob. */
+/** The cost of an entry in addition to its blob. */
 const overhead = 200;
 
 export class OpenedLabels {
   readonly #seal = new MemorySeal();
   readonly #most: number;
-  /** Null where no row of the page has any. */
+  /** Null if no row of the page has labels. */
   readonly #pages = new Map<string, Sealed | null>();
   #bytes = 0;
 
@@ -24,7 +25,9 @@ export class OpenedLabels {
     this.#most = most;
   }
 
-  /** In the order of the rows; `null` where none of them has any. Undefined where the page was not believed before. */
+  /**
+   * In the order of the rows; null if none of them has labels. Undefined if the page has not been verified before.
+   */
   find(text: string): readonly Labels[] | null | undefined {
     const digest = digestOf(text);
     const sealed = this.#pages.get(digest);

@@ -1,8 +1,7 @@
 /**
- * Making and changing resources of all four types. Each change is one unit of the ledger: the row, its version, its
- * tags, the counts, the audit entry and the event. Values are sealed before it and opened after it, never within.
- * With what lies sealed (`sealing`), what is found (`lookup`), what is written (`writes`) and the trash, this is all
- * that the types share.
+ * Creates and changes resources of all four types. Each change is one transaction: the row, its version, its tags,
+ * the counts, the audit entry and the event. Values are sealed before the transaction and opened after it, never
+ * within. Together with `sealing`, `lookup`, `writes` and the trash, this is everything that the types share.
  */
 
 import type { ResourceKind } from '../../access/caller.ts';
@@ -19,7 +18,7 @@ import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 import { trashWith } from './trash.ts';
 import { type NewResource, newRow, type ResourceChanges, type Write, writesWith } from './writes.ts';
 
-/** A resource about to be created, by somebody who may. */
+/** A resource to create, with the permit to do so. */
 type PermittedResource = {
   [T in ResourceKind]: NewResource<T> & { readonly permit: MayWrite<T> };
 }[ResourceKind];
@@ -28,7 +27,7 @@ type Drafts = readonly [PermittedResource, ...PermittedResource[]];
 
 export type Records = ReturnType<typeof recordsWith>;
 
-/** How one is to be changed, given how it is. */
+/** Computes the changes from the current row. */
 export type Revise = (row: ResourceRow, vault: OpenVault) => ResourceChanges | Promise<ResourceChanges>;
 
 export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
@@ -38,7 +37,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
   const writes = writesWith(parts, sealing);
   const { find, openVault, reopenVault, vaultOf } = lookup;
 
-  /** Makes one resource, or several that belong together, in one step. */
+  /** Creates one resource, or several that belong together, in one transaction. */
   async function create(vault: OpenVault, drafts: Drafts): Promise<Labelled[]> {
     try {
       return await createIn(vault, drafts);
@@ -49,7 +48,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     }
   }
 
-  /** Refused as stale where the vault was changed since it was opened. */
+  /** Throws StaleChange if the vault was changed since it was opened. */
   async function createIn(vault: OpenVault, drafts: Drafts): Promise<Labelled[]> {
     const [{ permit, type }] = drafts;
     const [first, ...others] = drafts.map(draft => writes.creation(permit.caller, vault, draft));
@@ -100,7 +99,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     });
   }
 
-  /** The next revision of one, to be stored with others or alone. */
+  /** The next revision of a resource, to be stored with others or by itself. */
   async function revision<T extends ResourceType>(
     permit: NoInfer<MayWrite<T>>,
     type: T,
@@ -116,7 +115,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     return write;
   }
 
-  /** A new one, to be stored with others. */
+  /** A new resource, to be stored with others. */
   async function creation<T extends ResourceKind>(
     permit: MayWrite<T>,
     vaultId: string,
@@ -137,7 +136,7 @@ export function recordsWith(parts: Parts, checkExposure: CheckExposure) {
     creation,
     revision,
     storeAll,
-    /** For what is not stored by a caller: the next revision of a row that was found, and what stores it. */
+    /** For changes without a caller: the next revision of a row, and the statements that store it. */
     revisionOf: writes.revision,
     statementsOf,
   };

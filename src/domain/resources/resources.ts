@@ -1,4 +1,4 @@
-/** All four types together: one list, and one place to make, change, delete and restore any of them. */
+/** All four resource types together: one list, and one place to create, update, delete and restore any of them. */
 import type { Caller } from '../../access/caller.ts';
 import { holds, resourceReads, resourceWrites } from '../../access/policy.ts';
 import type { GenericResource, MixedQuery, ResourceType } from '../../contract/resources.ts';
@@ -15,7 +15,7 @@ import { deletable } from './trash.ts';
 /** A collection whose bodies were already checked against the schema of the type in question. */
 export type TypedCollections = Readonly<Record<ResourceType, Collection<TypedRecord, never, never, never>>>;
 
-/** What the records of all types have. */
+/** The fields that the records of all types have. */
 type TypedRecord = Omit<GenericResource, 'type' | 'vault_id' | 'deleted_at'> & { readonly vault_id?: string };
 
 export interface TypedBody {
@@ -29,18 +29,20 @@ export interface Resources
 }
 
 export function resourcesWith({ guard }: Parts, records: Records, typed: TypedCollections): Resources {
-  /** The mixed list shows all types, so it asks for the right to see each that it shows. */
+  /** The mixed list shows all types, so it requires the permission to read each type that it shows. */
   async function admitReads(caller: Caller, type?: ResourceType): Promise<Permit> {
     const [first, ...others] = type === undefined ? resourceReads : [actionOn(type, 'read')];
     return guard.admit(caller, first!, ...others);
   }
 
-  /** Which type an id is of shows once it is found; until then, whoever may change none is refused. */
+  /**
+   * The type of an id is known only once it is found; until then, callers who may not change any type are refused.
+   */
   function admitAnyWrite(caller: Caller): Promise<Permit> {
     return guard.admit(caller, resourceWrites.find(action => holds(caller, action)) ?? resourceWrites[0]!);
   }
 
-  /** What is found so may be looked at alone: changing it takes the permit for its type. */
+  /** A row found that way may only be looked at: changing it requires the permit for its type. */
   async function admitWriteOf<T extends ResourceType>(caller: Caller, row: Pick<ResourceRow, 'type'>) {
     const type = row.type as T;
     return { type, permit: await guard.admit(caller, actionOn(type, 'write')) };

@@ -1,6 +1,6 @@
 /**
- * What lies sealed in a vault: tags and descriptions beside a resource, and the values of its versions. Everything is
- * bound to its place by the keyring; tags can be found by a blind index, and by nothing else.
+ * Seals the contents of a vault: the tags and description of a resource, and the values of its versions. The keyring
+ * binds everything to its place. Tags can be searched only through a blind index.
  */
 
 import type { Caller } from '../../access/caller.ts';

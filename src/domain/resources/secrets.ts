@@ -1,4 +1,4 @@
-/** Secrets: values with versions. Seeing a secret and revealing its value are two permissions. */
+/** Secrets: values with versions. Seeing a secret and revealing its value are separate permissions. */
 import type { Caller } from '../../access/caller.ts';
 import type { List, PageQuery } from '../../contract/common.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
@@ -26,15 +26,15 @@ export interface Secrets extends Collection<Secret, SecretCreate, SecretUpdate, 
   versions(caller: Caller, id: string, query: PageQuery): Promise<List<Version>>;
   rollback(caller: Caller, id: string, version: number): Promise<Secret>;
   /**
-   * Creates and updates many. What can be stored is one unit; where one of them stands in the way of the others, each
-   * is stored by itself. Either way each has an outcome of its own.
+   * Creates and updates many secrets. Those that can be stored are stored in one transaction; if one of them
+   * conflicts, each is stored by itself. Either way, each has its own outcome.
    */
   writeAll(caller: Caller, items: readonly SecretWrite[]): Promise<Outcome[]>;
 }
 
 type Outcome = PromiseSettledResult<Secret>;
 
-/** A new secret, or a change of one. */
+/** A new secret, or a change to an existing one. */
 export type SecretWrite = SecretCreate | { readonly id: string; readonly changes: SecretUpdate };
 
 const defaultContentType = 'text/plain';
@@ -51,7 +51,10 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
     return records.revision(permit, 'secret', item.id, row => changesOf(row, item.changes));
   }
 
-  /** As one unit. Whatever refuses it is the outcome of all that it held; null where a conflict may be due to one. */
+  /**
+   * Stores them in one transaction. If it is refused, that is the outcome of all of them; null if a conflict may be
+   * due to just one.
+   */
   async function storeTogether(
     permit: MayWrite<'secret'>,
     items: readonly SecretWrite[],
@@ -67,7 +70,7 @@ export function secretsWith({ store, stamps, guard }: Parts, records: Records): 
     });
   }
 
-  /** Those about the same secret in their order, so that the first of a name is the one that gets it. */
+  /** Writes to the same secret are stored in order, so that the first one with a name gets it. */
   function storeOneByOne(caller: Caller, items: readonly SecretWrite[]): Promise<Outcome[]> {
     const inOrder = new KeyedLock();
     const stored = items.map(item => {
@@ -183,12 +186,12 @@ function isConflict(error: unknown): boolean {
   return error instanceof Failure && error.code === 'CONFLICT';
 }
 
-/** The current version's is the secret's own, which may have changed since the value was written. */
+/** The current version has the secret's content type, which may have changed since the value was written. */
 function contentTypeOf(version: VersionRow, row: ResourceRow): string {
   return (version.version === row.version ? row.content_type : version.content_type)!;
 }
 
-/** A change of one date is held against the other one, as it is stored. */
+/** If only one date changes, it is checked against the stored value of the other. */
 export function checkDates(
   row: ResourceRow,
   body: { activation_date?: number | null | undefined; expiration_date?: number | null | undefined },

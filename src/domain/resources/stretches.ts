@@ -1,6 +1,6 @@
 /**
- * What lies in a vault, read in stretches that are bounded in number and, as far as the vault is known, in size: the next
- * one of a vault with long values has fewer rows. Rows come as they are stored, and are to be checked before they are used.
+ * Reads the contents of a vault in stretches that are limited in rows and, once the vault is known, in size: a vault
+ * with long values gets fewer rows per stretch. Rows are returned as stored and must be verified before use.
  */
 import type { ResourceKind } from '../../access/caller.ts';
 import type { Stretch as Packed, ResourceWithValue } from '../../store/records/resources.ts';
@@ -13,12 +13,12 @@ export interface Stretch extends Packed {
 
 const mostRows = 250;
 const fewestRows = 8;
-/** Of the packed rows, in characters. */
+/** Target size of the packed rows, in characters. */
 const aimedAt = 512 * 1024;
 const mostKnown = 1_000;
 
 export function stretchesWith({ store }: Pick<Parts, 'store'>) {
-  /** How many rows a stretch may have, of vaults in which that is fewer than usual. */
+  /** The number of rows per stretch, for vaults where that is fewer than usual. */
   const known = new Map<string, number>();
 
   function learn(vaultId: string, { text, rows }: Packed): void {

@@ -1,4 +1,7 @@
-/** How a resource is named where something is done to it, which permission that takes, and what it must not show. */
+/**
+ * How a resource is named as the subject of an action, which permission an action requires, and which changes would
+ * expose too much.
+ */
 import type { Caller } from '../../access/caller.ts';
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -11,14 +14,14 @@ export function actionOn<T extends ResourceType, V extends 'read' | 'write'>(typ
   return `${type}s:${verb}`;
 }
 
-/** May create, change and delete resources of this type. */
+/** The permit to create, change and delete resources of this type. */
 export type MayWrite<T extends ResourceType> = Permit<`${T}s:write`>;
 
 export function subjectOf<A extends Action = never>(row: MaybeAllowed<ResourceRow, A>): SubjectChange<A> {
   return { type: row.type, id: row.id, name: row.name, vaultId: row.vault_id, revision: row.revision };
 }
 
-/** What a reveal's entry tells: what was shown, and which version of it. */
+/** The details of a reveal's audit entry: the subject and its version. */
 export function revealedOf<A extends Action>(
   row: Allowed<ResourceRow, A>,
   version = row.version,
@@ -26,14 +29,17 @@ export function revealedOf<A extends Action>(
   return { ...subjectOf(row), details: { version } };
 }
 
-/** For an id in a body: what it names is missing, which is the body's fault. Other failures stay what they are. */
+/** For an id in a body: if it isn't found, the failure is the body's fault. Other failures are rethrown unchanged. */
 export function notFoundAs(failure: Failure): (error: unknown) => never {
   return error => {
     throw error instanceof Failure && error.code === 'NOT_FOUND' ? failure : error;
   };
 }
 
-/** Refuses a change that would show others more than the caller may read. A value is the writer's own, or an earlier one. */
+/**
+ * Refuses a change that would expose more to others than the caller may read. A value is new, and so known to its
+ * writer, or an earlier one.
+ */
 export type CheckExposure = (
   caller: Caller,
   before: ResourceRow,

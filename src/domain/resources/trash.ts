@@ -1,4 +1,4 @@
-/** Deleting, purging and restoring: a deleted resource waits in the trash for 30 days, out of sight and out of the counts. */
+/** Deletes, purges and restores. A deleted resource stays in the trash for 30 days, hidden and not counted. */
 import type { Action } from '../../access/policy.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { ResourceType } from '../../contract/resources.ts';
@@ -11,7 +11,7 @@ import { retryingStale } from '../kernel/stale-changes.ts';
 import type { Labelled, lookupWith } from './lookup.ts';
 import { type CheckExposure, type MayWrite, subjectOf } from './subject.ts';
 
-/** For how long a delete can be undone. */
+/** How long a deletion can be undone. */
 export const trashKept = 30 * 24 * 60 * 60 * 1000;
 
 export function trashWith(
@@ -31,7 +31,7 @@ export function trashWith(
       await guard.change(permit, `${type}.${purge ? 'purged' : 'deleted'}`, {
         subjects: [subjectOf(row)],
         statements: [
-          // What a vault holds is taken out of the totals by its counts, which a purge then removes.
+          // The counts of a vault take its contents out of the totals; a purge then removes the counts.
           ...(before.deleted_at === null ? counting(row, -1) : []),
           ...(purge ? purging(before) : [store.resources.update(row)]),
           ...(before.deleted_at === null ? [eventStatement('resource.deleted', row)] : []),
@@ -42,7 +42,7 @@ export function trashWith(
   }
 
   function purging(row: ResourceRow): Statement[] {
-    // With a vault its answers go by themselves.
+    // A vault's kept answers are removed with the vault.
     const contents =
       row.type === 'vault' ? store.resources.purgeContents(row) : [store.keptAnswers.drop(row.vault_id)];
     const rules = row.type === 'vault' ? store.useRules.removeIn(row.id) : store.useRules.removeOf(row.id);
@@ -55,7 +55,7 @@ export function trashWith(
       : [store.resources.count([row], change)];
   }
 
-  /** In the trash, and not for too long. */
+  /** Finds a resource in the trash that can still be restored. */
   async function findRestorable<A extends Action>(permit: Permit<A>, type: ResourceType | null, id: string) {
     const row = await find(permit, type, id, true);
     if (row.deleted_at! + trashKept <= now()) throw new Failure('NOT_FOUND');
@@ -91,7 +91,7 @@ export function trashWith(
   return { remove, findRestorable, restore };
 }
 
-/** What a delete finds: a purge reaches into the trash too. */
+/** Where a deletion looks: a purge also finds resources in the trash. */
 export function deletable(purge: boolean): false | null {
   return purge ? null : false;
 }

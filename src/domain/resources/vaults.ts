@@ -17,7 +17,7 @@ import type { Records } from './records.ts';
 import { actionOn } from './subject.ts';
 
 export interface Vaults extends Collection<Vault, VaultCreate, VaultUpdate, ResourceQuery> {
-  /** What vaults contain, of the types that the caller may read. */
+  /** The number of resources in vaults, for the types that the caller may read. */
   counts(caller: Caller, vaultIds: readonly string[] | undefined): Promise<VaultCounts>;
 }
 
@@ -44,7 +44,7 @@ export function vaultsWith({ store, guard }: Parts, records: Records): Vaults {
     async update(caller, id, body) {
       const permit = await guard.admit(caller, 'vaults:write');
       const revised = await records.revise(permit, 'vault', id, ({ name }) => {
-        // Whether a name is free tells of vaults that they may not know of.
+        // Whether a name is free would reveal vaults that the caller may not know about.
         if (permit.vaults !== null && body.name !== undefined && body.name !== name) throw notTheirs();
         return body;
       });
@@ -78,7 +78,7 @@ export function vaultsWith({ store, guard }: Parts, records: Records): Vaults {
 }
 
 function notTheirs(): Failure {
-  return new Failure('FORBIDDEN', { message: 'Renaming a vault takes a role in the organization' });
+  return new Failure('FORBIDDEN', { message: 'Renaming a vault requires a role in the organization' });
 }
 
 function presentVault({ row, labels }: Labelled): Vault {

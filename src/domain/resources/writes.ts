@@ -1,7 +1,7 @@
 /**
- * What is to be stored of a resource, worked out and sealed before anything is stored: its row with its stamp, its
- * version, its tags and its event. Any number of these are one unit of the ledger, and as few statements as one: all
- * of them are stored, each with its audit entry, or none.
+ * Prepares what is stored for a resource: its stamped row, its version, its tags and its event, all sealed in
+ * advance. Any number of these make one transaction, with as few statements as a single one: either all are stored,
+ * each with its audit entry, or none.
  */
 
 import type { Caller, ResourceKind } from '../../access/caller.ts';
@@ -22,7 +22,7 @@ import type { Labelled } from './lookup.ts';
 import type { Labels, OpenVault, Sealing } from './sealing.ts';
 import { subjectOf } from './subject.ts';
 
-/** A resource about to be created, without the permit that this takes. */
+/** A resource to create, without the permit that this requires. */
 export interface NewResource<T extends ResourceKind = ResourceKind> {
   readonly id?: string;
   readonly type: T;
@@ -36,7 +36,7 @@ export interface NewResource<T extends ResourceKind = ResourceKind> {
   readonly value: string;
 }
 
-/** What a change leaves out stays as it is. A value makes a new version. */
+/** Omitted fields don't change. A value creates a new version. */
 export interface ResourceChanges {
   readonly name?: string | undefined;
   readonly tags?: Tags | undefined;
@@ -53,10 +53,10 @@ export interface ResourceChanges {
 export interface Write<A extends Action = never> extends Labelled {
   readonly subject: SubjectChange<A>;
   readonly version: VersionRow | null;
-  /** Null where they stay as they are. */
+  /** Null if they don't change. */
   readonly tags: readonly TagRow[] | null;
   readonly event: EventRow;
-  /** Of a new one: it is stored only where its vault is still as it was read. */
+  /** The vault of a new resource, which is stored only if its vault is still as it was read; null for a revision. */
   readonly vault: ResourceRow | null;
 }
 
@@ -112,7 +112,9 @@ export function writesWith({ store, stamps, guard, now, newId }: Parts, sealing:
     return { row, labels, event, ...rest };
   }
 
-  /** All or none. Refused as stale where one of them, or the vault of a new one, was changed since it was read. */
+  /**
+   * Stores all or none. Throws StaleChange if one of them, or the vault of a new one, was changed since it was read.
+   */
   async function storeAll<A extends ChangeAction>(
     permit: Permit<A>,
     verb: AuditAction,
