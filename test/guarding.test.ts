@@ -174,10 +174,7 @@ describe('what somebody would show', () => {
   it('says what is missing, and why', async () => {
     const { guard } = started();
     const show = (because?: string) => guard.mayShow(viewer, ['secrets:write'], undefined, because);
-    await assert.rejects(
-      show(),
-      /^Failure: You can’t grant access that you don’t have: .* secrets:write$/,
-    );
+    await assert.rejects(show(), /^Failure: You can’t grant access that you don’t have: .* secrets:write$/);
     await assert.rejects(show('Because'), /^Failure: Because: .* secrets:write$/);
     assert.equal(await outcomeOf(() => guard.mayShow(viewer, [])), null);
   });

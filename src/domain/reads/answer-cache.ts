@@ -1,8 +1,9 @@
 /**
  * Cached answers: one sealed blob for each vault, selection and set of restrictions, so that a read costs one
- * decryption. A vault's blobs are dropped as soon as a change in it is heard of; none is used past a date that
- * changes its content; a load that was overtaken by a change is returned once and not cached. Requests for the same
- * answer share one load. Memory is bounded, and the oldest goes first; a vault with many answers crowds out its own.
+ * decryption. A vault's blobs are dropped as soon as a change in it is reported; none is used past a date that
+ * changes its content; an answer whose vault changed while it was loaded is returned once and not cached. Requests
+ * for the same answer share one load. Memory is bounded, and the oldest vault is dropped first; a vault with many
+ * answers displaces only its own.
  */
 import type { Sealed } from '../../base/bytes.ts';
 import { MemorySeal } from '../../keyring/sealing/memory.ts';
@@ -12,20 +13,20 @@ import type { AnswerFormat } from './vault-request.ts';
 export interface VaultAnswer {
   readonly body: Buffer;
   readonly format: AnswerFormat;
-  /** Of the body, before any encoding; null for PEM, which is sent anew each time. */
+  /** Digest of the body before any encoding; null for PEM, which is sent in full each time. */
   readonly digest: string | null;
-  /** Names what was read, for the log. */
+  /** What was read, for the log. */
   readonly requested: string;
-  /** The first moment at which it is no longer true; Infinity where it stays. */
+  /** The time at which it stops being valid; Infinity if it has no end. */
   readonly validUntil: number;
 }
 
-/** An answer that is kept, sealed. */
+/** A cached answer, sealed. */
 export interface CachedAnswer extends Omit<VaultAnswer, 'body'> {
-  /** Vault, selection and narrowing, bound into the blob. */
+  /** The vault, selection and restrictions, bound into the blob. */
   readonly context: Uint8Array;
   readonly sealed: Sealed;
-  /** Opened for the requests of this turn of the event loop; the next turn opens it again. */
+  /** Decrypted for the requests of this turn of the event loop; the next turn decrypts it again. */
   opened: Buffer | null;
 }
 
@@ -38,9 +39,9 @@ interface VaultEntries {
 type Changes = Pick<Store, 'onChange' | 'hearsChanges'>;
 
 const defaultBytes = 48 * 1024 * 1024;
-/** No answer, and no vault with all of its answers, takes more than the fourth part. */
+/** No answer, and no vault with all its answers, takes more than a quarter of the memory. */
 const share = 4;
-/** What an entry costs beside its blob. */
+/** The cost of an entry in addition to its blob. */
 const overhead = 400;
 
 export class AnswerCache {
@@ -56,7 +57,7 @@ export class AnswerCache {
     changes.onChange(touched => this.#drop(touched));
   }
 
-  /** The answer as it is kept, still sealed, or undefined where it must be made. */
+  /** The cached answer, still sealed, or undefined if it has to be created. */
   peek(vaultId: string, key: string, now: number): CachedAnswer | undefined {
     const entry = this.#vaults.get(vaultId)?.entries.get(key);
     if (entry === undefined || now >= entry.validUntil || !this.#changes.hearsChanges()) return undefined;
@@ -96,7 +97,7 @@ export class AnswerCache {
     return vault;
   }
 
-  /** A vault that was dropped meanwhile is another object: what was loaded for the old one is not kept. */
+  /** A vault that was dropped in the meantime is another object, so answers loaded for the old one are not cached. */
   #keep(vaultId: string, vault: VaultEntries, key: string, { body, ...answer }: VaultAnswer): void {
     if (this.#vaults.get(vaultId) !== vault || !this.#changes.hearsChanges()) return;
     if (body.length > this.#most / share) return;

@@ -1,7 +1,7 @@
 /**
- * In whose log a refused request is recorded: that of the organization whose vault was requested, if it exists;
- * otherwise that of the organization whose credential was used, valid or not. None of this shows in the answer, and
- * it takes the same steps whether the vault exists or not.
+ * Decides in whose log a refused request is recorded: that of the organization whose vault was requested, if it
+ * exists; otherwise that of the organization whose credential was used, valid or not. The response shows none of
+ * this, and the steps are the same whether or not the vault exists.
  */
 import type { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
@@ -17,7 +17,7 @@ export interface Attribution {
   readonly vaultId: string | null;
   readonly credentialId: string | null;
   readonly narrowing: KeyNarrowing | null;
-  /** Instead of the one that was found, where that would tell of a credential that belongs elsewhere. */
+  /** Replaces the actual reason where that would disclose a credential that belongs elsewhere. */
   readonly reason: RefusalReason | null;
 }
 
@@ -29,7 +29,7 @@ export interface AttributionParts {
 }
 
 export function attributionWith({ store, authenticate }: AttributionParts) {
-  /** The vault that a request names, or in which the key is that it names. */
+  /** The vault that a request names, or the vault of the key that it names. */
   async function vaultNamed({ vaultId, keyId }: RequestFacts): Promise<VaultPlace | null> {
     if (vaultId !== null) return isId(vaultId) ? placeOf(await store.resources.vault(vaultId)) : null;
     return keyId !== null && isId(keyId) ? placeOf(await store.resources.key(keyId)) : null;
@@ -48,7 +48,7 @@ export function attributionWith({ store, authenticate }: AttributionParts) {
       return { ...named, ...credentialIn(its), reason: reasonFor(named, shown, failure) };
     }
     if (shown === null) return { organizationId: null, vaultId: null, ...credentialIn(null), reason: null };
-    // The vault that was named is none; the one that the credential is for was not asked for.
+    // The named vault doesn't exist, and the credential's own vault was not requested.
     const vaultId = request.vaultId === null ? shown.vaultId : null;
     return { organizationId: shown.organizationId, vaultId, ...credentialIn(shown), reason: null };
   };
@@ -59,8 +59,8 @@ function credentialIn(shown: Owner | null): Pick<Attribution, 'credentialId' | '
 }
 
 /**
- * The log of a vault says nothing of credentials of other vaults, except that they are not its own; and of other
- * organizations' not even that they exist.
+ * A vault's log says only that a credential of another vault is not its own, and doesn't disclose that credentials of
+ * other organizations exist.
  */
 function reasonFor(named: VaultPlace, shown: Owner | null, failure: Failure): RefusalReason | null {
   if (!(failure instanceof Refused) || failure.code !== 'UNAUTHORIZED') return null;

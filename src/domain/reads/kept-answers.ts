@@ -1,12 +1,12 @@
 /**
- * Answers that outlive the process. What it takes to make a vault's answer is mostly the opening of its secrets one by
- * one; so the finished answer is stored, sealed with the vault's key, and opened as one. It is bound to its vault, to
- * who may see it and what was asked for, and to a digest of all that was stored when it was made: every column of every
- * row, every sealed value, and the revision of each that the audit log tells of. All of that is read each time, so a
- * stored answer is used only for exactly the rows that were believed when it was made. An older one that was put back
- * opens for older rows alone, and those are not the newest that the log knows.
+ * Stored answers that survive a restart. Most of the work for a vault's answer is decrypting its secrets one by one,
+ * so the finished answer is stored, sealed with the vault's key, and decrypted as one. It is bound to its vault, to
+ * the restrictions and the selection, and to a digest of everything stored when it was created: every column of every
+ * row, every sealed value, and the revision of each in the audit log. All of that is read each time, so a stored
+ * answer is used only for exactly the rows that were verified when it was created. An older answer that was put back
+ * opens only for older rows, and those are not the newest in the log.
  *
- * It is written a moment later, when nobody waits, and not at all if something changed meanwhile.
+ * It is written a moment later, when no request is waiting, and not at all if something changed in the meantime.
  */
 import { hash } from 'node:crypto';
 import { Unsealable } from '../../keyring/sealing/envelope.ts';
@@ -20,7 +20,7 @@ const delay = 1_000;
 const tendEvery = 600_000;
 const keptFor = 24 * 60 * 60 * 1000;
 const mostKept = 2_000;
-/** Of an answer. A larger one is made anew: what is stored of all is bounded. */
+/** In bytes of an answer. Larger ones are not stored, which bounds the total size. */
 const largest = 64 * 1024;
 const mostPending = 200;
 const perUnit = 20;
@@ -28,9 +28,9 @@ const perUnit = 20;
 export class KeptAnswers {
   readonly #store: Parts['store'];
   readonly #now: () => number;
-  /** Sealed, and waiting to be stored, by vault and then by answer. */
+  /** Sealed answers waiting to be stored, by vault and then by answer. */
   readonly #pending = new Map<string, Map<string, KeptAnswerRow>>();
-  /** Whose answers are stored as they are now. */
+  /** Vaults whose stored answers are current. */
   readonly #vaults = new Set<string>();
   #writing: NodeJS.Timeout | undefined;
   #tending: NodeJS.Timeout | undefined;
@@ -41,10 +41,11 @@ export class KeptAnswers {
     store.onChange(touched => this.#forget(touched));
   }
 
-  /** The answer to what was asked, of what was looked at: the one that is stored for exactly that, or a new one. */
+  /** The answer to a request for what was read: the one stored for exactly that, or a new one. */
   async answer(look: Look, asked: string, make: () => Promise<VaultAnswer>): Promise<VaultAnswer> {
     const { reader, vault, digest } = look;
-    // Anyone who has an access key can restrict it in as many ways as they like: those answers are not stored.
+    // The holder of an access key can restrict it in any number of ways, so the answers to restricted keys are not
+    // stored.
     if (digest === null || reader.narrowing !== null) return make();
     const name = hash('sha256', `${reader.view}\n${asked}`, 'base64url');
     const place = placeOf(vault, name, digest);
@@ -68,7 +69,7 @@ export class KeptAnswers {
     this.#writing ??= setTimeout(() => this.#write(), delay).unref();
   }
 
-  /** What fails is not told: an answer that isn't stored is made anew. */
+  /** Errors are ignored: an answer that isn't stored is created again. */
   async #write(): Promise<void> {
     this.#writing = undefined;
     const rows = [...this.#pending.values()].flatMap(ofVault => [...ofVault.values()]);
@@ -110,13 +111,13 @@ function placeOf({ row }: OpenVault, name: string, digest: string) {
   return { type: 'vault', resource: row.id, field: `answer ${name} ${digest}`, version: 0 };
 }
 
-/** All about the answer but its body, in one line, and then its body. */
+/** Everything about the answer except its body in one line, followed by the body. */
 function packed({ body, format, digest, requested, validUntil }: VaultAnswer): Buffer {
   const until = Number.isFinite(validUntil) ? validUntil : null;
   return Buffer.concat([Buffer.from(`${JSON.stringify([format, digest, requested, until])}\n`), body]);
 }
 
-/** Null where it is an answer of other rows, or none at all. */
+/** Null if it is an answer for other rows, or not an answer at all. */
 function opened({ sealer }: OpenVault, place: Place, { sealed }: KeptAnswerRow): VaultAnswer | null {
   try {
     const plain = sealer.open(place, sealed);

@@ -1,4 +1,4 @@
-/** What an access key may be limited in beside what it sees: how often a minute, and how often at all. */
+/** The limits of an access key beyond what it can see: requests per minute, and the total number of uses. */
 import type { Origin, Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import { rateWindowAt } from '../../contract/rate-window.ts';
@@ -39,14 +39,14 @@ export function keyLimitsWith({ store, stamps, guard, now }: Parts) {
       if (taken > limit) throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
     },
 
-    /** Refuses what would be one too many, and counts nothing. */
+    /** Refuses a request over the limit without counting it. */
     async refuseOver(id: string, limit: number): Promise<void> {
       const { start, secondsLeft } = rateWindowAt(now());
       if ((await store.limits.taken(id, start)) >= limit)
         throw new Failure('RATE_LIMITED', { retryAfter: secondsLeft });
     },
 
-    /** A key that is used up is a bad key. A use is a revision of its record, so none can be taken back. */
+    /** A used-up key is an invalid key. Each use is a revision of its record, so uses can't be undone. */
     countUse: (reader: Reader, origin: Origin): Promise<void> =>
       lock.take(reader.id, () => retryingStale(() => take(reader, origin))),
   };

@@ -1,4 +1,4 @@
-/** The entry of one request in the request log, and what is found out for it while the request is served. */
+/** Builds the request log entry of a request from what is found out while it is served. */
 import { type Failure, statusOf } from '../../contract/errors.ts';
 import type { RefusalReason } from '../../contract/refusals.ts';
 import type { KeyNarrowing } from '../../contract/restrictions.ts';
@@ -6,7 +6,7 @@ import { isSuccess, logText, type RequestEntry } from '../../logs/entries.ts';
 import type { Owner } from '../credentials/authentication.ts';
 import type { RequestFacts } from './vault-request.ts';
 
-/** What is found out about a request while it is served, for its entry. */
+/** Facts about a request that are found out while it is served, for its entry. */
 export interface Findings {
   readonly started: number;
   requestId: string | null;
@@ -15,7 +15,7 @@ export interface Findings {
   requested: string;
   organizationId: string | null;
   vaultId: string | null;
-  /** Where the log that it is for may not say why it was refused. */
+  /** Set if the log must not show the actual reason for the refusal. */
   reason: RefusalReason | null;
 }
 
@@ -43,7 +43,7 @@ export function refusalOf(request: RequestFacts, findings: Findings, failure: Fa
   return { ...entryOf(request, findings, statusOf[failure.code]), reason };
 }
 
-/** Of an answer; what is refused has a reason too. */
+/** The entry for an answer; a refusal also has a reason. */
 export function entryOf(request: RequestFacts, findings: Findings, status: number): RequestEntry {
   const { started, requestId, credentialId, narrowing, requested, organizationId, vaultId } = findings;
   return {

@@ -1,6 +1,6 @@
 /**
- * Makes the answers of the tools, and of a read by name. They differ from the vault endpoint's others in this: one
- * kind of resource at a time, a secret by its name, and nothing decrypted that was not asked for by word.
+ * Creates the answers of the tools, and of a read by name. Unlike the other answers of the vault endpoint, they cover
+ * one kind of resource at a time, find a secret by its name, and decrypt only what was explicitly requested.
  */
 import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -22,7 +22,7 @@ import {
 } from './vault-request.ts';
 import { namesAlone, type VerifiedResource, type Visibility } from './visibility.ts';
 
-/** What a `versioned` selection adds. */
+/** The fields that a `versioned` selection adds. */
 export interface CurrentVersion {
   readonly version: number;
   readonly version_created_at: string;
@@ -39,7 +39,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
 
   async function ofKind(reader: Reader, { kind, fields }: KindSelection, turns: Work): Promise<Content> {
     const vault = await openVault(reader);
-    // A search by tag would tell a key that sees names alone what the tags are.
+    // A search by tag would reveal the tags to a names-only key.
     if (fields === 'metadata' && kind === 'secret' && reader.namesOnly) throw namesAlone();
     const looked = await look(reader, vault, [kind], turns);
     const { items, validUntil } = await list(looked, kind, (row, expired) =>
@@ -101,7 +101,8 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
       id: reader.id,
       name: reader.name,
       kinds: reader.kinds ?? ['secret', 'key', 'certificate'],
-      // Lists of which each has to match can't be written as one: what the holder added is said below.
+      // Several lists that must all match can't be written as one; the restrictions that the holder added follow
+      // below.
       names: reader.names[0] ?? ['*'],
       names_only: reader.namesOnly,
       may_use: reader.mayUse,
@@ -114,7 +115,7 @@ export function toolAnswersWith({ store, stamps }: Parts, records: Records, visi
     return [{ vault: { id: row.id, name: row.name }, access_key: described }, 'vault', 0];
   }
 
-  /** For the holder of a public token: the public half, whatever the key holds. */
+  /** For the holder of a public token: only the public key, even if the private key is stored. */
   async function publicHalf(organizationId: string, keyId: string): Promise<VaultAnswer> {
     const found = await store.resources.byId(organizationId, keyId);
     const vault = found && (await store.resources.vault(found.vault_id));

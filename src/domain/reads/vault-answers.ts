@@ -1,6 +1,7 @@
 /**
- * Makes the answers of the vault endpoint: a vault with its secrets, one resource by its id, or names and values
- * alone. What an answer gives is what its entry in the log says: with values or without, which half of a key.
+ * Creates the answers of the vault endpoint: a vault with its secrets, one resource by its id, or only names and
+ * values. The log entry states exactly what an answer contains: with values or without, the private key or the public
+ * key.
  */
 import { hash } from 'node:crypto';
 import type { Reader, ResourceKind } from '../../access/caller.ts';
@@ -79,7 +80,7 @@ export function vaultAnswersWith(visibility: Visibility, kept: KeptAnswers) {
 
   async function values(reader: Reader, format: 'map' | 'env', turns: Work): Promise<VaultAnswer> {
     const vault = await openVault(reader);
-    // There is nothing in it but values.
+    // The answer consists only of values.
     if (reader.namesOnly) throw namesAlone();
     const looked = await look(reader, vault, ['secret'], turns);
     return kept.answer(looked, format, () => valuesOf(looked, format));
@@ -105,7 +106,7 @@ function envLineOf([name, value]: readonly [name: string, value: string]): strin
   throw invalid('format', `can’t be env: ${name} can’t be written so that node, bash and docker all read it`);
 }
 
-/** What is given of one resource, as the log says it: a value or none, the private half of a key or the public one. */
+/** What is returned for one resource, as the log states it: a value or none, the private key or the public key. */
 export function requestedOne(row: ResourceRow, fields: Fields): string {
   if (row.type === 'certificate') return `certificate ${row.name}`;
   if (row.type === 'secret') return `secret=${fields === 'value' ? 'value' : 'metadata'} ${row.name}`;

@@ -1,8 +1,7 @@
 /**
- * The vault read: the one way to what a vault holds, for the vault endpoint and the tools alike. It says who
- * is asking, counts the key's own limits, reads, and records the request; only when that entry is durable
- * does it hand anything out. Refusals are recorded like answers. Where the log can't be written, there
- * is no answer at all.
+ * The vault read is the only way to read the contents of a vault, for the vault endpoint and the tools. It
+ * authenticates the caller, counts the key's own limits, reads, and records the request; it returns nothing before
+ * that entry is durable. Refusals are recorded like answers. If the log can't be written, there is no answer.
  */
 import type { Reader } from '../../access/caller.ts';
 import { Failure, statusOf } from '../../contract/errors.ts';
@@ -32,7 +31,7 @@ import {
 
 export interface VaultReads {
   read(request: VaultRequest, encoding?: AnswerEncoding | null): Promise<ReadResult>;
-  /** Records a request that is refused before it can be told who is asking. Nothing is read for it. */
+  /** Records a request that is refused before the caller is known. Nothing is read for it. */
   refuse(request: RequestFacts, failure: Failure): Promise<ReadRefusal>;
 }
 
@@ -45,7 +44,7 @@ export interface VaultReadParts extends Parts {
 
 type NamedVault = Extract<Selection, { of: 'named-vault' }>;
 
-/** An answer before its entry is in the log. What is kept in memory stays sealed until then. */
+/** An answer before its entry is in the log. A cached answer stays sealed until then. */
 type Prepared =
   | { cached: CachedAnswer }
   | { answer: VaultAnswer }
@@ -61,7 +60,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
   const limits = keyLimitsWith(parts);
   const attribute = attributionWith(parts);
 
-  /** What needs no waiting: a known connection asks for an answer that is kept in memory. */
+  /** Handles the case that needs no waiting: a known connection requests a cached answer. */
   function prepareAtOnce(
     request: AccessKeyRead,
     encoding: AnswerEncoding | null,
@@ -87,7 +86,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     identify(findings, reader);
     if (reader.rateLimit !== null) await limits.countRequest(reader.countedAs, reader.rateLimit);
     if (reader.maxUses !== null) {
-      findings.requestId ??= newId(); // Two entries tell of this request: both name it.
+      findings.requestId ??= newId(); // Two entries describe this request; both name it.
       await limits.countUse(reader, { ...sender, requestId: findings.requestId });
     }
     return findCached(reader, request, encoding, findings) ?? load(reader, request, encoding, findings);
@@ -144,7 +143,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     }
   }
 
-  /** By another name than its own, an access key's vault is a vault that it does not open. */
+  /** If the request names the vault by anything but its own name, it is a vault that the access key can't open. */
   async function answerInNamedVault(
     reader: Reader,
     { name, selection }: NamedVault,
@@ -155,7 +154,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     return answerTo(reader, selection, turns);
   }
 
-  /** A token of another key is a bad token: it must not tell whether that key exists. */
+  /** A token for another key is an invalid token, so that it doesn't disclose whether that key exists. */
   async function preparePublicHalf(
     { token, keyId, sender }: PublicTokenRead,
     encoding: AnswerEncoding | null,
@@ -193,7 +192,7 @@ export function vaultReadsWith(parts: VaultReadParts): VaultReads {
     return { failure };
   }
 
-  /** Nothing is opened, and nothing is handed out, before the entry is durable. */
+  /** Nothing is decrypted or returned before the entry is durable. */
   async function logged(request: RequestFacts, findings: Findings, prepared: Prepared): Promise<ReadResult> {
     if ('failure' in prepared) return loggedRefusal(request, findings, prepared.failure);
     const receipt = await ledger.record(entryOf(request, findings, 'unchanged' in prepared ? 304 : 200));
@@ -237,8 +236,8 @@ function understood(selection: Selection | Failure): Selection {
 }
 
 /**
- * What was sent stands last, behind a line break that no view holds: no name can pass for another's view. Null for
- * what an access key is told of itself: it is made anew each time, and kept for nobody.
+ * The client's input comes last, after a line break, which no view contains, so that no name can imitate another
+ * view. Null for an access key's description of itself, which is created each time and never cached.
  */
 function cacheKey({ view }: Reader, selection: Selection, encoding: AnswerEncoding | null): string | null {
   const selected = selectionKey(selection);

@@ -1,39 +1,42 @@
 /**
- * What can be asked of a vault, by whom, and what comes of it. A request is an access key's read of its vault, or a
- * public token's read of one key; no other credential reads. Nothing here knows of headers or content types: the
- * surfaces translate.
+ * What can be requested from a vault, with which credential, and the possible results. A request is an access key's
+ * read of its vault or a public token's read of one key; no other credential reads. Headers and content types are
+ * left to the surfaces.
  */
 import type { ResourceKind, Sender } from '../../access/caller.ts';
 import type { Failure } from '../../contract/errors.ts';
 import { isId } from '../../contract/id.ts';
 
-/** What every request tells of itself, also one that is refused before anybody reads. */
+/** Facts about every request, including those refused before anything is read. */
 export interface RequestFacts {
   readonly sender: Sender;
-  /** Null where the request goes by the id of its own log entry. */
+  /** Null if the id of its log entry identifies the request. */
   readonly requestId: string | null;
   readonly route: string;
   readonly method: string;
   readonly tool: string | null;
   /** The credential that was sent. */
   readonly token: string | null;
-  /** The vault that is asked for; null where the credential alone says which. */
+  /** The requested vault; null if only the credential determines it. */
   readonly vaultId: string | null;
-  /** The key that is asked for with a public token; null where the token alone says which. */
+  /** The key requested with a public token; null if only the token determines it. */
   readonly keyId: string | null;
 }
 
 export interface AccessKeyRead extends RequestFacts {
   readonly by: 'access-key';
-  /** What stands for the client's connection: its credential is proven once. */
+  /** Identifies the client's connection, so that its credential is verified only once. */
   readonly connection: object;
-  /** A failure to understand it is raised once the credential is judged: a stranger learns nothing from it. */
+  /**
+   * If it could not be parsed, the failure is thrown after the credential was checked, so that unauthenticated
+   * callers learn nothing from it.
+   */
   readonly selection: Selection | Failure;
-  /** Digests of answers that the client has already. */
+  /** Digests of answers that the client already has. */
   readonly knownDigests: readonly string[];
 }
 
-/** It gets the public half of its key. */
+/** Returns the public key of its key. */
 export interface PublicTokenRead extends RequestFacts {
   readonly by: 'public-token';
 }
@@ -41,7 +44,7 @@ export interface PublicTokenRead extends RequestFacts {
 export type VaultRequest = AccessKeyRead | PublicTokenRead;
 
 export type Selection =
-  /** The vault with its secrets, and with its keys and certificates where they are asked for. */
+  /** The vault with its secrets, and with its keys and certificates if requested. */
   | {
       readonly of: 'vault';
       readonly namesOnly: boolean;
@@ -50,13 +53,13 @@ export type Selection =
     }
   /** One resource of any kind: a secret as an object, a key or certificate as PEM. */
   | { readonly of: 'resource'; readonly id: string }
-  /** Names and values of the secrets, and nothing else. */
+  /** Only the names and values of the secrets. */
   | { readonly of: 'values'; readonly format: 'map' | 'env' }
   | KindSelection
   | ItemSelection
-  /** What the access key may see, and its limits. */
+  /** The access key's permissions and limits. */
   | { readonly of: 'access-key' }
-  /** The same of a vault that the request calls by its name, which has to be that of the access key. */
+  /** The same for a vault that the request names, which must be the access key's vault. */
   | { readonly of: 'named-vault'; readonly name: string; readonly selection: PlainSelection };
 
 export type PlainSelection = Exclude<Selection, { of: 'named-vault' }>;
@@ -75,14 +78,14 @@ export interface ItemSelection {
   /** The name of a secret, the id of a key or certificate. */
   readonly nameOrId: string;
   readonly fields: Fields;
-  /** With its version, and when that and the secret itself were created. */
+  /** With its version, and the creation times of the version and the secret. */
   readonly versioned?: true;
 }
 
-/** How much is given of each resource: a key's value is its PEM, and its public half may be asked for alone. */
+/** How much is returned of each resource. A key's value is its PEM; its public key can be requested by itself. */
 export type Fields = 'names' | 'metadata' | 'public-half' | 'value';
 
-/** How a surface wants its answers written, where not as they are. They are kept in memory as written. */
+/** How a surface encodes its answers, if not as they are. They are cached in encoded form. */
 export interface AnswerEncoding {
   readonly name: string;
   readonly encode: (body: Buffer) => Buffer;
@@ -90,7 +93,7 @@ export interface AnswerEncoding {
 
 export type AnswerFormat = 'json' | 'text' | 'pem';
 
-/** Where the log tells of the request. */
+/** Identifies the log entry of the request. */
 export interface LogReference {
   readonly receipt: string;
   readonly requestId: string;
@@ -99,12 +102,12 @@ export interface LogReference {
 export interface ReadAnswer extends LogReference {
   readonly status: 200;
   readonly format: AnswerFormat;
-  /** Of the body; null for PEM, which is sent anew each time. */
+  /** Digest of the body; null for PEM, which is sent in full each time. */
   readonly digest: string | null;
   readonly body: Buffer;
 }
 
-/** The client has it already. */
+/** The client already has the answer. */
 export interface ReadUnchanged extends LogReference {
   readonly status: 304;
   readonly digest: string;
@@ -115,10 +118,10 @@ export interface ReadRefusal extends LogReference {
   readonly failure: Failure;
 }
 
-/** What may be handed out: its entry is in the log. */
+/** A result whose entry is in the log, so that it may be returned. */
 export type ReadResult = ReadAnswer | ReadUnchanged | ReadRefusal;
 
-/** The same text for selections that have the same answer; null where the answer is the access key's own. */
+/** The same text for selections with the same answer; null if the answer is specific to the access key. */
 export function selectionKey(selection: Selection): string | null {
   switch (selection.of) {
     case 'vault':
@@ -138,7 +141,7 @@ export function selectionKey(selection: Selection): string | null {
   }
 }
 
-/** As the log says it before anything is found: a name that was sent may be anything, and is not repeated. */
+/** What the log states before anything is found. A name that was sent can be anything and is not repeated. */
 export function requestedText(selection: Selection): string {
   switch (selection.of) {
     case 'vault':
@@ -158,7 +161,7 @@ export function requestedText(selection: Selection): string {
   }
 }
 
-/** Quoted, so that no name can pass for another one and a part of what follows it. */
+/** Quoted, so that no name can imitate another name together with what follows it. */
 function keyInNamedVault(name: string, selected: string | null): string | null {
   return selected === null ? null : `in ${JSON.stringify(name)} ${selected}`;
 }

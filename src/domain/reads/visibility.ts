@@ -1,7 +1,7 @@
 /**
- * What an access key may see of its vault. One lifecycle decides for lists and for direct fetches alike; what
- * is expired or not active is never decrypted; what a key may not see is left out of a list and is not found by
- * a fetch. Long vaults are read in turns, so that other requests get theirs.
+ * Decides what an access key can see in its vault. Lists and direct fetches use the same lifecycle rules. Resources
+ * that are expired or not active are never decrypted. Resources that a key may not see are left out of lists and not
+ * found by fetches. Large vaults are read in turns, so that other requests get theirs.
  */
 import { hash } from 'node:crypto';
 import { type Reader, type ResourceKind, readerSeesKind, readerSeesName } from '../../access/caller.ts';
@@ -30,21 +30,21 @@ const inactive: Readonly<Record<Exclude<State, 'active'>, RefusalReason>> = {
 /** A row whose stamp was checked. */
 export type VerifiedResource = Omit<ResourceWithValue, 'audited_revision'>;
 
-/** What lies in a vault, of the kinds that the reader sees, as it is stored: read, and not believed yet. */
+/** The contents of a vault, of the kinds that the reader can see, as stored: read but not yet verified. */
 export interface Look {
   readonly reader: Reader;
   readonly vault: OpenVault;
   /** The first stretch of each kind. */
   readonly found: ReadonlyMap<ResourceKind, Stretch>;
-  /** Of all that is stored of it; null where there is more than was read at once. */
+  /** Digest of everything stored; null if there is more than one stretch. */
   readonly digest: string | null;
-  /** In which it is read. */
+  /** The turns in which it is read. */
   readonly turns: Work;
 }
 
 export interface VisibleResources {
   readonly items: readonly unknown[];
-  /** The first moment at which the list is no longer true. */
+  /** The time at which the list stops being valid. */
   readonly validUntil: number;
 }
 
@@ -55,7 +55,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
 
   async function openVault(reader: Reader): Promise<OpenVault> {
     const row = await store.resources.byId(reader.organizationId, reader.vaultId);
-    // A key whose vault is gone opens nothing, and says no more than any bad key.
+    // A key whose vault was deleted opens nothing, and is refused like any invalid key.
     if (row === undefined || row.type !== 'vault' || row.deleted_at !== null)
       throw new Failure('UNAUTHORIZED', { because: 'vault_deleted' });
     return records.openVaultRow(stamps.resource.believe(row));
@@ -95,7 +95,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     return { items, validUntil };
   }
 
-  /** The one resource that is asked for, if the key sees it and it is active now. */
+  /** The requested resource, if the key can see it and it is active now. */
   function visible(
     reader: Reader,
     found: ResourceWithValue | undefined,
@@ -167,7 +167,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     };
   }
 
-  /** A key or a certificate, as lists show it. To a key that sees names alone it is an id and a name. */
+  /** A key or certificate as lists show it: only its id and name for a names-only key. */
   function listed(reader: Reader, row: VerifiedResource, vault: OpenVault) {
     if (reader.namesOnly) return { id: row.id, name: row.name };
     return row.type === 'key' ? key(row, vault) : certificate(row, vault);
@@ -175,7 +175,7 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
   const value = (row: VerifiedResource, { sealer }: OpenVault): string =>
     records.openValue(row, sealer, row.value);
 
-  /** The private half of a key that is not exportable stays sealed. */
+  /** The private key of a key that is not exportable is never decrypted. */
   function pem(row: VerifiedResource, vault: OpenVault): string {
     if (row.type === 'key') {
       const attributes = keyAttributes(row);
@@ -191,20 +191,20 @@ export function visibilityWith({ store, stamps, now }: Parts, records: Records) 
     byId,
     byName,
     refuseInactive,
-    /** Refuses a row that was found before, where this reader does not see it or it is not active now. */
+    /** Refuses a row that was found earlier if this reader can't see it or it is not active now. */
     refuseUnseen,
-    /** When a resource's state changes by itself. */
+    /** When the state of a resource next changes by itself. */
     validUntil: (row: ResourceRow) => nextChangeOf([row], now()),
     present: { value, secret, key, certificate, listed, pem, stub },
   };
 }
 
-/** To an access key that sees names alone, which asked for more. */
+/** The refusal for a names-only key that requests more than names. */
 export function namesAlone(): Failure {
   return new Failure('FORBIDDEN', { because: 'names_only' });
 }
 
-/** The vault was believed, and its stamp stands for all of it; of the others every byte counts. */
+/** The vault was verified, so its stamp represents all of it; for the contents, every byte counts. */
 function digestOf(vault: ResourceRow, found: Look['found']): string {
   const parts = [Buffer.from(vault.stamp).toString('hex')];
   for (const [kind, { text, rows }] of found) parts.push(kind, text, auditedText(rows));

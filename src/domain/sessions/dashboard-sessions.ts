@@ -1,8 +1,8 @@
 /**
- * Sessions of the dashboard: in the store, so that they outlive a restart and are shared by replicas. One ends
- * after 12 hours without use, after 7 days in any case, when it is ended by hand, when its member is removed,
- * and when the member's way of proving who they are changes (its epoch is then over). Of its token only a keyed
- * digest is stored. The role is looked up each time, never carried by the session.
+ * Dashboard sessions. They are stored, so that they survive a restart and are shared by replicas. A session ends
+ * after 12 hours without use, after 7 days in any case, when someone ends it, when its member is removed, and when
+ * the member changes how they prove their identity (which starts a new epoch). Only a keyed digest of its token is
+ * stored. The role is looked up each time and is not part of the session.
  */
 import { type Caller, type Origin, type Proof, unstored } from '../../access/caller.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
@@ -23,19 +23,19 @@ import type { LockOut } from './lock-out.ts';
 
 export const longestSession = 7 * 24 * 3_600_000;
 const longestIdle = 12 * 3_600_000;
-/** The time of use is written down this often, which is enough for what it decides. */
+/** How often the time of use is stored, which is precise enough. */
 const noteEvery = 60_000;
 const mostSessions = 20;
 const mostKept = 10_000;
 
-/** Who is signed in, and by which session. */
+/** The signed-in person and their session. */
 export interface SignedInAs {
   readonly caller: Caller;
   readonly person: Person;
   readonly session: DashboardSessionRow;
 }
 
-/** What is stored in the same step as a new session. */
+/** Changes stored in the same transaction as a new session. */
 export interface RelatedWrites {
   readonly subjects?: readonly SubjectChange[];
   readonly statements?: readonly Statement[];
@@ -43,22 +43,25 @@ export interface RelatedWrites {
 }
 
 export interface DashboardSessions {
-  /** The new session's token. */
+  /** Returns the new session's token. */
   start(person: Person, method: string, origin: Origin, related: RelatedWrites): Promise<string>;
   /** Refuses a caller who isn't signed in. An invalid cookie counts against its network address. */
   require(token: string | null, origin: Origin): Promise<SignedInAs>;
-  /** Who is signed in, where a cookie was sent at all. A bad one counts, too. */
+  /** The signed-in person, if a cookie was sent. An invalid cookie counts as a failure too. */
   recognise(token: string | null, origin: Origin): Promise<SignedInAs | null>;
   find(token: string | null, origin: Origin): Promise<SignedInAs | null>;
-  /** The same from the store, for a caller about to change it; refuses a session that has ended meanwhile. */
+  /**
+   * Reads the session again from the store, for a caller about to change it. Refuses a session that has ended in the
+   * meantime.
+   */
   again(id: string, origin: Origin): Promise<SignedInAs>;
-  /** Notes that the person has proven themselves again, together with what the proof used up. */
+  /** Records that the person proved their identity again, together with what the proof used up. */
   proven(as: SignedInAs, related: RelatedWrites): Promise<void>;
   list(as: SignedInAs): Promise<Session[]>;
   end(as: SignedInAs, id: string): Promise<void>;
-  /** Whoever's session it is: for the operator. */
+  /** Ends any person's session, for the operator. */
   endBy(operator: Caller, id: string): Promise<void>;
-  /** Carries this session into the next epoch; all others stay behind. */
+  /** Moves this session to the next epoch; all others end. */
   renew(as: SignedInAs, epoch: number): { subject: SubjectChange; statements: Statement[] };
 }
 
@@ -81,7 +84,7 @@ export function dashboardSessionsWith(
     return row && { row, usedAt: row.used_at };
   }
 
-  /** What looks idle here may have been used at another replica, so that is looked up. */
+  /** A session that looks idle here may have been used on another replica, so it is read again. */
   async function live(id: string): Promise<Live | undefined> {
     const known = kept.get(id);
     return known !== undefined && !isOver(known) ? known : kept.load(id, () => load(id));
@@ -96,7 +99,7 @@ export function dashboardSessionsWith(
     session.usedAt = now();
     const used = stamps.session.stamp({ ...session.row, used_at: session.usedAt });
     store.accounts.noteSessionUse(used).catch(() => {
-      // The next use notes it again; a store that is away shows itself elsewhere.
+      // The next use stores it again; an unavailable store is reported elsewhere.
     });
   }
 
@@ -132,7 +135,7 @@ export function dashboardSessionsWith(
     });
   }
 
-  /** The oldest give way to a new one. */
+  /** The oldest sessions make room for a new one. */
   async function surplus(person: Person): Promise<DashboardSessionRow[]> {
     return (await store.accounts.sessionsOf(person.member.id))
       .slice(mostSessions - 1)
@@ -185,7 +188,7 @@ export function dashboardSessionsWith(
       const token = mintToken('session', id);
       const row = newRow(person, method, origin, token, id);
       const old = await surplus(person);
-      // The person is proven by what was sent, for which those who ask for the session have conditions of their own.
+      // The person is proven by what they sent; the functions that start a session add their own conditions for it.
       await guard.own(callerOf(person, origin, unstored), 'session.started', {
         subjects: [
           { ...subjectOf(row, person), details: { method } },
@@ -242,7 +245,9 @@ function endOf({ created_at }: DashboardSessionRow): number {
   return created_at + longestSession;
 }
 
-/** What the authority of whoever is signed in rests on. That they used it just now, the request itself shows. */
+/**
+ * The rows that the authority of a signed-in person rests on. The request itself shows that the session is in use.
+ */
 export function proofOf(session: DashboardSessionRow, person: Person): Proof {
   const { account } = person;
   return {
@@ -257,8 +262,8 @@ export function proofOf(session: DashboardSessionRow, person: Person): Proof {
 }
 
 /**
- * When the person last sent what proves who they are, by signing in or since. The issuer may have signed them in without
- * asking for anything, so that counts only where it was asked to.
+ * When the person last proved their identity, by signing in or later. The issuer may have signed them in without
+ * asking for anything, so single sign-on counts only if the issuer was asked to authenticate them again.
  */
 function provenAt({ proven_at, created_at, method }: DashboardSessionRow): number | null {
   return proven_at ?? (method === 'oidc' ? null : created_at);
@@ -276,7 +281,7 @@ function subjectOf(row: DashboardSessionRow, { member }: Person): SubjectChange 
   return { type: 'session', id: row.id, name: member.email, revision: row.revision };
 }
 
-/** The row goes, and its next revision is in the audit log: put back, it isn't believed. */
+/** The row is removed, but its next revision is in the audit log: if it is put back, it isn't trusted. */
 function ended(row: DashboardSessionRow, person: Person): SubjectChange {
   return { ...subjectOf(row, person), revision: row.revision + 1, verb: 'session.ended' };
 }

@@ -1,9 +1,9 @@
 /**
- * Who fails to prove who they are waits. An attempt is counted before it is made, for the account and the factor
- * that it is made at, in the store and so over all replicas; after a few, each further one has to wait longer.
- * Only a success with that factor of that account forgets them: the same address in another organization is
- * another account. Attempts at an address that nobody has are counted alike, by the address. The counts are
- * stamped: where one was edited, nobody signs in by it. The network address is limited beside it.
+ * Delays further attempts after failed ones. An attempt is counted before it is checked, per account and factor, in
+ * the store and so across all replicas; after a few failures, each further attempt has to wait longer. Only a success
+ * with that factor of that account resets the count: the same email address in another organization is another
+ * account. Attempts for an unknown email address are counted in the same way, by the address. The counts are stamped:
+ * if one was edited, it can't be used to sign in. The network address is limited separately.
  */
 import type { Origin } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -15,29 +15,29 @@ import type { FailedAttempts } from '../kernel/failed-attempts.ts';
 import type { Stamps } from '../kernel/stamps.ts';
 
 const second = 1_000;
-/** How long to wait after a number of failures. */
+/** How long to wait after each number of failures. */
 const waits = [0, 0, 0, 0, 0, 30, 60, 120, 240, 480, 900, 1800, 3600].map(seconds => seconds * second);
 
-/** What can be guessed. */
+/** Factors that can be guessed. */
 export type Factor = 'password' | 'code';
 
 export interface LockOut {
   /** Counts an attempt, or refuses it. */
   take(account: AccountRow, factor: Factor, origin: Origin): Promise<void>;
   /**
-   * The same where the person is signed in. It counts for the account too, but only the session's own failures refuse
-   * it: guesses of strangers at the sign-in don't keep a person from changing their password.
+   * The same for a signed-in person. The attempt also counts for the account, but only failures in this session can
+   * refuse it: other people's guesses at the sign-in page don't keep a person from changing their password.
    */
   takeInSession(sessionId: string, account: AccountRow, factor: Factor, origin: Origin): Promise<void>;
   /**
-   * Counts an attempt at the password of each of these accounts, all of one address. Answers those that may be
-   * tried, or refuses where none may.
+   * Counts an attempt at the password of each of these accounts, which share an email address. Returns those that may
+   * be tried, or refuses if none may.
    */
   takeEach(accounts: readonly AccountRow[], emailKey: string, origin: Origin): Promise<ReadonlySet<string>>;
-  /** Refuses a network address that failed too often. */
+  /** Refuses a network address with too many failures. */
   check(origin: Origin): void;
   failed(origin: Origin): void;
-  /** Refuses a failed attempt: 401, or 429 if too many came from the address. */
+  /** Refuses a failed attempt with 401, or with 429 if too many came from the address. */
   refuse(origin: Origin): never;
   forget(account: AccountRow, factor: Factor): Statement;
   forgetInSession(sessionId: string, factor: Factor): Statement;
@@ -62,7 +62,10 @@ export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutPa
     if (wait > 0) throw new Failure('RATE_LIMITED', { retryAfter: wait });
   }
 
-  /** Counts an attempt, or says until when none is taken. Attempts made at the same time are counted one after another. */
+  /**
+   * Counts an attempt, or returns the time until which attempts are refused. Concurrent attempts are counted one
+   * after another.
+   */
   async function counted(subject: string): Promise<number | null> {
     for (;;) {
       const stored = await store.accounts.attempts(subject);
@@ -75,7 +78,7 @@ export function lockOutWith({ store, keyring, stamps, attempts, now }: LockOutPa
     }
   }
 
-  /** Those of the subjects that may be tried. */
+  /** Returns those subjects that may be tried. */
   async function taken(subjects: readonly string[], origin: Origin): Promise<string[]> {
     check(origin);
     const until = await Promise.all(subjects.map(counted));

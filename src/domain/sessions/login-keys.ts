@@ -1,7 +1,7 @@
 /**
- * API keys by which a member is signed in at a command line. One is an API key like any other, listed and revoked where
- * those are; but it is its member’s own: they see and end it whatever their role, and it ends when they are removed or
- * reset, and when they change how they prove who they are.
+ * API keys with which a member is signed in on a command line. Such a key is an API key like any other and is listed
+ * and revoked with them. But it belongs to its member: they can see and end it whatever their role, and it ends when
+ * they are removed or reset, or change how they prove their identity.
  */
 import type { Origin } from '../../access/caller.ts';
 import { unstored } from '../../access/caller.ts';
@@ -31,12 +31,12 @@ export interface NewLoginKey {
 }
 
 export interface LoginKeys {
-  /** Null where the member could not give it any more. */
+  /** Null if the member could no longer grant it. */
   create(wanted: NewLoginKey, origin: Origin, related: readonly Statement[]): Promise<CreatedApiKey | null>;
-  /** Those of the person that still work. */
+  /** The person's keys that still work. */
   list(as: SignedInAs): Promise<LoginKey[]>;
   revoke(as: SignedInAs, id: string): Promise<void>;
-  /** By whoever has the key itself. */
+  /** Called by the holder of the key. */
   revokeItself(token: string, origin: Origin): Promise<void>;
 }
 
@@ -46,9 +46,9 @@ export interface LoginKeyParts extends Parts {
 }
 
 const kind = credentialKinds.api;
-/** The oldest give way to a new one. */
+/** The oldest keys make room for a new one. */
 const mostKeys = 20;
-/** Of what they created, the newest are shown. */
+/** The newest of these are shown. */
 const mostCreated = 100;
 
 export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
@@ -59,7 +59,7 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
     return rows.map(stamps.credential.believe).filter(row => loginIn(row)?.member_id === member.id);
   }
 
-  /** What these created, and what therefore ends with them. */
+  /** What these keys created, which ends with them. */
   async function createdBy({ member }: Person, keys: readonly CredentialRow[]) {
     const ids = keys.map(({ id }) => id);
     const found = new Map<string, LoginKey['created']>();
@@ -157,7 +157,7 @@ export function loginKeysWith(parts: LoginKeyParts): LoginKeys {
   };
 }
 
-const notALogin = { message: 'Only a command line’s own sign-in can be ended like this' };
+const notALogin = { message: 'Only a command line’s own sign-in can be ended this way' };
 
 function loginIn({ narrowing }: CredentialRow): Login | undefined {
   return (JSON.parse(narrowing) as Restrictions).login;
