@@ -144,7 +144,7 @@ describe('a call of a tool', () => {
   it('of no tool, or with arguments that are no object, is an error of the protocol', async () => {
     const { post, seen } = endpoint();
     const arguments_ = 'Invalid params: arguments must be an object';
-    const unknown = 'Unknown tool: tools/list names those that there are';
+    const unknown = 'Unknown tool: see tools/list';
     for (const [payload, message] of [
       [call('no.tool'), unknown],
       [call('no.tool', 'text'), unknown],
@@ -359,18 +359,18 @@ describe('a batch', () => {
       Array.from({ length: 51 }, (_, id) => rpc('ping', undefined, id)),
       /at most 50 messages/,
     ],
-    ['with an id twice', [rpc('ping', undefined, 1), call('keys.list', {}, 1)], /the same id/],
+    ['with an id twice', [rpc('ping', undefined, 1), call('keys.list', {}, 1)], /must have different ids/],
     [
       'of another revision',
       [rpc('ping')],
-      /2025-03-26 alone/,
+      /only revision 2025-03-26 has batches/,
       {},
       { session: { ...session, revision: '2025-06-18' } },
     ],
     [
       'with another revision in its header',
       [rpc('ping')],
-      /2025-03-26 alone/,
+      /only revision 2025-03-26 has batches/,
       { 'mcp-protocol-version': '2025-06-18' },
     ],
   ];
@@ -390,7 +390,7 @@ describe('a batch', () => {
     assert.equal((await post([rpc('ping')], { 'mcp-protocol-version': revision })).status, 200);
   });
 
-  it('answers what is no request of a session with an error, and the rest all the same', async () => {
+  it('answers what is not a session request with an error, and the rest all the same', async () => {
     const { post, seen } = endpoint();
     const { body } = await post([
       rpc('initialize', {}, 1),

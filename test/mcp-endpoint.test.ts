@@ -206,7 +206,7 @@ describe('the forms of a request', () => {
     assert.deepEqual([bare.status, bare.body.error.code], [400, -32_602]);
     const unknown = await post(modernCall('no.tool'), modernHeaders('no.tool'));
     assert.deepEqual([unknown.status, unknown.body.error.code], [200, -32_602]);
-    assert.match(unknown.body.error.message, /^Unknown tool: tools\/list names those that there are$/);
+    assert.match(unknown.body.error.message, /^Unknown tool: see tools\/list$/);
     assert.deepEqual(seen.reads, []);
     const discovered = await post(
       rpc('server/discover', { _meta: envelope() }),

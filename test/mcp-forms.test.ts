@@ -209,7 +209,7 @@ describe('a client', () => {
     mode: 'url',
     elicitationId: 'request',
     url: notice.url,
-    message: 'Approve a call with a secret, on a page of Strongroom',
+    message: 'Approve a call with a secret in Strongroom',
   };
 
   const rows: [capabilities: unknown, isAble: boolean][] = [

@@ -90,7 +90,7 @@ describe('what is wrong with a service', () => {
     [399, result, redirects],
     [400, result, noEndpoint(400)],
     [404, result, noEndpoint(404)],
-    [401, result, /^STRONGROOM_ACCESS_KEY is refused: the access key is unknown, revoked or expired$/],
+    [401, result, /^STRONGROOM_ACCESS_KEY was refused: the access key is unknown, revoked or expired$/],
     [403, result, new RegExp(`^${host} refuses requests under this name: start it with --public-url$`)],
     [429, {}, null],
     [499, result, noEndpoint(499)],

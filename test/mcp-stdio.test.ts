@@ -127,7 +127,7 @@ describe('strongroom mcp, when it can’t start', () => {
   }
 
   it('knows a placeholder from a mistyped access key and from another token', async () => {
-    const placeholder = 'STRONGROOM_ACCESS_KEY is a placeholder: put a vault access key in';
+    const placeholder = 'STRONGROOM_ACCESS_KEY is a placeholder: set it to a vault access key';
     for (const key of [
       'sr_vault_…',
       'sr_vault_...',
@@ -144,12 +144,12 @@ describe('strongroom mcp, when it can’t start', () => {
     );
     assert.equal(
       await refusalOf('https://vault.example.com', world.accessKey),
-      'STRONGROOM_URL is a placeholder: put the address of your service in',
+      'STRONGROOM_URL is a placeholder: set it to the address of your service',
     );
   });
 
   it('says that an access key is unknown or revoked', async () => {
-    const expected = 'STRONGROOM_ACCESS_KEY is refused: the access key is unknown, revoked or expired';
+    const expected = 'STRONGROOM_ACCESS_KEY was refused: the access key is unknown, revoked or expired';
     assert.equal(await refusalOf(world.service.url, mintToken('vault', randomUUID())), expected);
     const { id, token } = await makeAccessKey(world.service, world.vaultId);
     const env = { STRONGROOM_URL: world.service.url, STRONGROOM_ACCESS_KEY: token };
@@ -174,7 +174,7 @@ describe('strongroom mcp, when it can’t start', () => {
       [404, /does not answer as a tool endpoint \(status 404\): check STRONGROOM_URL$/],
       [403, /refuses requests under this name: start it with --public-url$/],
       [503, /is not ready: it answers with status 503$/],
-      [307, /redirects to another address: put that into STRONGROOM_URL$/],
+      [307, /redirects to another address: set STRONGROOM_URL to that one$/],
     ] as const) {
       const answer: RequestListener = (_request, response) =>
         response.writeHead(status, { location: '/taken' }).end('<html>');

@@ -1,29 +1,29 @@
 /**
- * Which addresses are this service's own. A request must name one of them in `Host`, and in `Origin` where it
- * has one: a page that a browser was tricked into sending here names another. Nothing is looked up, so a name
- * that merely resolves to us is foreign until the operator says otherwise (`--public-url`).
+ * Determines which addresses are this service's own. A request must name one of them in `Host`, and in `Origin` if it
+ * has one: a request that a foreign page made a browser send (DNS rebinding) names another. Names are not resolved, so a
+ * name that resolves to this machine is foreign until the operator adds it with `--public-url`.
  */
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { plainAddress } from '../access/address.ts';
 
 export interface OwnAddresses {
-  /** Null where the request may be answered, or which of its headers names a stranger. */
+  /** The header that names a foreign address; null if the request may be answered. */
   foreignHeader(request: IncomingMessage): 'host' | 'origin' | null;
   /** Whether this is the origin of a page that this service serves. */
   isOwnOrigin(origin: string, request: IncomingMessage): boolean;
-  /** Whether a `baseUrl` names this service, or one that the operator allows. */
+  /** Whether a `baseUrl` names this service, or an address that the operator allows. */
   isOurs(url: string, request: IncomingMessage): boolean;
-  /** Where people open the dashboard: as the operator says, or as this request names the service, if it does. */
+  /** The dashboard's address: the first public URL, or an own address, preferably the one that the request names. */
   dashboardOf(request: IncomingMessage): string;
 }
 
-/** What `--host`, `--public-url` and `--mcp-base-url` say. */
+/** The values of `--host`, `--public-url` and `--mcp-base-url`. */
 export interface AddressSettings {
   readonly host: string;
-  /** Where clients reach the service, as the operator says. */
+  /** The addresses at which clients reach the service. */
   readonly publicUrls: readonly string[];
-  /** What else a `baseUrl` may name. */
+  /** Other addresses that a `baseUrl` may name. */
   readonly baseUrls: readonly string[];
 }
 
@@ -35,10 +35,10 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
   const namedHosts = new Set(publicUrls.map(url => new URL(url).host));
   const allowed = new Set(baseUrls.map(url => new URL(url).origin));
   const byListener = new Map<string, ReadonlySet<string>>();
-  // A connection mostly repeats itself: what it said before need not be taken apart again.
+  // The headers of a connection rarely change, so the last accepted ones are not parsed again.
   const accepted = new WeakMap<object, { readonly host: string; readonly origin: string | undefined }>();
 
-  /** The origins under which the socket that took the request can be named. */
+  /** The origins that lead to the socket that received the request. */
   function boundOrigins(request: IncomingMessage): ReadonlySet<string> {
     const { localAddress = '', localPort, encrypted } = request.socket as Partial<TLSSocket>;
     const port = localPort === undefined ? '' : `:${localPort}`; // A Unix socket has none.
@@ -98,7 +98,7 @@ export function ownAddresses({ host, publicUrls, baseUrls }: AddressSettings): O
   };
 }
 
-/** The origin that a URL names, if it is a plain one: no user, http or https. Else nothing, which is nobody's. */
+/** The origin of an http or https URL without a user; otherwise the empty string, which matches no address. */
 function originOf(url: string): string {
   const parsed = URL.parse(url);
   if (parsed === null || parsed.username !== '' || parsed.password !== '') return '';

@@ -1,12 +1,12 @@
 /**
- * The bare form, as the interface specification writes it: `method` and `params` alone. No revision of the
- * protocol has it, so it is turned into a request of 2025, and its answer gets `id: null`.
+ * The bare form of the interface specification: a request with only `method` and `params`. No revision of the protocol
+ * has it, so it is converted to a request of 2025, and its answer gets `id: null`.
  */
 import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import type { McpMessage } from './messages.ts';
 import { sessionRevisions } from './protocol-constants.ts';
 
-/** Never seen outside: the answer carries null. */
+/** Internal: the answer has null instead. */
 const inner = 0;
 
 export function fromBare({ method, params }: McpMessage & { readonly method: string }): JSONRPCRequest {
@@ -14,7 +14,7 @@ export function fromBare({ method, params }: McpMessage & { readonly method: str
   return { jsonrpc: '2.0', id: inner, method, ...(given === undefined ? {} : { params: given }) };
 }
 
-/** Someone who only wants a session need not say who they are. */
+/** Defaults for `initialize`, so that a bare client need not introduce itself. */
 const introduction = {
   protocolVersion: sessionRevisions[0],
   capabilities: {},

@@ -1,7 +1,7 @@
 /**
- * Several messages in one body, as the revision of 2025-03-26 has them and no other. Each is judged, answered and
- * written down by itself, and each answer carries its own message's id, in the order of the messages. Their number
- * is bounded, and no two may have the same id.
+ * Batches: several messages in one body, which only the revision of 2025-03-26 has. Each message is checked, answered
+ * and recorded separately; the answers have the ids of their messages and come in the same order. The number of messages
+ * is limited, and no two may have the same id.
  */
 import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import type { FastifyReply } from 'fastify';
@@ -16,7 +16,7 @@ import type { CallContext } from './tool-calls.ts';
 
 const mostMessages = 50;
 
-/** Nothing is sent back for a notification. */
+/** Null for a notification, which gets no answer. */
 type BatchItem = JSONRPCRequest | RpcError | null;
 
 export function batchesWith({ contextIn, answerIn }: SessionRequests, surface: HttpSurface) {
@@ -60,7 +60,7 @@ export function batchesWith({ contextIn, answerIn }: SessionRequests, surface: H
     const asked = messages.map(message => itemIn(message, exchange));
     checkIds(asked);
     const answers = await Promise.all(asked.map(one => answerOne(one, context, exchange)));
-    // What it asked for is in the log by now.
+    // All calls of the batch are recorded by now.
     if (context.sessionFailure !== null) throw context.sessionFailure;
     const sent = answers.filter(answer => answer !== null);
     return sent.length === 0 ? reply.code(202).send() : send(joined(sent), reply);
@@ -69,7 +69,7 @@ export function batchesWith({ contextIn, answerIn }: SessionRequests, surface: H
 
 function checkBatch(revision: string, header: unknown): void {
   if (revision === batchRevision && (header === undefined || header === batchRevision)) return;
-  throw malformed(`the body must be one message: batches are of ${batchRevision} alone`);
+  throw malformed(`the body must be one message: only revision ${batchRevision} has batches`);
 }
 
 function itemIn(message: unknown, { request }: Exchange): BatchItem {
@@ -77,7 +77,7 @@ function itemIn(message: unknown, { request }: Exchange): BatchItem {
     const read = classify(message, request.headers);
     if (read.form === 'silent') return null;
     if (read.form === 'session' && read.message.method !== 'initialize') return read.message;
-    return malformed('a batch must contain JSON-RPC requests and notifications only, and no initialize');
+    return malformed('a batch must contain only JSON-RPC requests and notifications, and no initialize');
   } catch (error) {
     if (error instanceof RpcError) return error;
     throw error;
@@ -86,7 +86,7 @@ function itemIn(message: unknown, { request }: Exchange): BatchItem {
 
 function checkIds(asked: readonly BatchItem[]): void {
   const ids = asked.flatMap(one => (one === null || one instanceof RpcError ? [] : [one.id]));
-  if (new Set(ids).size < ids.length) throw malformed('no two messages of a batch may have the same id');
+  if (new Set(ids).size < ids.length) throw malformed('the messages of a batch must have different ids');
 }
 
 function failed(id: string | number | null, code: number, message: string): RpcAnswer {

@@ -1,10 +1,10 @@
 /**
- * How clients are told of the service. Where a client can read the key from the environment or ask for it, the
- * configuration says so, and holds none itself. Tool names are asked for with underscores: some clients switch
- * a whole server off for a dotted one.
+ * Configurations that point MCP clients at the service. If a client can read the key from the environment or prompt for
+ * it, the configuration does so and contains no key. Tool names are requested with underscores, because some clients
+ * disable a whole server for a dotted name.
  */
 export interface ClientConfiguration {
-  /** Where it belongs. */
+  /** The file or place it belongs in. */
   readonly where: string;
   readonly text: string;
 }
@@ -24,12 +24,12 @@ const configurations = {
     }),
   }),
   'claude-desktop': (url: string): ClientConfiguration => ({
-    where: 'claude_desktop_config.json (Settings, Developer, Edit Config); put your key in',
+    where: 'claude_desktop_config.json (Settings, Developer, Edit Config); insert your key',
     text: pretty({ mcpServers: { strongroom: program(url) } }),
   }),
   codex: (url: string): ClientConfiguration => ({
     where: `~/.codex/config.toml; the key comes from ${variable} in the environment`,
-    // A JSON string is a basic string of TOML too.
+    // A JSON string is also a valid TOML basic string.
     text: [
       '[mcp_servers.strongroom]',
       `url = ${JSON.stringify(endpoint(url))}`,
@@ -55,14 +55,14 @@ const configurations = {
       mcpServers: { strongroom: { url: endpoint(url), headers: bearer(`\${env:${variable}}`) } },
     }),
   }),
-  // A program that it starts would not get a variable with KEY in its name.
+  // Gemini does not pass variables with KEY in their names to programs that it starts.
   gemini: (url: string): ClientConfiguration => ({
     where: `~/.gemini/settings.json, or .gemini/settings.json in the project; the key comes from ${variable} in the environment`,
     text: pretty({
       mcpServers: { strongroom: { httpUrl: endpoint(url), headers: bearer(`\${${variable}}`) } },
     }),
   }),
-  // In the form of its first version, which the second reads too.
+  // In the format of version 1, which version 2 also reads.
   opencode: (url: string): ClientConfiguration => ({
     where: `opencode.json in the project, or ~/.config/opencode/opencode.json; the key comes from ${variable} in the environment`,
     text: pretty({
@@ -98,9 +98,9 @@ const configurations = {
       },
     }),
   }),
-  // It replaces no variables in the headers of an address.
+  // Zed does not expand variables in the headers of a remote server.
   zed: (url: string): ClientConfiguration => ({
-    where: 'settings.json (zed: open settings file); put your key in',
+    where: 'settings.json (zed: open settings file); insert your key',
     text: pretty({ context_servers: { strongroom: program(url) } }),
   }),
   inspector: (url: string): ClientConfiguration => ({
@@ -111,7 +111,7 @@ const configurations = {
 
 export const clientNames = Object.keys(configurations) as readonly ClientName[];
 
-/** `url` is the address of the service, with no path. */
+/** `url` is the address of the service, without a path. */
 export function configurationFor(client: ClientName, url: string): ClientConfiguration {
   return configurations[client](url);
 }
@@ -120,7 +120,7 @@ function endpoint(url: string): string {
   return `${url}/mcp?names=underscore`;
 }
 
-/** For clients that start a program. */
+/** The configuration for clients that start a program. */
 function program(url: string) {
   return {
     command: 'strongroom',

@@ -1,22 +1,22 @@
 /**
- * How a client that can send its user to a page is asked to, where a person has to approve a call first: by a result
- * of 2026-07-28 that wants more input, or by an error of 2025-11-25. That the user opened the page says nothing: the
- * call comes again, and is judged anew by what is stored. Clients that can't are told by the result itself.
+ * Asks a client that can send its user to a page to do so, if a person has to approve a call first: with an
+ * `input_required` result of 2026-07-28, or an error of 2025-11-25. Opening the page proves nothing: the client repeats
+ * the call, which is decided again by the stored approval. Other clients get the page's address in the result.
  */
 import type { ApprovalNotice } from '../contract/uses.ts';
 import { isRecord, type McpMessage } from './messages.ts';
 import { capabilitiesKey, urlElicitationRequired } from './protocol-constants.ts';
 
-/** Whether a client says that it sends its user to pages. */
+/** Whether a client declares that it can send its user to a page. */
 export function elicitsByUrl(capabilities: unknown): boolean {
   return (
     isRecord(capabilities) && isRecord(capabilities.elicitation) && isRecord(capabilities.elicitation.url)
   );
 }
 
-const message = 'Approve a call with a secret, on a page of Strongroom';
+const message = 'Approve a call with a secret in Strongroom';
 
-/** Null where the client can't be asked, or where its user was asked before and did not want to. */
+/** Null if the client can't send its user to a page, or if the user has already declined. */
 export function inputRequired({ params = {} }: McpMessage, { id, url }: ApprovalNotice): object | null {
   const meta = params._meta;
   if (!isRecord(meta) || !elicitsByUrl(meta[capabilitiesKey])) return null;
@@ -24,7 +24,7 @@ export function inputRequired({ params = {} }: McpMessage, { id, url }: Approval
   const given = isRecord(inputResponses) ? inputResponses.approval : undefined;
   if (isRecord(given) && given.action !== 'accept') return null;
   const asked = { method: 'elicitation/create', params: { mode: 'url', elicitationId: id, url, message } };
-  // The state is ours to look up: what comes back of it decides nothing.
+  // The state that the client returns decides nothing: the stored approval does.
   return { resultType: 'input_required', inputRequests: { approval: asked }, requestState: id };
 }
 

@@ -1,7 +1,7 @@
 /**
- * `/mcp`: three forms of one protocol on one path, over one registry of tools. A request is looked at in this
- * order: does it name this service; is the key in its header good, where it has one; what form has it; is its
- * session alive; and then it is answered as its form asks.
+ * `/mcp`: three forms of one protocol on one path, with one registry of tools. A request is checked in this order:
+ * whether it names this service, whether the key in its header, if any, is valid, which form it has, and whether its
+ * session exists. Then it is answered in its form.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Reader } from '../access/caller.ts';
@@ -46,14 +46,14 @@ export function mountMcp(app: FastifyInstance, parts: HttpSurface): void {
     else parts.strangers.admit(request.raw, exchanges.contextOf(request).origin.address, largestBody);
   }
 
-  /** A stranger who keeps sending what can't be read is not read for a while. */
+  /** Unauthenticated clients that keep sending malformed bodies are refused unread for a while. */
   async function noteGarbled({ raw }: FastifyRequest, _reply: FastifyReply, error: unknown): Promise<void> {
     const isBad =
       error instanceof RpcError ? error.status === 400 : parts.failureOf(error).code === 'INVALID_REQUEST';
     if (isBad) parts.strangers.garbled(raw);
   }
 
-  /** A key that is sent must be good, whatever is asked for. A bad one is refused before the body is read. */
+  /** A key in the header must be valid for any request. An invalid one is refused before the body is read. */
   async function readerOf(request: FastifyRequest): Promise<Reader> {
     const context = exchanges.contextOf(request);
     const { header, origin } = context;
@@ -95,7 +95,7 @@ export function mountMcp(app: FastifyInstance, parts: HttpSurface): void {
     );
     mcp.get('/mcp', async (_request, reply) => {
       reply.header('allow', 'POST, DELETE');
-      throw new RpcError(405, serverError, 'Method not allowed: this service opens no streams');
+      throw new RpcError(405, serverError, 'Method not allowed: this service does not open streams');
     });
   });
 }

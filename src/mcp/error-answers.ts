@@ -1,4 +1,4 @@
-/** From failures on `/mcp` to errors of JSON-RPC. None repeats what was sent. */
+/** Turns failures on `/mcp` into JSON-RPC errors, which never repeat input. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Failure, sentenceOf, statusOf } from '../contract/errors.ts';
 import { sessionHeader } from '../domain/credentials/tool-sessions.ts';
@@ -7,7 +7,7 @@ import { RpcError } from './messages.ts';
 import { internalError, parseError, serverError, sessionNotFound } from './protocol-constants.ts';
 import { type Challenge, invalidKey, SignInRequired } from './sign-in.ts';
 
-/** The framework's refusals, which come before the body is ours. */
+/** The framework's refusals, which happen before our code sees the body. */
 const frameworkErrors: Readonly<Record<string, RpcError>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new RpcError(
     415,
@@ -17,7 +17,7 @@ const frameworkErrors: Readonly<Record<string, RpcError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: new RpcError(
     413,
     serverError,
-    'Payload too large: the body must have 128 KiB at most',
+    'Payload too large: the body must be at most 128 KiB',
   ),
   FST_ERR_CTP_EMPTY_JSON_BODY: new RpcError(400, parseError, 'Parse error: the body must not be empty'),
 };
@@ -41,7 +41,7 @@ export function answerError(
   }
 }
 
-/** Tells a client where it can sign in. */
+/** Sets the header that tells a client where to sign in. */
 function challenge(parts: HttpSurface, told: Challenge, { raw }: FastifyRequest, reply: FastifyReply): void {
   const header = parts.signIn?.challengeOf(raw, told) ?? null;
   if (header !== null) reply.header('WWW-Authenticate', header);
@@ -68,7 +68,7 @@ export function codeOf({ code, field }: Failure, { body }: FastifyRequest): numb
 }
 
 function send({ status, code, message }: RpcError, { raw }: FastifyRequest, reply: FastifyReply): void {
-  // A refused upload is not read to its end just to keep the connection.
+  // A refused upload is not read to its end just to keep the connection open.
   if (!raw.complete) reply.header('connection', 'close');
   reply
     .code(status)

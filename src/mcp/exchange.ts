@@ -1,7 +1,6 @@
 /**
- * One request and its answer: what every form of the endpoint needs to answer it. A call of a tool is answered
- * directly, because its result is bytes already and only an envelope is put around them; everything else is
- * the SDK's to answer.
+ * One request and its answer, for every form of the endpoint. A tool call is answered directly, because its result is
+ * already bytes and only needs an envelope; everything else is answered by the SDK.
  */
 import type { CallToolResult, JSONRPCRequest, Server } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -24,20 +23,20 @@ export interface ExchangeParts {
   readonly callTool: ToolCalls['callTool'];
 }
 
-/** An answer as it goes out, and the receipt of the log entry that it names. */
+/** An answer as it is sent, and the receipt of its log entry. */
 export interface RpcAnswer {
   readonly body: Buffer;
   readonly receipt: string | null;
 }
 
-/** What a client is told instead that can send its user to a page; null where it is told by the result itself. */
+/** The answer for a client that can send its user to a page; null if the client gets the result itself. */
 export type Waiting = (
   approval: ApprovalNotice,
 ) => { readonly result: object } | { readonly error: object } | null;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The access key of the `Authorization` header, where there is one. */
+    /** The access key of the `Authorization` header, if there is one. */
     reader: Reader | null;
   }
 }
@@ -61,7 +60,7 @@ export function exchangesWith({ surface, callTool }: ExchangeParts) {
     };
   }
 
-  /** `more` is what a revision adds to a result, as the beginning of its JSON. */
+  /** `more` contains the members that a revision adds to a result, as the beginning of its JSON. */
   async function call(
     { params = {} }: Pick<McpMessage, 'params'>,
     id: unknown,

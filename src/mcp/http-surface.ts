@@ -1,4 +1,4 @@
-/** What the tool endpoint is handed by the HTTP surface that it is mounted on. */
+/** What the tool endpoint needs from the HTTP surface that it is mounted on. */
 import type { IncomingMessage } from 'node:http';
 import type { Origin } from '../access/caller.ts';
 import type { Failure } from '../contract/errors.ts';
@@ -9,25 +9,25 @@ import type { SignIn } from './sign-in.ts';
 export interface StrangersBound {
   /** Allows a body of at most `largest` bytes to be read, or refuses it unread. */
   admit(request: IncomingMessage, address: string, largest: number): void;
-  /** The body was malformed; counted if it was let in by `admit`. */
+  /** Counts a malformed body, if `admit` allowed it. */
   garbled(request: IncomingMessage): void;
 }
 
 export interface HttpSurface {
   readonly domain: ReadingDomain & Uses;
   readonly version: string;
-  /** Under which addresses this service is known. */
+  /** The addresses under which this service is known. */
   readonly addresses: AddressSettings;
-  /** Null where the operator did not turn it on. */
+  /** Null if the operator did not turn it on. */
   readonly signIn: SignIn | null;
   readonly originOf: (request: IncomingMessage, requestId: string) => Origin;
   /** The token of the `Authorization` header, or null. */
   readonly tokenOf: (request: IncomingMessage) => string | null;
   /** Limits for clients without a valid credential. */
   readonly strangers: StrangersBound;
-  /** What an error of the framework means. */
+  /** Converts an error of the framework into a failure. */
   readonly failureOf: (error: unknown) => Failure;
   readonly headersOf: (failure: Failure) => Record<string, string>;
-  /** For the operator's eyes: what went wrong inside. */
+  /** Reports an internal error to the operator's log. */
   readonly onError: (error: unknown, requestId: string) => void;
 }

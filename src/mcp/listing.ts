@@ -1,9 +1,9 @@
 /**
- * The tools as `tools/list` shows them: every byte of it stands in a model's context, so it is short. Bounds that the
- * call is checked by anyway are left out, and so are the members of a vault connection, which the instructions name once.
- * A connection is listed only for callers without a credential in the header: the others don't need one, and it would
- * pass through a model. What is listed refuses nothing that a call accepts, and no answer, refusals included. Annotations
- * are listed where their default would be untrue, and where something may be destroyed: a read is idempotent by being one.
+ * The tools as `tools/list` returns them. Every byte ends up in a model's context, so the listing is short. It omits
+ * limits, which calls are checked against anyway, and the fields of a vault connection, which the instructions list.
+ * A connection is listed only for callers without a credential in the header: others don't need one, and it would pass
+ * through a model. The schemas accept everything that a call accepts, and every answer, including refusals. Annotations
+ * are listed if their default would be wrong, and if a call may destroy something; reads are idempotent anyway.
  */
 import { z } from 'zod';
 import { refusal } from '../contract/tools.ts';
@@ -12,7 +12,7 @@ import { type Naming, type Tool, tools, underscored } from './tools.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 export const instructions =
-  'Strongroom keeps secrets, keys and certificates in vaults. The tools work in one vault. Prefer to use a secret, which makes a call with it and never shows it, to reading its value. List or search first, then get one thing by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is written to the vault’s log. Each tool also takes vault: {vaultId, accessKey, baseUrl}, or credentials, which is the same; omit it if the connection carries an access key, which is safer.';
+  'Strongroom keeps secrets, keys and certificates in vaults. The tools work in one vault. Prefer using a secret, which makes a call without showing its value, to reading the value. List or search first, then get one resource by name or id. Ask for values only when you need them, and keep them out of your answers. Every call is recorded in the vault’s log. Each tool also takes vault: {vaultId, accessKey, baseUrl}, or credentials, which is the same; omit it if the connection has an access key, which is safer.';
 
 const listings = {
   dotted: { keyed: listing('dotted', true), open: listing('dotted', false) },
@@ -38,7 +38,7 @@ function listing(naming: Naming, hasKey: boolean) {
   }));
 }
 
-/** A text in which tools are called as they are listed. */
+/** Replaces the names of tools in a text by the names under which they are listed. */
 function named(text: string, naming: Naming): string {
   if (naming === 'dotted') return text;
   return tools.reduce((so, { name }) => so.replaceAll(name, underscored(name)), text);
@@ -56,7 +56,7 @@ function inputOf({ input }: Tool, hasKey: boolean) {
   };
 }
 
-/** What a model needs to write one; a reference is to an id, which is a text. */
+/** The part of an argument's schema that a model needs; a reference always points to an id, which is a string. */
 function argument({ type = 'string', enum: values, description, properties }: Json): Json {
   return {
     type,
@@ -67,8 +67,8 @@ function argument({ type = 'string', enum: values, description, properties }: Js
 }
 
 /**
- * Nothing is required and nothing else forbidden, because clients check refusals against it too. A member that answers
- * and refusals have in common is listed with the types that it has in any of them.
+ * No member is required and additional ones are allowed, because clients also validate refusals against this schema. A
+ * member that occurs in answers and refusals is listed with all its types.
  */
 function outputOf({ output }: Tool) {
   const answers = membersOf(output);
@@ -80,7 +80,7 @@ function outputOf({ output }: Tool) {
   return { type: 'object' as const, properties: Object.fromEntries(types) };
 }
 
-/** The types of each member, in all forms of an answer together. */
+/** The types of each member, across all forms of an answer. */
 function membersOf(output: z.ZodType): Record<string, readonly string[]> {
   const { $defs, ...schema } = z.toJSONSchema(output) as Json;
   const members: Record<string, readonly string[]> = {};
@@ -91,7 +91,7 @@ function membersOf(output: z.ZodType): Record<string, readonly string[]> {
   return members;
 }
 
-/** A schema, or those that it is a choice of. */
+/** The schema itself, or the alternatives of a union. */
 function formsOf(schema: Json, defs: Json): readonly Json[] {
   const { $ref, anyOf } = schema;
   if ($ref !== undefined) return formsOf(defs[String($ref).split('/').at(-1)!] as Json, defs);

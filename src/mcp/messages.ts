@@ -1,7 +1,7 @@
 /**
- * Tells the three forms of a request apart. The specification's bare form has neither `jsonrpc` nor `id`; the
- * revisions of 2025 speak JSON-RPC in a session; that of 2026-07-28 brings an envelope in each request. What
- * is none of them is refused here, with the code of JSON-RPC.
+ * Distinguishes the three forms of a request. The specification's bare form has neither `jsonrpc` nor `id`; the
+ * revisions of 2025 use JSON-RPC in a session; the revision of 2026-07-28 has an envelope in each request. Anything else
+ * is refused here, with a JSON-RPC error code.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JSONRPCRequest } from '@modelcontextprotocol/server';
@@ -21,10 +21,10 @@ export type ClassifiedMessage =
   | { readonly form: 'bare'; readonly message: McpMessage & { readonly method: string } }
   | { readonly form: 'session'; readonly message: JSONRPCRequest }
   | { readonly form: 'stateless'; readonly message: McpMessage }
-  /** A notification or an answer: nothing is sent back but that it came. */
+  /** A notification or a response: it is only acknowledged. */
   | { readonly form: 'silent'; readonly message: McpMessage };
 
-/** An error of the protocol, with the status that goes with it over HTTP. */
+/** A protocol error with its HTTP status. */
 export class RpcError extends Error {
   readonly status: number;
   readonly code: number;
@@ -60,7 +60,7 @@ function silent(message: McpMessage): ClassifiedMessage {
   return { form: 'silent', message };
 }
 
-/** A claim in the body or the header is for the SDK to judge, right or wrong. */
+/** Whether the body or a header claims an envelope; the SDK decides whether the claim is valid. */
 function claimsEnvelope({ params }: McpMessage, headers: IncomingHttpHeaders): boolean {
   const meta = params?._meta;
   if (isRecord(meta) && versionKey in meta) return true;
@@ -69,8 +69,8 @@ function claimsEnvelope({ params }: McpMessage, headers: IncomingHttpHeaders): b
 }
 
 /**
- * Whether nothing about an enveloped call is in doubt: every header is there and says what the body says, and
- * the envelope is whole. Only then may it be answered without asking the SDK, which rules on all else.
+ * Whether a call with an envelope is unambiguous: all headers are present and agree with the body, and the envelope is
+ * complete. Only then is it answered without the SDK, which decides all other cases.
  */
 export function isPlainCall({ id, method, params }: McpMessage, headers: IncomingHttpHeaders): boolean {
   if (method !== 'tools/call' || !isId(id) || params === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * The protocol's own words and numbers, as its revisions write them. They are the SDK's too, but the SDK is
- * loaded by the first client that asks for more than a tool: it is memory that many services never need.
+ * The names and codes of the protocol. The SDK also has them, but it is loaded only when a client first asks for more
+ * than a tool call, to save memory in the services that never need it.
  */
 
 export const parseError = -32_700;
@@ -9,17 +9,17 @@ export const invalidParams = -32_602;
 export const internalError = -32_603;
 /** Headers that disagree with the body. */
 export const headerMismatch = -32_020;
-/** The client’s user is to open a page first. */
+/** The client's user has to open a page first. */
 export const urlElicitationRequired = -32_042;
-/** No code of JSON-RPC's own fits: the status says it. */
+/** For errors without a JSON-RPC code of their own: the HTTP status has the meaning. */
 export const serverError = -32_000;
 export const sessionNotFound = -32_001;
 
 /** Revisions with sessions, newest first. */
 export const sessionRevisions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
-/** The one that has batches. */
+/** The only revision with batches. */
 export const batchRevision = '2025-03-26';
-/** The revision without. */
+/** The revision without sessions. */
 export const modernRevision = '2026-07-28';
 
 export const versionKey = 'io.modelcontextprotocol/protocolVersion';
@@ -27,12 +27,12 @@ export const clientKey = 'io.modelcontextprotocol/clientInfo';
 export const capabilitiesKey = 'io.modelcontextprotocol/clientCapabilities';
 export const serverKey = 'io.modelcontextprotocol/serverInfo';
 
-/** Who answers. */
+/** The server's identity in the protocol. */
 export function identityOf(version: string) {
   return { name: 'strongroom', title: 'Strongroom', version };
 }
 
-/** What a client of 2026-07-28 says of itself in each request. */
+/** The envelope that a client of 2026-07-28 sends in each request. */
 export function modernEnvelope(name: string, version: string) {
   return { [versionKey]: modernRevision, [clientKey]: { name, version }, [capabilitiesKey]: {} };
 }

@@ -1,16 +1,16 @@
 /**
- * What is wrong with an address and an access key, in one line, before a client is served: clients show little of
- * what a server says later. The line names the setting and never repeats an access key.
+ * Checks the address and the access key before a client is served, because clients show little of what a server reports
+ * later. A problem is described in one line, which names the setting and never contains the access key.
  */
 import { parseRestricted } from '../access/restricted-token.ts';
 import { parseToken } from '../access/token.ts';
 import { ask, type RemoteService } from './remote-service.ts';
 import type { ProtocolAnswer } from './sdk-server.ts';
 
-/** Clients commonly give a server ten seconds to start. */
+/** In milliseconds. Clients commonly give a server ten seconds to start. */
 const patience = 8_000;
 
-/** Dots for the rest, a variable that the client has not replaced, or words that ask for a key. */
+/** Matches ellipses, variables that the client did not expand, and words that stand for a key. */
 const placeholder = /…|\.\.\.|\$\{?\w|\{env:|[<>]|your|x{4}|placeholder|changeme|access[-_ ]?key/i;
 const exampleHost = /(^|\.)example(\.(com|net|org))?$/;
 
@@ -38,7 +38,7 @@ const connectionProblems: Readonly<Record<string, string>> = {
 export async function problemWith(remote: RemoteService): Promise<string | null> {
   const { host, hostname } = new URL(remote.url);
   if (exampleHost.test(hostname))
-    return 'STRONGROOM_URL is a placeholder: put the address of your service in';
+    return 'STRONGROOM_URL is a placeholder: set it to the address of your service';
   const misspelt = problemWithKey(remote.accessKey);
   if (misspelt !== null) return misspelt;
   try {
@@ -54,20 +54,20 @@ function problemWithKey(accessKey: string): string | null {
   if (token !== null)
     return 'STRONGROOM_ACCESS_KEY must be a vault access key (sr_vault_…), not another token';
   return placeholder.test(accessKey)
-    ? 'STRONGROOM_ACCESS_KEY is a placeholder: put a vault access key in'
+    ? 'STRONGROOM_ACCESS_KEY is a placeholder: set it to a vault access key'
     : 'STRONGROOM_ACCESS_KEY is not a vault access key: it is incomplete or mistyped';
 }
 
 async function problemIn(response: Response, host: string): Promise<string | null> {
   const { status } = response;
   if (status === 401)
-    return 'STRONGROOM_ACCESS_KEY is refused: the access key is unknown, revoked or expired';
+    return 'STRONGROOM_ACCESS_KEY was refused: the access key is unknown, revoked or expired';
   if (status === 403) return `${host} refuses requests under this name: start it with --public-url`;
-  // A busy service has not refused the access key.
+  // A rate limit does not mean that the access key is refused.
   if (status === 429) return null;
   if (status >= 500) return `${host} is not ready: it answers with status ${status}`;
   if (status >= 300 && status < 400)
-    return `${host} redirects to another address: put that into STRONGROOM_URL`;
+    return `${host} redirects to another address: set STRONGROOM_URL to that one`;
   const answer = (await response.json().catch(() => null)) as ProtocolAnswer | null;
   if (response.ok && answer?.result !== undefined) return null;
   return `${host} does not answer as a tool endpoint (status ${status}): check STRONGROOM_URL`;

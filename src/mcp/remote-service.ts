@@ -1,6 +1,6 @@
 /**
- * Requests to the tool endpoint of a service elsewhere, in the revision without sessions. The access key goes to the
- * configured address and nowhere else: no redirect is followed.
+ * Sends requests to the tool endpoint of a remote service, in the revision without sessions. The access key is sent only
+ * to the configured address: redirects are not followed.
  */
 import { modernEnvelope, modernRevision } from './protocol-constants.ts';
 
@@ -8,7 +8,7 @@ export interface RemoteService {
   /** The address of its tool endpoint. */
   readonly url: string;
   readonly accessKey: string;
-  /** The version of this side. */
+  /** The version of this program. */
   readonly version: string;
 }
 
@@ -22,7 +22,7 @@ export interface RemoteRequest {
 
 const agent = 'strongroom-mcp';
 
-/** Rejects where there is no answer. A redirect is an answer, with its status. */
+/** Rejects if there is no answer. A redirect counts as an answer, with its status. */
 export function ask({ url, accessKey, version }: RemoteService, request: RemoteRequest): Promise<Response> {
   const { method, params = {}, headers = {}, patience } = request;
   const _meta = modernEnvelope(agent, version);

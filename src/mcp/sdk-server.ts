@@ -1,7 +1,7 @@
 /**
- * The official SDK's side: a server for each exchange, over the one registry. It answers the handshake, the
- * listing, pings and whatever else a revision of the protocol asks for; calls of tools it hands to the same
- * function that answers them directly.
+ * A server of the official SDK for each exchange, with the one registry of tools. It answers the handshake, the listing,
+ * pings and anything else that a revision of the protocol defines. Tool calls go to the same function that answers them
+ * directly.
  */
 import {
   type CallToolResult,
@@ -27,7 +27,7 @@ export interface ProtocolAnswer {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 }
 
-/** What the answers of a server depend on, beside what is asked. */
+/** What the answers of a server depend on, apart from the request. */
 export interface Served {
   readonly version: string;
   readonly naming: Naming;
@@ -38,7 +38,7 @@ export interface Served {
 export function protocolServer({ version, naming, hasKey }: Served, run: Run): Server {
   const capabilities = { tools: { listChanged: false } };
   const server = new Server(identityOf(version), { capabilities, instructions });
-  // The list depends on whether there is a credential, and changes with a release alone.
+  // The list depends on whether there is a credential, and otherwise changes only with a release.
   server.setRequestHandler('tools/list', () => ({
     tools: listingFor(naming, hasKey),
     ttlMs: 300_000,
@@ -52,7 +52,7 @@ export function protocolServer({ version, naming, hasKey }: Served, run: Run): S
   return server;
 }
 
-/** The SDK leaves a message without an answer that it can't read. */
+/** The answer to a message that the SDK can't read, which it would leave unanswered. */
 function malformed(id: string | number): ProtocolAnswer {
   return {
     jsonrpc: '2.0',
@@ -61,7 +61,7 @@ function malformed(id: string | number): ProtocolAnswer {
   };
 }
 
-/** One request, answered in this process. */
+/** Answers one request in this process. */
 export async function askServer(server: Server, message: JSONRPCRequest): Promise<ProtocolAnswer> {
   const { id } = message;
   if (!isJSONRPCRequest(message)) return malformed(id);

@@ -1,8 +1,7 @@
 /**
- * The revisions of 2025, and the bare form with them: `initialize` opens a session, every later request names
- * it. Missing is 400, unknown or over is 404, and another credential in the header than the one that it was opened
- * with is 403; a call of a tool that ends so is written down like any other. Several messages in one body are
- * a batch, which one revision knows and no other.
+ * The revisions of 2025 and the bare form: `initialize` opens a session, and every later request names it. A missing
+ * session is 400, an unknown or ended one 404, and a credential other than the one that opened it 403; tool calls
+ * refused for these reasons are also recorded. Several messages in one body are a batch, which only one revision has.
  */
 import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -23,7 +22,7 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
     return sessions.find(request.headers[sessionHeader], reader, origin, request.socket);
   }
 
-  /** The request with its session, or with what is wrong about that. */
+  /** The context of the request, with its session or the reason why there is none. */
   async function contextIn({ request }: Exchange): Promise<CallContext> {
     const stranger = contextOf(request);
     try {
@@ -39,7 +38,7 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
     const answer = await ask(message, exchange, context);
     if (answer.result === undefined) return answer;
     const { protocolVersion: revision } = answer.result as { protocolVersion: string };
-    // Whoever was answered has said who they are.
+    // The SDK only answers if the client has introduced itself.
     const { clientInfo, capabilities } = message.params as {
       clientInfo: { name: string };
       capabilities: object;
@@ -50,7 +49,7 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
     return answer;
   }
 
-  /** Answers one request within a session, with the id given: the bare form's is null. */
+  /** Answers one request within a session, with this id, which is null in the bare form. */
   async function answerIn(
     context: CallContext,
     message: JSONRPCRequest,
@@ -78,7 +77,7 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
       return send(await answerIn(await contextIn(exchange), message, id, exchange), reply);
     },
 
-    /** A notification, or an answer to a question that nobody asked: it came, and that is all. */
+    /** Acknowledges a notification, or a response, which the service never requested. */
     async take({ request, reply }: Exchange): Promise<FastifyReply> {
       await sessionOf(contextOf(request));
       return reply.code(202).send();
@@ -94,5 +93,5 @@ export function sessionRequestsWith({ contextOf, call, ask }: Exchanges, session
 export function checkRevision({ headers }: Pick<FastifyRequest, 'headers'>): void {
   const revision = headers['mcp-protocol-version'];
   if (revision === undefined || sessionRevisions.includes(String(revision))) return;
-  throw badRequest('the MCP-Protocol-Version header names a revision that is not served');
+  throw badRequest('the MCP-Protocol-Version header names an unsupported revision');
 }

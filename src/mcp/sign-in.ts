@@ -1,8 +1,8 @@
 /**
- * Leading a client to sign in, where the operator turned OAuth on. A call that comes with no key at all is refused by a
- * status that clients understand, and so is one that a key by OAuth has no scope for. Keys in headers and in arguments
- * are judged as ever. Where signing in is required, requests without a key are refused from the first one on, unless
- * they are of the bare form or bring a key among their arguments: no client that signs in sends those.
+ * Makes a client sign in, if the operator turned OAuth on. A call without any key is refused with a status that starts
+ * the client's sign-in, and so is a call for which a key from OAuth lacks the scope. Keys in headers and arguments are
+ * checked as usual. If signing in is required, every request without a key is refused, including the first, unless it
+ * has the bare form or a key among its arguments: clients that sign in send neither.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Reader } from '../access/caller.ts';
@@ -12,16 +12,16 @@ import type { Selection, VaultRequest } from '../domain/reads/vault-request.ts';
 import { isRecord, RpcError } from './messages.ts';
 import { serverError } from './protocol-constants.ts';
 
-/** What a client is told in `WWW-Authenticate`. */
+/** The contents of `WWW-Authenticate`. */
 export interface Challenge {
   readonly error: 'invalid_token' | 'insufficient_scope' | null;
   readonly scope: OAuthScope;
 }
 
-/** OAuth, as the HTTP surface offers it. */
+/** OAuth, as the HTTP surface provides it. */
 export interface SignIn {
   readonly mode: 'offered' | 'required';
-  /** Null where the request does not name this service. */
+  /** Null if the service has no address to name as the issuer. */
   readonly challengeOf: (request: IncomingMessage, challenge: Challenge) => string | null;
 }
 
@@ -34,14 +34,14 @@ export class SignInRequired extends RpcError {
   }
 }
 
-/** What a key is told that was sent and is not valid. */
+/** The challenge for a key that is not valid. */
 export const invalidKey: Challenge = { error: 'invalid_token', scope: firstScope };
 
 export function noKey(): SignInRequired {
   return new SignInRequired(401, { error: null, scope: firstScope });
 }
 
-/** What a key by OAuth lacks for this request; null where it lacks nothing, or is none. */
+/** The scope that a key from OAuth lacks for this request; null if it lacks none, or is not from OAuth. */
 export function missingFor(
   request: VaultRequest,
   header: string | null,
@@ -55,14 +55,14 @@ export function missingFor(
   return missingScope(reader, selection.kind, isOnlyNames(selection));
 }
 
-/** What a key that is restricted to names is answered, instead of refused. */
+/** Whether a key that is restricted to names may have this selection. */
 function isOnlyNames(selection: Selection & { of: 'kind' | 'item' }): boolean {
   const { of, kind, fields } = selection;
   if (of === 'item') return kind === 'secret' && fields === 'metadata';
   return fields === 'names' || (kind !== 'secret' && fields !== 'value');
 }
 
-/** Whether a call brings a key, or a public token, among its arguments. */
+/** Whether a call has a key or a public token among its arguments. */
 export function bringsKey({
   method,
   params,

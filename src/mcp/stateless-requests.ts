@@ -1,6 +1,6 @@
 /**
- * The revision of 2026-07-28: no session, and an envelope in each request. The SDK judges every request whose
- * envelope or headers leave a doubt; a plain call of a tool needs no judge.
+ * The revision of 2026-07-28: no session, and an envelope in each request. An unambiguous tool call is answered
+ * directly; the SDK decides about every other request.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { inputRequired } from './elicitation.ts';
@@ -29,7 +29,7 @@ export function statelessRequestsWith({ contextOf, call, serverFor }: Exchanges,
   };
 }
 
-/** The SDK's words on headers that disagree repeat what was sent; ours don't. */
+/** Replaces the SDK's message about mismatched headers, which repeats input. */
 async function answerWith(response: Response, reply: FastifyReply): Promise<FastifyReply> {
   if (response.status !== 400) return reply.send(response);
   const answer = (await response.json()) as ProtocolAnswer;

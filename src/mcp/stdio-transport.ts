@@ -1,6 +1,6 @@
 /**
- * Messages in lines over stdin and stdout. Unlike the SDK's own transport it answers every request that came before
- * stdin ended, so that a pipe gets all its answers: `printf … | strongroom mcp`.
+ * Exchanges messages as lines over stdin and stdout. Unlike the SDK's own transport, it answers every request that
+ * arrived before stdin ended, so that a pipe gets all its answers: `printf … | strongroom mcp`.
  */
 import type { Readable, Writable } from 'node:stream';
 import {
@@ -19,13 +19,13 @@ export class StdioTransport implements Transport {
   onmessage?: Transport['onmessage'];
   onerror?: Transport['onerror'];
   onclose?: Transport['onclose'];
-  /** Resolves when nothing more comes and all of it is answered, or when nobody reads the answers. */
+  /** Resolves when stdin has ended and every request is answered, or when the answers can't be written. */
   readonly finished: Promise<void>;
 
   readonly #stdin: Readable;
   readonly #stdout: Writable;
   readonly #buffer = new ReadBuffer();
-  /** An id that is used twice is answered twice. */
+  /** A list, because an id that is used twice is answered twice. */
   readonly #unanswered: RequestId[] = [];
   readonly #finish: () => void;
   #ended = false;
@@ -43,7 +43,7 @@ export class StdioTransport implements Transport {
     this.#stdout.on('error', this.#fail);
     this.#stdin.on('error', this.#fail);
     this.#stdin.on('data', this.#read);
-    // The last line may lack its end.
+    // The last line may lack its line break.
     this.#stdin.once('end', () => this.#read(Buffer.from('\n')));
     this.#stdin.once('close', this.#end);
     this.#stdin.once('end', this.#end);
@@ -84,7 +84,7 @@ export class StdioTransport implements Transport {
     while (this.#take());
   };
 
-  /** Takes one message; a line that is none is passed over. */
+  /** Takes one message from the buffer; an invalid line is skipped. */
   #take(): boolean {
     try {
       const message = this.#buffer.readMessage();

@@ -1,6 +1,6 @@
 /**
- * The same tools over stdio, for clients that start a program instead of calling an address. This side holds
- * no vault: each call goes to the service over HTTPS, with the key from the environment in its header.
+ * The same tools over stdio, for clients that start a program instead of connecting to an address. This process has no
+ * vault: it sends each call to the service, with the key from the environment in a header.
  */
 import { type CallToolResult, ProtocolError } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -11,7 +11,7 @@ import type { Naming } from './tools.ts';
 
 const patience = 30_000;
 
-/** Resolves when the client has closed its end and has all its answers. */
+/** Resolves when the client has closed its end and received all its answers. */
 export async function serveOverStdio(
   remote: RemoteService,
   naming: Naming,

@@ -1,7 +1,7 @@
 /**
- * One tool call, in any form of the endpoint: who asks and for which vault, then the vault's own read, which
- * refuses, counts and records. What comes back is the result as bytes, kept in memory by the vault where that
- * is possible. A refusal is a result too, so that a model can read it.
+ * Runs one tool call, in any form of the endpoint: determines the credential and the vault, and then runs the vault's
+ * own read, which refuses, counts and records. The result is bytes, cached in memory if possible. A refusal is also a
+ * result, so that a model can read it.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Origin, Reader } from '../access/caller.ts';
@@ -26,15 +26,15 @@ import { missingFor, noKey, SignInRequired } from './sign-in.ts';
 import type { Tool, ToolRead, ToolUse } from './tools.ts';
 import { connectionOf } from './vault-connection.ts';
 
-/** The request that a call came with. */
+/** The request that contained a call. */
 export interface CallContext {
   readonly request: IncomingMessage;
   readonly origin: Origin;
-  /** The token of the `Authorization` header, and the access key that it proved to be. */
+  /** The token of the `Authorization` header; `reader` is its access key, once checked. */
   readonly header: string | null;
   readonly reader: Reader | null;
   readonly session: ToolSession | null;
-  /** What is wrong about the session that the request names. A call is refused for it, and recorded all the same. */
+  /** Why the session of the request can't be used. A call is refused with it, and still recorded. */
   readonly sessionFailure: Failure | null;
 }
 
@@ -42,7 +42,7 @@ export interface CallResult {
   /** A result of `tools/call`, as JSON. */
   readonly body: Buffer;
   readonly receipt: string;
-  /** Where a person has to approve the call first. */
+  /** Set if a person has to approve the call first. */
   readonly approval?: ApprovalNotice;
 }
 
@@ -51,14 +51,14 @@ export interface ToolCallParts {
   readonly vaultUses: SecretUses;
   readonly keyUses: KeyUses;
   readonly addresses: OwnAddresses;
-  /** Whether a client can be led to sign in. */
+  /** Whether clients can sign in. */
   readonly signIn: boolean;
   readonly onError: (error: unknown, requestId: string) => void;
 }
 
 export interface ToolCalls {
   callTool(tool: Tool, sent: unknown, context: CallContext): Promise<CallResult>;
-  /** Records a request whose credential was refused before anybody looked at what it asks for. */
+  /** Records a request whose credential was refused before its body was read. */
   refuse(refusal: Failure, context: CallContext): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export function toolCallsWith({
     try {
       request = requestOf(tool, given, asked, facts, context);
     } catch (error) {
-      // What is wrong about the connection belongs into the log of the vault that it names.
+      // A fault in the connection is recorded in the log of the vault that it names.
       return refused(
         { ...facts, vaultId: claimedVault(given) },
         context.sessionFailure ?? failureFrom(error),
@@ -96,7 +96,7 @@ export function toolCallsWith({
     return { body: filtered(result as ReadAnswer, asked as ToolRead | Failure), receipt: result.receipt };
   }
 
-  /** What a tool has the service do; a failure to understand it is told to a good credential alone. */
+  /** Runs a use. A fault in its arguments is only reported to a valid credential. */
   function had(facts: RequestFacts, asked: ToolRead | ToolUse | Failure): Promise<UseResult<object>> {
     if ('key' in asked) return keyUses.use({ ...facts, asked: asked.key });
     return vaultUses.use({ ...facts, call: 'use' in asked ? asked.use : unread(asked) });
@@ -107,7 +107,7 @@ export function toolCallsWith({
     return { body: resultOf(Buffer.from(JSON.stringify(result.answer), 'utf8')), receipt: result.receipt };
   }
 
-  /** Whoever sent no key at all is led to sign in, where that is possible. */
+  /** A client that sent no key at all is made to sign in, if that is possible. */
   function refusalTo(
     { token }: VaultRequest,
     result: Parameters<typeof refusalIn>[0],
@@ -117,7 +117,7 @@ export function toolCallsWith({
     return refusalIn(result, context);
   }
 
-  /** What a key by OAuth lacks can be asked for, so that its client is told by a status, and not its model. */
+  /** A client can request a scope that its OAuth key lacks, so it gets an HTTP status and not a result for its model. */
   async function checkScope(
     request: VaultRequest,
     { header, reader }: CallContext,
@@ -129,7 +129,7 @@ export function toolCallsWith({
     throw new SignInRequired(403, { error: 'insufficient_scope', scope });
   }
 
-  /** Which vault the call means, or with a public token which key, and what it asks of it. */
+  /** The request for the vault that the call names, or for the key of a public token. */
   function requestOf(
     tool: Tool,
     given: Readonly<Record<string, unknown>>,
@@ -180,7 +180,7 @@ function factsOf({ request, origin, header }: CallContext): RequestFacts {
   };
 }
 
-/** Arguments that are wrong are told to a good credential alone. */
+/** Returns a fault in the arguments, which is only reported to a valid credential. */
 function askedBy(tool: Tool, sent: unknown): ToolRead | ToolUse | Failure {
   try {
     return tool.byAccessKey(sent);
@@ -189,7 +189,7 @@ function askedBy(tool: Tool, sent: unknown): ToolRead | ToolUse | Failure {
   }
 }
 
-/** Whose log a refused call belongs to, if that vault exists. */
+/** The vault in whose log a refused call is recorded, if it exists. */
 function claimedVault({ vault, credentials }: Readonly<Record<string, unknown>>): string | null {
   const claims = [vault, credentials].filter(isRecord).map(({ vaultId, id }) => vaultId ?? id);
   return claims.find(claim => typeof claim === 'string') ?? null;
@@ -201,7 +201,7 @@ function filtered({ body }: ReadAnswer, read: ToolRead | Failure): Buffer {
   return resultOf(Buffer.from(JSON.stringify(read.filter(structuredContent)), 'utf8'));
 }
 
-/** The answer as structured content, and the same as text for clients that know no other. */
+/** The answer as structured content, and as text for clients that only support text. */
 function resultOf(answer: Buffer): Buffer {
   const text = answer.toString('utf8');
   return Buffer.from(
@@ -210,7 +210,7 @@ function resultOf(answer: Buffer): Buffer {
   );
 }
 
-/** Who has to approve a call first is told where, in words that a model can pass on. */
+/** If a person has to approve the call, the result says where, in a sentence that a model can pass on. */
 function refusalOf(status: number, message: string, approval?: ApprovalNotice): Buffer {
   const structuredContent = { status, message, ...(approval === undefined ? {} : { approval }) };
   const asking =
@@ -226,7 +226,7 @@ function refusalOf(status: number, message: string, approval?: ApprovalNotice): 
   return Buffer.from(JSON.stringify({ content, structuredContent, isError: true }), 'utf8');
 }
 
-/** What is used is not read. */
+/** Refuses to read what a call may only use. */
 function unread(asked: ToolRead | ToolUse | Failure): Failure {
   return asked instanceof Failure ? asked : new Failure('FORBIDDEN');
 }

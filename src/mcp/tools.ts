@@ -1,7 +1,7 @@
 /**
- * The registry: every tool that there is, once, for all forms of the endpoint and for stdio. A tool says by which
- * credential it is called and what it reads, or what it has the service do; reading, using, refusing and recording are
- * the vault's. What is for use comes first, and what shows values last.
+ * The registry of all tools, for every form of the endpoint and for stdio. A tool declares its credential and what it
+ * reads or uses; the vault does the reading, using, refusing and recording. Tools for use come first, and tools that
+ * show values last.
  */
 import type { z } from 'zod';
 import type { ResourceKind } from '../access/caller.ts';
@@ -12,17 +12,17 @@ import type { UseCall } from '../contract/uses.ts';
 import type { Fields, ItemSelection, KindSelection, Selection } from '../domain/reads/vault-request.ts';
 import type { KeyCall } from '../domain/uses/key-uses.ts';
 
-/** What an access key's call reads. */
+/** What a call with an access key reads. */
 export interface ToolRead {
   readonly selection: Selection;
-  /** Takes from the answer what the arguments ask for, where that is less than all of it. */
+  /** Reduces the answer to what the arguments ask for. */
   readonly filter?: (answer: unknown) => unknown;
 }
 
-/** What an access key's call has done. */
+/** What a call with an access key uses. */
 export type ToolUse = { readonly use: UseCall } | { readonly key: KeyCall };
 
-/** A public token that came among the arguments, and the key that they name. */
+/** A public token among the arguments, and the key that they name. */
 export interface PublicTokenCall {
   readonly token: string;
   readonly keyId: string | null;
@@ -36,11 +36,11 @@ export interface Tool {
   readonly output: z.ZodType;
   /** Whether it changes nothing, here or elsewhere. */
   readonly readOnly: boolean;
-  /** Whether it acts on what is outside of the vault. */
+  /** Whether it acts on anything outside the vault. */
   readonly reachesOut: boolean;
-  /** What a call with an access key reads, or has done. Throws where an argument is wrong. */
+  /** What a call with an access key reads or uses. Throws if an argument is invalid. */
   readonly byAccessKey: (sent: unknown) => ToolRead | ToolUse;
-  /** The public token that a call is made with; null where it needs an access key. Throws like the other. */
+  /** The public token of a call; null if it needs an access key. Throws if an argument is invalid. */
   readonly publicTokenIn: (sent: Readonly<Record<string, unknown>>) => PublicTokenCall | null;
 }
 
@@ -52,7 +52,7 @@ interface AccessKeyTool<Input extends z.ZodType> extends Described {
 }
 
 interface PublicTokenTool<Input extends z.ZodType> extends AccessKeyTool<Input> {
-  /** The argument that carries a public token: with it, the call needs no access key and no vault. */
+  /** The argument for a public token; a call with it needs no access key and no vault. */
   readonly tokenArgument: string & keyof z.output<Input>;
   readonly publicToken: (given: z.output<Input>) => PublicTokenCall;
 }
@@ -106,7 +106,7 @@ export const tools: readonly Tool[] = [
     name: 'secrets.use',
     title: 'Use a secret',
     description:
-      'Makes an HTTP call with a secret that you never see, where a use rule of the secret allows it. Prefer it to reading a value. If a person has to approve the call, the result has the page: ask the user to open it, then call again with the same arguments.',
+      'Makes an HTTP call with a secret that you never see, if a use rule of the secret allows it. Prefer it to reading a value. If a person has to approve the call, the result has the page: ask the user to open it, then call again with the same arguments.',
     input: contract.useSecret,
     output: contract.secretUse,
     does: ({ vault: _, credentials: __, ...use }) => ({ use }),
@@ -115,7 +115,7 @@ export const tools: readonly Tool[] = [
     name: 'keys.sign',
     title: 'Sign with a key',
     description:
-      'Signs bytes, or the claims of a JSON Web Token, with a key that never leaves the vault, where a use rule of the key allows it.',
+      'Signs bytes, or the claims of a JSON Web Token, with a key that you never see, if a use rule of the key allows it.',
     input: contract.signWithKey,
     output: contract.signature,
     does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'sign', call } }),
@@ -131,7 +131,7 @@ export const tools: readonly Tool[] = [
   having({
     name: 'keys.decrypt',
     title: 'Decrypt with a key',
-    description: 'Decrypts a short text with an RSA key that never leaves the vault.',
+    description: 'Decrypts a short text with an RSA key that you never see.',
     input: contract.decryptWithKey,
     output: contract.decryption,
     does: ({ vault: _, credentials: __, ...call }) => ({ key: { operation: 'decrypt', call } }),
@@ -233,7 +233,7 @@ function matching({ vault, secrets }: SecretList, name = '', tag?: string) {
   return { vault, secrets: found };
 }
 
-/** Dots for those who take them; underscores for clients that refuse a dotted name. Both are always answered. */
+/** Underscores are for clients that refuse dotted names. Calls with either name are always answered. */
 export type Naming = 'dotted' | 'underscore';
 
 export const underscored = (name: string) => name.replaceAll('.', '_');
@@ -244,7 +244,7 @@ const byName = new Map(
   ]),
 );
 
-export const unknownTool = 'Unknown tool: tools/list names those that there are';
+export const unknownTool = 'Unknown tool: see tools/list';
 
 export function toolNamed(name: unknown): Tool | undefined {
   return byName.get(name as string);

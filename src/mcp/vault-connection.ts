@@ -1,7 +1,7 @@
 /**
- * Which vault a call means, and with which key: the `vault` argument, then `credentials`, then the request's
- * `Authorization` header. Two that disagree are an error, for one of them is not what its sender thinks. A
- * `baseUrl` is compared with our own addresses and never connected to.
+ * Determines the vault and the key of a call: from the `vault` argument, then `credentials`, then the request's
+ * `Authorization` header. Two that disagree are an error, because one of them is a mistake. A `baseUrl` is compared with
+ * our own addresses and never connected to.
  */
 
 import { check } from '../contract/check.ts';
