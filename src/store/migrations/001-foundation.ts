@@ -18,14 +18,14 @@ export function stamped<T extends string, C extends string>(
     .addColumn('created_at', types.time, col => col.notNull())
     .addColumn('updated_at', types.time, col => col.notNull())
     .addColumn('revision', 'integer', col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull()) as unknown as CreateTableBuilder<T, C>;
+    .addColumn('stamp', types.bytes, col => col.notNull()) as unknown as CreateTableBuilder<T, C>;
 }
 
 async function people(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await db.schema
     .createTable('meta')
     .addColumn('key', 'text', col => col.primaryKey())
-    .addColumn('value', types.bytes as never, col => col.notNull())
+    .addColumn('value', types.bytes, col => col.notNull())
     .execute();
   await stamped(db.schema.createTable('organizations'), types)
     .addColumn('id', types.id, col => col.primaryKey())
@@ -57,8 +57,8 @@ async function resources(db: Kysely<unknown>, types: ColumnTypes): Promise<void>
     .addColumn('expiration_date', types.time)
     .addColumn('content_type', 'text')
     .addColumn('attributes', 'text', col => col.notNull())
-    .addColumn('labels', types.bytes as never)
-    .addColumn('vault_key', types.bytes as never)
+    .addColumn('labels', types.bytes)
+    .addColumn('vault_key', types.bytes)
     .addColumn('version', 'integer', col => col.notNull())
     .addColumn('deleted_at', types.time)
     .execute();
@@ -89,10 +89,10 @@ async function resources(db: Kysely<unknown>, types: ColumnTypes): Promise<void>
     .addColumn('version', 'integer', col => col.notNull())
     .addColumn('content_type', 'text')
     .addColumn('attributes', 'text', col => col.notNull())
-    .addColumn('value', types.bytes as never, col => col.notNull())
+    .addColumn('value', types.bytes, col => col.notNull())
     .addColumn('created_at', types.time, col => col.notNull())
     .addColumn('created_by', 'text', col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull())
+    .addColumn('stamp', types.bytes, col => col.notNull())
     .addPrimaryKeyConstraint('versions_key', ['resource_id', 'version'])
     .execute();
   await db.schema
@@ -120,7 +120,7 @@ async function credentials(db: Kysely<unknown>, types: ColumnTypes): Promise<voi
     .addColumn('kind', 'text', col => col.notNull())
     .addColumn('name', 'text', col => col.notNull())
     .addColumn('name_search', 'text', col => col.notNull())
-    .addColumn('digest', types.bytes as never, col => col.notNull())
+    .addColumn('digest', types.bytes, col => col.notNull())
     .addColumn('vault_id', types.id)
     .addColumn('key_id', types.id)
     .addColumn('role', 'text')
@@ -173,7 +173,7 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
     .addColumn('from_id', types.id, col => col.notNull())
     .execute();
   await chained(db.schema.createTable('audit_logs'))
-    .addColumn('position', types.serial as never, col => col.primaryKey())
+    .addColumn('position', types.serial, col => col.primaryKey())
     .addColumn('id', types.id, col => col.notNull())
     .addColumn('organization_id', types.id)
     .addColumn('entry', 'text', col => col.notNull())
@@ -208,7 +208,7 @@ async function logs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
     .createTable('checkpoints')
     .addColumn('number', types.time, col => col.primaryKey())
     .addColumn('body', 'text', col => col.notNull())
-    .addColumn('signature', types.bytes as never, col => col.notNull())
+    .addColumn('signature', types.bytes, col => col.notNull())
     .execute();
 }
 
@@ -233,7 +233,7 @@ async function bookkeeping(db: Kysely<unknown>, types: ColumnTypes): Promise<voi
   await db.schema
     .createTable('mcp_sessions')
     .addColumn('id', types.id, col => col.primaryKey())
-    .addColumn('digest', types.bytes as never, col => col.notNull())
+    .addColumn('digest', types.bytes, col => col.notNull())
     .addColumn('state', 'text', col => col.notNull())
     .addColumn('credential_id', types.id)
     .addColumn('created_at', types.time, col => col.notNull())

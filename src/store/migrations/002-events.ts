@@ -17,7 +17,7 @@ async function outbox(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await db.schema
     .createTable('events')
     // Never reused, even after all events are deleted: webhooks store the position they start after.
-    .addColumn('position', types.serial as never, col =>
+    .addColumn('position', types.serial, col =>
       embedded ? col.primaryKey().autoIncrement() : col.primaryKey(),
     )
     .addColumn('id', types.id, col => col.notNull().unique())
@@ -28,7 +28,7 @@ async function outbox(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
     .addColumn('payload', 'text', col => col.notNull())
     .addColumn('fanned', 'integer', col => col.notNull())
     .addColumn('created_at', types.time, col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull())
+    .addColumn('stamp', types.bytes, col => col.notNull())
     .execute();
   await sql`CREATE INDEX events_to_fan_out ON events (position) WHERE fanned = 0`.execute(db);
   await db.schema.createIndex('events_by_age').on('events').column('created_at').execute();
@@ -44,9 +44,9 @@ async function webhooks(db: Kysely<unknown>, types: ColumnTypes): Promise<void> 
     .addColumn('vault_ids', 'text')
     .addColumn('enabled', 'integer', col => col.notNull())
     .addColumn('disabled_reason', 'text')
-    .addColumn('secret', types.bytes as never, col => col.notNull())
+    .addColumn('secret', types.bytes, col => col.notNull())
     .addColumn('secret_version', 'integer', col => col.notNull())
-    .addColumn('previous_secret', types.bytes as never)
+    .addColumn('previous_secret', types.bytes)
     .addColumn('previous_until', types.time)
     .execute();
   await db.schema

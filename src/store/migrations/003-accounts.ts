@@ -17,17 +17,17 @@ function ofMember<T extends string>(table: CreateTableBuilder<T>, types: ColumnT
     .addColumn('created_at', types.time, col => col.notNull())
     .addColumn('updated_at', types.time, col => col.notNull())
     .addColumn('revision', 'integer', col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull());
+    .addColumn('stamp', types.bytes, col => col.notNull());
 }
 
 async function proofs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await ofMember(db.schema.createTable('accounts'), types)
-    .addColumn('password', types.bytes as never)
-    .addColumn('totp', types.bytes as never)
-    .addColumn('totp_pending', types.bytes as never)
+    .addColumn('password', types.bytes)
+    .addColumn('totp', types.bytes)
+    .addColumn('totp_pending', types.bytes)
     .addColumn('totp_step', types.time, col => col.notNull())
     .addColumn('recovery', 'text', col => col.notNull())
-    .addColumn('invitation', types.bytes as never)
+    .addColumn('invitation', types.bytes)
     .addColumn('invitation_expires', types.time)
     .addColumn('epoch', 'integer', col => col.notNull())
     .addUniqueConstraint('accounts_of_member', ['member_id'])
@@ -35,7 +35,7 @@ async function proofs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await ofMember(db.schema.createTable('passkeys'), types)
     .addColumn('name', 'text', col => col.notNull())
     .addColumn('credential_id', 'text', col => col.notNull().unique())
-    .addColumn('public_key', types.bytes as never, col => col.notNull())
+    .addColumn('public_key', types.bytes, col => col.notNull())
     .addColumn('transports', 'text', col => col.notNull())
     .addColumn('counter', types.time, col => col.notNull())
     .addColumn('used_at', types.time)
@@ -45,7 +45,7 @@ async function proofs(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
 
 async function sessions(db: Kysely<unknown>, types: ColumnTypes): Promise<void> {
   await ofMember(db.schema.createTable('sessions'), types)
-    .addColumn('digest', types.bytes as never, col => col.notNull())
+    .addColumn('digest', types.bytes, col => col.notNull())
     .addColumn('epoch', 'integer', col => col.notNull())
     .addColumn('method', 'text', col => col.notNull())
     .addColumn('ip_address', 'text', col => col.notNull())

@@ -66,7 +66,7 @@ async function keptAnswers(db: Kysely<unknown>, types: ColumnTypes): Promise<voi
     .createTable('kept_answers')
     .addColumn('vault_id', types.id, col => col.notNull().references('resources.id').onDelete('cascade'))
     .addColumn('answer', 'text', col => col.notNull())
-    .addColumn('sealed', types.bytes as never, col => col.notNull())
+    .addColumn('sealed', types.bytes, col => col.notNull())
     .addColumn('read_at', types.time, col => col.notNull())
     .addPrimaryKeyConstraint('kept_answers_key', ['vault_id', 'answer'])
     .execute();

@@ -23,7 +23,7 @@ export const identities: Step = async (db, types) => {
     .addColumn('created_at', types.time, col => col.notNull())
     .addColumn('updated_at', types.time, col => col.notNull())
     .addColumn('revision', 'integer', col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull())
+    .addColumn('stamp', types.bytes, col => col.notNull())
     .addUniqueConstraint('identities_name', ['organization_id', 'name'])
     .execute();
   await db.schema

@@ -19,7 +19,7 @@ export const rightsByVault: Step = async (db, types) => {
     .addColumn('created_at', types.time, col => col.notNull())
     .addColumn('updated_at', types.time, col => col.notNull())
     .addColumn('revision', 'integer', col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull())
+    .addColumn('stamp', types.bytes, col => col.notNull())
     .addUniqueConstraint('member_groups_name', ['organization_id', 'name'])
     .execute();
   await db.schema

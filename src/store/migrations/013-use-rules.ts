@@ -16,7 +16,7 @@ export const useRules: Step = async (db, types) => {
     .addColumn('created_at', types.time, col => col.notNull())
     .addColumn('updated_at', types.time, col => col.notNull())
     .addColumn('revision', 'integer', col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull())
+    .addColumn('stamp', types.bytes, col => col.notNull())
     .addUniqueConstraint('use_rules_name', ['resource_id', 'name'])
     .execute();
   await db.schema
@@ -33,7 +33,7 @@ export const useRules: Step = async (db, types) => {
     .addColumn('access_key_id', types.id, col => col.notNull())
     .addColumn('fingerprint', 'text', col => col.notNull())
     .addColumn('scope_fingerprint', 'text', col => col.notNull())
-    .addColumn('request', types.bytes as never, col => col.notNull())
+    .addColumn('request', types.bytes, col => col.notNull())
     .addColumn('scope', 'text', col => col.notNull())
     .addColumn('state', 'text', col => col.notNull())
     .addColumn('decided_by', 'text')
@@ -41,7 +41,7 @@ export const useRules: Step = async (db, types) => {
     .addColumn('created_at', types.time, col => col.notNull())
     .addColumn('updated_at', types.time, col => col.notNull())
     .addColumn('revision', 'integer', col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull())
+    .addColumn('stamp', types.bytes, col => col.notNull())
     .execute();
   await db.schema
     .createIndex('approvals_of_organization')

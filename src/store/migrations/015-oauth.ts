@@ -15,15 +15,15 @@ export const oauth: Step = async (db, types) => {
     .addColumn('redirect_uri', 'text', col => col.notNull())
     .addColumn('resource', 'text', col => col.notNull())
     .addColumn('challenge', 'text', col => col.notNull())
-    .addColumn('code', types.bytes as never, col => col.notNull())
+    .addColumn('code', types.bytes, col => col.notNull())
     .addColumn('code_expires_at', types.time, col => col.notNull())
-    .addColumn('refresh', types.bytes as never)
+    .addColumn('refresh', types.bytes)
     .addColumn('rotations', 'integer', col => col.notNull())
     .addColumn('expires_at', types.time, col => col.notNull())
     .addColumn('created_at', types.time, col => col.notNull())
     .addColumn('updated_at', types.time, col => col.notNull())
     .addColumn('revision', 'integer', col => col.notNull())
-    .addColumn('stamp', types.bytes as never, col => col.notNull())
+    .addColumn('stamp', types.bytes, col => col.notNull())
     .execute();
   await db.schema.createIndex('oauth_grants_of_member').on('oauth_grants').column('member_id').execute();
   await db.schema.createIndex('oauth_grants_by_end').on('oauth_grants').column('expires_at').execute();

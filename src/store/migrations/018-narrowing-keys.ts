@@ -5,8 +5,5 @@
 import type { Step } from './step.ts';
 
 export const narrowingKeys: Step = async (db, types) => {
-  await db.schema
-    .alterTable('credentials')
-    .addColumn('narrowing_key', types.bytes as never)
-    .execute();
+  await db.schema.alterTable('credentials').addColumn('narrowing_key', types.bytes).execute();
 };
