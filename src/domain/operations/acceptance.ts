@@ -1,6 +1,6 @@
 /**
- * What an operator takes upon themselves when they restore a backup, or start the service against what the log says:
- * that a backup was restored, or that the clock was wrong before. It stands in every organization's audit log.
+ * Records what an operator accepts when they restore a backup, or start the service although the log contradicts it:
+ * that a backup was restored, or that the clock was wrong before. The entry is in every organization's audit log.
  */
 import { trustedCaller } from '../../access/caller.ts';
 import type { Parts } from '../kernel/parts.ts';

@@ -1,4 +1,7 @@
-/** Housekeeping: the trash is emptied after 30 days; old counters, approvals and what identities were given once are removed. */
+/**
+ * Housekeeping: empties the trash after 30 days, and removes old counters and approvals, expired access keys of
+ * identities, and ended OAuth grants.
+ */
 import { trustedCaller } from '../../access/caller.ts';
 import type { ResourceType } from '../../contract/resources.ts';
 import type { Parts } from '../kernel/parts.ts';
@@ -7,7 +10,7 @@ import { actionOn } from '../resources/subject.ts';
 import { trashKept } from '../resources/trash.ts';
 
 export interface Housekeeping {
-  /** One small step; true if more may be left. */
+  /** Does one small step; returns true if more may be left. */
   step(): Promise<boolean>;
 }
 
@@ -18,7 +21,7 @@ const approvalsKept = 7 * 24 * 60 * 60 * 1000;
 const approvalsPerStep = 1_000;
 
 export interface HousekeepingParts extends Parts {
-  /** A purge is permanent, so a clock that jumps ahead must not cause it. */
+  /** A purge is permanent, so it must not be caused by a clock that jumps ahead. */
   readonly aged: () => number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The proof that the logs are whole, for people who look at them in the dashboard. It reads every entry, so it
- * runs in short stretches beside everything else, one run at a time, and its result is kept for a while. The
- * chains are all organizations' together: each is told whether they hold, and nothing of the others' entries.
+ * Verifies the logs for people who view them in the dashboard. Verification reads every entry, so it runs in short
+ * turns beside other work, one run at a time, and its result is kept for a while. The chains contain the entries of
+ * all organizations: each organization learns whether they are intact, and nothing about the others' entries.
  */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import type { Caller } from '../../access/caller.ts';
@@ -14,13 +14,15 @@ import { type LogSource, type VerifyReport, verifyLogs } from '../../logs/verify
 import type { Parts } from '../kernel/parts.ts';
 import { rowCheckWith } from '../kernel/row-check.ts';
 
-/** A result this young is shown again instead of being worked out again. */
+/** A result no older than this is shown again instead of being computed again. */
 const fresh = 60_000;
-/** Small logs are proven while one waits. */
+/** Small logs are verified while the caller waits. */
 const patience = 1_000;
-/** In bytes: an embedded database of this size has its indexes checked in about a second. */
+/** In bytes: checking the indexes of an embedded database of this size takes about a second. */
 const largestChecked = 128 * 2 ** 20;
-/** How long it keeps others waiting. A link is an entry or a whole block, so they are not counted. */
+/**
+ * In milliseconds, how long it blocks other work. Measured in time, because a link can be one entry or a whole block.
+ */
 const longestTurn = 5;
 
 interface Result {
@@ -30,7 +32,7 @@ interface Result {
 
 export interface VerifyLogs {
   (caller: Caller): Promise<LogVerification>;
-  /** For the service itself: what it finds is counted, and told to whoever asks next. */
+  /** For the service itself: findings are counted and shown to the next caller. */
   prove(): Promise<void>;
 }
 
@@ -42,11 +44,11 @@ export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): Veri
   let last: Result | null = null;
   let running: Promise<void> | null = null;
 
-  /** By the thread that reads lists: an embedded database would stop this one meanwhile. */
+  /** Runs on the thread that reads lists, because an embedded database would block this one. */
   const schema = async () =>
     (await store.diagnostics.schemaFault(true)) ?? store.diagnostics.damage(largestChecked);
 
-  /** All of it as it was at one moment, whatever is written or removed meanwhile. */
+  /** Verifies the logs as of one moment, whatever is written or removed in the meantime. */
   async function run(): Promise<void> {
     const at = now();
     const snapshot = await store.snapshot();
@@ -73,7 +75,7 @@ export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): Veri
       running = run().finally(() => {
         running = null;
       });
-      running.catch(() => {}); // Whoever still waits is told; the next one starts it again.
+      running.catch(() => {}); // Callers still waiting get the error; the next one starts it again.
     }
     return running;
   }
@@ -83,7 +85,7 @@ export function verifyLogsWith(parts: Parts & { readonly ledger: Ledger }): Veri
     if (last === null || now() - last.at > fresh)
       await Promise.race([start(), sleep(patience, undefined, { ref: false })]);
     await ledger.settle().catch(() => {});
-    // How many entries there are of all vaults is not for those who are given some.
+    // The number of entries of all vaults is not shown to callers with access to only some.
     const total = (stream: 'request' | 'audit') =>
       vaults === null ? store.logs.total(caller.organizationId, stream) : 0;
     const entries = { request: await total('request'), audit: await total('audit') };
@@ -100,7 +102,7 @@ function unhurried(source: LogSource & Required<Pick<LogSource, 'rows'>>): LogSo
   };
 }
 
-/** Lets other work in between; an embedded database answers without ever waiting. */
+/** Lets other work run in between; an embedded database answers without ever waiting. */
 async function* inTurns<T>(items: AsyncIterable<T>): AsyncIterable<T> {
   let since = performance.now();
   for await (const item of items) {

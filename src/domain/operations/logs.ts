@@ -1,4 +1,4 @@
-/** Reading the request log and the audit log: an organization's own entries, and no others. */
+/** Reads the request log and the audit log: only the organization's own entries. */
 import type { Caller } from '../../access/caller.ts';
 import { effectOf } from '../../contract/audit-actions.ts';
 import type { List } from '../../contract/common.ts';
@@ -23,7 +23,7 @@ type AuditQuery = Omit<AuditLogQuery, 'page' | 'limit'>;
 export interface Logs {
   requests(caller: Caller, query: RequestLogQuery): Promise<List<RequestLog>>;
   request(caller: Caller, id: string): Promise<RequestLog>;
-  /** Every matching entry, newest first, a stretch at a time. */
+  /** Every matching entry, newest first, one stretch at a time. */
   exportRequests(caller: Caller, query: RequestQuery): Promise<Watched<RequestLog>>;
   audits(caller: Caller, query: AuditLogQuery): Promise<List<AuditLog>>;
   audit(caller: Caller, id: string): Promise<AuditLog>;
@@ -43,7 +43,7 @@ const stretch = 50;
 const auditStretch = 500;
 
 export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Logs {
-  /** What can't be filed now, because nothing can be written, is found later; the rest is shown all the same. */
+  /** Entries that can't be filed now, because nothing can be written, appear later; the others are shown anyway. */
   const settled = () => ledger.settle().catch(() => {});
 
   function filterOf({ caller, vaults }: Reading, query: RequestQuery): RequestFilter {
@@ -68,7 +68,7 @@ export function logsWith({ store, guard, ledger, shown }: Parts & LogParts): Log
     }
   }
 
-  /** No filter finds nothing: the audit log belongs to no vault. */
+  /** Without a filter it finds nothing, because the audit log belongs to no vault. */
   async function* auditStretches(filter: AuditFilter | null): AsyncIterable<AuditLog> {
     let beforeId = filter?.beforeId;
     while (filter !== null) {
@@ -143,7 +143,7 @@ function period({ from, to }: { from?: number | undefined; to?: number | undefin
   };
 }
 
-/** What a filter finds in a block, newest first. The time is the whole block's. */
+/** The entries of a block that match a filter, newest first. The time filter applies to the whole block. */
 export function matching(
   { id, text, hash, verified }: Shown<RequestBlockRow>,
   filter: RequestFilter,
@@ -160,7 +160,7 @@ export function matching(
     .reverse();
 }
 
-/** Who sees the log of single vaults is not told that a credential is of another one. */
+/** Callers who may see only the logs of some vaults don't learn that a credential belongs to another vault. */
 function reasonFor({ vaultIds }: RequestFilter, reason: RefusalReason): RefusalReason {
   return vaultIds !== undefined && reason === 'wrong_vault' ? 'unknown_credential' : reason;
 }

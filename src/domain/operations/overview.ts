@@ -1,7 +1,7 @@
 /**
- * The overview: who has been reading, what is about to expire, what nobody uses. Made of counters and of short,
- * bounded queries, so that it takes as long with a million log entries as with ten. Whatever is named is believed
- * first. Each part is there for those who may see it, and empty for others.
+ * The overview: recent reads, what is about to expire, and what is unused. It uses counters and short, bounded
+ * queries, so that it takes as long with a million log entries as with ten. Every row it names is verified first.
+ * Parts that the caller may not see are empty.
  */
 
 import { type Caller, resourceKinds } from '../../access/caller.ts';
@@ -33,7 +33,7 @@ export interface Facts {
   readonly version: string;
   readonly logRetentionDays: number;
   readonly auditRetentionDays: number;
-  /** What was done of the backups that the service takes by itself. */
+  /** The state of the automatic backups. */
   readonly backups: () => About['backups'];
 }
 
@@ -57,7 +57,7 @@ export interface OverviewParts extends Parts {
 export function overviewsWith(parts: OverviewParts): Overviews {
   const { store, keyring, stamps, keyringSync, guard, now, organizations, ledger, facts } = parts;
 
-  /** The log tells ids; names, where they still live, are for those who may see what bears them. */
+  /** The counters contain only ids. The names of records that still exist are added if the caller may see them. */
   async function named(
     caller: Caller,
     action: Action,
@@ -101,7 +101,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
       busiest_vaults: await named(caller, 'vaults:read', await store.overview.busiest(vaults, mostBusy), id =>
         vault(id, caller),
       ),
-      // Keys and addresses are counted over all vaults, so who is given some of them sees neither.
+      // Keys and addresses are counted across all vaults, so callers with access to only some see neither.
       busiest_keys: whole
         ? await named(
             caller,
@@ -162,7 +162,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
     }));
   }
 
-  /** How many there are is told to those who may see which. */
+  /** Counts are shown only for resources that the caller may see. */
   async function countsFor(caller: Caller): Promise<Overview['counts']> {
     const found = readableTypes(caller, resourceTypes).map(async ({ types, vaults }) => {
       const counts = await store.overview.livingCounts(caller.organizationId, vaults);
@@ -172,7 +172,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
     return { ...none, ...Object.fromEntries((await Promise.all(found)).flat()) };
   }
 
-  /** Vaults that an organization-wide figure counts are all vaults. */
+  /** The figure covers all vaults of the organization, so it requires access to all of them. */
   async function vaultsBehind(caller: Caller): Promise<number> {
     if (!allows(caller, 'vaults:read')) return 0;
     return store.keyring.vaultsBehind(caller.organizationId, parentMark(keyring.term));
@@ -224,7 +224,7 @@ export function overviewsWith(parts: OverviewParts): Overviews {
   };
 }
 
-/** Credentials belong to no vault in general, so who is given some vaults sees none of them here. */
+/** Credentials are not tied to vaults in general, so callers with access to only some vaults see none here. */
 function credentialsFor(caller: Caller): string[] {
   const needs = {
     [credentialKinds.api]: 'api-keys:read',
@@ -233,7 +233,7 @@ function credentialsFor(caller: Caller): string[] {
   return Object.entries(needs).flatMap(([kind, action]) => (allows(caller, action) ? kind : []));
 }
 
-/** The types that they may read, those together that they may read in the same vaults. */
+/** The types that the caller may read, grouped by the vaults in which they may read them. */
 function readableTypes<T extends ResourceType>(grant: Grant, types: readonly T[]) {
   const found = new Map<string, { readonly vaults: readonly string[] | null; readonly types: T[] }>();
   for (const type of types) {
@@ -246,7 +246,7 @@ function readableTypes<T extends ResourceType>(grant: Grant, types: readonly T[]
   return [...found.values()];
 }
 
-/** Hours in which nothing happened are part of the picture. */
+/** Includes hours in which nothing happened. */
 function everyHour(
   from: number,
   rows: readonly { hour: number; successes: number; failures: number }[],

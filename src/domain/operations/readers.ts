@@ -1,6 +1,6 @@
 /**
- * Who has read a version of a secret, and when last: access keys by the request log, people and programs that revealed
- * it by the audit log. It looks at the newest entries only, and says so where there are more.
+ * Finds who read a version of a secret, and when last: access keys through the request log, and people and programs
+ * that revealed it through the audit log. It searches only the newest entries, and reports if there are more.
  */
 import { type Caller, matchesPattern } from '../../access/caller.ts';
 import { allows } from '../../access/policy.ts';
@@ -18,13 +18,13 @@ export type Readers = ReturnType<typeof readersWith>;
 
 type Reader = SecretReaders['data'][number];
 
-/** In blocks at once, and in entries all together. */
+/** Blocks per query, and the maximum number of entries. */
 const stretch = 50;
 const mostRead = 10_000;
 const mostRevealed = 500;
 
 export function readersWith({ store, stamps, guard, ledger, shown }: Parts & LogParts, records: Records) {
-  /** The newest entries that the filter finds, so many at most. */
+  /** The newest entries that match the filter, up to the maximum. */
   async function* newest(filter: RequestFilter): AsyncIterable<RequestLog> {
     let beforeId = filter.beforeId;
     for (let seen = 0; seen < mostRead; ) {
@@ -39,7 +39,7 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
     }
   }
 
-  /** A key that does not see the name got the rest. One that is gone may have seen it. */
+  /** A key that can't see the name got the other secrets. A deleted key may have seen it. */
   async function keyNamed(id: string, secret: string): Promise<{ name: string } | null> {
     const row = await store.credentials.byId(id);
     if (row === undefined) return { name: '' };
@@ -98,12 +98,12 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
       const beforeId = next === null ? undefined : firstIdAt(next.created_at);
       const reads = { organizationId, vaultId: row.vault_id, status: 200, fromId, beforeId };
       const keys = await byAccessKeys(reads, row.name);
-      // The audit log is the organization’s: nobody who is given single vaults sees it.
+      // The audit log belongs to the organization, so callers with access to only some vaults can't see it.
       const people =
         permit.vaults === null
           ? await byReveals(organizationId, id, fromId, version)
           : { readers: [], complete: true };
-      // What an access key is called is for those who may see access keys.
+      // The names of access keys are shown only to callers who may see access keys.
       const isNamed = allows(caller, 'access-keys:read', row.vault_id);
       const byKeys = keys.readers.map(reader => (isNamed ? reader : { ...reader, name: '' }));
       const data = [...byKeys, ...people.readers].sort((a, b) => (a.last_at < b.last_at ? 1 : -1));
@@ -112,7 +112,7 @@ export function readersWith({ store, stamps, guard, ledger, shown }: Parts & Log
   };
 }
 
-/** Whether the answer held the value: as one of all secrets, or by itself. */
+/** Whether the response contained the value: among all secrets, or by itself. */
 function gives({ requested }: RequestLog, name: string): boolean {
   return /^(secrets(,|$)|format=)/.test(requested) || requested === `secret=value ${name}`;
 }

@@ -1,12 +1,12 @@
 /**
- * Retention: log entries past their age go, oldest first, a few at a time. What was removed is itself an entry in the
- * audit log, with the last link of each chain that was shortened, so that the verifier can tell retention from
- * tampering. It belongs to the process that serves: only that one can file what it has not filed yet, and what is not
- * filed is not counted.
+ * Retention: removes log entries past their age, oldest first, a few at a time. Each removal is itself an entry in
+ * the audit log, with the last link of each shortened chain, so that the verifier can distinguish retention from
+ * tampering. It runs in the serving process: only that process can file its unfiled entries, and unfiled entries are
+ * not counted.
  *
- * Request entries are dropped. Audit entries go to an archive, which is durable before they leave the database. What they
- * prove of a row that is still there, its newest revision, is said again by an entry of its own. Only what was written
- * with the keyring is archived: an entry that somebody put there, or changed, stops it.
+ * Request entries are deleted. Audit entries are moved to an archive, which is durable before they leave the
+ * database. The newest revision of a row that still exists, which they prove, is recorded again in a new entry. Only
+ * entries written with the keyring are archived: an entry that someone inserted or changed stops archiving.
  */
 import { firstIdAt, timeOf } from '../../contract/id.ts';
 import { iso } from '../../contract/text.ts';
@@ -31,26 +31,26 @@ import type { Parts } from '../kernel/parts.ts';
 import type { Subject, SubjectChange } from '../kernel/subjects.ts';
 
 export interface Kept {
-  /** Removal is permanent, so a clock that jumps ahead must not cause it. */
+  /** Removal is permanent, so it must not be caused by a clock that jumps ahead. */
   readonly aged: () => number;
   /** 0 keeps everything. */
   readonly days: number;
 }
 
 export interface Retention {
-  /** Removes a few request entries; true if more may be left. */
+  /** Removes a few request entries; returns true if more may be left. */
   prune(kept: Kept): Promise<boolean>;
-  /** Moves a few audit entries to an archive in the folder; true if more may be left. */
+  /** Moves a few audit entries to an archive in the folder; returns true if more may be left. */
   archive(kept: Kept, folder: string): Promise<boolean>;
 }
 
 /** In blocks. */
 const step = 50;
-/** In entries: those of one archive. */
+/** In entries per archive. */
 const archiveStep = 1_000;
 const day = 86_400_000;
 
-/** Where the chains stood behind the newest archive. */
+/** The ends of the chains as of the newest archive. */
 interface Standing {
   readonly archived: Archived | null;
   readonly audit: Map<string, Link>;
@@ -65,7 +65,7 @@ interface RetentionParts extends Parts {
 export function retentionWith(parts: RetentionParts): Retention {
   const { store, ledger, revisions, guard, keyring, now } = parts;
 
-  /** What the newest archive says; it is believed where it was written with the keyring. */
+  /** The state recorded for the newest archive, if that entry was written with the keyring. */
   async function standing(): Promise<Standing> {
     const newest = await store.logs.newestOwn(archivedAction);
     if (newest === undefined) return { archived: null, audit: new Map(), request: new Map() };
@@ -81,7 +81,7 @@ export function retentionWith(parts: RetentionParts): Retention {
     if (row.seq !== before.seq + 1 || hash !== row.hash || !isMarked(keyring, hash, row.mark)) never(row);
   }
 
-  /** Moves the standing behind these entries. */
+  /** Advances the state past these entries. */
   function advance(rows: readonly PlacedAuditRow[], { audit, request }: Standing): void {
     for (const row of rows) {
       checkLink(row, audit.get(row.writer) ?? chainStart);
@@ -90,7 +90,7 @@ export function retentionWith(parts: RetentionParts): Retention {
     }
   }
 
-  /** One archive a day where there are few, so that there are not more files than entries. */
+  /** If there are few entries, one archive per day, so that there are not more files than entries. */
   async function due({ aged, days }: Kept): Promise<PlacedAuditRow[]> {
     const rows = await store.logs.oldestAudits(archiveStep);
     const limit = aged() - days * day;
@@ -100,7 +100,7 @@ export function retentionWith(parts: RetentionParts): Retention {
     return isDue ? old : [];
   }
 
-  /** Into a file, which is durable when this resolves. The standing is moved behind the entries. */
+  /** Writes the entries to a file, which is durable when this resolves, and advances the state past them. */
   function written(rows: readonly PlacedAuditRow[], stood: Standing, folder: string): Promise<ArchiveName> {
     const before = chainsOf(stood.audit, new Set(rows.map(({ writer }) => writer)));
     advance(rows, stood);
@@ -116,8 +116,9 @@ export function retentionWith(parts: RetentionParts): Retention {
   }
 
   /**
-   * What these entries, whose links were checked, tell of rows that are still there and of which no newer revision is known. The
-   * database is asked only for what is there: what it calls the newest could be what somebody wants to be carried on.
+   * The revisions recorded in these entries, whose links were checked, for rows that still exist and have no newer
+   * known revision. The database is asked only which rows exist: its own claim of the newest revision could be
+   * forged.
    */
   async function proving(rows: readonly PlacedAuditRow[]): Promise<Told[]> {
     await revisions.follow();
@@ -130,12 +131,12 @@ export function retentionWith(parts: RetentionParts): Retention {
     return (await store.logs.living([...newest.keys()])).map(id => newest.get(id)!);
   }
 
-  /** Out of the database, which says from then on where they are. */
+  /** Removes the entries from the database, which records where they are from then on. */
   async function taken(rows: readonly PlacedAuditRow[], stood: Standing, name: ArchiveName) {
     const ends = [rows[0]!.position, rows.at(-1)!.position] as const;
     const counts = countsOf('audit', rows.map(asOne)).map(row => ({ ...row, total: -row.total }));
     const carried = (await proving(rows)).map(carriedOf);
-    // A row that is gone by then must not be vouched for: its last entry may be archived before what is carried.
+    // A row deleted by then must not be confirmed, because its last entry may be archived before the carried one.
     const statements = [
       ...store.logs.stillLiving(carried.map(({ id }) => id)),
       store.logs.removeAudits(ends, rows.length),
@@ -200,7 +201,7 @@ function asOne({ organization_id }: PlacedAuditRow) {
   return { organization_id, entries: 1, requests: null };
 }
 
-/** What the subject belongs to is said again too. */
+/** The record that the subject belongs to is repeated too. */
 function carriedOf({ subject, revision, vault_id, details }: Told): SubjectChange {
   const { resource_id, member, identity_id } = details ?? {};
   return {

@@ -1,4 +1,4 @@
-/** How each kind of row is moved from an older term to the one in use: believed, sealed anew, and revised once. */
+/** Moves each kind of row from an older term to the current one: it is verified, sealed again and revised once. */
 
 import type { Caller } from '../../access/caller.ts';
 import type { Sealed } from '../../base/bytes.ts';
@@ -11,7 +11,7 @@ import { subjectOf } from '../resources/subject.ts';
 import { seedPlace } from '../sign-in/second-factor.ts';
 import { secretPlace, webhookChange } from '../webhooks/webhooks.ts';
 
-/** Moves one row, unless it is gone or was moved already. */
+/** Moves one row, unless it no longer exists or was already moved. */
 export type Rewrappers = Readonly<Record<TermHolder, (operator: Caller, id: string) => Promise<void>>>;
 
 export function rewrappersWith({ store, keyring, stamps, guard, keyringSync }: Parts): Rewrappers {

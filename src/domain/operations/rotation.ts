@@ -1,9 +1,9 @@
 /**
- * Rotation of the key-encryption keys. A new term is started, everything that is sealed under an older one is moved
- * to it row by row, and then what nothing needs any more is retired. Each step is one unit with its audit entry,
- * and what is left to do is read from the rows themselves: a run that was cut off is finished by the next one.
- * Nothing that a caller sees of a row changes, but its revision does. A row that isn't as it was written is left
- * alone, and keeps its term from being retired.
+ * Rotates the key-encryption keys. A new term is started, everything sealed under an older one is moved to it row by
+ * row, and then terms that are no longer needed are retired. Each step is one transaction with its audit entry, and
+ * the remaining work is determined from the rows themselves: the next run finishes one that was interrupted. A row
+ * looks the same to callers afterwards, but has a new revision. A row that isn't as it was written is left alone and
+ * keeps its term from being retired.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -24,30 +24,30 @@ export type Operator = (organizationId: string) => Caller;
 export type Counts = Readonly<Record<TermHolder, number>>;
 
 export interface RotationState {
-  /** Those that the keyring holds, oldest first; the last one is in use. */
+  /** The terms in the keyring, oldest first; the last one is current. */
   readonly terms: readonly Term[];
-  /** What is still sealed under older terms. */
+  /** The number of rows still sealed under older terms. */
   readonly behind: Counts;
   readonly rootKeyProvider: string;
 }
 
 export interface RotationOptions {
-  /** Starts another term even where an earlier rotation is not finished. */
+  /** Starts another term even if an earlier rotation is not finished. */
   readonly newTerm?: boolean;
   readonly onStart?: (term: number, resumed: boolean) => void;
-  /** After each batch. */
+  /** Called after each batch. */
   readonly onMoved?: (holder: TermHolder, moved: number) => void;
 }
 
 export interface RotationReport {
   readonly term: number;
-  /** Whether this run finished what an earlier one had begun. */
+  /** Whether this run finished an earlier one. */
   readonly resumed: boolean;
   readonly moved: Counts;
-  /** What could not be moved, because it is not as it was written. */
+  /** Rows that could not be moved, because they are not as they were written. */
   readonly damaged: readonly string[];
   readonly retired: readonly number[];
-  /** Older terms that something still needs. */
+  /** Older terms that are still needed. */
   readonly needed: readonly number[];
 }
 
@@ -55,8 +55,8 @@ export interface Rotation {
   state(): Promise<RotationState>;
   run(operator: Operator, options?: RotationOptions): Promise<RotationReport>;
   /**
-   * Wraps the same keyring by another root key: until then the old one opens it, from then on the new one.
-   * `to` gives that wrapper anew each time, so that what it wrapped is proven to open again before it is stored.
+   * Wraps the same keyring with another root key: until then the old one opens it, afterwards the new one. `to`
+   * returns a new wrapper each time, so that the result is proven to open before it is stored.
    */
   changeRootKey(operator: Operator, to: () => KeyringWrapper): Promise<void>;
 }
@@ -102,7 +102,7 @@ export function rotationWith(parts: RotationParts): Rotation {
     });
   }
 
-  /** How many were moved; those that are not as they were written are added to `damaged`. */
+  /** Returns how many were moved; rows that are not as they were written are added to `damaged`. */
   async function moveAll(
     operator: Operator,
     holder: TermHolder,
@@ -182,7 +182,7 @@ function move(rewrappers: Rewrappers, holder: TermHolder, operator: Caller, id: 
   });
 }
 
-/** What can't be believed or opened is one row's damage; anything else ends the run, which can be run again. */
+/** A row that can't be verified or opened counts as damaged; any other error ends the run, which can be repeated. */
 function asDamage(error: unknown): false {
   if (error instanceof Unsealable) return false;
   if (error instanceof Failure && error.code === 'INTERNAL_ERROR') return false;

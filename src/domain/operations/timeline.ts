@@ -1,7 +1,8 @@
 /**
- * A standby that took over goes on with the log on a new timeline, and what it had not received is gone. The first replica
- * that finds another timeline than the one before says so in every organization's audit log, once, so that the verifier can
- * tell such a gap from a cut. A database that was moved to another server has no such gap.
+ * After a failover, the standby continues the log on a new timeline, and anything it had not received is lost. The
+ * first replica that finds a different timeline than before records that once in every organization's audit log, so
+ * that the verifier can distinguish such a gap from deleted entries. A database that was moved to another server has
+ * no such gap.
  */
 import { trustedCaller } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -13,7 +14,7 @@ export function timelineWith({ store, keyring, guard, newId }: Parts) {
   const operator = (organizationId: string) =>
     trustedCaller('operator', 'operator', 'serve', organizationId, newId());
 
-  /** Takes note of where the database is. */
+  /** Notes the current timeline of the database. */
   return async (): Promise<void> => {
     const found = (await store.server?.timeline()) ?? null;
     if (found === null || known === `${found.cluster} ${found.number}`) return;
@@ -33,7 +34,7 @@ export function timelineWith({ store, keyring, guard, newId }: Parts) {
   };
 }
 
-/** Another replica was first. */
+/** Ignores the conflict if another replica was first. */
 function unlessTold(error: unknown): void {
   if (!(error instanceof Failure && error.code === 'CONFLICT')) throw error;
 }

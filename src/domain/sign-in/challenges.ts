@@ -1,6 +1,6 @@
 /**
- * Challenges for passkeys. One proves by itself that we made it, for which purpose and until when, so nothing is
- * stored for whoever only asks for one; it is written down when it is used, and is never good again.
+ * Challenges for passkeys. A challenge proves by itself that this service created it, for which purpose and until
+ * when, so nothing is stored when one is requested. It is recorded when it is used, and can't be used again.
  */
 import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import type { Statement } from '../../store/engine/engine.ts';
@@ -15,7 +15,7 @@ const markSize = 16;
 export interface Challenges {
   issue(purpose: string): Buffer;
   holds(purpose: string, challenge: string): boolean;
-  /** Makes a challenge that held unusable, in the same step as what it is used for. */
+  /** Makes a valid challenge unusable, in the same transaction as the change it is used for. */
   use(challenge: string): Statement[];
 }
 

@@ -1,9 +1,10 @@
 /**
- * Signing a command line in (RFC 8628): it asks for two codes, shows its person the short one, and polls with the long
- * one; the person, signed in at a browser, enters the short one, sees who asks, and allows or refuses it. Of both codes
- * only keyed digests are stored. A code lives for ten minutes and is decided about once; the API key is created when it
- * is fetched, once, and only if the member could still give it. Anyone may ask, so how many an address asks for and
- * how many wait in all is bounded; so is how often a member enters a code.
+ * Signs in a command line (RFC 8628). It requests two codes, shows the short one to its user, and polls with the long
+ * one. The person, signed in at a browser, enters the short code, sees which program is asking, and approves or
+ * denies the request. Only keyed digests of both codes are stored. A code is valid for ten minutes and can be decided
+ * once. The API key is created when it is fetched, once, and only if the member could still grant it. Requests need
+ * no credential, so the number per address and the total number waiting are limited; so is the number of codes that a
+ * member may enter.
  */
 
 import { randomInt } from 'node:crypto';
@@ -36,16 +37,16 @@ import type { LoginKeys } from '../sessions/login-keys.ts';
 import type { Proofs } from './proofs.ts';
 
 export interface DeviceLogins {
-  /** For whoever asks. Where people decide about it is the surface’s to say. */
+  /** Requires no credential. The surface adds the address at which people decide. */
   begin(asked: DeviceLoginBody, origin: Origin): Promise<Omit<DeviceLogin, `verification_${string}`>>;
   poll(deviceCode: string, origin: Origin): Promise<DeviceToken>;
-  /** What the person decides about. */
+  /** The request that the person decides on. */
   find(as: SignedInAs, userCode: string): Promise<DeviceRequest>;
   approve(as: SignedInAs, approval: ApprovalBody): Promise<void>;
   deny(as: SignedInAs, userCode: string): Promise<void>;
 }
 
-/** What the asking program says of itself, and where it asked from. */
+/** The requesting program's description of itself, and its address. */
 interface Asked {
   readonly client: string;
   readonly host: string;
@@ -60,7 +61,7 @@ interface Approval extends Login {
 const lifetime = 10 * 60;
 const interval = 2;
 const second = 1_000;
-/** No vowels, so that it makes no words; none of these is easily taken for another. */
+/** No vowels, so that it forms no words; none of these letters is easily mistaken for another. */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ';
 const codeLength = 8;
 const mostAsked = 30;
@@ -99,7 +100,7 @@ export function deviceLoginsWith(
     });
   }
 
-  /** The row whose secret was sent; refuses as any bad credential is refused. */
+  /** The row whose device code was sent; a bad code is refused like any bad credential. */
   async function proven(deviceCode: string, origin: Origin): Promise<DeviceLoginRow> {
     const parsed = parseToken(deviceCode);
     const row = parsed?.kind === 'device' ? await store.deviceLogins.byId(parsed.id) : undefined;
@@ -114,7 +115,7 @@ export function deviceLoginsWith(
     return now() - last < interval * second;
   }
 
-  /** A row that still waits for somebody to decide. Whatever else a code leads to is told to nobody. */
+  /** The row, if it is still waiting for a decision. Every other result looks the same to the caller. */
   async function waiting(as: SignedInAs, userCode: string): Promise<DeviceLoginRow> {
     const { caller, person } = as;
     lockOut.check(caller.origin);
@@ -199,7 +200,8 @@ export function deviceLoginsWith(
     approve: async (as, { user_code, role, expires_in = defaultLife }) => {
       const until = now() + expires_in * second;
       if (!mayOffer(as.caller, role)) throw tooMuch();
-      // A session is what a thief would hold, and one click is what a hostile page can get: an API key takes more.
+      // A session can be stolen, and a hostile page can obtain a click, so creating an API key requires a fresh
+      // proof.
       await proofs.require(as);
       const { member, account } = as.person;
       const login = { member_id: member.id, epoch: account.epoch, proven_at: as.session.proven_at! };

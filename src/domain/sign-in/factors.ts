@@ -1,8 +1,8 @@
 /**
- * What a signed-in member changes about how they prove who they are: password, passkeys, one-time codes. Every
- * change takes a proof that they are still there (proofs.ts), and bumps the account's row, so that of a change and a
- * reset of the account by somebody else one comes after the other and knows of it. A changed password, a removed
- * passkey and a changed second factor end all other sessions.
+ * Changes that a signed-in member makes to how they prove their identity: password, passkeys, one-time codes. Every
+ * change requires a fresh proof (proofs.ts) and revises the account's row, so that a change and a concurrent reset of
+ * the account are applied one after the other. A new password, a removed passkey and a changed second factor end all
+ * other sessions.
  */
 import type { AuditAction } from '../../contract/audit-actions.ts';
 import type {
@@ -29,7 +29,7 @@ const mostPasskeys = 20;
 
 interface AccountChange {
   readonly columns?: Partial<AccountRow>;
-  /** Ends every session but the one that asks. */
+  /** Ends every session except the current one. */
   readonly endsOthers?: boolean;
   readonly subjects?: readonly SubjectChange[];
   readonly statements?: readonly Statement[];
@@ -50,12 +50,12 @@ export function factorsWith(parts: SignInParts, proofs: Proofs): Factors {
   const { store, stamps, keyringSync, guard, now, sessions, passwords, passkeys, secondFactor, lockOut } =
     parts;
 
-  /** Does it for the person as they are now, and again where somebody else was faster. */
+  /** Runs the change with the person's current state, and retries if another change was faster. */
   function change<T>(given: SignedInAs, run: (as: SignedInAs) => Promise<T>): Promise<T> {
     return retryingStale(async () => run(await sessions.again(given.session.id, given.caller.origin)));
   }
 
-  /** Stores a change of the account, and what goes with it. */
+  /** Stores a change to the account together with its related writes. */
   async function revise(
     as: SignedInAs,
     proof: Proven,

@@ -26,19 +26,19 @@ const nobody = '00000000-0000-7000-8000-000000000000';
 
 export interface Joining {
   setupRequired(): Promise<boolean>;
-  /** Whether there is anybody who could sign in. */
+  /** Whether any member can sign in. */
   hasJoined(): Promise<boolean>;
-  /** Null where there is nothing left to set up. */
+  /** Null if setup is complete. */
   setupToken(): Promise<string | null>;
   setupOptions(site: Site, token: string, email: string, origin: Origin): Promise<PasskeyOptions>;
-  /** Each answers the token of a new session. */
+  /** Both return the token of a new session. */
   setUp(site: Site, body: SetupBody, origin: Origin): Promise<string>;
   accept(site: Site, body: AcceptBody, origin: Origin): Promise<string>;
   invitation(token: string, origin: Origin): Promise<Invitation>;
   invitationOptions(site: Site, token: string, origin: Origin): Promise<PasskeyOptions>;
 }
 
-/** What proves the person from now on. */
+/** How the person proves their identity from now on. */
 interface FirstProof {
   readonly password: Digest | null;
   readonly passkey: { readonly name: string; readonly made: NewPasskey } | null;
@@ -63,7 +63,7 @@ export function joiningWith(parts: SignInParts): Joining {
     if (!right || !(await setupRequired())) await refuse(origin, 'organization.setup_refused');
   }
 
-  /** The person whom the token invites, while it is valid. */
+  /** The person invited by the token, while it is valid. */
   async function invited(token: string, origin: Origin): Promise<Person> {
     lockOut.check(origin);
     const parsed = parseToken(token);
@@ -194,7 +194,7 @@ export function joiningWith(parts: SignInParts): Joining {
   };
 }
 
-/** The person as they are once they have joined; the invitation is used up. */
+/** The person after joining; the invitation is used up. */
 function opened(
   { stamps, now }: Parts,
   { member, account, groups }: Person,

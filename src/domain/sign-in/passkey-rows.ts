@@ -1,4 +1,4 @@
-/** The rows of passkeys: one that was just made, and one that was just used, each with what stores it. */
+/** Rows of passkeys: for a new passkey and for one that was just used, with the statements that store them. */
 import { publicBytes } from '../../base/bytes.ts';
 import type { PasskeyCredential, PasskeyRecord } from '../../contract/auth.ts';
 import { iso, isoOrNull } from '../../contract/text.ts';
@@ -23,7 +23,7 @@ export async function believedPasskey(
   return row && stamps.passkey.believe(row);
 }
 
-/** The row of a passkey that was just proven, and what stores it. */
+/** The row of a new, verified passkey, and the statements that store it. */
 export function newPasskey(
   { store, stamps, now, newId, challenges }: RowParts,
   { member }: Pick<Person, 'member'>,
@@ -59,7 +59,7 @@ export function newPasskey(
   };
 }
 
-/** What its use is stored by: the challenge is used up, and its counter goes on. */
+/** The writes for a use: they spend the challenge and advance the counter. */
 export function passkeyUsed(
   { store, stamps, now, challenges }: RowParts,
   row: PasskeyRow,

@@ -1,13 +1,13 @@
 /**
- * Passkeys (WebAuthn), by a library that is loaded when it is first needed. A passkey is discoverable and
- * verifies its user, so it is two factors by itself. It is good for one site: the host that it was made on.
+ * Passkeys (WebAuthn), using a library that is loaded when it is first needed. A passkey is discoverable and verifies
+ * its user, so it counts as two factors. It works for one site: the host that it was created on.
  */
 import type { PasskeyCredential, PasskeyOptions } from '../../contract/auth.ts';
 import { invalid } from '../../contract/errors.ts';
 import type { PasskeyRow } from '../../store/records/accounts.ts';
 import type { Challenges } from './challenges.ts';
 
-/** Where the browser is: its origin, and the host that passkeys are bound to. */
+/** The browser's origin, and the host that passkeys are bound to. */
 export interface Site {
   readonly origin: string;
   readonly host: string;
@@ -21,7 +21,7 @@ export interface NewPasskey {
   readonly challenge: string;
 }
 
-/** What a use leaves behind. */
+/** The result of a use. */
 export interface UsedPasskey {
   readonly counter: number;
   readonly challenge: string;
@@ -34,11 +34,11 @@ export interface Passkeys {
     user: { readonly handle: string; readonly email: string },
     existing: readonly PasskeyRow[],
   ): Promise<PasskeyOptions>;
-  /** `allowed`: the person is known already, and one of these passkeys is theirs. */
+  /** `allowed`: the person is already known, and these are their passkeys. */
   requestOptions(site: Site, purpose: string, allowed?: readonly PasskeyRow[]): Promise<PasskeyOptions>;
-  /** Throws where it proves nothing. */
+  /** Throws if the credential is not valid. */
   verifyNew(site: Site, purpose: string, credential: PasskeyCredential): Promise<NewPasskey>;
-  /** What a proof that holds leaves behind, or null. */
+  /** The result of a valid proof, or null. */
   verify(
     site: Site,
     purpose: string,
@@ -134,7 +134,7 @@ function noProof(cause?: unknown): never {
   throw invalid('credential', 'is not a passkey just created for this site', cause);
 }
 
-/** The library's types ask for bytes that share no memory. */
+/** The library's types require bytes that share no memory. */
 function plainBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return new Uint8Array(bytes);
 }

@@ -1,8 +1,7 @@
 /**
- * Passwords. The salt is made from the address that signs in, under the keyring, so one derivation answers for
- * every organization that knows the address, and for an address that nobody knows: the work is the same by
- * structure. What is stored is a keyed mark over argon2id's output, bound to the account: a thief of the
- * database has nothing to guess against without the keyring.
+ * Passwords. The salt is derived from the email address, under the keyring, so one derivation covers every
+ * organization that has the address, and also an unknown address: the work is always the same. Stored is a keyed
+ * digest of argon2id's output, bound to the account: without the keyring, a stolen database allows no guessing.
  */
 import type { Argon2Parameters } from 'node:crypto';
 import type { Digest } from '../../base/bytes.ts';
@@ -10,17 +9,17 @@ import { equalBytes, type Keyring } from '../../keyring/keyring.ts';
 import type { PasswordPool } from '../../material/password-pool.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
 
-/** RFC 9106's second recommended choice. Another form gets another number, and both are read. */
+/** RFC 9106's second recommended option. A different form would get a new number, and both would be read. */
 const form = 1;
 export const passwordCosts: PasswordCosts = { memory: 64 * 1024, passes: 3, parallelism: 4 };
 const tagLength = 32;
 
-/** What one derivation takes: memory in KiB. */
+/** The cost of one derivation; memory in KiB. */
 export type PasswordCosts = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism'>;
 
 export interface Passwords {
   derive(emailKey: string, password: string): Promise<Buffer>;
-  /** What is stored of it. */
+  /** The value that is stored. */
   mark(accountId: string, derived: Uint8Array): Digest;
   matches(account: AccountRow, derived: Uint8Array): boolean;
 }

@@ -1,8 +1,8 @@
 /**
- * Proving oneself again. Whatever changes how a person proves who they are takes a `Proven`, which is made here
- * alone: of what the request itself brings, or of the session's note that its person proved themselves within the
- * last few minutes. Having signed in is no such proof, for a session is what a thief would hold. Guesses are
- * counted by the same lock-out as those of a sign-in, and refused by those of the session alone.
+ * Proves a person's identity again. Every change to how a person proves their identity requires a `Proven`, which
+ * only this file creates: from a proof in the request itself, or from the session's record that its person proved
+ * their identity within the last few minutes. Having signed in is not enough, because a session can be stolen.
+ * Guesses are counted by the same lock-out as those at sign-in, but only the session's own failures cause a refusal.
  */
 import { type Origin, provenFor } from '../../access/caller.ts';
 import type { PasskeyOptions, ProofBody } from '../../contract/auth.ts';
@@ -22,18 +22,18 @@ declare const made: unique symbol;
 /** A fresh proof of identity, and what it used up. */
 export interface Proven extends RelatedWrites {
   readonly [made]: true;
-  /** What it changes in the account. */
+  /** The changes to the account. */
   readonly columns: Partial<AccountRow>;
 }
 
 export interface Proofs {
-  /** What a passkey signs to prove who holds it. */
+  /** The options that a passkey signs to prove its holder's identity. */
   options(as: SignedInAs, site: Site): Promise<PasskeyOptions>;
-  /** Notes in the session that its person proved themselves. */
+  /** Records in the session that its person proved their identity. */
   prove(as: SignedInAs, site: Site, given: ProofBody): Promise<void>;
-  /** The same by the issuer's word, which comes back to another page than the one that asked. */
+  /** The same through the single sign-on issuer, whose response arrives at another page than the one that asked. */
   proveByIdentity(sessionId: string, identity: SignOnIdentity, origin: Origin): Promise<void>;
-  /** What the request brings, else what the session notes; refuses where there is neither. */
+  /** Checks the proof in the request, or else the one recorded in the session; refuses if there is neither. */
   require(as: SignedInAs, given?: ProofBody, field?: string): Promise<Proven>;
   /** Refuses a failed proof; the session continues. */
   refuse(as: SignedInAs, field: string, reason?: string): Promise<never>;
@@ -99,7 +99,7 @@ export function proofsWith(parts: SignInParts): Proofs {
     return found ?? refuse(as, field);
   }
 
-  /** What the proof used up, as it is stored where nothing else changes. */
+  /** What the proof used up, for storing it without another change. */
   function usedUp(
     { person: { member, account } }: SignedInAs,
     { columns, ...related }: Proven,
@@ -139,7 +139,7 @@ export function proofsWith(parts: SignInParts): Proofs {
 
     require: async (as, given = {}, field = fieldOf(given)) => {
       if (fieldOf(given) !== '') return check(as, given, field);
-      // Who never did has not since 1970.
+      // A session without a proof counts as proven in 1970.
       if (now() >= Number(as.session.proven_at) + provenFor) throw new Failure('PROOF_REQUIRED');
       return proven({});
     },
@@ -148,7 +148,7 @@ export function proofsWith(parts: SignInParts): Proofs {
 
 type PasskeyProof = NonNullable<ProofBody['credential']>;
 
-/** The member of the request that is at fault if it proves nothing; empty where nothing was given. */
+/** The field of the request that is at fault if the proof fails; empty if none was given. */
 function fieldOf({ password, code, credential }: ProofBody): string {
   if (password !== undefined) return 'password';
   if (code !== undefined) return 'code';

@@ -1,4 +1,4 @@
-/** The second factor of one account: its sealed seed, the newest code that was used, its recovery codes. */
+/** The second factor of one account: its sealed seed, the last code that was used, its recovery codes. */
 import type { Sealed } from '../../base/bytes.ts';
 import type { Keyring } from '../../keyring/keyring.ts';
 import type { AccountRow } from '../../store/records/accounts.ts';
@@ -7,7 +7,7 @@ import type { Stamps } from '../kernel/stamps.ts';
 import { looksLikeRecoveryCode, makeRecoveryCodes, seedSize, stepOf } from './totp.ts';
 
 export interface SecondFactor {
-  /** The account after the code was used, or null where it is not right, or not any more. */
+  /** The account after the code was used, or null if the code is wrong or already used. */
   take(account: AccountRow, code: string): Promise<AccountRow | null>;
   /** A new seed, sealed for the account. */
   newSeed(account: AccountRow): { readonly seed: Uint8Array; readonly sealed: Sealed };
@@ -69,7 +69,7 @@ export function secondFactorWith({
   };
 }
 
-/** Where the seed of one-time codes is sealed. */
+/** The place under which the seed of one-time codes is sealed. */
 export function seedPlace(account: Pick<AccountRow, 'id'>) {
   return { type: 'account', resource: account.id, field: 'totp', version: 1 };
 }

@@ -1,7 +1,7 @@
 /**
- * Signing in: by password and, where there is a second factor, its code; or by passkey. Every refusal
- * looks the same and costs the same, whoever was meant; invited and removed members are refused on each of these
- * ways alike. All that fails is written down.
+ * Signs people in by password, with a one-time code if they have a second factor, or by passkey. Every refusal looks
+ * the same and costs the same, whichever account was meant; invited and removed members are refused in all cases. All
+ * failures are recorded.
  */
 import type { Origin } from '../../access/caller.ts';
 import type { PasskeyCredential, PasskeyOptions, PasswordBody } from '../../contract/auth.ts';
@@ -17,11 +17,11 @@ import type { Passkeys, Site } from './passkeys.ts';
 import type { Passwords } from './passwords.ts';
 import type { SecondFactor } from './second-factor.ts';
 
-/** What a passkey's challenge is for here. */
+/** The purpose of the passkey challenge. */
 const purpose = 'sign-in';
 
 export interface SignIn {
-  /** Each answers the token of a new session. */
+  /** Both return the token of a new session. */
   byPassword(body: PasswordBody, origin: Origin): Promise<string>;
   byPasskey(site: Site, credential: PasskeyCredential, origin: Origin): Promise<string>;
   requestOptions(site: Site): Promise<PasskeyOptions>;
@@ -40,7 +40,7 @@ export interface SignInParts extends Parts {
 export function signInWith(parts: SignInParts): SignIn {
   const { store, guard, people, sessions, passwords, passkeys, secondFactor, lockOut } = parts;
 
-  /** Written down for each of those who may have been meant. */
+  /** Records the refusal for every person who may have been meant. */
   async function refuse(origin: Origin, claimed: readonly Person[]): Promise<never> {
     lockOut.failed(origin);
     const known = claimed.map(({ member }) => ({
@@ -52,22 +52,22 @@ export function signInWith(parts: SignInParts): SignIn {
     throw new Failure('UNAUTHORIZED');
   }
 
-  /** One derivation, whoever has the address, and however many have it. */
+  /** Costs one derivation, whether no account, one or several have the address. */
   async function proven({ email, password, organization }: PasswordBody, origin: Origin): Promise<Person> {
     const key = emailKey(email);
     const all = await inOrganization(await people.byEmail(email), organization);
     const accounts = all.map(({ account }) => account);
     const open = await lockOut.takeEach(accounts, key, origin);
     const derived = await passwords.derive(key, password);
-    if (all.length === 0) passwords.mark(key, derived); // The comparison that there would be for a person who is known.
+    if (all.length === 0) passwords.mark(key, derived); // The same work as the comparison for a known person.
     const right = all.find(({ account }) => open.has(account.id) && passwords.matches(account, derived));
-    // The derivation took its time: what was changed or taken away meanwhile counts.
+    // The derivation takes time, so changes made in the meantime are taken into account.
     const person = right && (await people.fresh(right.member.id));
     const stands = person?.member.state === 'active' && passwords.matches(person.account, derived);
     return stands ? person : refuse(origin, all);
   }
 
-  /** Who has one address and one password in several organizations says which; else it is the oldest. */
+  /** People with the same address and password in several organizations name one; otherwise it is the oldest. */
   async function inOrganization(all: Person[], name: string | undefined): Promise<Person[]> {
     if (name === undefined) return all;
     const organization = await store.organizations.byName(name);
@@ -88,7 +88,7 @@ export function signInWith(parts: SignInParts): SignIn {
     };
   }
 
-  /** Refused as used, where somebody else was faster with the same code or challenge. */
+  /** Refused like a used code if another request was faster with the same code or challenge. */
   async function start(
     person: Person,
     method: string,

@@ -1,9 +1,10 @@
 /**
- * Who somebody is whom the issuer of single sign-on vouches for. An account is bound to the issuer's name for the
- * person (`iss` and `sub`) when they first come in by it, and from then on is theirs alone, whatever address the
- * issuer tells. Before that a verified address finds it, if it is the very same. Nobody is put anywhere by what
- * somebody else has planted: one account that is theirs is entered, an invitation and a choice between several wait
- * for the person's word. Every refusal looks the same from outside; why is in the audit log of whom it concerns.
+ * Maps an identity confirmed by the single sign-on issuer to a person. An account is bound to the issuer's identifier
+ * for the person (`iss` and `sub`) when they first sign in through it, and from then on belongs only to them,
+ * whatever email address the issuer reports. Before that, it is found by a verified email address, if that is exactly
+ * the same. An invitation planted by someone else can't draw a person into an organization: a single account of their
+ * own is signed in directly, but an invitation or a choice between several accounts requires the person's decision.
+ * Every refusal looks the same from outside; the reason is in the audit log of the organization concerned.
  */
 import type { Origin } from '../../access/caller.ts';
 import type { Choice } from '../../contract/auth.ts';
@@ -23,11 +24,11 @@ export interface SignOnIdentity {
   readonly subject: string;
   readonly email: string | null;
   readonly emailVerified: boolean;
-  /** The names of the groups that the issuer says they are in. */
+  /** The names of the groups that the issuer lists for them. */
   readonly groups: readonly string[];
 }
 
-/** What the browser keeps while its person chooses. It is good once. */
+/** What the browser keeps while the person chooses. It can be used once. */
 export interface KeptIdentity {
   readonly identity: SignOnIdentity;
   readonly id: string;
@@ -35,13 +36,13 @@ export interface KeptIdentity {
 }
 
 export interface Identities {
-  /** The token of a new session, or null where the person has to choose. */
+  /** The token of a new session, or null if the person has to choose. */
   enter(identity: SignOnIdentity, origin: Origin): Promise<string | null>;
   choices(identity: SignOnIdentity, origin: Origin): Promise<Choice[]>;
-  /** As much of an identity as it takes to choose by it: the browser keeps that, and has little room. */
+  /** The identity with only the groups needed for choosing, because the browser has little room to keep it. */
   brief(identity: SignOnIdentity): Promise<SignOnIdentity>;
   choose(kept: KeptIdentity, memberId: string, origin: Origin): Promise<string>;
-  /** Writes down that what came back from the issuer, or from the browser, proves nothing. */
+  /** Records that the response from the issuer or the browser was not valid. */
   unanswered(origin: Origin, reason: string): Promise<void>;
 }
 
@@ -67,7 +68,7 @@ export function identitiesWith(parts: SignInParts): Identities {
     return now() < Number(account.invitation_expires) ? null : 'the invitation has expired';
   }
 
-  /** Where the person may come in, and where not. */
+  /** The accounts that the person may sign in to, and those that they may not. */
   async function find(identity: SignOnIdentity): Promise<Found> {
     const own = await people.byIdentity(identity.issuer, identity.subject);
     const bound = own.filter(({ member }) => member.state === 'active');
@@ -93,7 +94,7 @@ export function identitiesWith(parts: SignInParts): Identities {
     throw new Failure('UNAUTHORIZED', { cause: new Error(`single sign-on was refused: ${why}`) });
   }
 
-  /** The person as they are from now on: bound, and a member where they were invited. */
+  /** The person after sign-in: bound to the identity, and a member if they were invited. */
   function admitted(
     { issuer, subject }: SignOnIdentity,
     { member, account, groups }: Person,
@@ -124,7 +125,10 @@ export function identitiesWith(parts: SignInParts): Identities {
     ];
   }
 
-  /** Groups that the issuer fills are entered and left as it says now, in the same step as the session begins. */
+  /**
+   * Adds the person to, and removes them from, the groups that the issuer manages, in the transaction that starts the
+   * session.
+   */
   async function regrouped({ groups }: SignOnIdentity, { member }: Person): Promise<Required<RelatedWrites>> {
     const changed = (await signedOnGroups(member.organization_id)).flatMap(group => {
       const before = signedOnIdsIn(group);

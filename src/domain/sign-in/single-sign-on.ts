@@ -1,7 +1,7 @@
 /**
- * OpenID Connect: authorization code with PKCE, state and nonce. What must come back unchanged travels in a
- * sealed cookie of the browser that started, so nothing is stored and another browser can't finish. What comes of
- * it is who the issuer says that somebody is; whom that makes them here is decided elsewhere (identities.ts).
+ * OpenID Connect: authorization code with PKCE, state and nonce. The values that must come back unchanged are kept in
+ * a sealed cookie of the browser that started, so nothing is stored and another browser can't finish. The result is
+ * the identity that the issuer confirms; sign-on-identities.ts decides which person it is.
  */
 import { Failure } from '../../contract/errors.ts';
 import type { NewId } from '../../contract/id.ts';
@@ -18,20 +18,23 @@ export interface SingleSignOnSettings {
   readonly clientId: string;
   readonly clientSecret: string | null;
   readonly name: string;
-  /** The claim that lists the groups that somebody is in; null where groups are not asked for. */
+  /** The claim that lists a person's groups; null if groups are not used. */
   readonly groupsClaim: string | null;
 }
 
 export interface SingleSignOn {
   readonly name: string;
-  /** Where to send the browser, and what it must bring back. `proves`: the session whose person proves themselves. */
+  /**
+   * The address to send the browser to, and the value that it must bring back. `proves` is the session whose person
+   * is proving their identity.
+   */
   start(redirectUri: string, proves: string | null): Promise<{ readonly url: string; readonly kept: string }>;
-  /** Who it is, lower-level faults turned into UNAUTHORIZED. */
+  /** The confirmed identity. Lower-level errors become UNAUTHORIZED. */
   finish(
     url: URL,
     kept: string | null,
   ): Promise<{ readonly identity: SignOnIdentity; readonly proves: string | null }>;
-  /** What the browser keeps while its person chooses, and back. */
+  /** Seals what the browser keeps while the person chooses, and opens it again. */
   keep(identity: SignOnIdentity): string;
   kept(value: string | null): KeptIdentity;
 }
@@ -49,7 +52,7 @@ const asked = placeOf('kept');
 const answered = placeOf('identity');
 const lifetime = 10 * 60_000;
 const timeout = 10;
-/** Who proves themselves by the issuer has signed in there within this many seconds. */
+/** To prove their identity, a person must have signed in at the issuer within this many seconds. */
 const freshFor = 300;
 const longestSubject = 255;
 const mostGroups = 5_000;
@@ -63,7 +66,7 @@ export function singleSignOnWith(
   const sealer = keyring.organizationSealer('');
   let found: Promise<{ library: Library; configuration: Configuration }> | null = null;
 
-  /** Looked up when it is first needed, and again after it failed. */
+  /** Discovered when it is first needed, and again after a failure. */
   function issuer() {
     found ??= discover(settings).catch(cause => {
       found = null;
@@ -82,7 +85,7 @@ export function singleSignOnWith(
       const values = JSON.parse(bytes.toString('utf8')) as T;
       if (now() < values.expires) return values;
     } catch {
-      // Not ours, or of another deployment.
+      // Not from us, or from another deployment.
     }
     throw refused('the browser has no sign-on in progress, or it has expired');
   }
@@ -120,7 +123,7 @@ export function singleSignOnWith(
           expectedState: state,
           expectedNonce: nonce,
           idTokenExpected: true,
-          // Asked of the token itself: the address bar is the browser's, and what it asked for may have been cut.
+          // Checked in the token itself: the browser could have removed the parameter from the request.
           ...(proves === null ? {} : { maxAge: freshFor }),
         })
         .catch(cause => {
@@ -158,7 +161,10 @@ async function identityOf(
   };
 }
 
-/** Many issuers tell the address and the groups there, and not in the token. Without it somebody is in no group. */
+/**
+ * Many issuers provide the email address and the groups here instead of in the token. If it fails, the person has no
+ * groups.
+ */
 async function userInfo(library: Library, configuration: Configuration, tokens: Tokens): Promise<Claims> {
   const { sub, email } = tokens.claims()!;
   return library.fetchUserInfo(configuration, tokens.access_token, sub).catch(cause => {
@@ -172,7 +178,7 @@ function groupNamesIn(claim: unknown): string[] {
   return names.slice(0, mostGroups).map(name => name.normalize('NFC'));
 }
 
-/** The answer is the same each time; why is for the operator. */
+/** The response is always the same; the reason is for the operator. */
 function refused(reason: string, cause?: unknown): Failure {
   return new Failure('UNAUTHORIZED', { cause: new Error(reason, { cause }) });
 }
@@ -180,9 +186,9 @@ function refused(reason: string, cause?: unknown): Failure {
 async function discover({ issuer, clientId, clientSecret }: SingleSignOnSettings) {
   const library = await import('openid-client');
   const url = new URL(issuer);
-  // The flag's parser lets plain HTTP pass for this machine alone.
+  // The flag's parser allows plain HTTP only for this machine.
   const plain = url.protocol === 'http:' ? [library.allowInsecureRequests] : [];
-  // The token comes from the issuer itself, but a name that leads elsewhere must not be enough to sign in as anyone.
+  // The token comes directly from the issuer, but a hijacked host name must not be enough to sign in as anyone.
   const execute = [library.enableNonRepudiationChecks, ...plain];
   const secret = clientSecret === null ? library.None() : library.ClientSecretPost(clientSecret);
   const configuration = await library.discovery(url, clientId, undefined, secret, {

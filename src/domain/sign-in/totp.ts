@@ -1,13 +1,13 @@
 /**
- * One-time codes (RFC 6238: SHA-1, six digits, 30 seconds) and the recovery codes that stand in for a lost
- * device. A code is taken exactly as it is shown, without spaces; none is taken twice, nor one that is older
- * than one already taken.
+ * One-time codes (RFC 6238: SHA-1, six digits, 30 seconds), and the recovery codes that replace a lost device. A code
+ * must be entered exactly as shown, without spaces. A code is never accepted twice, nor after a newer one was
+ * accepted.
  */
 import { createHmac } from 'node:crypto';
 import { equalBytes } from '../../keyring/keyring.ts';
 
 const stepLength = 30_000;
-/** Clocks differ: one step to either side is taken. */
+/** Clocks differ, so one step in either direction is accepted. */
 const leeway = 1;
 const digits = 6;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -28,7 +28,7 @@ export function stepAt(now: number): number {
   return Math.floor(now / stepLength);
 }
 
-/** The step whose code this is, if it is one that may still be taken. */
+/** The step of this code, if it may still be used. */
 export function stepOf(seed: Uint8Array, code: string, now: number, lastUsed: number): number | null {
   if (!/^\d{6}$/.test(code)) return null;
   const current = stepAt(now);
@@ -40,13 +40,13 @@ export function stepOf(seed: Uint8Array, code: string, now: number, lastUsed: nu
   return found;
 }
 
-/** What an authenticator application reads from a QR code. */
+/** The URI that an authenticator app reads from a QR code. */
 export function codeUri(seed: Uint8Array, email: string): string {
   const label = `Strongroom:${encodeURIComponent(email)}`;
   return `otpauth://totp/${label}?secret=${base32(seed)}&issuer=Strongroom&algorithm=SHA1&digits=${digits}&period=30`;
 }
 
-/** 80 random bits each, in four groups of four. */
+/** 80 random bits each, in four groups of four characters. */
 export function makeRecoveryCodes(random: (size: number) => Uint8Array): string[] {
   return Array.from({ length: recoveryCodes }, () =>
     base32(random(10)).toLowerCase().match(/.{4}/g)!.join('-'),
