@@ -2,23 +2,28 @@
  * Every test, or the files that are named: a few processes take one file after another. What fails in company runs again
  * by itself, in a process of its own on a machine that does nothing else: only what fails there too is a failure, and
  * what does not is named as unsteady, to be mended. A machine that is taken away from us for seconds lets the service's
- * own time limits strike, which is what they are for; that tells nothing about the code.
+ * own time limits strike, which is what they are for; that tells nothing about the code. `--record` keeps how long each
+ * file took in test/durations.json, by which the next run orders them.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
+import recorded from '../test/durations.json' with { type: 'json' };
 import { hasEnded, longestFile, makeQueue, unfinished } from '../test/queue.ts';
 
 /** More than this is no accident of the machine. */
 const mostUnsteady = 20;
 const processes = 4;
 const longestRun = 75 * 60_000;
+/** In seconds, for a file that was not recorded yet. */
+const unknownLength = 20;
 
 const folder = mkdtempSync(join(tmpdir(), 'strongroom-tests-'));
+const records = process.argv.includes('--record');
 try {
-  process.exitCode = await testAll(process.argv.slice(2));
+  process.exitCode = await testAll(process.argv.slice(2).filter(name => name !== '--record'));
 } finally {
   rmSync(folder, { recursive: true });
 }
@@ -35,10 +40,11 @@ async function testAll(named: readonly string[]): Promise<number> {
   return second.code;
 }
 
-/** As far as their size tells. What takes long and comes last would run while the other processes have nothing to do. */
+/** What takes long and comes last would run while the other processes have nothing to do. */
 function longestFirst(files: readonly string[]): string[] {
-  const size = (file: string) => statSync(file).size;
-  return files.map(file => resolve(file)).sort((a, b) => size(b) - size(a));
+  const seconds: Readonly<Record<string, number>> = recorded;
+  const length = (file: string) => seconds[relative(process.cwd(), file)] ?? unknownLength;
+  return files.map(file => resolve(file)).sort((a, b) => length(b) - length(a));
 }
 
 interface Run {
@@ -54,6 +60,7 @@ interface QueuedRun extends Run {
 async function runQueued(files: readonly string[]): Promise<QueuedRun> {
   const programs = makeQueue(folder, files, Math.min(processes, files.length));
   const { code, failed } = await run(programs, processes, longestRun);
+  if (records) record(readFileSync(timesOf(processes), 'utf8'));
   const lost = unfinished(folder);
   const all = new Set([...failed.filter(file => dirname(file) !== folder), ...lost]);
   const isBroken = programs.some(program => failed.includes(program) && hasEnded(program));
@@ -65,12 +72,33 @@ async function run(files: readonly string[], atOnce: number, longest: number): P
   const reporters = [
     ['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ['--test-reporter=./test/failed-files.ts', `--test-reporter-destination=${failures}`],
+    ['--test-reporter=./test/file-times.ts', `--test-reporter-destination=${timesOf(atOnce)}`],
   ].flat();
   const limits = [`--test-concurrency=${atOnce}`, `--test-timeout=${longest}`];
   const args = ['--test', ...limits, '--test-global-setup=test/postgres.ts', ...reporters, ...files];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
   const [code] = await once(child, 'exit');
   return { code: code ?? 1, failed: readFileSync(failures, 'utf8').split('\n').filter(Boolean) };
+}
+
+function timesOf(atOnce: number): string {
+  return join(folder, `times-of-${atOnce}`);
+}
+
+/** Keeps the times of the files that ran, and forgets files that are gone. */
+function record(lines: string): void {
+  const times = lines
+    .split('\n')
+    .filter(Boolean)
+    .map(line => line.split('\t') as [string, string]);
+  const merged = {
+    ...recorded,
+    ...Object.fromEntries(times.map(([file, seconds]) => [file, Number(seconds)])),
+  };
+  const kept = Object.entries(merged)
+    .filter(([file]) => existsSync(file))
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  writeFileSync('test/durations.json', `${JSON.stringify(Object.fromEntries(kept), null, 2)}\n`);
 }
 
 function listed(files: readonly string[]): string {
