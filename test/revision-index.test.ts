@@ -125,7 +125,7 @@ async function refused(index: RevisionIndex, told: RegExp): Promise<void> {
   assert.equal(index.isCurrent, false);
 }
 
-const notOurs = /the audit entry \d+ of writer \w+ is not ours/;
+const notOurs = /the audit entry \d+ of writer \w+ was not written by this service/;
 const edited = /the audit entry \d+ of writer \w+ was edited, or does not follow the one before it/;
 const cutOff = /the audit log of writer \w+ ends at \d+, but \d+ was recorded/;
 

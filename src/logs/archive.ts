@@ -1,10 +1,10 @@
 /**
- * Archives of the audit log: files with entries that retention took out of the database. Each has the links as they
- * were stored, where each chain stood before them, the name and digest of the archive before it, and a signature. The
- * newest one's digest stands in the audit log itself. So whoever has the files and the database can prove all of the
- * log: an archive that is missing, changed or put in the place of another is found.
+ * Archives of the audit log: files with entries that retention removed from the database. Each contains the links as
+ * they were stored, the state of each chain before them, the name and digest of the previous archive, and a signature.
+ * The digest of the newest archive is recorded in the audit log itself. With the files and the database, the complete
+ * log can be verified: a missing, changed or swapped archive is detected.
  *
- * A file that no other names, and no entry of the log, was never finished, and counts for nothing.
+ * A file that neither another archive nor an entry of the log names was never finished, and is ignored.
  */
 import { hash as digest, type KeyObject, randomBytes, verify } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { chainStart, type Link, linkHash, receiptOf } from './chain.ts';
 import type { Finding } from './findings.ts';
 import { type Archived, type ArchiveName, isPrunedChain, type PrunedChain, readable } from './logged-link.ts';
 
-/** A link of the audit log as an archive has it. */
+/** A link of the audit log in an archive. */
 export interface ArchivedLink extends Link {
   readonly id: string;
   readonly writer: string;
@@ -26,7 +26,7 @@ export interface NewArchive {
   readonly createdAt: string;
   readonly deployment: string;
   readonly previous: ArchiveName | null;
-  /** Where the chains stand that its links go on from. */
+  /** The state of the chains that its links continue. */
   readonly before: readonly PrunedChain[];
   readonly links: readonly ArchivedLink[];
 }
@@ -37,17 +37,17 @@ interface Seal {
   readonly deployment: string;
   readonly previous: ArchiveName | null;
   readonly entries: number;
-  /** Of all lines before the last. */
+  /** The digest of all lines before the last. */
   readonly sha256: string;
 }
 
 type Sign = (bytes: Uint8Array) => Uint8Array;
 
-/** Told apart from whatever else the same key signs. */
+/** Prefixed, so that it can't be confused with anything else that the same key signs. */
 const sealedBytes = (body: string): Buffer => Buffer.from(`strongroom audit archive\n${body}`);
 const sha256 = (text: string): string => digest('sha256', text);
 
-/** Durable when it resolves, under a name that no other archive has. */
+/** Durable when it resolves, under a unique name. */
 export async function writeArchive(folder: string, made: NewArchive, sign: Sign): Promise<ArchiveName> {
   const text = archiveText(made, sign);
   const number = String(made.number).padStart(6, '0');
@@ -57,7 +57,7 @@ export async function writeArchive(folder: string, made: NewArchive, sign: Sign)
   return { file, sha256: sha256(text) };
 }
 
-/** One that was written for nothing. */
+/** Deletes an archive that is not needed after all. */
 export function dropArchive(folder: string, { file }: ArchiveName): Promise<void> {
   return rm(join(folder, file), { force: true });
 }
@@ -85,9 +85,9 @@ function archiveText({ links, before, ...made }: NewArchive, sign: Sign): string
   return `${content}${JSON.stringify({ seal: body, signature })}\n`;
 }
 
-/** What the archives were found to be. */
+/** The result of verifying the archives. */
 export interface ArchiveReport {
-  /** Archives that are as they were written. */
+  /** The number of intact archives. */
   readonly archives: number;
   readonly entries: number;
   readonly findings: readonly Finding[];
@@ -101,8 +101,8 @@ interface Read {
 }
 
 /**
- * From the newest archive, which the log names, back to the first. Receipts that are found are removed from the set.
- * Behind one that is missing or changed, nothing says any more which the one before it was.
+ * Verifies from the newest archive, which the log names, back to the first. Receipts that are found are removed from
+ * the set. Archives before a missing or changed one can't be verified, because only it names its predecessor.
  */
 export async function verifyArchives(
   folder: string,
@@ -143,7 +143,7 @@ async function readArchive(
   return readable(() => contentOf(text, number, key, receipts)) ?? 'edited';
 }
 
-/** A name from the log leads nowhere else. */
+/** A name from the log must not lead to another folder. */
 const isPlain = (file: string): boolean => /^audit-[0-9a-f-]+\.jsonl$/.test(file);
 
 function absent(error: NodeJS.ErrnoException): null {
@@ -151,7 +151,7 @@ function absent(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-/** Throws where it is not what we write. */
+/** Throws if the content is not as we write it. */
 function contentOf(text: string, number: number, key: KeyObject, receipts: Set<string>): Read {
   const end = text.lastIndexOf('\n', text.length - 2) + 1;
   const content = text.slice(0, end);
@@ -168,7 +168,7 @@ function contentOf(text: string, number: number, key: KeyObject, receipts: Set<s
   return { previous: seal.previous, before, after: followed(before, links, receipts), entries: links.length };
 }
 
-/** Where the chains stand after these links. Throws where one does not follow the one before. */
+/** The state of the chains after these links. Throws if a link does not follow the one before it. */
 function followed(
   before: readonly PrunedChain[],
   links: readonly ArchivedLink[],
@@ -185,7 +185,7 @@ function followed(
   return reached;
 }
 
-/** Each archive goes on from those before it, and the last one ends where the log says. */
+/** Each archive must continue those before it, and the last must end where the log says. */
 function gapsIn(read: readonly Read[], end: readonly PrunedChain[]): Finding[] {
   const reached = new Map<string, Link>();
   const isReached = ({ writer, seq, hash, mark }: PrunedChain) => {

@@ -1,15 +1,15 @@
 /**
- * A block: the request entries that share one sync to disk. It is one link of its writer's chain, so that the price of
- * a hash, a mark and a row is paid once for all of them; and what entries have in common is written once, because
- * most of them come from the same few clients. Refusals that are equal in all but time are one entry, with their number.
- * An entry's id is its block's, with its place in it as the last three digits: who has the id knows where to look.
+ * A block: the request entries that share one sync to disk. It is one link of its writer's chain, so that a hash, a
+ * mark and a row serve all of them. Data that entries have in common is written once, because most come from the same
+ * few clients. Refusals that differ only in time become one entry with a count. An entry's id is its block's id with
+ * its place as the last three digits, so the id leads to the block.
  */
 import { type NewId, threeDigits } from '../contract/id.ts';
 import type { LogCountRow, Stream } from '../store/records/logs.ts';
 import type { RequestIndexRow } from '../store/records/request-logs.ts';
 import { pastLimit, quoted, type RequestEntry } from './entries.ts';
 
-/** An entry as it is read again. */
+/** An entry as it is read back. */
 export interface WrittenEntry extends RequestEntry {
   readonly id: string;
   readonly count: number;
@@ -17,15 +17,15 @@ export interface WrittenEntry extends RequestEntry {
   readonly request_id: string;
 }
 
-/** By what entries are looked for, and how many of a block agree in all of it. */
+/** The properties by which entries are found, and how many entries of a block share them. */
 export type BlockPart = Omit<RequestIndexRow, 'organization_id' | 'block_id' | 'part'> & {
   readonly organization_id: string | null;
 };
 
-/** What entries may have in common. */
+/** The data that entries can share. */
 type Alike = Omit<RequestEntry, 'duration_ms' | 'request_id' | 'count'>;
 
-/** As JSON, the text of a block; each entry says which of the common parts is its own. */
+/** As JSON, the text of a block. Each entry refers to its shared data by index. */
 interface Block {
   readonly created_at: string;
   readonly alike: readonly Alike[];
@@ -42,11 +42,11 @@ interface Group {
   readonly number: number;
   entries: number;
   requests: number;
-  /** Its place among the refusals of the block, where there is an entry that more of them may join. */
+  /** The index of a refusal in the block that further refusals may join, if there is one. */
   refusal: number | null;
 }
 
-/** A block, what the index says of it, and the place in it of each request that was handed in. */
+/** A block, its index rows, and the place of each submitted request in it. */
 export interface NewBlock {
   readonly text: string;
   readonly parts: BlockPart[];
@@ -65,7 +65,7 @@ export function entryIdIn(blockId: string, place: number): string {
   return blockId.slice(0, -3) + threeDigits[place];
 }
 
-/** Put together by hand, because there is an entry for every read. Refusals stand behind the rest. */
+/** Built by hand for speed, because every read creates an entry. Refusals come after the rest. */
 export function blockOf(createdAt: string, entries: readonly RequestEntry[]): NewBlock {
   const groups = new Map<string, Group>();
   const refusals: Refusal[] = [];
@@ -74,7 +74,7 @@ export function blockOf(createdAt: string, entries: readonly RequestEntry[]): Ne
   let answered = 0;
   let own = '';
   for (const entry of entries) {
-    if (last === undefined || !areAlike(last.alike, entry)) last = groupOf(groups, entry); // Neighbours mostly are.
+    if (last === undefined || !areAlike(last.alike, entry)) last = groupOf(groups, entry); // Neighbours usually are.
     if (!entry.success) {
       places.push(-1 - fold(refusals, last, entry));
       continue;
@@ -100,11 +100,11 @@ interface Refusal {
   count: number;
 }
 
-/** Joins a refusal that is equal to it, or stands by itself; says at which place among them. */
+/** Adds to an equal refusal, or creates a new one. Returns its place among the refusals. */
 function fold(refusals: Refusal[], group: Group, entry: RequestEntry): number {
   const count = entry.count ?? 1;
   group.requests += count;
-  // One that goes by an id of its own must be found by it.
+  // A refusal with its own request id must be found by it.
   const mayShare = entry.request_id === null || entry.status === pastLimit;
   if (mayShare && group.refusal !== null) {
     refusals[group.refusal]!.count += count;
@@ -134,7 +134,7 @@ export function entriesOf(blockId: string, text: string): WrittenEntry[] {
   });
 }
 
-/** By what the entries of a block are found, as it was when they were written. */
+/** The index properties of a block's entries, as they were written. */
 export function partsIn(text: string): BlockPart[] {
   const { alike, entries } = JSON.parse(text) as Block;
   const groups = alike.map((common, number) => newGroup(common, number));
@@ -145,7 +145,7 @@ export function partsIn(text: string): BlockPart[] {
   return partsOf(groups);
 }
 
-/** What the index says of a block. Strangers' requests are nobody's. */
+/** The index rows of a block. Requests without an organization are left out. */
 export function indexRowsOf(blockId: string, parts: readonly BlockPart[]): RequestIndexRow[] {
   return parts.flatMap(({ organization_id, ...told }, part) =>
     organization_id === null ? [] : { organization_id, block_id: blockId, part, ...told },

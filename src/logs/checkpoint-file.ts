@@ -1,7 +1,7 @@
 /**
- * The checkpoint that is kept outside the database, as evidence of its content. It is never replaced by an older one,
- * and the service starts only on a database that agrees with it: otherwise a rolled-back or shortened database would
- * be trusted, and the evidence would be lost.
+ * The checkpoint kept outside the database, as evidence of its content. It is never replaced by an older one, and the
+ * service starts only with a database that agrees with it. Otherwise a rolled-back or shortened database would be
+ * trusted, and the evidence would be lost.
  */
 import { createPublicKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -17,7 +17,7 @@ import {
   type SignedCheckpoint,
 } from './checkpoints.ts';
 
-/** Null where there is no such file. Throws where it holds no checkpoint. */
+/** Returns null if the file does not exist. Throws if it does not contain a checkpoint. */
 export async function readCheckpointFile(file: string): Promise<SignedCheckpoint | null> {
   const text = await readFile(file, 'utf8').catch(error => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
@@ -26,7 +26,7 @@ export async function readCheckpointFile(file: string): Promise<SignedCheckpoint
   return text === null ? null : parseCheckpoint(text);
 }
 
-/** Not where the file has a newer one of ours: another replica may keep its own in the same place. */
+/** Keeps a newer checkpoint of ours, because another replica may use the same file. */
 export async function writeCheckpointFile(
   file: string,
   publicKey: string,
@@ -38,7 +38,7 @@ export async function writeCheckpointFile(
   await writeDurably(file, exportLine(signed));
 }
 
-/** Under a name that says which it was. */
+/** Renames the file to a name with the checkpoint's number. */
 export async function putAside(file: string, number: number): Promise<string> {
   const { dir, name, ext } = parse(file);
   const named = (suffix: string) => join(dir, `${name}-${number}${suffix}${ext}`);
@@ -55,8 +55,8 @@ export function numberOf({ body }: SignedCheckpoint): number {
 type StoredLogs = Pick<Snapshot['logs'], 'lastCheckpoint' | 'checkpoints' | 'heads'>;
 
 /**
- * Why a database can't be the one that was there when the checkpoint was signed; null where it can. The links themselves
- * are for the verifier.
+ * Returns why the database can't be the one for which the checkpoint was signed, or null. Does not check the links
+ * themselves, which is the verifier's task.
  */
 export async function disagreement(kept: SignedCheckpoint, logs: StoredLogs | null): Promise<string | null> {
   const { number, heads } = JSON.parse(kept.body) as Checkpoint;

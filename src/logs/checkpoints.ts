@@ -1,9 +1,9 @@
 /**
- * Signed checkpoints: once per second, if anything was written, the heads that moved are signed, together with the
- * hash of the previous checkpoint. With a checkpoint kept outside the database, anyone can prove later that nothing
- * up to it was edited, removed or cut off. While nothing is written, one is still signed twice per minute, so that an
- * entry more than a minute newer than the newest checkpoint can't be ours. From time to time a checkpoint names all
- * heads, and checkpoints older than the last such one are dropped.
+ * Signed checkpoints: once per second, if anything was written, the changed heads are signed, together with the hash of
+ * the previous checkpoint. A checkpoint kept outside the database proves that nothing up to it was edited, removed or
+ * cut off. While nothing is written, one is still signed twice per minute, so that an entry more than a minute newer
+ * than the newest checkpoint can't be ours. From time to time a checkpoint names all heads, and checkpoints before the
+ * previous such one are deleted.
  */
 
 import { createPublicKey, hash as digest, type KeyObject, verify } from 'node:crypto';
@@ -18,12 +18,12 @@ import type { Ledger } from './ledger.ts';
 export interface Checkpoint {
   readonly number: number;
   readonly created_at: string;
-  /** The time by which ages are judged; those of earlier versions don't say. */
+  /** The time by which ages are determined; absent in checkpoints of earlier versions. */
   readonly aged_at?: string;
   readonly deployment: string;
-  /** The hash of the checkpoint before; empty for the first. */
+  /** The hash of the previous checkpoint; empty for the first. */
   readonly previous: string;
-  /** Whether all writers are named, or only those whose head moved. */
+  /** Whether it names all writers, or only those whose head changed. */
   readonly full: boolean;
   readonly heads: readonly SignedHead[];
 }
@@ -32,7 +32,7 @@ export interface SignedHead extends Head {
   readonly stream: Stream;
 }
 
-/** As it is kept: the very text that was signed. */
+/** As stored: exactly the text that was signed. */
 export interface SignedCheckpoint {
   readonly body: string;
   readonly signature: Uint8Array;
@@ -49,24 +49,24 @@ export interface CheckpointerParts {
   };
   readonly now: () => number;
   readonly aged: () => number;
-  /** Keeps the newest one outside the database. */
+  /** Saves the newest checkpoint outside the database. */
   readonly keep: (signed: SignedCheckpoint) => Promise<void>;
   readonly onError: (error: unknown) => void;
 }
 
 const interval = 1_000;
-/** How old the newest checkpoint may become while the service runs, by its own clock. */
+/** The maximum age of the newest checkpoint while the service runs, by its own clock. */
 const longestSilence = 30_000;
 const fullEvery = 3_600;
 
 export class Checkpointer {
   readonly #parts: CheckpointerParts;
-  /** What was signed last of each chain, by us or before us; null until it was read. */
+  /** The last signed head of each chain, by any process; null until it has been read. */
   #signed: Map<string, SignedHead> | null = null;
-  /** The newest that we know of, which must not disappear from the database. */
+  /** The newest checkpoint that we know of. It must not disappear from the database. */
   #last: CheckpointRow | undefined;
   #lastAt = 0;
-  /** Heads that were reported. */
+  /** Heads that were already reported. */
   readonly #strange = new Set<string>();
   readonly #chores: Chores;
   #running: Promise<void> = Promise.resolve();
@@ -86,7 +86,7 @@ export class Checkpointer {
     await this.sign().catch(this.#parts.onError);
   }
 
-  /** Signs what is left, and keeps the newest: a command may have signed it, and kept nothing. */
+  /** Signs what is left, and saves the newest checkpoint: a command may have signed it without saving it. */
   async begin(): Promise<void> {
     await this.sign();
     const { store, keyring, keep } = this.#parts;
@@ -95,7 +95,7 @@ export class Checkpointer {
     if (newest !== undefined && isSignedBy(key, newest)) await keep(newest);
   }
 
-  /** What is durable now is signed when this resolves. */
+  /** Everything that is durable now is signed when this resolves. */
   sign(): Promise<void> {
     const signing = this.#running.then(() => this.#sign());
     this.#running = signing.catch(() => {});
@@ -104,7 +104,7 @@ export class Checkpointer {
 
   async #sign(): Promise<void> {
     const { store, ledger, onError } = this.#parts;
-    await ledger.settle().catch(onError); // What can't be filed now must not keep the rest from being signed.
+    await ledger.settle().catch(onError); // A failure to file must not prevent the rest from being signed.
     this.#signed ??= await signedHeads(store, this.#parts.keyring.logPublicKey);
     const moved = (await store.logs.heads()).filter(head => this.#isToSign(head)).map(signedHead);
     if (moved.length === 0 && !(await this.#isSilent())) return;
@@ -115,7 +115,7 @@ export class Checkpointer {
     try {
       await store.commit([{ statements }]);
     } catch (error) {
-      // Another replica took the number first: its checkpoint stands, and ours follows a second later.
+      // Another replica took the number first. Its checkpoint counts, and ours follows a second later.
       if (error instanceof UnitsRefused) return;
       throw error;
     }
@@ -124,7 +124,7 @@ export class Checkpointer {
     await this.#parts.keep(row);
   }
 
-  /** No replica has signed for a while. */
+  /** Whether no replica has signed for a while. */
   async #isSilent(): Promise<boolean> {
     const { now } = this.#parts;
     if (now() - this.#lastAt < longestSilence) return false;
@@ -137,7 +137,7 @@ export class Checkpointer {
     this.#lastAt = row === undefined ? 0 : signedAt(row);
   }
 
-  /** Continuing after a removed checkpoint leaves a visible gap. */
+  /** If the newest checkpoint was removed, continuing after it leaves a visible gap. */
   async #newest(): Promise<CheckpointRow | undefined> {
     const stored = await this.#parts.store.logs.lastCheckpoint();
     if (this.#last === undefined || (stored?.number ?? 0) >= this.#last.number) return stored;
@@ -166,8 +166,8 @@ export class Checkpointer {
   }
 
   /**
-   * Someone who can only write to the database could insert a chain, or move a head back over what they removed.
-   * Neither is signed, and what was signed once stays in every full checkpoint.
+   * An attacker who can only write to the database could insert a chain, or move a head back to hide removed links.
+   * Neither is signed, and a head that was signed stays in every full checkpoint.
    */
   #isToSign(head: LogHeadRow): boolean {
     const before = this.#signed!.get(chainOf(head));
@@ -176,13 +176,16 @@ export class Checkpointer {
     if (isOurs && head.seq > (before?.seq ?? 0)) return true;
     const place = `${chainOf(head)}, number ${head.seq}`;
     if (!this.#strange.has(place))
-      this.#parts.onError(new Error(`a head that is not ours is not signed: ${place}`));
+      this.#parts.onError(new Error(`not signing a chain head that this service did not write: ${place}`));
     this.#strange.add(place);
     return false;
   }
 }
 
-/** From the newest checkpoint, whose signature proves it, back to the last full one: each names the one before. */
+/**
+ * Reads from the newest checkpoint, which its signature proves, back to the last full one; each contains the hash of
+ * the one before.
+ */
 export async function signedHeads(
   { logs }: Pick<Store, 'logs'>,
   publicKey: string,
@@ -226,12 +229,12 @@ export function checkpointHash(body: string): string {
   return digest('sha256', body);
 }
 
-/** A checkpoint as it is kept outside: the signed text as it is, and its signature. */
+/** A checkpoint as saved outside the database: the exact signed text, and its signature. */
 export function exportLine({ body, signature }: SignedCheckpoint): string {
   return `${JSON.stringify({ checkpoint: body, signature: Buffer.from(signature).toString('base64') })}\n`;
 }
 
-/** Throws where the line holds none. */
+/** Throws if the line is not a checkpoint. */
 export function parseCheckpoint(line: string): SignedCheckpoint {
   const { checkpoint, signature } = JSON.parse(line) as { checkpoint: unknown; signature: unknown };
   if (typeof checkpoint !== 'string' || typeof signature !== 'string' || !isBody(checkpoint))

@@ -1,11 +1,11 @@
 /**
- * What is recorded. An entry is stored as exactly the text that was hashed, so that nobody has to guess later how it
- * was encoded; the columns beside it only help to find it.
+ * The entries of both logs. An entry is stored as exactly the text that was hashed, so that its encoding is never
+ * ambiguous; the other columns only help to find it.
  */
 import type { RefusalReason } from '../contract/refusals.ts';
 import type { KeyNarrowing } from '../contract/restrictions.ts';
 
-/** One request to the vault or the tool endpoint, refused ones included. Names of resources, never values. */
+/** A request to the vault or the tool endpoint, including refused ones. Contains names of resources, never values. */
 export interface RequestEntry {
   readonly organization_id: string | null;
   readonly success: boolean;
@@ -16,49 +16,49 @@ export interface RequestEntry {
   readonly status: number;
   readonly vault_id: string | null;
   readonly access_key_id: string | null;
-  /** What its holder restricted the access key to, where they did. */
+  /** The holder's restrictions of the access key, if any. */
   readonly narrowing?: KeyNarrowing | undefined;
-  /** What was asked for: a selection, or the name of one resource. */
+  /** What was requested: a selection, or the name of one resource. */
   readonly requested: string;
   readonly tool: string | null;
   readonly user_agent: string;
   readonly duration_ms: number;
-  /** Null where the request goes by the id of this entry. */
+  /** Null if the request id is the id of this entry. */
   readonly request_id: string | null;
-  /** How many refusals, identical except for the time, the entry stands for; one if omitted. */
+  /** How many refusals, identical except for the time, the entry represents; one if omitted. */
   readonly count?: number;
-  /** Why it was refused. Entries of answers have none, and neither have refusals from before it was recorded. */
+  /** Why it was refused. Absent in entries for answers, and in refusals older than this field. */
   readonly reason?: RefusalReason;
 }
 
-/** One change, one reveal, or one refusal on the general API or by the operator. */
+/** A change, a reveal or a refusal, through the general API or by the operator. */
 export interface AuditEntry {
   readonly organization_id: string | null;
   readonly actor: { readonly kind: string; readonly id: string; readonly name: string };
   readonly action: string;
   readonly outcome: 'allowed' | 'denied';
   readonly subject: { readonly type: string; readonly id: string | null; readonly name: string } | null;
-  /** The revision that the subject has from now on; null where nothing changed. */
+  /** The subject's new revision; null if nothing changed. */
   readonly revision: number | null;
   readonly vault_id: string | null;
   readonly ip_address: string;
   readonly user_agent: string;
   readonly request_id: string;
-  /** Which fields changed and the like; never their new values. */
+  /** For example, which fields changed; never their new values. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** How many refusals it stands for; one if omitted. */
+  /** How many refusals it represents; one if omitted. */
   readonly count?: number;
 }
 
-/** The status of a request that came after too many others. */
+/** The status of a request over a rate limit. */
 export const pastLimit = 429;
 
 export const isSuccess = (status: number): boolean => status < 400;
 
-/** Escapes that not every reader of JSON takes: the character NUL, and halves of a character. */
+/** Escapes that not every JSON parser accepts: the character NUL, and lone surrogates. */
 const unreadable = /\\u(?:0000|d[89a-f])/;
 
-/** Databases read it too, to find it by: what one of them could not read is left out. */
+/** Databases parse the text too, to index it, so characters that one of them can't read are replaced. */
 export function auditText(id: string, createdAt: string, entry: AuditEntry): string {
   const whole = { id, created_at: createdAt, ...entry };
   const text = JSON.stringify(whole);
@@ -78,7 +78,9 @@ export function quoted(text: string): string {
 
 const longestText = 256;
 
-/** Control characters and bidirectional marks out, length bounded: an entry stays one readable line. */
+/**
+ * Replaces control characters and bidirectional marks, and limits the length, so that an entry stays one readable line.
+ */
 export function logText(text: string): string {
   if (text.length <= longestText && plain.test(text)) return text;
   return text.slice(0, longestText).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\uFFFD');

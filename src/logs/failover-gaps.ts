@@ -1,11 +1,12 @@
 /**
- * Tells what a failover lost from what somebody cut off. A standby that takes over lacks the newest checkpoints and the
- * entries that they signed, and an entry that we signed or marked says when it took over. So what was signed after the last
- * checkpoint that is still there before that moment, and not after the next one, was lost by it; all else was removed.
+ * Distinguishes losses in a failover from deliberate removal. A standby that takes over may lack the newest checkpoints
+ * and the entries that they signed, and an entry that we signed or marked records when it took over. Anything signed
+ * after the last checkpoint that remains from before that time, and up to the next checkpoint, was lost in the
+ * failover. Everything else that is missing was removed.
  */
 import type { Continued } from './logged-link.ts';
 
-/** Between two checkpoints that are there, where another one was, in milliseconds. */
+/** The time between two existing checkpoints, in milliseconds, where another is missing. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -15,7 +16,7 @@ export class FailoverGaps {
   readonly #slack: number;
   readonly #gaps: Gap[] = [];
 
-  /** Within which time a failover is written down after the first checkpoint behind it, in milliseconds. */
+  /** `slack`: how soon a failover is recorded after the first checkpoint following it, in milliseconds. */
   constructor(slack: number) {
     this.#slack = slack;
   }
@@ -24,7 +25,7 @@ export class FailoverGaps {
     this.#gaps.push({ from, to });
   }
 
-  /** Whether what was signed then was lost by one of these. */
+  /** Whether something signed at that time was lost in one of these failovers. */
   isLost(signedAt: number, continued: readonly Continued[]): boolean {
     return this.#gaps.some(
       ({ from, to }) =>

@@ -1,10 +1,10 @@
 /**
- * Filing: storing whose a block's entries are and how many there are of each, by which lists and totals find them, and
- * moving the head that checkpoints sign. A read waits for its block alone. Where this process is the only one that
- * writes, blocks are filed later and together, because many of them change the same few pages; elsewhere each is filed
- * with itself, so that every replica finds it at once.
+ * Filing: storing the index rows and totals of a block's entries, by which lists find them, and moving the head that
+ * checkpoints sign. A read waits only for its block to be stored. If this process is the only writer, blocks are filed
+ * later in groups, because many of them change the same few pages. Otherwise each block is filed when it is stored, so
+ * that every replica finds it immediately.
  *
- * While a writer has blocks that are not filed, the store says from which on: whoever comes after a crash files them.
+ * While a writer has unfiled blocks, the store records the first of them, so that they can be filed after a crash.
  */
 import { isId } from '../contract/id.ts';
 import { type Statement, UnitsRefused } from '../store/engine/engine.ts';
@@ -19,7 +19,7 @@ export interface FilingParts {
   readonly keyring: Marker;
 }
 
-/** What goes into a unit, what it adds to the totals, and what is known once it is durable. */
+/** The statements for a unit, its additions to the totals, and what to do once it is durable. */
 export interface FilingStep {
   readonly statements: readonly Statement[];
   readonly counts: readonly LogCountRow[];
@@ -27,7 +27,7 @@ export interface FilingStep {
 }
 
 const nothing: FilingStep = { statements: [], counts: [], done: () => {} };
-/** In rows of the index, and one for each block: what one unit stores in about two milliseconds. */
+/** In index rows, plus one per block: what a unit stores in about two milliseconds. */
 const mostLeft = 250;
 /** In blocks. */
 const stretch = 100;
@@ -44,7 +44,7 @@ export class Filing {
     this.#writer = writer;
   }
 
-  /** Whether anything is durable, but not filed yet. */
+  /** Whether anything is durable but not filed yet. */
   get isBehind(): boolean {
     return this.#last !== null;
   }
@@ -90,7 +90,7 @@ export class Filing {
   }
 }
 
-/** Moves a chain's head to its newest link, under a mark of its own. */
+/** Moves a chain's head to its newest link, with its own mark. */
 export function setHead(
   { store, keyring }: FilingParts,
   stream: Stream,
@@ -101,19 +101,19 @@ export function setHead(
 }
 
 /**
- * Files what writers that are gone left behind. It trusts nothing of what it finds: somebody may have put a row of
- * `unfiled` there, or changed a block, and must stop neither us nor the filing of the rest.
+ * Files blocks that earlier writers left unfiled. It trusts nothing that it finds: a forged row in `unfiled` or a
+ * changed block must not stop it, nor the filing of the rest.
  */
 export async function fileLeft(parts: FilingParts, writerNow: string): Promise<void> {
   const { store } = parts;
-  if (!store.isSole) return; // What the serving process leaves is its own to file.
+  if (!store.isSole) return; // The serving process files its own blocks.
   for (const { writer, from_id } of await store.requestLogs.left()) {
     let fromId: string | null = writer === writerNow ? null : from_id;
     while (fromId !== null) fromId = await fileStretch(parts, writer, fromId);
   }
 }
 
-/** Where the next stretch begins, or null behind the last. */
+/** Returns where the next batch begins, or null after the last. */
 async function fileStretch(parts: FilingParts, writer: string, fromId: string): Promise<string | null> {
   const { requestLogs, logs, commit } = parts.store;
   const found = await requestLogs.ofWriter(writer, fromId, stretch + 1);
@@ -127,7 +127,7 @@ async function fileStretch(parts: FilingParts, writer: string, fromId: string): 
   try {
     await commit([{ statements }]);
   } catch (error) {
-    if (!(error instanceof UnitsRefused)) throw error; // Somebody was first.
+    if (!(error instanceof UnitsRefused)) throw error; // Another process was first.
   }
   return next;
 }
@@ -141,7 +141,7 @@ async function missingRows(store: Store, blocks: readonly RequestBlockRow[]): Pr
   return rows.filter(row => !isThere.has(row.block_id));
 }
 
-/** None where an edit left no block at all: the verifier tells of it. */
+/** Returns none if an edit left no readable block. The verifier reports it. */
 function readableParts(text: string): BlockPart[] {
   try {
     return partsIn(text).filter(isPart);

@@ -1,19 +1,19 @@
-/** What the verifier finds, and what it says of all that it looked at. */
+/** The verifier's findings and its report. */
 import type { Stream } from '../store/records/logs.ts';
 import type { Continued } from './logged-link.ts';
 
 export interface Finding {
-  readonly what: /** A table, or what is attached to one, is not as the migrations made it, or an index does not match its table. */
+  readonly what: /** A table, or an object attached to one, differs from the migrations, or an index does not match its table. */
     | 'altered-schema'
     | 'edited'
     | 'missing'
     | 'cut-off'
-    /** Gone, and signed just before a standby took over that had not received it. */
+    /** Missing, and signed just before a failover to a standby that had not received it. */
     | 'lost-in-failover'
     | 'hashed-anew'
     | 'never-signed'
     | 'rolled-back'
-    /** A row that the audit log does not name, or that is there twice. */
+    /** A row that the audit log does not name, or that exists twice. */
     | 'inserted'
     | 'misdated'
     | 'no-checkpoint'
@@ -28,13 +28,13 @@ export interface VerifyReport {
   readonly checkpoints: number;
   /** The external checkpoint that the logs were verified against; null if only their own checkpoints were used. */
   readonly kept: { readonly number: number; readonly created_at: string } | null;
-  /** What is in archives: how many there are, and whether they were verified. Null if there are none. */
+  /** The number of archives, and of their entries if they were verified. Null if there are no archives. */
   readonly archived: { readonly number: number; readonly entries: number | null } | null;
   /** Entries that no checkpoint covers yet. */
   readonly unsigned: number;
-  /** How often entries are gone, and nothing but an entry that is not yet signed says that retention removed them. */
+  /** How often entries are missing, and only an entry that is not yet signed says that retention removed them. */
   readonly open: number;
-  /** When the database went on with another timeline, by entries that are proven. */
+  /** When the database continued on another timeline, according to proven entries. */
   readonly continued: readonly Continued[];
   readonly findings: readonly Finding[];
 }

@@ -1,7 +1,7 @@
 /**
- * Vault requests counted by the hour, for people to look at. Entries are counted here in memory once they are
- * durable, and written every few seconds: a crash loses a few of the counts and none of the entries, and a
- * read never waits for them. Bounded: past a size the counts are written early.
+ * Counts vault requests per hour, for display. Durable entries are counted in memory and written every few seconds: a
+ * crash loses some counts but no entries, and reads never wait for them. The size is limited: beyond it the counts are
+ * written early.
  */
 import type { LogHourRow } from '../store/records/overview.ts';
 import type { Store } from '../store/store.ts';
@@ -42,12 +42,12 @@ export class HourCounts {
     if (this.#pending.size > mostPending) this.write().catch(() => {});
   }
 
-  /** What could not be written is counted again with the next. */
+  /** Counts that could not be written are added to the next batch. */
   async write(): Promise<void> {
     if (this.#pending.size === 0) return;
     const batch = this.#pending;
     this.#pending = new Map();
-    // In one order everywhere, so that two replicas never wait for each other's rows.
+    // In the same order everywhere, so that two replicas can't deadlock.
     const keys = [...batch.keys()].sort();
     try {
       await this.#store.commit([{ statements: this.#statements(keys.map(key => batch.get(key)!)) }]);

@@ -1,13 +1,13 @@
 /**
- * The ledger: the one way in which anything that a caller did is stored. A request entry, or a change with its
- * audit entries, goes in; the promise resolves when it is durable. What arrives while a group is being synced
- * forms the next group, so one sync serves many.
+ * The ledger: the only way in which callers' actions are stored. It accepts a request entry, or a change with its audit
+ * entries, and resolves when it is durable. Everything that arrives during a sync forms the next group, so one sync
+ * serves many.
  *
- * Each process writes two chains of its own, one a stream: a group's requests are one block, and one link; each
- * audit entry is a link. A change that the store refuses leaves its entries out: the rest of its group is
- * chained anew and submitted again. After any other failure nobody can say what was kept, so the ledger
- * starts new chains under a new writer's name rather than guess; and also where a connection to the server was lost, because
- * another server may have taken its place.
+ * Each process writes two chains of its own, one per stream: a group's requests are one block and one link, and each
+ * audit entry is a link. If the store refuses a change, its entries are left out, and the rest of its group is chained
+ * again and resubmitted. After any other failure it is unknown what was stored, so the ledger starts new chains under a
+ * new writer's id. It does the same after losing a connection to the server, because another server may have taken
+ * over.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { Failure } from '../contract/errors.ts';
@@ -27,11 +27,11 @@ import { Refusals } from './refusals.ts';
 /** What must be stored together with an audit entry. */
 export interface Change {
   readonly statements: readonly Statement[];
-  /** Whose kept copies are stale from then on. */
+  /** Ids whose cached copies are stale afterwards. */
   readonly touches: readonly string[];
 }
 
-/** The store refused a change: nothing of it, its entries included, was kept. */
+/** The store refused a change. Neither it nor its entries were stored. */
 export class ChangeRefused extends Error {
   readonly refusal: WriteRefusal;
 
@@ -42,7 +42,7 @@ export class ChangeRefused extends Error {
   }
 }
 
-/** Either a request, or audit entries with what they tell of, or the wish that all be filed. */
+/** A request, audit entries with their change, or, with neither, a call to file everything. */
 interface Pending {
   readonly request: RequestEntry | null;
   readonly audits: readonly AuditEntry[] | null;
@@ -51,17 +51,17 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** An entry as it is stored, and whose total it counts to. */
+/** An entry as it is stored, and the organization whose total includes it. */
 interface ChainedAudit extends NewAuditRow {
   readonly organization_id: string | null;
 }
 
-/** What a group is once it is chained. */
+/** A group after it has been chained. */
 interface Draft {
   readonly block: RequestBlockRow | null;
   readonly parts: readonly BlockPart[];
   readonly audits: readonly ChainedAudit[];
-  /** One for each member of the group. */
+  /** One for each element of the group. */
   readonly receipts: readonly string[];
 }
 
@@ -72,7 +72,7 @@ const largestGroup = 400;
 const longestQueue = 20_000;
 const longestGathering = 4;
 
-/** The ledger of another thread of this process, whose entries are in the same log. */
+/** The ledger of another thread of this process, which writes to the same log. */
 export interface OtherLedger {
   settle(): Promise<void>;
   writeHourCounts(): Promise<void>;
@@ -85,23 +85,23 @@ export interface LedgerParts {
   readonly newId: NewId;
   readonly meter: Meter;
   readonly other?: OtherLedger | undefined;
-  /** Told of each audit entry that is durable. */
+  /** Called with each audit entry once it is durable. */
   readonly committed?: (text: string) => void;
 }
 
 export class Ledger implements OtherLedger {
   readonly #parts: LedgerParts;
   readonly #hourCounts: HourCounts;
-  /** What is refused, and may come again and again. */
+  /** Groups refusals, which may be frequent. */
   readonly refusals: Refusals;
   #writer: string;
   #heads: Heads = noHeads;
   #filing: Filing;
-  /** The filing of what writers before this one left; null until somebody needs it. */
+  /** The filing of blocks that earlier writers left; null until it is needed. */
   #leftovers: Promise<void> | null = null;
   #queue: Pending[] = [];
   #flushing: Promise<void> | null = null;
-  /** Of connections, when the chains were begun. */
+  /** The number of lost connections when the chains were started. */
   #losses: number;
   readonly #committed: (entries: number, milliseconds: number) => void;
 
@@ -119,12 +119,12 @@ export class Ledger implements OtherLedger {
     });
   }
 
-  /** Whether its chains hold anything yet. */
+  /** Whether its chains contain anything yet. */
   get hasWritten(): boolean {
     return this.#heads !== noHeads;
   }
 
-  /** How many entries and changes wait for the next sync. */
+  /** The number of entries and changes that wait for the next sync. */
   get waiting(): number {
     return this.#queue.length;
   }
@@ -134,24 +134,24 @@ export class Ledger implements OtherLedger {
     return entry.status === pastLimit ? this.refusals.request(entry) : this.#enqueue(entry, null, null);
   }
 
-  /** Stores a change and the entries that tell of it, all or nothing. Resolves with the first one's receipt. */
+  /** Stores a change and its entries, all or nothing. Resolves with the first entry's receipt. */
   commit(entries: readonly AuditEntry[], change: Change | null = null): Promise<string> {
     return this.#enqueue(null, entries, change);
   }
 
-  /** Everything that was handed in is settled when this resolves. */
+  /** Everything submitted is settled when this resolves. */
   async drain(): Promise<void> {
     this.refusals.flush();
     while (this.#flushing !== null) await this.#flushing;
   }
 
-  /** What is durable now can be found when this resolves: in lists, in totals, and behind the head that is signed. */
+  /** Everything that is durable now is in lists, in totals and in the heads to be signed when this resolves. */
   async settle(): Promise<void> {
     const own = this.#filing.isBehind ? this.#enqueue(null, null, null) : null;
     await Promise.all([own, this.#fileLeftovers(), this.#parts.other?.settle()]);
   }
 
-  /** Durable requests are found in the counts by the hour when this resolves. */
+  /** Durable requests are in the hourly counts when this resolves. */
   async writeHourCounts(): Promise<void> {
     await Promise.all([this.#hourCounts.write(), this.#parts.other?.writeHourCounts()]);
   }
@@ -186,15 +186,15 @@ export class Ledger implements OtherLedger {
       await this.#gather();
       const group = this.#queue.splice(0, largestGroup);
       if (this.#losses !== lossesOf(this.#parts)) this.#beginAnew();
-      // Whatever goes wrong in here, nobody is left waiting.
+      // Whatever fails here, every promise in the group is settled.
       await this.#commitGroup(group).catch(error => this.#startAnew(error, group));
     }
     this.#flushing = null;
   }
 
   /**
-   * As long as each turn of the event loop brings more, the group grows: a sync costs the same for all of them. The
-   * first turn only ends the one in which we were called; whoever was just answered is heard in the next.
+   * The group grows as long as each turn of the event loop brings more, because a sync costs the same for all of them.
+   * The first turn only ends the current one; new requests from clients that were just answered arrive in the next.
    */
   async #gather(): Promise<void> {
     await turn();
@@ -299,7 +299,7 @@ export class Ledger implements OtherLedger {
     if (last !== undefined) statements.push(setHead(this.#parts, 'audit', last));
     const counts = [...filing.counts, ...countsOf('audit', audits.map(asOne))];
     if (counts.length > 0) statements.push(logs.count(counts));
-    // Last: positions are held from here to the commit, and every replica takes them after its totals.
+    // Last: positions are locked from here to the commit, and every replica takes them after its totals.
     if (last !== undefined) statements.push(logs.appendAudits(audits));
     return { statements, independent: true };
   }
@@ -334,7 +334,7 @@ function unitOf({ change }: Pending): Unit {
   return { statements: change!.statements, touches: change!.touches };
 }
 
-/** Keyed by the reject function, which no two have in common. */
+/** Keyed by the reject function, which is unique to each. */
 function refusedChanges(
   error: UnitsRefused,
   changes: readonly Pending[],

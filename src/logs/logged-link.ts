@@ -1,6 +1,6 @@
 /**
- * A link as the verifier meets it. Its text may have been written by anybody: what can't be read says nothing, and is
- * never a reason to stop.
+ * A link as the verifier reads it. Its text may have been written by an attacker: unreadable content is ignored, and
+ * never stops the verification.
  */
 import type { AuditAction, OwnAction } from '../contract/audit-actions.ts';
 import { timeOf } from '../contract/id.ts';
@@ -14,22 +14,22 @@ export type Filed = 'right' | 'wrong' | 'not-yet';
 export interface LoggedLink extends Link {
   readonly id: string;
   readonly writer: string;
-  /** The entry, or the block. */
+  /** The entry or the block. */
   readonly text: string;
-  /** Whether what is stored beside the text, to find it by, says the same as it; or isn't there yet. */
+  /** Whether the index columns match the text, or don't exist yet. */
   readonly filed?: Filed;
 }
 
-/** The actions of the entries with which retention says what it removed. */
+/** The actions of the entries in which retention records what it removed. */
 export const prunedAction = 'request_logs.pruned' satisfies OwnAction;
 export const archivedAction = 'audit_logs.archived' satisfies OwnAction;
-/** The action of an entry that repeats, behind what was archived, which revision of a row is the newest. */
+/** The action of an entry that repeats the newest revision of a row whose own entry was archived. */
 export const carriedAction = 'audit_logs.revision_carried' satisfies OwnAction;
 
-/** The action of the entry that says that the database went on with another timeline. */
+/** The action of the entry which records that the database continued on another timeline. */
 export const continuedAction = 'log.timeline_continued' satisfies AuditAction;
 
-/** Of PostgreSQL, whose standby took over. */
+/** A change of PostgreSQL's timeline, after a standby took over. */
 export interface Continued {
   readonly from: number;
   readonly to: number;
@@ -40,43 +40,43 @@ export interface PrunedChain extends Link {
   readonly writer: string;
 }
 
-/** How an archive is found, and what its bytes must be. */
+/** An archive's name, and the digest of its content. */
 export interface ArchiveName {
   readonly file: string;
   readonly sha256: string;
 }
 
-/** The newest archive, and where each chain of the audit log stood behind it. */
+/** The newest archive, and the state of each chain of the audit log after it. */
 export interface Archived extends ArchiveName {
   readonly number: number;
   readonly chains: readonly PrunedChain[];
 }
 
-/** The last link that was removed of each chain, by its log. */
+/** The last removed link of each chain, per log. */
 export interface Removal {
   readonly request: readonly PrunedChain[];
   readonly audit: readonly PrunedChain[];
   readonly archived: Archived | null;
 }
 
-/** By its id, which is made when it is written; NaN where that is no id. */
+/** The time in its id, which is generated when it is written; NaN if the id is invalid. */
 export function writtenAt({ id }: LoggedLink): number {
   return timeOf(id);
 }
 
-/** Whether its id and its text tell of the same time, but for so many milliseconds. */
+/** Whether the times in its id and in its text differ by at most `apart` milliseconds. */
 export function isDated(link: LoggedLink, apart: number): boolean {
   const said = readable(() => Date.parse(String(JSON.parse(link.text).created_at))) ?? Number.NaN;
   return Math.abs(writtenAt(link) - said) <= apart;
 }
 
-/** The ids of the entries; none where they can't be read, which is an edit. */
+/** The ids of the entries; none if they can't be read, which is an edit. */
 export function idsIn(stream: Stream, { id, text }: LoggedLink): string[] {
   if (stream === 'audit') return [id];
   return readable(() => entriesOf(id, text).map(entry => entry.id)) ?? [];
 }
 
-/** What an entry says that retention removed; null where it says nothing of that kind. */
+/** What an entry says that retention removed; null if it is not such an entry. */
 export function removalIn({ text }: Pick<LoggedLink, 'text'>): Removal | null {
   if (!text.includes(prunedAction) && !text.includes(archivedAction)) return null;
   const { action, details } = (readable(() => JSON.parse(text)) ?? {}) as {
@@ -92,12 +92,12 @@ export function removalIn({ text }: Pick<LoggedLink, 'text'>): Removal | null {
   return { request: chainsIn(request_chains) ?? [], audit: chains, archived };
 }
 
-/** Notes how far a chain was removed. An archive repeats what was said before it, which may be less than is known. */
+/** Records how far a chain was removed. An archive repeats earlier statements, which may be behind what is known. */
 export function noteRemoved(chains: Map<string, Link>, { writer, ...link }: PrunedChain): void {
   if (link.seq > (chains.get(writer)?.seq ?? 0)) chains.set(writer, link);
 }
 
-/** What an entry says of a new timeline; null where it is not of that kind. */
+/** What an entry says about a new timeline; null if it is not such an entry. */
 export function continuedIn(link: LoggedLink): Continued | null {
   if (!link.text.includes(continuedAction)) return null;
   const { action, organization_id, details } = (readable(() => JSON.parse(link.text)) ?? {}) as {
@@ -105,7 +105,7 @@ export function continuedIn(link: LoggedLink): Continued | null {
     organization_id?: unknown;
     details?: { from?: unknown; to?: unknown };
   };
-  // Every organization has the entry; the one that is nobody's counts.
+  // Every organization has this entry; the one without an organization counts.
   if (action !== continuedAction || organization_id !== null) return null;
   const [from, to] = [Number(details?.from), Number(details?.to)];
   return { from, to, at: new Date(writtenAt(link)).toISOString() };
@@ -120,7 +120,7 @@ export function isPrunedChain(given: unknown): given is PrunedChain {
   return Number.isSafeInteger(seq) && [writer, hash, mark].every(text => typeof text === 'string');
 }
 
-/** An edit may leave what can't be read at all: null then. */
+/** Returns null if `read` throws: an edit may leave unreadable content. */
 export function readable<T>(read: () => T): T | null {
   try {
     return read();

@@ -1,5 +1,5 @@
 /**
- * Refusals over a limit. A client that keeps asking must not make the log grow without end, yet every refusal is
+ * Refusals over a limit. A client that keeps retrying must not make the log grow without end, yet every refusal is
  * recorded: each waits for a moment, and identical ones share one entry with their count. They are answered when that
  * entry is durable.
  */
@@ -12,7 +12,7 @@ export interface RefusalsParts {
   readonly now: () => number;
 }
 
-/** Equal denials in one window that are each written at once. */
+/** How many equal denials per window are recorded individually, without waiting. */
 const mostDenials = 20;
 const mostCounted = 10_000;
 const patience = 250;
@@ -33,7 +33,7 @@ export class Refusals {
     );
   }
 
-  /** A request over a limit. Values that its sender can choose freely are kept from the first one only. */
+  /** A request over a limit. Values that its sender can choose freely are kept only from the first one. */
   request(entry: RequestEntry): Promise<string> {
     const { user_agent, request_id, duration_ms, ...alike } = entry;
     return this.#requests.add(JSON.stringify(alike), entry);
@@ -46,7 +46,7 @@ export class Refusals {
     return this.#isPastLimit(key) ? this.#denials.add(key, entry) : this.#parts.commit([entry]);
   }
 
-  /** Hands on what waits. */
+  /** Submits everything that waits. */
   flush(): void {
     this.#requests.flush();
     this.#denials.flush();
@@ -77,7 +77,7 @@ class Gathering<Entry> {
     this.#write = write;
   }
 
-  /** Resolves with the receipt of the entry that tells of it. What has the same key is equal. */
+  /** Resolves with the receipt of the shared entry. Entries with the same key count as equal. */
   add(key: string, entry: Entry): Promise<string> {
     const known = this.#waiting.get(key);
     if (known !== undefined) {

@@ -1,10 +1,10 @@
 /**
- * The newest revision of every row, as the audit log tells it: collected by this process from entries whose hash and mark
- * it checked itself, and carried forward as the log grows. Nothing that the database computes decides: an entry that
- * is hidden, edited or removed breaks its chain, and from then on no row is believed.
+ * The newest revision of every row according to the audit log: collected by this process from entries whose hash and
+ * mark it verified, and updated as the log grows. Nothing computed by the database is relied on: an entry that is
+ * hidden, edited or removed breaks its chain, and from then on no row is trusted.
  *
- * It is kept in the database, stamped, so that a start reads only what came after it. An older one that was
- * put back costs time, and nothing else: all that came after it must be there, up to the heads that were signed.
+ * It is saved in the database with a stamp, so that a start reads only what came later. Restoring an older copy only
+ * costs time: everything after it must be present, up to the signed heads.
  */
 import { Failure } from '../contract/errors.ts';
 import type { Revisions } from '../store/integrity/believing.ts';
@@ -27,11 +27,11 @@ export interface RevisionIndexParts {
 }
 
 const stretch = 500;
-/** A start that has more than this to read is slower than it should be. */
+/** How many new entries are read before it is saved, to keep the next start fast. */
 const keptEvery = 2_000;
-/** How many changes are remembered one by one. */
+/** How many changes are remembered individually. */
 const longestJournal = 20_000;
-/** After a change was heard of, in milliseconds: many are read together. */
+/** After a change was announced, in milliseconds, so that many are read together. */
 const delay = 50;
 /** In milliseconds. */
 const retryAfter = 1_000;
@@ -42,19 +42,19 @@ interface Raised {
   readonly before: number;
 }
 
-/** All that one walk over the log found. */
+/** The result of reading the log. */
 class Walk {
   table = new SubjectTable();
   readonly chains = new Map<string, Link>();
   position = 0;
   /** The hash of the entry at that position. */
   hash = '';
-  /** Chains that begin behind what was archived, until an entry says what that was. */
+  /** Chains that begin after archived entries, until an entry says what was archived. */
   readonly starts = new Map<string, PlacedAuditRow>();
   readonly archived = new Map<string, Link>();
-  /** The same of the request log, for lists of it. */
+  /** The same for the request log, for its lists. */
   readonly pruned = new Map<string, Link>();
-  /** A standby took over: what it had not received is gone from the ends of chains. */
+  /** A standby took over: anything that it had not received is missing from the ends of chains. */
   isContinued = false;
 }
 
@@ -66,13 +66,13 @@ export class RevisionIndex implements Revisions {
   #journal: Raised[] = [];
   /** How many changes came before those in the journal. */
   #forgotten = 0;
-  /** How often the server was lost until then. */
+  /** How often the connection had been lost at the last read. */
   #losses: number | undefined;
-  /** Counts changes by others that were heard of: a row that is looked up after one is judged by a log that has it. */
+  /** Counts announced changes by others. A row that is read after one is checked against a log that includes it. */
   #heard = 0;
-  /** How many of them the last reading began after. */
+  /** The value of `#heard` when the last read began. */
   #read = 0;
-  /** Entries that were read since it was last kept. */
+  /** Entries read since it was last saved. */
   #unkept = 0;
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
@@ -87,7 +87,7 @@ export class RevisionIndex implements Revisions {
   }
 
   get isCurrent(): boolean {
-    // Who cuts off what tells of changes must not gain by it.
+    // Blocking the announcements of changes must not help an attacker.
     const isHeard = this.#read === this.#heard && this.#parts.store.hearsChanges();
     return this.#walk !== null && this.#broken === null && isHeard;
   }
@@ -106,12 +106,12 @@ export class RevisionIndex implements Revisions {
     return this.newest(id);
   }
 
-  /** The last link of a chain that retention removed, as far as the audit log was read. */
+  /** The last link of a chain that retention removed, as far as the audit log has been read. */
   removed(stream: Stream, writer: string): Link | undefined {
     return (stream === 'audit' ? this.#walk?.archived : this.#walk?.pruned)?.get(writer);
   }
 
-  /** What is in the log now is known when this resolves. Throws where the log is not what was written. */
+  /** Reads the log to its current end. Throws if the log is not as it was written. */
   follow(): Promise<void> {
     if (this.#running === null) {
       this.#running = this.#readOn().finally(() => {
@@ -119,7 +119,7 @@ export class RevisionIndex implements Revisions {
       });
       return this.#running;
     }
-    // The run that is under way may have read already what is asked for.
+    // The current run may already have read past the entries in question.
     this.#next ??= this.#running
       .catch(() => {})
       .then(() => {
@@ -129,12 +129,12 @@ export class RevisionIndex implements Revisions {
     return this.#next;
   }
 
-  /** An entry that this process has just stored. */
+  /** Adds an entry that this process has just stored. */
   note(text: string): void {
     if (this.#walk !== null) this.#learn(this.#walk, text, true);
   }
 
-  /** Keeps it in the database, where enough came since it was kept. */
+  /** Saves the index in the database, if enough entries came since it was last saved. */
   async keep(atLeast = keptEvery): Promise<void> {
     const { store, keyring } = this.#parts;
     if (this.#walk === null || this.#unkept < atLeast) return;
@@ -151,7 +151,7 @@ export class RevisionIndex implements Revisions {
   #followSoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      if (this.#walk !== null) this.follow().catch(() => {}); // Whoever reads a row is told.
+      if (this.#walk !== null) this.follow().catch(() => {}); // Reads of rows report the failure.
     }, delay).unref();
   }
 
@@ -159,7 +159,7 @@ export class RevisionIndex implements Revisions {
     this.#retry();
     const heard = this.#heard;
     const { store } = this.#parts;
-    // Another server may have taken the place of the one that was lost, with less in its log.
+    // After a lost connection another server may have taken over, with less in its log.
     if (this.#losses !== store.server?.losses() && this.#walk !== null && !(await this.#isThere(this.#walk)))
       this.#walk = null;
     this.#losses = store.server?.losses();
@@ -168,7 +168,7 @@ export class RevisionIndex implements Revisions {
     this.#read = heard;
   }
 
-  /** What was broken may have been put right; looking costs a walk over the log. */
+  /** A broken log may have been repaired, but checking costs reading it again. */
   #retry(): void {
     if (this.#broken === null) return;
     if (performance.now() - this.#brokenAt < retryAfter) throw this.#broken;
@@ -192,7 +192,7 @@ export class RevisionIndex implements Revisions {
     this.#walk = walk;
   }
 
-  /** Where each chain of the audit log stood when it was last signed, or recorded with the keyring. */
+  /** The state of each chain of the audit log when it was last signed, or recorded with the keyring. */
   async #heads(): Promise<Head[]> {
     const { store, keyring } = this.#parts;
     const signed = await signedHeads(store, keyring.logPublicKey);
@@ -207,7 +207,7 @@ export class RevisionIndex implements Revisions {
     if (!this.#parts.keyring.stampHolds(kind, [content], bytes.subarray(0, 32))) return null;
     const end = content.indexOf('\n');
     const head = readable(() => JSON.parse(content.toString('utf8', 0, end)));
-    if (head?.pruned === undefined) return null; // Of an earlier version, which kept less of it.
+    if (head?.pruned === undefined) return null; // Saved by an earlier version, with less in it.
     const walk = new Walk();
     walk.table = SubjectTable.unpacked(content.subarray(end + 1));
     for (const [writer, link] of head.chains) walk.chains.set(writer, link);
@@ -216,7 +216,7 @@ export class RevisionIndex implements Revisions {
     return Object.assign(walk, { position: head.position, hash: head.hash, isContinued: head.isContinued });
   }
 
-  /** Whether the entry that was read last is still the one at its position. */
+  /** Whether the entry that was read last is still at its position. */
   async #isThere({ position, hash }: Walk): Promise<boolean> {
     if (position === 0) return true;
     const [row] = await this.#parts.store.logs.auditStretch(position - 1, 1);
@@ -235,7 +235,8 @@ export class RevisionIndex implements Revisions {
     const known = walk.chains.get(row.writer) ?? walk.archived.get(row.writer);
     if (known === undefined && row.seq > 1 && !isNoted) walk.starts.set(row.writer, row);
     else this.#checkLink(row, known ?? chainStart);
-    if (!isMarked(this.#parts.keyring, row.hash, row.mark)) throw this.#break(`${placeOf(row)} is not ours`);
+    if (!isMarked(this.#parts.keyring, row.hash, row.mark))
+      throw this.#break(`${placeOf(row)} was not written by this service`);
     walk.chains.set(row.writer, { seq: row.seq, hash: row.hash, mark: row.mark });
     walk.position = row.position;
     walk.hash = row.hash;

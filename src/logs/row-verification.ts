@@ -1,9 +1,9 @@
 /**
- * Whether the rows are what the audit log tells of. While the log itself is verified, so is every row that has
- * revisions, against the newest revision that the texts name which were just read: another one means that an older row
- * was put back; a row that they don't name, or that is there twice, was inserted; and one that they name and that is
- * not there was removed. No figure of the database is believed. Where the keyring is at hand the stamps are checked
- * too, and with them what no revision tells of.
+ * Compares the rows with the audit log. While the log itself is verified, every row with revisions is compared with the
+ * newest revision in the texts that were just read. A different revision means that an older row was put back. A row
+ * that the texts don't name, or that exists twice, was inserted; a row that they name but that is missing was removed.
+ * No count of the database is relied on. If the keyring is available, stamps are checked too, and with them rows
+ * without revisions.
  */
 import {
   isRevised,
@@ -22,12 +22,12 @@ export interface StoredRow {
   readonly row: StampedRow;
 }
 
-/** Whether a row's stamp holds, and what it repeats of others is the same there. */
+/** Whether a row's stamp is valid, and data that it repeats from other rows is the same there. */
 export type IsSound = (row: StoredRow) => boolean;
 
 const stretch = 100;
 
-/** Each stretch begins with the row that the one before ended with, so that a double of it is met. */
+/** Each batch begins with the last row of the one before, so that a duplicate of it is found. */
 export async function* storedRows(store: Pick<Store, 'stampedRows'>): AsyncIterable<StoredRow> {
   for (const table of stampedTables) {
     let last: StampedRow | null = null;
@@ -77,11 +77,11 @@ function placeOf({ table, row }: StoredRow): string {
     .join(', version ')}`;
 }
 
-/** Rows that are nothing without another: each member's account, and each resource's versions, one by one. */
+/** Rows that depend on others: each member's account, and each resource's versions, one by one. */
 class Halves {
   readonly #members = new SubjectTable();
   readonly #accounts = new SubjectTable();
-  /** How many versions there are by the resource, and how many were met. */
+  /** The number of versions according to the resource, and the number found. */
   readonly #due = new SubjectTable();
   readonly #met = new SubjectTable();
 

@@ -1,8 +1,8 @@
 /**
- * Checks log entries before they are shown. The mark says that a link's hash is ours, and the hash that its text, its id
- * and its place in its chain are what was written: one that was edited is an error, never an answer. A list looks for the
- * link before among the nearest alone; if it isn't there, the entry is shown as not verified. For a single
- * entry the whole log is searched, and what can't be verified then is an error.
+ * Verifies log entries before they are shown. The mark proves that a link's hash is ours, and the hash that its text,
+ * its id and its place in its chain are as written: an edited entry is an error, never an answer. For a list, the
+ * preceding link is searched only among the nearest rows; if it isn't there, the entry is shown as not verified. For a
+ * single entry the whole log is searched, and an entry that can't be verified is an error.
  */
 import { Failure } from '../contract/errors.ts';
 import type { PlacedAuditRow, Stream } from '../store/records/logs.ts';
@@ -11,7 +11,7 @@ import type { Store } from '../store/store.ts';
 import { chainStart, isMarked, type Link, linkHash, type Marker } from './chain.ts';
 import type { RevisionIndex } from './revision-index.ts';
 
-/** A row, and whether its text is known to be what was written. */
+/** A row, and whether its text was verified. */
 export type Shown<R> = R & { readonly verified: boolean };
 
 export interface ShownLinks {
@@ -37,9 +37,9 @@ interface Kind<R, K> {
 
 type Row = Link & { readonly id: string; readonly writer: string };
 
-/** In rows, for each entry of a list. */
+/** In rows, per entry of a list. */
 const nearest = 1_000;
-/** More than a log has. */
+/** More rows than any log has. */
 const all = 2 ** 31 - 1;
 
 export function shownLinksWith({ store, keyring, revisions }: ShownLinksParts): ShownLinks {
@@ -50,7 +50,7 @@ export function shownLinksWith({ store, keyring, revisions }: ShownLinksParts): 
   ): Promise<Shown<R>[]> {
     const keys = rows.filter(({ seq }) => seq > 1).map(key);
     const found = await hashesBefore(keys, among);
-    // Retention may have removed the link before, even since the rows were read.
+    // Retention may have removed the preceding link, even after the rows were read.
     if (keys.some(one => !found.has(one))) await revisions.follow();
     return rows.map(row => {
       const before = linkBefore(stream, row, found.get(key(row)));
@@ -62,7 +62,7 @@ export function shownLinksWith({ store, keyring, revisions }: ShownLinksParts): 
     });
   }
 
-  /** Null where it is not known. */
+  /** Null if it is not known. */
   function linkBefore(stream: Stream, { seq, writer }: Row, hash: string | undefined): Link | null {
     if (seq === 1) return chainStart;
     if (hash !== undefined) return { seq: seq - 1, hash, mark: keyring.chainMark(hash) };

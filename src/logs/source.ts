@@ -1,4 +1,4 @@
-/** Where logs are verified from: a database, or a file that was exported from one. */
+/** Sources of logs for verification: a database, or a file exported from one. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { PlacedAuditRow, Stream } from '../store/records/logs.ts';
@@ -12,10 +12,10 @@ import { storedRows } from './row-verification.ts';
 import type { LogSource } from './verify.ts';
 
 const stretch = 1_000;
-/** Blocks are long. */
+/** Smaller, because blocks are long. */
 const blocksAtOnce = 100;
 
-/** Where entries come and go while they are read, a snapshot is what to read from. */
+/** If entries are added or removed during the read, use a snapshot. */
 export function databaseSource(
   store: Pick<Store, 'logs' | 'requestLogs' | 'stampedRows' | 'diagnostics'>,
 ): LogSource & Required<Pick<LogSource, 'rows'>> {
@@ -39,7 +39,7 @@ export function databaseSource(
     }
   }
 
-  /** What the index says of each is looked up for all of them together. */
+  /** The index rows of all blocks are read together. */
   async function blockLinks(rows: readonly RequestBlockRow[]): Promise<LoggedLink[]> {
     const due = rows.map(({ id, text }) => readable(() => indexRowsOf(id, partsIn(text))));
     const organizations = new Set(due.flatMap(parts => parts ?? []).map(part => part.organization_id));
@@ -76,7 +76,7 @@ function auditLink({ entry, id, writer, seq, hash, mark, ...row }: PlacedAuditRo
 
 type LookUpColumns = Omit<PlacedAuditRow, 'position' | 'entry' | 'writer' | 'seq' | 'hash' | 'mark'>;
 
-/** All that stands beside an entry's text, as the text says it. */
+/** The index columns of an entry, derived from its text. */
 function lookUpColumns(entry: AuditEntry & { readonly id: string }): LookUpColumns {
   const { id, organization_id, action, subject, revision } = entry;
   return { id, organization_id, action, subject_id: subject?.id ?? null, subject_revision: revision };

@@ -1,6 +1,6 @@
 /**
- * What the audit log says about each subject, in a few bytes for each: ids and numbers lie in typed arrays, so that
- * millions of them fit in the memory of a service. Only UUIDs have a place; rows with revisions have no other ids.
+ * The newest revision of each subject, in a few bytes: ids and numbers are in typed arrays, so that millions of them
+ * fit in a service's memory. Only UUIDs can be stored; rows with revisions have no other ids.
  */
 import { isId } from '../contract/id.ts';
 
@@ -9,10 +9,10 @@ const firstCapacity = 1_024;
 const none = -1;
 
 export class SubjectTable {
-  /** Of each subject, in the order in which they came. */
+  /** Per subject, in the order of addition. */
   #ids = new Uint32Array(firstCapacity * wordsOfId);
   #revisions = new Uint32Array(firstCapacity);
-  /** Places in these arrays by the id, plus one; 0 is free. At most half of it is taken. */
+  /** Places in these arrays by id, plus one; 0 is free. At most half of the slots are used. */
   #slots = new Uint32Array(firstCapacity * 2);
   #size = 0;
   readonly #word = new Uint32Array(wordsOfId);
@@ -27,10 +27,10 @@ export class SubjectTable {
     return at === none ? 0 : this.#revisions[at]!;
   }
 
-  /** Revisions only rise. Returns the subject's place, or -1 where it can't have one. */
+  /** Sets a revision if it is higher. Returns the subject's place, or -1 if the id can't be stored. */
   raise(id: string, revision: number): number {
     const at = this.add(id);
-    if (revision > this.#revisions[at]!) this.#revisions[at] = revision; // What has no place is in no array.
+    if (revision > this.#revisions[at]!) this.#revisions[at] = revision; // With -1 this is undefined, and nothing is set.
     return at;
   }
 
@@ -62,7 +62,7 @@ export class SubjectTable {
     for (let at = 0; at < this.#size; at++) yield this.idAt(at);
   }
 
-  /** All of it as bytes, in the machine's own order. */
+  /** The content as bytes, in the machine's byte order. */
   packed(): Buffer {
     const ids = this.#ids.subarray(0, this.#size * wordsOfId);
     const revisions = this.#revisions.subarray(0, this.#size);
@@ -70,7 +70,7 @@ export class SubjectTable {
   }
 
   static unpacked(bytes: Uint8Array): SubjectTable {
-    const words = new Uint32Array(new Uint8Array(bytes).buffer); // A copy: a view may begin anywhere.
+    const words = new Uint32Array(new Uint8Array(bytes).buffer); // A copy, because a view may be unaligned.
     const size = words.length / (wordsOfId + 1);
     const table = new SubjectTable();
     table.#ids = words.slice(0, size * wordsOfId);
@@ -93,10 +93,10 @@ export class SubjectTable {
     }
   }
 
-  /** The one that has the id, or the free one where it belongs. */
+  /** The slot of the id, or the free one where it belongs. */
   #slotOf(word: Uint32Array): number {
     const mask = this.#slots.length - 1;
-    // The last words are random in ids of ours.
+    // The last words of our ids are random.
     let slot =
       (Math.imul(word[3]!, 0x9e3779b1) ^ word[2]! ^ Math.imul(word[1]!, 0x85ebca6b) ^ word[0]!) & mask;
     for (; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {

@@ -1,7 +1,8 @@
 /**
- * Reads on in both logs, for whoever copies them elsewhere: every entry at least once, each chain in its order. Where it
- * has come to is known for every chain, because what another replica wrote earlier may be seen later. The position is
- * moved only after what lies before it was taken, so whoever is killed in between takes some of it again.
+ * Reads both logs continuously, for copying them elsewhere: every entry at least once, each chain in order. The
+ * position is tracked per chain, because entries that another replica wrote earlier may become visible later. It
+ * advances only after the entries before it were taken, so a process that is killed in between takes some of them
+ * again.
  */
 import { effectOf } from '../contract/audit-actions.ts';
 import { firstIdAt, timeOf } from '../contract/id.ts';
@@ -12,14 +13,14 @@ import { entriesOf } from './blocks.ts';
 import { receiptOf } from './chain.ts';
 import type { AuditEntry } from './entries.ts';
 
-/** Where one chain was read to. */
+/** How far one chain was read. */
 interface Reached {
   readonly seq: number;
   /** The position of the audit entry, or the id of the block. */
   readonly at: number | string;
 }
 
-/** As it is kept: how far the logs were read in the order in which they are stored, and how far each chain. */
+/** As saved: how far the logs were read in the order of storage, and how far each chain. */
 export interface Position {
   readonly audit: number;
   readonly request: string | null;
@@ -28,7 +29,7 @@ export interface Position {
 
 export const logStart: Position = { audit: 0, request: null, chains: {} };
 
-/** Entries as lines of JSON, and where the logs were read to with them. */
+/** Entries as lines of JSON, and the position after them. */
 export interface Batch {
   readonly lines: readonly string[];
   readonly position: Position;
@@ -45,11 +46,11 @@ interface Row {
 
 const auditsAtOnce = 500;
 const blocksAtOnce = 50;
-/** A chain that is new may have begun this much before what was read last, by another replica's clock. */
+/** By another replica's clock, a new chain may have begun this much earlier than the last entry read. */
 const lookBack = 86_400_000;
 const positionsBack = 100_000;
 
-/** All that a snapshot has behind a position. */
+/** Everything in a snapshot after a position. */
 export async function* behind(
   source: Source,
   position: Position,
@@ -77,7 +78,7 @@ function readerOf({ logs, requestLogs }: Source, stream: Stream): Reader {
     };
   return {
     stretch: async ({ request }) => (await requestLogs.stretch(request, blocksAtOnce)).map(blockRow),
-    // One more: the one that was taken last is among them.
+    // One more, because the block taken last is among them.
     ofWriter: async (writer, from) =>
       (await requestLogs.ofWriter(writer, from as string, blocksAtOnce + 1)).map(blockRow),
   };
@@ -109,7 +110,7 @@ class Tail {
     }
   }
 
-  /** What came to a chain behind the back of `inOrder`. */
+  /** Entries of a chain that `inOrder` has already passed. */
   async *ofChain({ ofWriter }: Reader, stream: Stream, writer: string, head: number): AsyncIterable<Batch> {
     const chain = `${stream} ${writer}`;
     while ((this.#chains.get(chain)?.seq ?? 0) < head) {
@@ -118,7 +119,7 @@ class Tail {
         await ofWriter(writer, this.#chains.get(chain)?.at ?? this.#back(stream)),
       );
       if (rows.length > 0) yield this.#take(stream, rows);
-      else this.#chains.set(chain, { seq: head, at: this.#chains.get(chain)?.at ?? this.#back(stream) }); // Retention was first.
+      else this.#chains.set(chain, { seq: head, at: this.#chains.get(chain)?.at ?? this.#back(stream) }); // Removed by retention.
     }
   }
 
@@ -155,7 +156,7 @@ function blockRow({ id, writer, seq, text, hash }: RequestBlockRow): Row {
   return { writer, seq, at: id, lines };
 }
 
-/** What somebody left that is no entry is for the verifier to tell. */
+/** An entry that can't be parsed is passed on as unreadable. The verifier reports it. */
 function read(entry: string): object {
   try {
     return JSON.parse(entry) as object;

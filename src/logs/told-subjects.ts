@@ -1,8 +1,8 @@
 /**
- * What the audit log tells of the rows, collected from the texts that were just read: the newest revision of each
- * subject, and whether a row of it must still be there. Some rows go without an entry of their own: what lies in a vault
- * that is purged, what belongs to a member or an identity that is removed, and what expired. Where an entry does
- * not say what its subject belongs to, its row is not missed.
+ * What the audit log says about rows, collected from the texts that were just read: the newest revision of each
+ * subject, and whether its row must still exist. Some rows are deleted without an entry of their own: the contents of a
+ * purged vault, records of a removed member or identity, and expired ones. If an entry does not say what its subject
+ * belongs to, the row is not reported as missing.
  */
 import { hasEffect } from '../contract/audit-actions.ts';
 import { readable } from './logged-link.ts';
@@ -18,7 +18,7 @@ export interface Told {
   readonly details?: Readonly<Record<string, unknown>> | null;
 }
 
-/** Null where the text names no revision of anything, or can't be read. */
+/** Returns null if the text names no revision, or can't be read. */
 export function toldIn(text: string): Told | null {
   const told = readable(() => JSON.parse(text) as Partial<Told> & { outcome?: unknown });
   const isTold =
@@ -28,7 +28,7 @@ export function toldIn(text: string): Told | null {
   return isTold ? (told as Told) : null;
 }
 
-/** In which table a subject of each type has its row, and what it goes with: the id of that, by the entry. */
+/** The table of each type of subject, and how an entry names the id of its owner, with which the row is deleted. */
 const rowsOf: Readonly<Record<string, { table: string; within?: (told: Told) => unknown }>> = {
   organization: { table: 'organizations' },
   member: { table: 'members' },
@@ -48,7 +48,7 @@ const rowsOf: Readonly<Record<string, { table: string; within?: (told: Told) => 
 };
 const tables = [...new Set(Object.values(rowsOf).map(({ table }) => table))];
 
-/** An access key that an identity was given goes when it expired, and so does one that was created with another. */
+/** An access key issued to an identity is deleted after it expires, and so is one created with another. */
 function mintedBy(actor: Told['actor'], details: Told['details']): unknown {
   const isKept = actor?.kind !== 'identity' && actor?.kind !== 'service';
   return isKept && details?.parent === undefined ? null : undefined;
@@ -57,21 +57,21 @@ function mintedBy(actor: Told['actor'], details: Told['details']): unknown {
 const isThere = 1;
 const isSeen = 2;
 const isInTrash = 4;
-/** The entry that would say so is in an archive. */
+/** The entry that would say so is archived. */
 const mayBeInTrash = 8;
 const tableShift = 4;
-/** It goes with nothing. */
+/** It has no owner. */
 const alone = 0;
-/** What it goes with is not known, so it is not missed. */
+/** Its owner is not known, so it is not reported as missing. */
 const unknown = 0xffff_ffff;
 
 export class ToldSubjects {
   readonly #table = new SubjectTable();
   #flags = new Uint8Array(1_024);
-  /** The place of what each subject goes with, plus one. */
+  /** The place of each subject's owner, plus one. */
   #within = new Uint32Array(1_024);
 
-  /** An entry of the audit log. */
+  /** Adds an entry of the audit log. */
   note(text: string): void {
     const told = toldIn(text);
     if (told === null) return;
@@ -114,24 +114,24 @@ export class ToldSubjects {
     this.#within.set(within);
   }
 
-  /** The newest revision of a row; 0 where the log knows of none. */
+  /** The newest revision of a row; 0 if the log contains none. */
   revisionOf(id: string): number {
     return this.#table.revisionOf(id);
   }
 
-  /** Whether it was put in the trash; null where the entries don't say. */
+  /** Whether it was put in the trash; null if the entries don't say. */
   isInTrash(id: string): boolean | null {
     const flags = this.#flags[this.#table.find(id)] ?? mayBeInTrash;
     return (flags & mayBeInTrash) !== 0 ? null : (flags & isInTrash) !== 0;
   }
 
-  /** The row was found. */
+  /** Records that the row was found. */
   see(id: string): void {
     const at = this.#table.find(id);
     if (at >= 0) this.#flags[at]! |= isSeen;
   }
 
-  /** Rows that must be there, and were not found. */
+  /** Rows that must exist, but were not found. */
   *missing(): Iterable<{ readonly table: string; readonly id: string }> {
     for (let at = 0; at < this.#table.size; at++) {
       const flags = this.#flags[at]!;
@@ -140,11 +140,11 @@ export class ToldSubjects {
     }
   }
 
-  /** All that it goes with is there too. */
+  /** Whether all its owners exist too. */
   #mustStay(at: number, depth = 0): boolean {
     const within = this.#within[at]!;
     if (within === alone || within - 1 === at) return true;
-    const owner = within - 1; // Of what is unknown, a place without flags: nothing is there.
+    const owner = within - 1; // If unknown, this place has no flags, so the owner counts as missing.
     return depth <= 10 && (this.#flags[owner]! & isThere) !== 0 && this.#mustStay(owner, depth + 1);
   }
 }

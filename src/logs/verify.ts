@@ -1,17 +1,17 @@
 /**
- * The offline verifier. With the public key alone it finds an entry that was edited, one that was removed, a
- * tail that was cut off, and a chain that someone without the key hashed anew: every signed head must be met
- * by the hash that the entries themselves give. A checkpoint kept outside of the database also shows when
- * checkpoints were removed together with the entries; without one, the logs are held against themselves, and the
- * report says so.
+ * The offline verifier. With only the public key it detects edited entries, removed entries, a tail that was cut off,
+ * and a chain that was rehashed without the key: every signed head must match the hash computed from the entries. A
+ * checkpoint kept outside the database also reveals that checkpoints were removed together with entries. Without one,
+ * the logs are only checked against their own checkpoints, and the report says so.
  *
- * Everything is signed within seconds. So what no checkpoint covers may be of the last minute before or after the newest
- * one, and is then counted as not yet signed; else it is told of. What retention removed is known from its own
- * entries in the audit chain, and of the audit log itself it is in archives, which are proven where they are at hand; where one of those is not yet signed, nobody can say without the keyring who removed it, and the
- * report leaves that open.
+ * Everything is signed within seconds. Entries that no checkpoint covers may therefore be from the last minute before
+ * or after the newest one, and count as not yet signed; any others are reported. Entries that retention removed are
+ * named by its own entries in the audit chain. Those from the audit log itself are in archives, which are verified if
+ * they are available. If an entry by retention is not yet signed, only the keyring could prove that it is genuine, and
+ * the report leaves this open.
  *
- * Where a standby of PostgreSQL took over, an entry says so. What it had not received is gone: that is found like any other
- * gap, and told from one that somebody made.
+ * If a PostgreSQL standby took over, an entry records it. Entries that it had not received are missing: this is found
+ * like any other gap, but reported as lost in a failover rather than as removed.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Stream } from '../store/records/logs.ts';
@@ -40,20 +40,20 @@ export type { Filed, Finding, LoggedLink, VerifyReport };
 export interface LogSource {
   links(stream: Stream): AsyncIterable<LoggedLink>;
   checkpoints(): AsyncIterable<SignedCheckpoint>;
-  /** The rows that the audit log tells of, where they are at hand. */
+  /** The rows that the audit log describes, if they are available. */
   rows?(): AsyncIterable<StoredRow>;
-  /** What is wrong with the schema that the rows came by, or with an index; null where nothing is. */
+  /** The first fault in the database's schema or an index; null if there is none. */
   schema?(): Promise<string | null>;
 }
 
 export interface VerifyOptions {
   /** PEM. */
   readonly publicKey: string;
-  /** A checkpoint that was kept outside. */
+  /** A checkpoint that was kept outside the database. */
   readonly kept?: SignedCheckpoint | undefined;
-  /** Receipts that clients hold: each must be found. */
+  /** Receipts from clients. Each must be found. */
   readonly receipts?: readonly string[];
-  /** The folder with the archives of the audit log; they are not looked at if omitted. */
+  /** The folder with the archives of the audit log; they are not verified if omitted. */
   readonly archives?: string | undefined;
   /** Whether a link's keyed mark is valid, if the keyring is available. */
   readonly hasMark?: (hash: string, mark: string) => boolean;
@@ -63,16 +63,16 @@ export interface VerifyOptions {
 }
 
 const mostFindings = 100;
-/** What is written is signed within seconds, on whatever replica; clocks may differ a little. */
+/** Entries are signed within seconds, on any replica; clocks may differ a little. */
 const longestUnsigned = 60_000;
-const streams: readonly Stream[] = ['audit', 'request']; // Audit first: it says what retention removed.
+const streams: readonly Stream[] = ['audit', 'request']; // Audit first: it records what retention removed.
 
 export async function verifyLogs(source: LogSource, options: VerifyOptions): Promise<VerifyReport> {
   const run = new Verification(options);
   const fault = (await source.schema?.()) ?? null;
   run.schema(fault);
   await readAll(source, options, run).catch(error => {
-    // What an altered schema keeps us from reading doesn't hide that it is altered.
+    // If an altered schema prevents reading, the alteration is still reported.
     if (fault === null) throw error;
   });
   return run.report();
@@ -88,7 +88,7 @@ async function readAll(source: LogSource, options: VerifyOptions, run: Verificat
   if (source.rows !== undefined) await run.rows(rowFindings(source.rows(), run.told, options.isSound));
 }
 
-/** The hashes that were signed, by their place in the chain. */
+/** The signed hashes, by place in the chain. */
 interface SignedChain {
   readonly hashes: Map<number, string>;
   readonly newest: number;
@@ -98,7 +98,7 @@ interface SignedChain {
 
 const unsigned: SignedChain = { hashes: new Map(), newest: 0, at: 0 };
 
-/** What is gone, and when it was signed: a failover may have lost it, which is known at the end. */
+/** Something missing, and when it was signed. Whether a failover lost it is known only at the end. */
 interface Gone extends Finding {
   readonly signedAt?: number;
 }
@@ -113,7 +113,7 @@ class Verification {
   readonly #signed = new Map<string, SignedChain>();
   readonly #links = new Map<string, Link>();
   readonly #pruned = new Map<string, Link>();
-  /** The first links of chains whose beginning is not here: what they follow is told by an entry behind them. */
+  /** The first links of chains whose beginning is missing. A later entry says what they follow. */
   readonly #starts = new Map<string, LoggedLink>();
   #archived: Archived | null = null;
   #archives: ArchiveReport | null = null;
@@ -123,13 +123,13 @@ class Verification {
   #last: Checkpoint | null = null;
   #lastBody = '';
   #checkpoints = 0;
-  /** When the newest checkpoint was signed; null where there is none. */
+  /** When the newest checkpoint was signed; null if there is none. */
   #signedAt: number | null = null;
   #oldestUnsigned = Number.POSITIVE_INFINITY;
   #unsigned = 0;
   #open = 0;
   readonly #continued: Continued[] = [];
-  /** What the entries say of the rows. */
+  /** What the entries say about the rows. */
   readonly told = new ToldSubjects();
 
   constructor({ publicKey, kept, receipts = [], hasMark, now = Date.now }: VerifyOptions) {
@@ -142,7 +142,7 @@ class Verification {
     this.#keptBody = kept.body;
   }
 
-  /** What a database says through an altered schema proves nothing. */
+  /** With an altered schema, the database's answers prove nothing. */
   schema(fault: string | null): void {
     if (fault !== null) this.#find('altered-schema', fault);
   }
@@ -159,7 +159,7 @@ class Verification {
     this.#noteHeads(checkpoint);
   }
 
-  /** What the one kept outside signed must be there too. */
+  /** The heads that the external checkpoint signed must be present too. */
   checkpointsEnd(): void {
     const [kept, last] = [this.#kept, this.#last];
     if (kept !== null && kept.number > (last?.number ?? 0)) {
@@ -184,7 +184,7 @@ class Verification {
     if ((hashes.get(link.seq) ?? hash) !== hash || isOurs === false)
       this.#find('hashed-anew', placeOf(stream, link));
     const isBelieved = isSigned || this.#isPlausible(stream, link, ids.length, isOurs === true);
-    // Going on from what is stored keeps one edit from being reported for every later link.
+    // Continuing from the stored hash keeps one edit from being reported for every later link.
     this.#links.set(chain, { seq: link.seq, hash: link.hash, mark: link.mark });
     for (const id of this.#receipts.size > 0 ? ids : []) this.#receipts.delete(receiptOf(id, hash));
     const isProven = isSigned || isOurs === true;
@@ -197,7 +197,7 @@ class Verification {
     if (isProven) this.#noteContinued(link);
   }
 
-  /** All that was said to be removed is known now. */
+  /** By now all removals are known. */
   async auditsEnd(folder: string | undefined): Promise<void> {
     for (const [chain, link] of this.#starts) {
       const before = this.#before('audit', this.#pruned.get(chain) ?? chainStart, link);
@@ -243,7 +243,10 @@ class Verification {
     return isLost ? { ...finding, what: 'lost-in-failover' } : finding;
   }
 
-  /** Whether what no checkpoint covers may be one that is still to be signed. A mark that holds says so of its own. */
+  /**
+   * Whether an entry that no checkpoint covers may still be signed. A valid mark proves this for entries after the
+   * newest checkpoint.
+   */
   #isPlausible(stream: Stream, link: LoggedLink, entries: number, isOurs: boolean): boolean {
     this.#unsigned += entries;
     const time = writtenAt(link);
@@ -256,13 +259,15 @@ class Verification {
     return !isMisdated && !isLeftOut;
   }
 
-  /** Between which times something may be that is not yet signed. */
+  /** The time range in which an entry may be not yet signed. */
   #signedSoon(): readonly [number, number] {
     if (this.#signedAt === null) return [this.#now - longestUnsigned, Number.POSITIVE_INFINITY];
     return [this.#signedAt - longestUnsigned, this.#signedAt + longestUnsigned];
   }
 
-  /** As the link before gives it. Where that is not known yet, the link's own word counts until the end of the log. */
+  /**
+   * Computed from the preceding link. If that is not known yet, the link's own hash is used until the end of the log.
+   */
   #hashOf(stream: Stream, chain: string, link: LoggedLink): string {
     const known = this.#links.get(chain);
     if (stream === 'audit' && known === undefined && link.seq > 1) {
@@ -306,8 +311,8 @@ class Verification {
   }
 
   /**
-   * Anyone who can write to the database can claim that entries were pruned: it is proven only if we signed or marked
-   * the claim.
+   * Anyone who can write to the database can claim that entries were pruned. The claim is proven only if we signed or
+   * marked it.
    */
   #noteRemoval(link: LoggedLink, isProven: boolean): void {
     const removal = removalIn(link);
@@ -318,7 +323,7 @@ class Verification {
     if ((removal.archived?.number ?? 0) > (this.#archived?.number ?? 0)) this.#archived = removal.archived;
   }
 
-  /** An archive repeats what was said before it, so the farthest counts. */
+  /** An archive repeats earlier statements, so the farthest counts. */
   #notePruned(stream: Stream, chains: readonly PrunedChain[]): void {
     for (const { writer, ...last } of chains) {
       const chain = `${stream} ${writer}`;
