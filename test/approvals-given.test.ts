@@ -223,7 +223,7 @@ describe('the approval of a call', () => {
     world.stale = 1;
     await assert.rejects(take(callOf('one')), {
       code: 'RATE_LIMITED',
-      message: 'At most 20 calls of an access key wait for an approval at a time',
+      message: 'At most 20 calls with an access key can wait for approval at a time',
       retryAfter: 60,
       because: 'too_many_calls',
     });
@@ -381,7 +381,7 @@ describe('those who decide about calls', () => {
         const key = { ...person, kind } as unknown as Caller;
         await assert.rejects(approvals[decide](key, id, 'call'), {
           code: 'FORBIDDEN',
-          message: 'Only a person who is signed in approves or refuses a call',
+          message: 'Only a signed-in person can approve or refuse a call',
         });
       }
     });
@@ -389,7 +389,7 @@ describe('those who decide about calls', () => {
     for (const state of ['approved', 'refused', 'used'] as const)
       it(`are too late where it was ${state}: ${decide}`, async () => {
         row = { ...row, state };
-        const message = 'Somebody decided about this call already';
+        const message = 'This call was already approved or refused';
         await assert.rejects(approvals[decide](person, id, 'call'), { code: 'CONFLICT', message });
         assert.deepEqual(changes, []);
       });

@@ -139,7 +139,7 @@ onEngines('approvals', engine => {
       const { waiting, refused, answers } = await answersTo(30, at => made[at % made.length]!);
       assert.deepEqual([waiting, refused], [20, 10]);
       const { body } = answers.find(({ status }) => status === 429)!;
-      assert.equal(body.message, 'At most 20 calls of an access key wait for an approval at a time');
+      assert.equal(body.message, 'At most 20 calls with an access key can wait for approval at a time');
       assert.equal((await world.use(newCall(), parent)).status, 429);
       assert.equal((await world.use(newCall(), await newAgent())).status, 403, 'others wait for themselves');
     });

@@ -80,7 +80,7 @@ for (const engine of enginesInTurn(import.meta.url)) {
         assert.equal(refused.status, 400, JSON.stringify(claims));
       }
       const bytes = await call('sign', { key: 'tokens', alg: 'ES256', message });
-      assert.equal(bytes.body.message, 'claims is required: the rule signs JSON Web Tokens alone');
+      assert.equal(bytes.body.message, 'claims is required: the rule signs only JSON Web Tokens');
     });
 
     it('decrypt what was encrypted to them', async () => {

@@ -311,7 +311,7 @@ describe('a grant', () => {
       for (let count = 0; count < 50; count++) await approve({ expires_in: 60 }, person);
       assert.equal(
         await refusalOf(approve({}, person)),
-        'CONFLICT: You can have 50 clients at a time: revoke some',
+        'CONFLICT: You can have at most 50 clients at a time; revoke some first',
       );
       world.pass(minute);
       await approve({}, await world.prove(person));

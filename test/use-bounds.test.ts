@@ -7,7 +7,7 @@ import { type Suspect, suspensionsWith } from '../src/domain/uses/suspensions.ts
 describe('uses under way', () => {
   const isRefused = {
     code: 'RATE_LIMITED',
-    message: 'At most 32 calls of an access key are made at a time',
+    message: 'At most 32 calls with an access key can run at a time',
     retryAfter: 1,
     because: 'too_many_calls',
   };

@@ -192,7 +192,7 @@ describe('use rules', () => {
     for (let count = 0; count < 50; count++) await create();
     await assert.rejects(create(), {
       code: 'CONFLICT',
-      message: 'A secret can have 50 use rules: delete some',
+      message: 'A secret can have at most 50 use rules; delete some first',
     });
     assert.equal(rows.length, 50);
     await createOfKey();

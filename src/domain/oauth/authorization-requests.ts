@@ -1,8 +1,8 @@
 /**
- * What a client sends a person's browser with. Where the client or the address to return to is not known, the person
- * is told and nobody else; any other fault goes back to the client, with the issuer's name. PKCE by S256 is required,
- * and a resource that is named must be the tool endpoint. Nothing of a request is stored: whoever consents sends it
- * again, and it is judged again.
+ * Judges the authorization request with which a client sends a person's browser. If the client or its redirect URI is
+ * unknown, only the person sees the error; any other error is returned to the client, with the issuer's name. PKCE
+ * with S256 is required, and a named resource must be the tool endpoint. Nothing of a request is stored: the person's
+ * consent contains the request again, and it is judged again.
  */
 import { granted, scopesIn } from '../../access/oauth-scopes.ts';
 import { invalid } from '../../contract/errors.ts';
@@ -17,11 +17,11 @@ export interface AuthorizationRequest {
   readonly challenge: string;
   readonly resource: string;
   readonly scopes: readonly OAuthScope[];
-  /** Where the browser is sent with this. */
+  /** The redirect with these parameters. */
   returnTo(told: Readonly<Record<string, string>>): string;
 }
 
-/** A request, or the client's own fault and where it is told of it. */
+/** A valid request, or the redirect that reports the client's error. */
 export type Judged =
   | AuthorizationRequest
   | (Pick<AuthorizationRequest, 'client' | 'redirectUri' | 'scopes'> & {
@@ -37,7 +37,8 @@ export function authorizationRequestsWith(clients: OAuthClients) {
     const client = await clients.find(single(sent, 'client_id') ?? '');
     if (client === null) throw invalid('client_id', 'is not a client that this service knows');
     const redirectUri = single(sent, 'redirect_uri') ?? '';
-    if (!takesRedirect(client, redirectUri)) throw invalid('redirect_uri', 'is not one of the client’s');
+    if (!takesRedirect(client, redirectUri))
+      throw invalid('redirect_uri', 'is not one of the client’s redirect URIs');
     const state = sent.getAll('state').length === 1 ? sent.get('state') : null;
     const returnTo = (told: Readonly<Record<string, string>>) =>
       redirection(redirectUri, { ...told, state, iss: issuer });
@@ -79,7 +80,7 @@ export function resourceOf(issuer: string): string {
   return `${issuer}/mcp`;
 }
 
-/** What is named must be the tool endpoint; what it is asked with there, and a slash at its end, change nothing. */
+/** A named resource must be the tool endpoint; a query and a trailing slash make no difference. */
 export function resourceIn(named: readonly string[], issuer: string): string {
   const own = resourceOf(issuer);
   const isOwn = (text: string) => {

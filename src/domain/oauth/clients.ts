@@ -1,8 +1,8 @@
 /**
- * Who asks: clients of the tool endpoint. One is known by this list, by the operator's, by a document at the address
- * that is its id (where the operator allows fetching), or by having registered itself (where they allow that). What is
- * registered is in the client's id, under a keyed mark: nothing is stored, so nobody fills anything up. None has a
- * secret. Names are what clients say of themselves.
+ * Clients of the tool endpoint. A client is known from the built-in list, from the operator's list, from a document
+ * at the address that is its id (if the operator allows fetching), or because it registered itself (if they allow
+ * that). A registration is contained in the client's id, with a keyed signature: nothing is stored, so registrations
+ * can't fill the storage. Clients have no secrets. Their names are their own claims.
  */
 
 import { skeletonOf } from '../../contract/look-alikes.ts';
@@ -14,16 +14,16 @@ import { isRedirect, matchesRedirect } from './redirects.ts';
 export interface OAuthClient {
   readonly id: string;
   readonly name: string;
-  /** Named by this service or its operator, so that its name is its own. */
+  /** Listed by this service or its operator, so that its name can be trusted. */
   readonly known: boolean;
-  /** Whether its name looks like that of a client that is known, which it is not. */
+  /** Whether it is unknown, but its name looks like that of a known client. */
   readonly imitates: boolean;
   readonly redirectUris: readonly string[];
 }
 
 export interface OAuthClients {
   find(id: string): Promise<OAuthClient | null>;
-  /** The client's new id, with what it registered. Throws where it may not. */
+  /** The client's new id, with what it registered. Throws if it may not register. */
   register(sent: unknown): {
     readonly id: string;
     readonly name: string;
@@ -32,7 +32,7 @@ export interface OAuthClients {
 }
 
 export interface OAuthClientSettings {
-  /** The operator's own. */
+  /** The operator's own list. */
   readonly documents: readonly ClientDocument[];
   readonly mayFetch: boolean;
 }
@@ -55,7 +55,7 @@ const builtIn: readonly ClientDocument[] = [
     client_name: 'Claude',
     redirect_uris: ['https://claude.ai/api/mcp/auth_callback'],
   },
-  // Used where the issuer is named in what the browser brings back, as it is here.
+  // Used if the response names the issuer, as it does here.
   {
     client_id: 'https://chatgpt.com/oauth/codex/client.json',
     client_name: 'Codex',
@@ -109,7 +109,10 @@ export function oauthClientsWith(parts: OAuthClientParts): OAuthClients {
     }
   }
 
-  /** However many ask, an address is asked once at a time, and not again for a while, whatever it said. */
+  /**
+   * However many requests there are, an address is fetched once at a time, and not again for a while, whatever the
+   * result.
+   */
   async function fetched(id: string): Promise<OAuthClient | null> {
     const before = kept.get(id);
     if (before !== undefined && now() < before.until) return before.client;
@@ -156,7 +159,7 @@ export function takesRedirect({ redirectUris }: OAuthClient, sent: string): bool
   return isRedirect(sent) && redirectUris.some(known => matchesRedirect(known, sent));
 }
 
-/** An address with a path, as the draft on such documents wants it. */
+/** An address with a path, as the draft on client metadata documents requires. */
 function isDocumentAddress(id: string): boolean {
   const url = URL.parse(id);
   return url !== null && url.pathname !== '/' && url.hash === '' && url.href === id && isSafeText(id);

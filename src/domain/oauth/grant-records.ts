@@ -1,6 +1,6 @@
 /**
- * Grants as they are stored: found by what names them, believed, and ended together with their access key. A grant is its
- * member's as long as they are who they were when they allowed it, and could still read all that it shows.
+ * Stored grants: looked up, verified, and ended together with their access key. A grant is valid as long as its
+ * member's account has the same epoch as when they allowed it, and they could still read everything that it shows.
  */
 import type { Caller, Origin } from '../../access/caller.ts';
 import { restrictionsOf, scopesIn } from '../../access/oauth-scopes.ts';
@@ -16,7 +16,7 @@ import type { Parts } from '../kernel/parts.ts';
 import type { SubjectChange } from '../kernel/subjects.ts';
 import type { People, Person } from '../people/people.ts';
 
-/** What is kept of a client: it may be unknown by the time that its grant is looked at. */
+/** The stored facts about a client, which may be unknown by the time its grant is looked at. */
 export interface ClientFacts {
   readonly id: string;
   readonly name: string;
@@ -41,7 +41,7 @@ export function grantRecordsWith(parts: Parts, people: People) {
     return row && stamps.credential.believe(row);
   }
 
-  /** The grant that a refresh token or an access key names; neither is proven yet. */
+  /** The grant that a refresh token or an access key names; the token is not verified yet. */
   async function ofToken(token: string): Promise<OAuthGrantRow | undefined> {
     const parsed = parseToken(token);
     if (parsed?.kind !== 'vault') return find(token, 'refresh');
@@ -51,7 +51,7 @@ export function grantRecordsWith(parts: Parts, people: People) {
     return row && stamps.oauthGrant.believe(row);
   }
 
-  /** The grant goes, and its access key is revoked with it. */
+  /** Removes the grant and revokes its access key. */
   async function end(row: OAuthGrantRow, by: Caller | Origin, reason: string): Promise<void> {
     const key = await keyOf(row);
     const isLiving = key !== undefined && key.revoked_at === null;
@@ -95,7 +95,7 @@ export function grantSubject(row: OAuthGrantRow) {
   return { type: 'oauth-grant', id: row.id, name: clientIn(row).name, vaultId: row.vault_id };
 }
 
-/** Whoever came with the token: it is the client, for its member. */
+/** The bearer of the token: the client, acting for its member. */
 export function actorOf(row: OAuthGrantRow, origin: Origin) {
   const { name } = clientIn(row);
   return { kind: 'oauth-client', id: row.id, name, organizationId: row.organization_id, origin };

@@ -1,7 +1,7 @@
 /**
- * Grants: what a person allowed a client. They see who asks, and choose a vault of theirs, what is shown of it and for
- * how long: never more than they may read themselves. Their grants are theirs to see and to end, whatever their role;
- * the access keys that came of them are listed and revoked where all are.
+ * Grants: what a person allowed a client. The person sees which client asks, and chooses a vault, what it shows and
+ * for how long: never more than they may read themselves. They can see and end their grants whatever their role; the
+ * resulting access keys are listed and revoked with all others.
  */
 import type { Caller, Origin } from '../../access/caller.ts';
 import { granted, restrictionsOf } from '../../access/oauth-scopes.ts';
@@ -22,21 +22,21 @@ import { type ClientFacts, type GrantRecords, grantSubject, present } from './gr
 import { refreshTokensWith } from './refresh-tokens.ts';
 
 export interface OAuthGrants {
-  /** The code that the client is sent. */
+  /** Returns the code for the client. */
   approve(as: SignedInAs, asked: AuthorizationRequest, consent: ConsentBody): Promise<string>;
   deny(as: SignedInAs, asked: AuthorizationRequest): Promise<void>;
-  /** Those of the person that still work. */
+  /** The person's grants that still work. */
   list(as: SignedInAs): Promise<OAuthGrant[]>;
   revoke(as: SignedInAs, id: string): Promise<void>;
-  /** Whoever's grant it is: for the operator. */
+  /** Ends any person's grant, for the operator. */
   endBy(operator: Caller, id: string): Promise<void>;
-  /** By whoever has the access key or the refresh token; what is neither changes nothing. */
+  /** Called with the access key or the refresh token; any other token changes nothing. */
   revokeByToken(token: string, origin: Origin): Promise<void>;
 }
 
 const second = 1_000;
 const codeLife = 60 * second;
-/** Of one member. */
+/** Per member. */
 const mostGrants = 50;
 
 export function oauthGrantsWith(
@@ -54,7 +54,7 @@ export function oauthGrantsWith(
       .filter(row => now() < row.expires_at && row.epoch === person.account.epoch);
   }
 
-  /** A grant that was exchanged, with its access key, where that works or can be refreshed: only then there is one. */
+  /** An exchanged grant with its access key, if that works or can be refreshed; otherwise the grant isn't listed. */
   async function living(row: OAuthGrantRow): Promise<OAuthGrant[]> {
     const key = await keyOf(row);
     if (key?.revoked_at !== null || (await holderOf(row)) === undefined) return [];
@@ -65,10 +65,12 @@ export function oauthGrantsWith(
     const permit = await guard.admit(as.caller, 'vaults:read');
     await records.reopenVault(permit, vaultId);
     await guard.mayShow(as.caller, shownByAccessKey(shownBy(restrictionsOf(scopes))), [vaultId]);
-    // A session is what a thief would hold: nothing that it gives lasts longer by that alone.
+    // A session can be stolen, so by itself it can't grant anything that outlasts it.
     if (until > as.caller.proof.until!) await proofs.require(as);
     if ((await own(as)).length >= mostGrants)
-      throw new Failure('CONFLICT', { message: `You can have ${mostGrants} clients at a time: revoke some` });
+      throw new Failure('CONFLICT', {
+        message: `You can have at most ${mostGrants} clients at a time; revoke some first`,
+      });
   }
 
   function newGrant(

@@ -1,6 +1,7 @@
 /**
- * Where a browser may be sent back to: https, or plain http to this machine. What a client names must be what it named
- * before, to the letter; only the port of this machine's own addresses is free, because programs take what they get.
+ * Where a browser may be redirected: https, or plain http to this machine. A redirect URI must be exactly one that
+ * the client registered; only the port of this machine's own addresses is free, because programs use whichever port
+ * they get.
  */
 import { isThisMachine } from '../../base/this-machine.ts';
 
@@ -11,7 +12,7 @@ export function isRedirect(uri: string): boolean {
 }
 
 export function matchesRedirect(known: string, sent: string): boolean {
-  // Written alike, too: a parser's reading of it is not what the browser would be sent.
+  // Compared as text, because a parser's reading is not what the browser would be sent to.
   return withoutPort(sent) === withoutPort(known);
 }
 
@@ -20,7 +21,7 @@ function withoutPort(uri: string): string {
   return port === undefined || !isThisMachine(host!) ? uri : `${before}${host}${rest ?? ''}`;
 }
 
-/** The address with what the client is told, and who tells it. */
+/** The redirect URI with the parameters for the client. */
 export function redirection(uri: string, told: Readonly<Record<string, string | null>>): string {
   const url = new URL(uri);
   for (const [name, value] of Object.entries(told)) if (value !== null) url.searchParams.append(name, value);

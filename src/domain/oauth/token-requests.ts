@@ -1,10 +1,10 @@
 /**
- * Exchanging codes and refresh tokens. A code is good once, for a minute, and only for the client, address and verifier
- * that it was asked with. It gives an access key of one vault that lives for an hour, and a refresh token that is good
- * once. A code or a refresh token that was used before ends the grant: one of its two holders must be an attacker. Only the
- * refresh token that directly precedes the newest is answered again for a few seconds, with the same tokens: its answer may have
- * been lost, or two processes of one client refreshed at once. All refusals are the same outside and are counted against the
- * address; why, is in the audit log.
+ * Exchanges codes and refresh tokens. A code can be used once, within a minute, and only with the client, redirect
+ * URI and verifier of its request. It yields an access key for one vault that is valid for an hour, and a refresh
+ * token that can be used once. A code or refresh token that is used again ends the grant: one of its two holders must
+ * be an attacker. Only the refresh token that directly precedes the newest is answered again for a few seconds, with
+ * the same tokens: the response may have been lost, or two processes of one client refreshed at the same time. All
+ * refusals look the same from outside and count against the address; the reason is in the audit log.
  */
 import { type Origin, unstored } from '../../access/caller.ts';
 import { restrictionsOf, scopesIn } from '../../access/oauth-scopes.ts';
@@ -25,7 +25,7 @@ import { callerOf, type Person } from '../people/people.ts';
 import { clientIn, type GrantRecords, grantSubject, loginOf } from './grant-records.ts';
 import { isChallengeOf, refreshTokensWith } from './refresh-tokens.ts';
 
-/** What a token request brings beside the code or the refresh token. */
+/** The parameters of a token request, with the code or the refresh token. */
 export interface TokenRequest {
   readonly token: string;
   readonly clientId: string | null;
@@ -53,9 +53,9 @@ export interface TokenRequests {
 
 const second = 1_000;
 const accessLife = 3_600 * second;
-/** How long a refresh is answered again with the tokens that it gave, while the newest refresh token is unused. */
+/** How long a refresh is answered again with the same tokens, while the newest refresh token is unused. */
 const repeatedFor = 30 * second;
-/** Refreshes of one grant in a minute. */
+/** Refreshes of one grant per minute. */
 const mostRefreshes = 30;
 const kind = credentialKinds.vault;
 
@@ -70,7 +70,7 @@ export function tokenRequestsWith(
   const refreshed = new FailedAttempts(now, mostRefreshes);
   const nobody = keyring.tokenDigest(mintToken('code', '00000000-0000-7000-8000-000000000000'));
 
-  /** One answer for all; why, is in the audit log. */
+  /** The response is always the same; the reason is in the audit log. */
   async function refuse(row: OAuthGrantRow | undefined, origin: Origin, reason: string): Promise<never> {
     const wait = attempts.blockedFor(origin.address);
     attempts.failed(origin.address);
@@ -81,7 +81,7 @@ export function tokenRequestsWith(
     throw new OAuthError('invalid_grant', 'the code or refresh token is not valid for this request');
   }
 
-  /** What was asked with the token, beside the token itself. */
+  /** Whether the other parameters of the request match the grant. */
   function isFor(row: OAuthGrantRow, { clientId, resource }: TokenRequest): boolean {
     return (clientId === null || clientId === clientIn(row).id) && resource === row.resource;
   }
@@ -105,7 +105,7 @@ export function tokenRequestsWith(
     return stamps.credential.stamp({ ...keyed, narrowing_key: await restrictionKeys.sealed(keyed, token) });
   }
 
-  /** `at`: the lifetime is that of the key at this time. */
+  /** The lifetime of the key is computed as of `at`. */
   function issued(
     { scope }: OAuthGrantRow,
     { expiration_date }: CredentialRow,
@@ -172,7 +172,10 @@ export function tokenRequestsWith(
     return renew(row, token, origin, isRepeated);
   }
 
-  /** One that was used before ends the grant; one that was made up does not. To tell them apart is work, which is not done for an address that fails often. */
+  /**
+   * A token that was used before ends the grant; an invented one does not. Telling them apart takes work, which is
+   * not done for an address with many failures.
+   */
   async function refuseUsed(row: OAuthGrantRow, token: string, origin: Origin): Promise<never> {
     const isUsed = attempts.blockedFor(origin.address) === 0 && tokens.isEarlier(token, row);
     if (!isUsed) return refuse(row, origin, 'unknown refresh token');

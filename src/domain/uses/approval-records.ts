@@ -1,15 +1,15 @@
-/** An approval's row, as it is shown and as the audit log names it. */
+/** The row of an approval, as it is presented and as the audit log names it. */
 import type { Action } from '../../access/policy.ts';
 import { iso } from '../../contract/text.ts';
 import type { Approval, ShownRequest } from '../../contract/uses.ts';
 import type { ApprovalRow } from '../../store/records/approvals.ts';
 import type { MaybeAllowed, SubjectChange } from '../kernel/subjects.ts';
 
-/** What lies sealed in one. */
+/** The sealed content of an approval. */
 export interface SealedRequest extends ShownRequest {
   readonly rule: string;
   readonly access_key: string;
-  /** Both are missing in requests that an earlier version sealed. */
+  /** Both are missing in requests sealed by an earlier version. */
   readonly own_name?: string | null;
   readonly restriction?: string | null;
 }
@@ -22,12 +22,12 @@ export function approvalChange<A extends Action = never>(
   return { type: 'approval', id, name: id, vaultId: vault_id, revision, details };
 }
 
-/** Touched by whatever changes which calls of an organization wait. */
+/** Touched by every change to the set of waiting calls of an organization. */
 export function approvalsTouch(organizationId: string): string {
   return `approvals:${organizationId}`;
 }
 
-/** Where what is shown of it is sealed. */
+/** The place under which the shown request is sealed. */
 export function requestPlace(id: string) {
   return { type: 'approval', resource: id, field: 'request', version: 0 };
 }

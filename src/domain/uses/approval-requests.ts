@@ -1,8 +1,8 @@
 /**
- * Approvals, as those meet them who make a call: one is asked for, looked for, and used up. An approval is bound to the
- * very call by a fingerprint that is worked out anew each time, so that it is good for no other call, rule, revision or
- * version; it is used up in the unit that its revision is stored in, so that of many calls at once one gets it. It is
- * worth nothing once whoever gave it may not approve any more.
+ * Approvals from the side of the calling access key: an approval is requested, looked up and used up. A fingerprint,
+ * computed again each time, binds an approval to the exact call, so that it is valid for no other call, rule,
+ * revision or version. It is used up in the transaction that stores its revision, so that of several concurrent calls
+ * only one gets it. It is worthless once the person who gave it may no longer approve.
  */
 import { hash } from 'node:crypto';
 import type { Origin, Reader } from '../../access/caller.ts';
@@ -20,17 +20,17 @@ import type { OpenVault } from '../resources/sealing.ts';
 import { approvalChange, approvalsTouch, requestPlace } from './approval-records.ts';
 import { type ApproverParts, approversWith } from './approvers.ts';
 
-/** What a call is, as far as an approval of it goes. */
+/** The parts of a call that an approval covers. */
 export interface ApprovedCall {
   readonly tool: string;
   readonly rule: { readonly id: string; readonly name: string; readonly revision: number };
   readonly resource: { readonly id: string; readonly version: number; readonly revision: number };
-  /** What is asked for, in any form that is the same for the same call alone. */
+  /** What is requested, in any form that is identical only for identical calls. */
   readonly asked: readonly (string | null)[];
   readonly shown: ShownRequest;
 }
 
-/** What an access key was approved as: restricted by its holder, it is another. */
+/** The access key that was approved. With restrictions added by its holder, it counts as another one. */
 type ApprovedReader = Pick<Reader, 'id' | 'narrowing'>;
 
 /** The call needs an approval that it doesn't have. */
@@ -46,7 +46,7 @@ export function approvalRequired(
   });
 }
 
-/** What is told of the approval that a call waits for, beside that it is refused. */
+/** The approval that a refused call is waiting for, as the caller sees it. */
 export function approvalIn(failure: Failure, base: string): { readonly approval?: ApprovalNotice } {
   if (failure.approval === undefined) return {};
   const { id, expires_at } = failure.approval;
@@ -54,16 +54,16 @@ export function approvalIn(failure: Failure, base: string): { readonly approval?
 }
 
 export const approvalLifetime = 10 * 60 * 1000;
-/** Of an access key together with those that it created. */
+/** Per access key, together with those that it created. */
 const mostWaiting = 20;
-/** How often an approval is looked at anew whose approver changed while it was being used. */
+/** How often to retry if the approver's rights changed while the approval was being used. */
 const attempts = 3;
 
 export function fingerprintOf(reader: ApprovedReader, call: ApprovedCall): string {
   return digestOf([...scopeOf(reader, call), ...call.asked]);
 }
 
-/** Of what all calls of an access key under a rule have in common. */
+/** Covers what all calls of an access key under a rule have in common. */
 function scopeFingerprintOf(reader: ApprovedReader, call: ApprovedCall): string {
   return digestOf(scopeOf(reader, call));
 }
@@ -73,12 +73,12 @@ function scopeOf({ id, narrowing }: ApprovedReader, { tool, rule, resource }: Ap
   return [tool, by, rule.id, String(rule.revision), resource.id, String(resource.version)];
 }
 
-/** An array of texts and nulls has one form as JSON. */
+/** An array of strings and nulls has only one JSON form. */
 function digestOf(parts: readonly (string | null)[]): string {
   return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
-/** People know an access key by the name that a person gave it. What a program called its own is shown apart from that. */
+/** People know an access key by the name that a person gave it. A name given by a program is shown separately. */
 function shownNames({ name, parentName, narrowing }: Reader) {
   return {
     access_key: parentName ?? name,
@@ -91,7 +91,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
   const approvers = approversWith({ store, holders });
   const lock = new KeyedLock();
 
-  /** Those of this access key that are about this call, or about all such calls. */
+  /** The approvals of this access key for this call, or for all such calls. */
   async function about(reader: Reader, fingerprint: string, scope: string): Promise<ApprovalRow[]> {
     const rows = (await store.approvals.ofAccessKey(reader.id, now())).map(stamps.approval.believe);
     return rows.filter(row =>
@@ -99,7 +99,10 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
     );
   }
 
-  /** Only while the rule and the secret are as they were when the call was judged, and the approver may approve. */
+  /**
+   * Succeeds only if the rule and the secret are as they were when the call was judged, and the approver may still
+   * approve.
+   */
   async function consume(
     reader: Reader,
     origin: Origin,
@@ -180,7 +183,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
     return row;
   }
 
-  /** One for all such calls stands; one for this call alone is used up. Null where there is none that is left. */
+  /** An approval for all such calls remains; an approval for this call is used up. Null if none is left. */
   async function firstGiven(
     reader: Reader,
     origin: Origin,
@@ -197,7 +200,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
     return null;
   }
 
-  /** False where another process was faster, where the call changed meanwhile, and where the approver may not any more. */
+  /** False if another process was faster, the call changed in the meantime, or the approver may no longer approve. */
   async function isConsumed(
     reader: Reader,
     origin: Origin,
@@ -219,8 +222,8 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
 
   return {
     /**
-     * Takes the approval of this call, whose id it gives; throws `approvalRequired` where there is none. Whoever gets
-     * one makes the call next: nobody else can.
+     * Uses up the approval of this call and returns its id; throws `approvalRequired` if there is none. Only the
+     * caller that gets the approval can make the call.
      */
     take: (reader: Reader, origin: Origin, vault: OpenVault, call: ApprovedCall): Promise<string> => {
       const fingerprint = fingerprintOf(reader, call);
@@ -240,7 +243,7 @@ export function approvalRequestsWith({ store, stamps, guard, now, newId, holders
 
 function tooManyWaiting(): Failure {
   return new Failure('RATE_LIMITED', {
-    message: `At most ${mostWaiting} calls of an access key wait for an approval at a time`,
+    message: `At most ${mostWaiting} calls with an access key can wait for approval at a time`,
     retryAfter: 60,
     because: 'too_many_calls',
   });

@@ -1,6 +1,7 @@
 /**
- * Approvals, as those meet them who decide: people who are signed in, by their session, and never a key of any kind.
- * What they are shown is what was fingerprinted. An approval is given once; what is over can't be approved any more.
+ * Approvals from the side of the people who decide. They must be signed in with a session; keys of any kind can't
+ * approve. They are shown what was fingerprinted. A request is decided once, and can't be approved after it has
+ * expired.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -31,7 +32,7 @@ export interface Approvals {
   refuse(caller: Caller, id: string): Promise<Approval>;
 }
 
-/** For how long all calls under a rule are approved together. */
+/** How long an approval of all calls under a rule lasts. */
 const standingLifetime = 60 * 60 * 1000;
 
 export function approvalsWith({ store, stamps, guard, now }: Parts, records: Records): Approvals {
@@ -58,18 +59,18 @@ export function approvalsWith({ store, stamps, guard, now }: Parts, records: Rec
     const permit = await guard.admit(caller, 'approvals:write');
     if (caller.kind !== 'member') {
       throw new Failure('FORBIDDEN', {
-        message: 'Only a person who is signed in approves or refuses a call',
+        message: 'Only a signed-in person can approve or refuse a call',
       });
     }
     const before = await find(permit, id);
     if (before.state !== 'pending') {
-      throw new Failure('CONFLICT', { message: 'Somebody decided about this call already' });
+      throw new Failure('CONFLICT', { message: 'This call was already approved or refused' });
     }
     if (before.expires_at <= now()) throw new Failure('CONFLICT', { message: 'The request has expired' });
     const vault = await records.openVault(permit, before.vault_id);
     const row = stamps.approval.revise(before, { ...changes, decided_by: caller.id }, now());
     await guard.change(permit, verb, {
-      // One for this call is over with it.
+      // An approval for one call ends with it.
       subjects: [
         {
           ...approvalChange<'approvals:write'>(row),

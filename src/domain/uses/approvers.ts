@@ -1,6 +1,7 @@
 /**
- * Whether whoever approved a call may still do that. An approval is worth what its approver may do when it is used, and
- * not when it was given: with a member who was removed, invited anew or given less, all that they approved is over.
+ * Checks whether the person who approved a call may still do so. An approval depends on the approver's rights when it
+ * is used, not when it was given: if a member is removed, invited again or given fewer rights, everything they
+ * approved becomes invalid.
  */
 import { allows } from '../../access/policy.ts';
 import type { Statement } from '../../store/engine/engine.ts';
@@ -8,9 +9,9 @@ import type { ApprovalRow } from '../../store/records/approvals.ts';
 import type { Store } from '../../store/store.ts';
 import { type Holder, rightsOf, rightsProvenBy } from '../credentials/member-rights.ts';
 
-/** Members with what they have. */
+/** Members with their rights. */
 export interface Holders {
-  /** From memory where that can be trusted. */
+  /** From the cache if it can be trusted. */
   byMember(memberId: string): Promise<Holder | undefined>;
   /** From the store. */
   fresh(memberId: string): Promise<Holder | undefined>;
@@ -23,11 +24,11 @@ export interface ApproverParts {
 
 export function approversWith({ store, holders }: ApproverParts) {
   return {
-    /** Of one that was approved, and is not used up. */
+    /** Whether an approval that is not used up is still valid. */
     isGood: async (row: ApprovalRow): Promise<boolean> =>
       mayApprove(await holders.byMember(row.decided_by!), row),
 
-    /** What the unit depends on that uses it up: that the approver has what they had. Null where that is too little. */
+    /** The conditions for using it up: the approver's rights must be unchanged. Null if they are not sufficient. */
     conditions: async (row: ApprovalRow): Promise<Statement[] | null> => {
       const holder = await holders.fresh(row.decided_by!);
       if (!mayApprove(holder, row)) return null;
@@ -36,7 +37,10 @@ export function approversWith({ store, holders }: ApproverParts) {
   };
 }
 
-/** Rights that were taken away and given back are others: the approval rests on those that its approver had then. */
+/**
+ * Rights that were withdrawn and granted again don't count: the approval rests on the rights that its approver had
+ * then.
+ */
 function mayApprove(holder: Holder | undefined, { vault_id, updated_at }: ApprovalRow): holder is Holder {
   if (holder?.member.state !== 'active' || !allows(rightsOf(holder), 'approvals:write', vault_id))
     return false;

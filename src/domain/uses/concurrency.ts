@@ -1,4 +1,7 @@
-/** How many uses of secrets and keys by one access key are under way at a time, in this process. More are refused, not queued. */
+/**
+ * Limits how many uses of secrets and keys per access key are in progress at a time, in this process. More are
+ * refused, not queued.
+ */
 import { Failure } from '../../contract/errors.ts';
 
 const most = 32;
@@ -13,7 +16,7 @@ export function concurrencyOf(): Concurrency {
     within: async <T>(id: string, run: () => Promise<T>): Promise<T> => {
       const before = underWay.get(id) ?? 0;
       if (before >= most) {
-        const message = `At most ${most} calls of an access key are made at a time`;
+        const message = `At most ${most} calls with an access key can run at a time`;
         throw new Failure('RATE_LIMITED', { message, retryAfter: 1, because: 'too_many_calls' });
       }
       underWay.set(id, before + 1);

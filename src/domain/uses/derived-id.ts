@@ -1,4 +1,4 @@
-/** An id for something that has no row of its own, made of what it is about. */
+/** An id for something that has no row of its own, derived from what it is about. */
 import { hash } from 'node:crypto';
 
 export function derivedId(...parts: readonly string[]): string {

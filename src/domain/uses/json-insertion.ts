@@ -1,12 +1,12 @@
 /**
- * Puts a text into a JSON object at a pointer, and leaves every other byte as it was sent: numbers, escapes, spaces and
- * the order of fields stay. Refuses what two parsers could read differently: a field that is there twice, bytes that are
- * no UTF-8, a place that is taken.
+ * Inserts a text into a JSON object at a pointer, and leaves every other byte as it was sent: numbers, escapes,
+ * spaces and the order of fields don't change. Refuses input that two parsers could read differently: a duplicate
+ * field, invalid UTF-8, or a place that is already occupied.
  */
 import { invalid } from '../../contract/errors.ts';
 
 interface Field {
-  /** Where it begins. */
+  /** The position where it begins. */
   readonly from: number;
   /** Its own fields, if it is an object. */
   readonly fields: ReadonlyMap<string, Field> | null;
@@ -14,7 +14,7 @@ interface Field {
 
 const deepest = 100;
 
-/** `written`: as it is to stand there. */
+/** `written` is the text in its final JSON form. */
 export function insertedInto(body: Buffer | null, names: readonly string[], written: string): string {
   const text = body === null ? '{}' : decoded(body);
   let at = new Scanner(text).document();
@@ -42,7 +42,7 @@ function decoded(body: Buffer): string {
   }
 }
 
-/** Goes through a text that is valid JSON. */
+/** Walks through a text that is valid JSON. */
 class Scanner {
   readonly #text: string;
   #at = 0;
@@ -100,7 +100,7 @@ class Scanner {
 }
 
 export function taken() {
-  return invalid('body', 'must leave the field free that the value goes into');
+  return invalid('body', 'must leave the field for the value free');
 }
 
 function notAnObject() {

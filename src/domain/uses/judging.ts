@@ -1,7 +1,7 @@
 /**
- * Whether a rule allows a call, and why not. Pure. A URL must be sent in the very form in which it is understood, so
- * that nothing is left for two parsers to disagree about; then its host is compared, and its path matched. What a
- * rule refuses is named by its field, and never repeated.
+ * Decides whether a rule allows a call, and why not. Pure functions. A URL must be sent in exactly the form in which
+ * it is parsed, so that no two parsers can disagree about it; then its host is compared and its path matched. A
+ * refusal names the field and never repeats its content.
  */
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { UseMethod } from '../../contract/use-names.ts';
@@ -12,9 +12,9 @@ import type { CallRule } from './rule-records.ts';
 export interface ParsedCall {
   readonly method: UseMethod;
   readonly url: URL;
-  /** As a rule names it: the host, and before it the scheme where that is not HTTPS. */
+  /** As a rule names it: the host, preceded by the scheme if that is not HTTPS. */
   readonly origin: string;
-  /** In lower case, in the order of their names. */
+  /** Names in lower case, sorted by name. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer | null;
 }
@@ -27,14 +27,16 @@ export interface UseRefusal {
 type Sent = Pick<UseCall, 'method' | 'url' | 'headers' | 'body' | 'body_base64'>;
 
 const longestPath = 1024;
-/** What the URL must not hide: separators, dots and controls that are written as escapes, and what servers strip. */
+/** What a path must not hide: escaped separators, dots and control characters, and characters that servers strip. */
 const hiding = /%(?:2f|5c|2e|25|3b|[01][0-9a-f]|7f)|%(?![0-9a-f]{2})|\/\/|;|\\/i;
-/** Some servers take a dot or a bracket at the beginning of a parameter's name for an underscore, and leave out spaces. */
+/**
+ * Some servers read a dot or a bracket at the beginning of a parameter's name as an underscore, and ignore spaces.
+ */
 const overrides = /^\s*(?:[_.[]method|_?http[_.]method|x-http-method(?:-override)?|x-method-override)$/i;
-/** As a field of a form, of JSON or of a multipart body, once what is escaped there is read as it is meant. */
+/** As a field of a form, JSON or multipart body, after unescaping. */
 const overridingField =
   /(?:^|[&;"'\s])(?:_method|x-http-method(?:-override)?|x-method-override)(?:["'=]|$)|(?:^|[&;])\s*[.[]method(?:=|$)|\bname\*?=[^\r\n]{0,64}(?:[_.[]method|x-http-method(?:-override)?|x-method-override)(?:[\s;"']|$)/i;
-/** A parameter that many APIs have; some servers take it for the method where it names one. */
+/** A parameter that many APIs have. Some servers take it for the HTTP method if it names one. */
 const verb = /^\s*(?:post|put|patch|delete)\s*$/i;
 const verbField =
   /(?:^|[&;])\s*method=\s*(?:post|put|patch|delete)\s*(?:[&;]|$)|\bname="?method"?\s*\r?\n\r?\n\s*(?:post|put|patch|delete)\b/i;
@@ -79,7 +81,7 @@ function parsedBody({ body, body_base64 }: Pick<Sent, 'body' | 'body_base64'>): 
   return sent;
 }
 
-/** False for overlong forms too: some servers read those as the separators that they are longer forms of. */
+/** False for overlong encodings too, because some servers decode them to separators. */
 function isDecodable(path: string): boolean {
   try {
     return decodeURIComponent(path) !== '';
@@ -88,7 +90,7 @@ function isDecodable(path: string): boolean {
   }
 }
 
-/** With what forms write as `%5F` or `+`, and JSON as `\u005f`. */
+/** Decodes what forms write as `%5F` or `+`, and JSON as `\u005f`. */
 function unescaped(body: Buffer): string {
   return body
     .toString('latin1')
@@ -109,7 +111,7 @@ function parsedHeaders(sent: Readonly<Record<string, string>>): [string, string]
   return headers.sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Null where the rule allows it. */
+/** Null if the rule allows the call. */
 export function refusalBy(rule: CallRule, call: ParsedCall): UseRefusal | null {
   if (!rule.hosts.includes(call.origin))
     return { field: 'url', reason: 'is not among the hosts of the rule' };
@@ -124,14 +126,14 @@ export function refusalBy(rule: CallRule, call: ParsedCall): UseRefusal | null {
   return null;
 }
 
-/** The pattern that the path matches: it stands for the path in the log. */
+/** The pattern that the path matches; the log shows it in place of the path. */
 export function patternFor({ paths }: CallRule, { url }: ParsedCall): string | undefined {
   return paths.find(pattern => matchesPath(pattern, url.pathname));
 }
 
 /**
- * `*` matches within a segment, `**` across them. In as many steps as the path is long, for each star: no pattern and no
- * path make it take longer.
+ * `*` matches within a segment, `**` across segments. The time is linear in the length of the path for each star,
+ * whatever the pattern and the path.
  */
 export function matchesPath(pattern: string, path: string): boolean {
   const [head, ...rest] = pattern.split(/(\*\*?)/) as [string, ...string[]];
@@ -141,7 +143,7 @@ export function matchesPath(pattern: string, path: string): boolean {
   return reached.at(-1) === path.length;
 }
 
-/** Which places of the path can be reached by a star and the text behind it, given those that could be before. */
+/** The positions in the path that a star and the text after it can reach from the given positions. */
 function afterStar(star: string, text: string, path: string, before: readonly number[]): number[] {
   const after: number[] = [];
   let next = 0;
@@ -149,7 +151,7 @@ function afterStar(star: string, text: string, path: string, before: readonly nu
     if (before[next] === at) next++;
     if (text === '' || (path[at] === text[0] && path.startsWith(text, at))) after.push(at + text.length);
     if (star === '**' || path[at] !== '/') continue;
-    // The star ends here: what is reached next is reached by itself.
+    // The star ends here; the next position starts over.
     if (next === before.length) break;
     at = before[next]! - 1;
   }

@@ -1,7 +1,7 @@
 /**
- * The use of a key that never leaves: it signs, verifies and decrypts for an access key that may use it, by the rules
- * of the key. A rule may demand a JSON Web Token of a given shape, so that no other bytes are ever signed. The log
- * has each use before it is made, and its outcome before the result is handed out.
+ * Uses keys that never leave the service: signs, verifies and decrypts for an access key that may use the key, as the
+ * key's rules allow. A rule can require a JSON Web Token of a given form, so that no other bytes are ever signed.
+ * Each use is in the log before it is made, and its outcome before the result is returned.
  */
 import { isUtf8 } from 'node:buffer';
 import { Failure, invalid } from '../../contract/errors.ts';
@@ -94,7 +94,7 @@ export function keyUsesWith(parts: KeyUseParts): KeyUses {
   return { use: request => using.run(request, deed => perform(deed, request)) };
 }
 
-/** The first rule that allows it. */
+/** The first rule that allows the operation. */
 function ruleFor(rules: readonly KeyRule[], { operation, call }: KeyCall): KeyRule {
   const named = call.rule === undefined ? rules : rules.filter(({ id }) => id === call.rule);
   const allowing = named.find(
@@ -121,7 +121,7 @@ function inputOf(
   }
   if (call.claims !== undefined)
     return tokenPart({ alg: call.alg, kid: id, claims: call.claims, shape: jwt, now });
-  if (jwt !== null) throw invalid('claims', 'is required: the rule signs JSON Web Tokens alone');
+  if (jwt !== null) throw invalid('claims', 'is required: the rule signs only JSON Web Tokens');
   return call.message!;
 }
 
@@ -150,7 +150,10 @@ function approvedCall(
   };
 }
 
-/** The very bytes that the key is used on. Of a token, header and claims are read as what they are signed in the base64url of. */
+/**
+ * The exact bytes that the key is used on. For a token, the header and claims are shown decoded; their base64url form
+ * is what is signed.
+ */
 function shownBytes(input: string, isToken: boolean): Pick<ShownRequest, 'body' | 'body_base64'> {
   const bytes = Buffer.from(input, 'base64url');
   if (!isUtf8(bytes)) return { body: null, body_base64: bytes.toString('base64') };

@@ -1,4 +1,4 @@
-/** A token that a call brought about goes into a secret of the same vault, as its new version, and to nobody. */
+/** Stores a token returned by a call as a new version of a secret in the same vault, and shows it to no one. */
 
 import { Failure } from '../../contract/errors.ts';
 import type { UseAnswer } from '../../contract/uses.ts';
@@ -26,7 +26,7 @@ export function mintingWith({ store, stamps, guard, records }: UseParts) {
         const before = found && stamps.resource.believe(found);
         const isThere = before?.type === 'secret' && before.deleted_at === null;
         if (!isThere || before.vault_id !== reader.vaultId) throw new Failure('NOT_FOUND');
-        // A version like the one before would lift what the older one is suspended for.
+        // A new version with the same value would lift the suspensions that apply to the old one.
         if (await isHeld(before, vault, value)) return { secret_id: before.id, version: before.version };
         const write = records.revisionOf<never>(reader, before, vault, { value });
         await guard.used({ ...reader, origin }, 'secret.updated', {

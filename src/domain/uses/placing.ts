@@ -1,14 +1,15 @@
 /**
- * Puts the value where the rule says, and nowhere else: no text that an agent sends is searched for a place. What the
- * agent sends must leave that place free, and stays as it is, byte for byte: nothing is parsed and written again. What a
- * person approves is the same message with words in place of the value. A value that would break it is refused.
+ * Puts the value where the rule says and nowhere else: text from an agent is never searched for a place. The agent
+ * must leave that place free, and everything it sends stays unchanged, byte for byte: nothing is parsed and
+ * serialized again. The message shown for approval is the same, with a placeholder for the value. A value that would
+ * break the message is refused.
  */
 import { invalid } from '../../contract/errors.ts';
 import type { Placement } from '../../contract/use-rules.ts';
 import { insertedInto, taken } from './json-insertion.ts';
 import type { ParsedCall } from './judging.ts';
 
-/** What is sent, and what a person who approves it sees: the same, with words in place of the value. */
+/** A call with its value in place, or with a placeholder for a person to approve. */
 export interface PlacedCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -22,12 +23,15 @@ export function placed(place: Placement, call: ParsedCall, value: string): Place
   return placedAt(place, call, sent(value));
 }
 
-/** The very message that `placed` makes, but for the value. */
+/** Exactly the message that `placed` creates, except for the value. */
 export function shownPlaced(place: Placement, call: ParsedCall): PlacedCall {
   return placedAt(place, call, shown);
 }
 
-/** What must not come back: of a pair, the password, because an answer may show it alone. */
+/**
+ * The text that must not come back. For a user name and password it is the password, because a response may show it
+ * by itself.
+ */
 export function secretOf(place: Placement, value: string): string {
   return place.type === 'basic' && place.username === null ? value.slice(value.indexOf(':') + 1) : value;
 }
@@ -116,14 +120,17 @@ function withFormField(headers: Record<string, string>, body: Buffer | null, fie
   return { headers: { ...headers, 'content-type': form }, body: Buffer.from(text, 'latin1') };
 }
 
-/** Whether a name is in a query or a form already, in either case, and for servers that separate fields by semicolons too. */
+/**
+ * Whether a query or form already contains a name, ignoring case, also for servers that separate fields with
+ * semicolons.
+ */
 function isNamed(fields: string, name: string): boolean {
   const named = (text: string) => [...new URLSearchParams(text).keys()];
   const names = [...named(fields), ...named(fields.replaceAll(';', '&'))];
   return names.some(one => one.trim().toLowerCase() === name.toLowerCase());
 }
 
-/** In words, for whoever approves the call. */
+/** The place in words, for the person who approves the call. */
 export function placeInWords(place: Placement): string {
   switch (place.type) {
     case 'bearer':

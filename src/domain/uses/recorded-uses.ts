@@ -1,6 +1,6 @@
 /**
- * What every use of a secret or key has in common, whatever is done with it: who asks, whether their access key may
- * use at all, its limits, and the two entries in the request log, one before and one after. A refusal is one entry.
+ * The parts that all uses of secrets and keys share: authentication, whether the access key may use at all, its
+ * limits, and the two entries in the request log, one before and one after. A refusal has one entry.
  */
 import type { Origin, Reader } from '../../access/caller.ts';
 import { Failure, statusOf } from '../../contract/errors.ts';
@@ -21,17 +21,17 @@ export interface UseParts extends Parts {
   readonly authenticate: Authenticator;
   readonly visibility: Visibility;
   readonly records: Records;
-  /** Of whom some approved calls. */
+  /** Members, who may have approved calls. */
   readonly holders: Holders;
 }
 
-/** A use while it is made. */
+/** A use in progress. */
 export interface Deed {
   readonly reader: Reader;
   readonly origin: Origin;
-  /** What the log says of it, as far as that is known. */
+  /** What the log states about it, as far as it is known. */
   requested: string;
-  /** Resolves once the log has it: only then may anything leave. */
+  /** Resolves once the entry is in the log; nothing may be sent before that. */
   begin(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export interface UseRefused extends LogReference {
 
 export type UseResult<T> = UseDone<T> | UseRefused;
 
-/** Of the entry that is written before a call leaves: it is being processed. */
+/** The status of the entry written before a call is sent: processing. */
 const begun = 102;
 
 export function recordedUsesWith(parts: UseParts) {
@@ -116,8 +116,8 @@ export function recordedUsesWith(parts: UseParts) {
   }
 
   /**
-   * Counts a call under its rule when it is about to leave. What waits for a person, or was refused by one, takes nothing
-   * from the others: it counts among the attempts of its access key.
+   * Counts a call under its rule when it is about to be sent. A call that waits for approval, or was refused, doesn't
+   * use up the limit for others: it counts only among the attempts of its access key.
    */
   async function countUnder(
     { id, rate_limit: limit }: Counted,
@@ -135,13 +135,13 @@ export function recordedUsesWith(parts: UseParts) {
   return { run, countUnder };
 }
 
-/** A rule, as far as calls under it are counted. */
+/** The fields of a rule that matter for counting. */
 interface Counted {
   readonly id: string;
   readonly rate_limit: number | null;
 }
 
-/** What an answer says of its entry in the log, where it says that. */
+/** The reference to the log entry, if the answer has one. */
 function reference(answer: unknown, request_id: string, receipt: string) {
   return 'receipt' in (answer as object) ? { request_id, receipt } : {};
 }

@@ -1,4 +1,4 @@
-/** A use rule's row, as it is made, changed and shown; and what a rule must say to be one. */
+/** The row of a use rule: how it is created, changed and presented, and which fields a rule must have. */
 import type { Egress } from '../../access/egress.ts';
 import { invalid } from '../../contract/errors.ts';
 import { iso } from '../../contract/text.ts';
@@ -28,16 +28,16 @@ const callFields = [
 ] as const;
 const keyFields = ['operations', 'algorithms'] as const;
 
-/** What every believed rule says of itself. */
+/** Fields that every verified rule has. */
 interface Named extends Pick<Fields, 'approval' | 'rate_limit'> {
   readonly id: string;
   readonly name: string;
   readonly revision: number;
 }
 
-/** Of a secret: the calls that are made with it. */
+/** The rule of a secret: the calls made with it. */
 export type CallRule = Named & Given<(typeof callFields)[number]> & Pick<Fields, 'store'>;
-/** Of a key: what is done with it. */
+/** The rule of a key: the operations with it. */
 export type KeyRule = Named & Given<(typeof keyFields)[number]> & Pick<Fields, 'jwt'>;
 
 const callDefaults = {
@@ -87,7 +87,7 @@ function named({ id, name, revision }: UseRuleRow) {
   return { id, name, revision };
 }
 
-/** What a body leaves out stays; of a new rule, it is the default. */
+/** Fields that the body omits don't change; in a new rule they have their defaults. */
 export function changedFields(before: Fields | null, body: UseRuleUpdate, type: 'secret' | 'key'): Fields {
   const sent = names.filter(name => body[name] !== undefined).map(name => [name, body[name]]);
   const fields = { ...(before ?? none), ...Object.fromEntries(sent) } as Fields;
@@ -101,7 +101,7 @@ export function checkFields(fields: Fields, type: 'secret' | 'key', egress: Egre
   const missing = wanted.find(name => fields[name] === null);
   if (missing !== undefined) throw invalid(missing, 'is required');
   const stray = unused.find(name => fields[name] !== null);
-  if (stray !== undefined) throw invalid(stray, `is not used by the rule of a ${type}`);
+  if (stray !== undefined) throw invalid(stray, `is not used by a rule for a ${type}`);
   if (type === 'secret') checkCall(fields, egress);
   else checkKey(fields);
 }
@@ -110,7 +110,7 @@ const jsonPointer = /^(?:\/(?:[^~/]|~[01])+)+$/;
 
 function checkCall(fields: Fields, egress: Egress): void {
   const { hosts, response, store, jwt } = fields;
-  if (jwt !== null) throw invalid('jwt', 'is not used by the rule of a secret');
+  if (jwt !== null) throw invalid('jwt', 'is not used by a rule for a secret');
   for (const host of hosts!) {
     const refusal = egress.refusalOf(new URL(host.startsWith('http://') ? host : `https://${host}`));
     if (refusal !== null) throw invalid('hosts', refusal);
@@ -119,7 +119,7 @@ function checkCall(fields: Fields, egress: Egress): void {
   if ((response === 'store') !== (store !== null)) {
     throw invalid(
       'store',
-      store === null ? 'is required with the response store' : 'needs the response store',
+      store === null ? 'is required with the response store' : 'requires the response store',
     );
   }
   if (store !== null && !jsonPointer.test(store.pointer)) {
@@ -141,14 +141,14 @@ function checkPlace({ place, request_headers, methods }: Fields): void {
 }
 
 function checkKey({ operations, algorithms, jwt, store }: Fields): void {
-  if (store !== null) throw invalid('store', 'is not used by the rule of a key');
+  if (store !== null) throw invalid('store', 'is not used by a rule for a key');
   const signs = operations!.some(operation => operation !== 'decrypt');
   const isOf = (list: readonly UseAlgorithm[]) => algorithms!.some(one => list.includes(one));
   if (signs && !isOf(signingAlgorithms)) throw invalid('algorithms', 'must contain one for signatures');
   if (operations!.includes('decrypt') && !isOf(decryptionAlgorithms)) {
     throw invalid('algorithms', 'must contain one for decryption');
   }
-  if (jwt !== null && !operations!.includes('sign')) throw invalid('jwt', 'needs the operation sign');
+  if (jwt !== null && !operations!.includes('sign')) throw invalid('jwt', 'requires the operation sign');
 }
 
 export function presentUseRule(row: UseRuleRow): UseRule {

@@ -1,7 +1,8 @@
 /**
- * The use of a secret without seeing it: the service makes the call that an access key asks for, where a use rule
- * allows it and, if the rule demands so, a person approved exactly this call. The request log has the call before it
- * leaves, and its outcome before anything of the answer is handed out; where either can't be written, nothing is.
+ * Uses a secret without revealing it: the service makes the call that an access key requests, if a use rule allows it
+ * and, where the rule requires it, a person approved exactly this call. The call is in the request log before it is
+ * sent, and its outcome before anything of the response is returned; if either can't be written, nothing is sent or
+ * returned.
  */
 import type { Reader } from '../../access/caller.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
@@ -24,7 +25,7 @@ import { targetsOfUsesWith } from './use-targets.ts';
 import { judged, needsApproval, verdictOf } from './verdicts.ts';
 
 export interface UseRequest extends RequestFacts {
-  /** A failure to understand it is raised once the credential is judged. */
+  /** If it could not be parsed, the failure is thrown after the credential was checked. */
   readonly call: UseCall | Failure;
 }
 
@@ -89,15 +90,15 @@ export function secretUsesWith(parts: SecretUseParts): SecretUses {
     const { outcome, status, bytes, redacted, parts } = result;
     const found = parts > 0 ? 'part-of-value' : `redacted=${redacted}`;
     deed.requested = `${what.replace('=use', '=used')} ${outcome}=${status ?? ''} ${bytes}B ${found} ${row.name}`;
-    // Of calls at once, none tells more than the first few of them did.
+    // Of several concurrent calls, none reveals more than the first few did.
     if (rule.response === 'full' && parts === 0 && (await suspensions.isSuspended(chosen)))
       throw refusedUse('use_suspended');
     return answerOf(rule, result, stored);
   }
 
   /**
-   * Nothing of a suspended access key is sent, and no call that contains a part of the value: what the answer would be without
-   * it tells whether it is one.
+   * Sends nothing for a suspended access key, and no call that contains a part of the value: the difference in the
+   * response would reveal that it is one.
    */
   async function refuseGuessing(chosen: Chosen, { response, values, lane }: BrokeredCall): Promise<void> {
     if (response === 'full') checkScrubbed(values);
@@ -109,7 +110,10 @@ export function secretUsesWith(parts: SecretUseParts): SecretUses {
     throw refusedUse('value_in_request');
   }
 
-  /** What was sent is not what was minted: as the value of another secret, those could read it who may read that one. */
+  /**
+   * A value that was sent is not a new token: stored in another secret, it could be read by everyone who may read
+   * that secret.
+   */
   async function unlessReturned(
     { rule, row }: Chosen,
     { values, lane }: BrokeredCall,
@@ -128,13 +132,13 @@ function understood(call: UseCall | Failure): UseCall {
   return call;
 }
 
-/** Each by itself: an answer may show the password of a pair alone. */
+/** Each value is checked by itself, because a response may show only the password of a pair. */
 function checkScrubbed(values: readonly string[]): void {
-  const statusAlone = 'the rule must return the status alone';
+  const statusAlone = 'the rule must return only the status';
   if (!values.every(isRecognisable))
-    throw invalid('secret', `is too short to be told from other text in an answer: ${statusAlone}`);
+    throw invalid('secret', `is too short to be distinguished from other text in a response: ${statusAlone}`);
   if (values.some(isTooLong))
-    throw invalid('secret', `is too long to be looked for in an answer: ${statusAlone}`);
+    throw invalid('secret', `is too long to be searched for in a response: ${statusAlone}`);
 }
 
 function orderOf({ reader, row, rule, call }: Chosen, value: string): BrokeredCall {
@@ -154,12 +158,12 @@ function orderOf({ reader, row, rule, call }: Chosen, value: string): BrokeredCa
   };
 }
 
-/** All that the agent chose. */
+/** Everything that the agent chose. */
 function textOf({ url, headers, body }: ParsedCall): Buffer {
   return Buffer.concat([Buffer.from([url.href, ...headers.flat(), ''].join('\n')), body ?? Buffer.alloc(0)]);
 }
 
-/** What is approved is what is sent, with words in place of the value. */
+/** The approved request is the one that is sent, with a placeholder for the value. */
 function approvedCall({ row, rule, call }: Chosen): ApprovedCall {
   const { method } = call;
   const { url, headers, body } = shownPlaced(rule.place, call);

@@ -1,22 +1,23 @@
 /**
- * Access keys that may not use a secret for a while, because their calls, or the answers to them, contained parts of its
- * value. One that asks for a part and is refused learns that it is one; that is allowed a few times, so that nobody can
- * guess a value from there. It ends with the week, with a new version of the secret, and with any change of its use rules.
- * Counted over all replicas: another process knows of it at the latest with the next such call.
+ * Suspends an access key from using a secret for a while, because its calls or their responses contained parts of the
+ * value. A call that is refused for containing a part confirms that it is one. That is allowed only a few times, so
+ * that a value can't be guessed this way. A suspension ends at the end of the week, with a new version of the secret,
+ * and with any change to its use rules. Counts are shared by all replicas: another process learns of a suspension at
+ * the latest with the next such call.
  */
 import type { Reader } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { derivedId } from './derived-id.ts';
 
-/** With so many, it is suspended. */
+/** The number of parts at which a key is suspended. */
 const most = 3;
 /** In seconds. */
 const week = 7 * 24 * 60 * 60;
-/** Of those that are remembered here; the others are looked up again. */
+/** The number of counts remembered here; others are read again. */
 const mostKnown = 10_000;
 
-/** What a suspension is about. */
+/** What a suspension applies to. */
 export interface Suspect {
   readonly reader: Reader;
   readonly row: { readonly id: string; readonly version: number };
@@ -29,7 +30,7 @@ export function suspensionsWith({ store, now }: { readonly store: Store; readonl
   function placeOf({ reader, row, rules }: Suspect): { subject: string; window: number; key: string } {
     const seen = rules.map(({ id, revision }) => `${id} ${revision}`).sort();
     const subject = derivedId('suspension', reader.givenBy, row.id, String(row.version), ...seen);
-    // Its end: windows that are over are forgotten.
+    // Windows are named by their end, and forgotten after it.
     const window = (Math.floor(now() / 1000 / week) + 1) * week;
     return { subject, window, key: `${subject} ${window}` };
   }
@@ -46,7 +47,7 @@ export function suspensionsWith({ store, now }: { readonly store: Store; readonl
       return (known.get(key) ?? remember(key, await store.limits.taken(subject, window))) >= most;
     },
 
-    /** A call or an answer contained parts of the value, or what looks like many guesses at one. */
+    /** Counts a call or response that contained parts of the value, or what looks like many guesses at one. */
     count: async (suspect: Suspect, parts: number): Promise<void> => {
       const { subject, window, key } = placeOf(suspect);
       remember(key, await store.limits.take(subject, window, Math.min(parts, most)));
@@ -54,10 +55,10 @@ export function suspensionsWith({ store, now }: { readonly store: Store; readonl
   };
 }
 
-/** To the caller the same, whether its call contained a part or it is suspended. */
+/** The caller gets the same refusal whether its call contained a part or it is suspended. */
 export function refusedUse(because: 'value_in_request' | 'use_suspended'): Failure {
   return new Failure('FORBIDDEN', {
-    message: 'Forbidden: calls must not contain the value or a part of it; the request log says more',
+    message: 'Forbidden: calls must not contain the value or a part of it; see the request log',
     because,
   });
 }

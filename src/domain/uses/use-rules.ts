@@ -1,7 +1,7 @@
 /**
- * Use rules: where the service sends a secret, or what it does with a key, for an access key that may use it. Whoever
- * says where a value goes could have it sent to themselves, so they must be allowed to read it, at every change. A
- * rule is found in the vault of its secret, by those who are given that vault.
+ * Use rules: where the service sends a secret, or what it does with a key, for an access key that may use it. Anyone
+ * who can choose the destination could send the value to themselves, so every change requires the permission to read
+ * it. A rule belongs to the vault of its secret or key, and is found by callers with access to that vault.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -32,7 +32,7 @@ export interface UseRules extends Collection<UseRule, UseRuleCreate, UseRuleUpda
 
 type Writing = Permit<'use-rules:write'>;
 
-/** Of one secret or key: each call is held against all of them. */
+/** Per secret or key, because each call is checked against all of them. */
 const mostRules = 50;
 
 export function rulesForUseWith(
@@ -45,7 +45,7 @@ export function rulesForUseWith(
     return stamps.useRule.believe(await guard.found(permit, row, row?.vault_id));
   }
 
-  /** What a rule decides must be sound as a whole, and whoever says it must be allowed to read what it is about. */
+  /** Checks that a rule is valid as a whole, and that the caller may read the value that it is about. */
   async function checked(
     permit: Writing,
     row: Pick<UseRuleRow, 'rule' | 'resource_type' | 'vault_id'>,
@@ -72,7 +72,7 @@ export function rulesForUseWith(
     await guard.change(permit, verb, {
       subjects: [{ ...ruleChange(row), lasts }],
       statements: [statement],
-      // Rules are kept with their vault by those who use what lies in it.
+      // Caches hold rules together with their vault.
       touches: [row.vault_id],
     });
   }
@@ -109,7 +109,9 @@ export function rulesForUseWith(
         .find(permit, type, (body.secret_id ?? body.key_id)!)
         .catch(notFoundAs(missing));
       if ((await store.useRules.ofResource(resource.id)).length >= mostRules)
-        throw new Failure('CONFLICT', { message: `A ${type} can have ${mostRules} use rules: delete some` });
+        throw new Failure('CONFLICT', {
+          message: `A ${type} can have at most ${mostRules} use rules; delete some first`,
+        });
       const time = now();
       const row = stamps.useRule.stamp({
         id: newId(),

@@ -1,8 +1,8 @@
 /**
- * What is used of a vault, kept in memory as answers are: the vault with its key, what was asked for in it, and the
- * rules of that. All of a vault goes the moment that a change in it is heard of, and the change of a rule is one;
- * nothing is kept while changes can't be heard. Whether the access key sees it, and whether it is active now, is asked
- * each time. Values stay sealed; how many and how long ones are kept is bounded.
+ * Caches what is used in a vault, like answers: the vault with its key, the requested secrets or keys, and their
+ * rules. Everything of a vault is dropped as soon as a change in it is reported, including changes to rules; nothing
+ * is cached while changes can't be received. Whether the access key can see it, and whether it is active now, is
+ * checked each time. Values stay sealed; the number and size of cached values are bounded.
  */
 import type { Reader, ResourceKind } from '../../access/caller.ts';
 import { isId } from '../../contract/id.ts';
@@ -25,12 +25,12 @@ interface KeptVault<Rule> {
 
 const mostVaults = 500;
 const mostOfVault = 50;
-/** Of a sealed value, in bytes: tokens and private keys are shorter. */
+/** In bytes of a sealed value: tokens and private keys are shorter. */
 const longestKept = 8 * 1024;
 
 export type FindUseTarget<Rule> = (reader: Reader, asked: string) => Promise<UseTarget<Rule>>;
 
-/** Of one kind, by their names; keys by their ids too. */
+/** Finds resources of one kind by name; keys also by id. */
 export function targetsOfUsesWith<Rule>(
   { store, stamps, visibility }: UseParts,
   kind: ResourceKind,
@@ -64,7 +64,8 @@ export function targetsOfUsesWith<Rule>(
       return known;
     }
     const found = await find(reader, vault, asked);
-    // Where a change was heard meanwhile, this is no longer the vault that is kept, and nobody sees what it holds.
+    // If a change arrived in the meantime, this is no longer the cached vault, and what it contains is never used
+    // again.
     if (usables.size < mostOfVault && found.row.value.length <= longestKept) usables.set(asked, found);
     return found;
   };

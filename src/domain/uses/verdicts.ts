@@ -1,4 +1,4 @@
-/** What the rules of a secret say to a call: the first that allows it, or why each of them does not. */
+/** What the rules of a secret decide about a call: the first rule that allows it, or why each of them doesn't. */
 import type { Verdict } from '../../contract/uses.ts';
 import { isWrite, type ParsedCall, refusalBy, type UseRefusal } from './judging.ts';
 import type { CallRule } from './rule-records.ts';

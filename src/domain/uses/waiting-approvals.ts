@@ -1,7 +1,8 @@
 /**
- * The calls that wait for an approval, for an open dashboard: it says which it knows, and is answered once there are
- * others. Nothing is asked of the database meanwhile. Who is asking is judged before each answer, and as soon as anything
- * that they rest on changes. Bounded for each session and over all; past the bounds one is answered at once.
+ * The calls waiting for approval, for an open dashboard: it sends the version it knows, and gets an answer once that
+ * changes. The database is not queried in the meantime. The caller is checked before each answer, and as soon as
+ * anything that their authority rests on changes. Waiting requests are limited per session and in total; beyond the
+ * limits, the answer comes immediately.
  */
 import { hash } from 'node:crypto';
 import type { Caller } from '../../access/caller.ts';
@@ -12,32 +13,34 @@ import type { Parts } from '../kernel/parts.ts';
 import { approvalsTouch } from './approval-records.ts';
 import type { Approvals } from './approvals.ts';
 
-/** Whoever has the dashboard open. */
+/** A person with an open dashboard. */
 export interface Watcher {
   readonly caller: Caller;
   readonly sessionId: string;
-  /** Who they are now; refuses whoever is not signed in any more. */
+  /** The caller as of now; refuses a person who is no longer signed in. */
   readonly renew: () => Promise<Caller>;
-  /** They don't wait any longer. */
+  /** Aborted when they no longer wait. */
   readonly gone: AbortSignal;
 }
 
 export interface ApprovalWatch {
-  /** What waits, at once or, where that is what they know, once it is something else; after 25 seconds in any case. */
+  /**
+   * The waiting calls: immediately, or, if they are already known, once they change; after 25 seconds in any case.
+   */
   next(watcher: Watcher, known: string | undefined): Promise<WaitingApprovals>;
-  /** Answers everybody who waits, and lets nobody wait from now on. */
+  /** Answers all waiting requests, and lets no more wait from now on. */
   answerAll(): void;
 }
 
 type Found = Pick<WaitingApprovals, 'data' | 'total' | 'version'>;
 
-/** In milliseconds; less than any proxy waits for an answer. */
+/** In milliseconds; less than proxies wait for a response. */
 const longestHold = 25_000;
-/** A browser has six connections to a service, for all of its pages together. */
+/** A browser has six connections to a service, shared by all its pages. */
 const mostOfSession = 3;
-/** Of the requests that may be with the management plane at a time, a quarter. */
+/** A quarter of the requests that the management plane handles at a time. */
 const mostHeld = 500;
-/** By whatever clock: nobody looks for what has expired more often than this. */
+/** In milliseconds. Limits how often expired requests are looked for, whatever the clock. */
 const shortestWait = 50;
 const everything = { page: 1, limit: 100 };
 
@@ -57,7 +60,7 @@ export function approvalWatchWith(
     return { data: [...data], total, version };
   }
 
-  /** Until the first of them expires; null where there is none. */
+  /** Milliseconds until the first of them expires; null if there are none. */
   function nextExpiry({ data }: Found): number | null {
     if (data.length === 0) return null;
     const first = Math.min(...data.map(({ expires_at }) => Date.parse(expires_at)));
@@ -78,7 +81,7 @@ export function approvalWatchWith(
     }
   }
 
-  /** Null once it may be something else. Whoever begins to wait before they look misses nothing in between. */
+  /** Null once the result may have changed. Beginning the wait before reading makes sure that no change is missed. */
   async function lookAndWait(caller: Caller, known: string, end: AbortSignal): Promise<Found | null> {
     const rests = caller.proof.rows.map(({ id }) => id);
     const wait = waits.begin([approvalsTouch(caller.organizationId), ...rests]);
@@ -108,12 +111,12 @@ export function approvalWatchWith(
   };
 }
 
-/** For those who wait. */
+/** The places for waiting requests. */
 class Places {
   readonly #taken = new Map<string, number>();
   #all = 0;
 
-  /** Null where there is none left; else how it is left. */
+  /** Takes a place and returns the function that frees it; null if there is none left. */
   take(sessionId: string): (() => void) | null {
     const own = this.#taken.get(sessionId) ?? 0;
     if (own >= mostOfSession || this.#all >= mostHeld) return null;

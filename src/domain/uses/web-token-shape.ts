@@ -1,4 +1,4 @@
-/** JSON Web Tokens that a key signs: what a rule demands of their claims, and the part of them that is signed. */
+/** JSON Web Tokens that a key signs: what a rule requires of their claims, and the part that is signed. */
 import { invalid } from '../../contract/errors.ts';
 import type { UseRule } from '../../contract/use-rules.ts';
 
@@ -8,16 +8,16 @@ export interface WantedToken {
   readonly alg: string;
   readonly kid: string;
   readonly claims: Readonly<Record<string, unknown>>;
-  /** What the rule demands; null for any claims. */
+  /** The form that the rule requires; null for any claims. */
   readonly shape: Shape | null;
   /** In milliseconds. */
   readonly now: number;
 }
 
-/** How far the clocks of two machines may be apart, in seconds. */
+/** How far the clocks of two machines may differ, in seconds. */
 const leeway = 60;
 
-/** Header and claims, as they are signed, in base64url once more. */
+/** The header and claims in the form that is signed, encoded in base64url once more. */
 export function tokenPart({ alg, kid, claims, shape, now }: WantedToken): string {
   if (shape !== null) checkClaims(claims, shape, now / 1000);
   const header = { alg, kid, typ: shape?.typ ?? 'JWT' };
@@ -29,7 +29,7 @@ function checkClaims({ iss, aud, iat, exp }: WantedToken['claims'], shape: Shape
   if (iss !== shape.issuer) throw invalid('claims', 'must have the issuer of the rule as iss');
   const audiences = Array.isArray(aud) ? aud : [aud];
   if (audiences.length === 0 || !audiences.every(one => shape.audiences.includes(one))) {
-    throw invalid('claims', 'must have audiences of the rule alone as aud');
+    throw invalid('claims', 'must have only audiences of the rule as aud');
   }
   if (!Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) {
     throw invalid('claims', 'must have iat and exp, in seconds');
