@@ -211,7 +211,7 @@ describe('a request that is not answered', () => {
 });
 
 describe('an answer that is a failure', () => {
-  const redirect = 'The address answers with a redirect; use the one that it leads to.';
+  const redirect = 'The address redirects; use the address that it redirects to.';
   const bare = (status: number) => `The vault answered with status ${status}.`;
   const rows: readonly [status: number, said: unknown, code: string, message: string][] = [
     [0, { message: 'm' }, 'INVALID_ANSWER', redirect],

@@ -191,7 +191,7 @@ describe('the options of a store', () => {
       for (const value of [bound - 0.001, Number.NaN, 'x' as unknown as number])
         await assert.rejects(open(worldOf([both], { [name]: value }).options), {
           code: 'INVALID_OPTIONS',
-          message: `${name} must be a number from ${bound}.`,
+          message: `${name} must be a number of at least ${bound}.`,
         });
     await assert.rejects(open(worldOf([both], { maxStaleSeconds: Number.POSITIVE_INFINITY }).options), {
       code: 'INVALID_OPTIONS',

@@ -1,12 +1,12 @@
 /**
- * `admin({ url, key })`: the general API with an API key, one method for each operation of the OpenAPI document. Which
- * there are, what they take and what they answer is generated from that document.
+ * `admin({ url, key })`: the general API with an API key, with one method for each operation of the OpenAPI document.
+ * The methods and their types are generated from that document.
  */
 import { type Operations, operations } from './api.ts';
 import type { ClientRequest } from './exchange.ts';
 import { type ConnectionOptions, connect, json, segment, send } from './request.ts';
 
-/** An operation that needs nothing can be called with nothing. */
+/** An operation without required input can be called without an argument. */
 type Call<Asked, Answered> =
   Record<never, never> extends Asked
     ? (asked?: Asked) => Promise<Answered>
@@ -59,8 +59,8 @@ interface Listed<T> {
 type Filter<Query> = Omit<NoInfer<Query>, 'page' | 'limit' | 'as_of'>;
 
 /**
- * Every record of a list, page after page: `each(api.listSecrets, { query: { vault_id } })`, as the operation itself is asked;
- * the filter alone, without `query`, works too. What is created meanwhile is left out.
+ * Yields every record of a list, page by page: `each(api.listSecrets, { query: { vault_id } })`, with the same argument
+ * as the operation itself; the filter without `query` also works. Records created in the meantime are left out.
  */
 export async function* each<Query extends object, T extends object>(
   list: (asked: { query?: Query }) => Promise<Listed<T>>,

@@ -1,10 +1,10 @@
 /**
- * The last values, sealed, so that a service can start while the vault is away. AES-256-GCM under a key derived from
- * the access key: whoever has the file alone can't read it, and a file of another service, vault or access key
- * doesn't open. What is older than the bound is not used.
+ * The last values, encrypted, so that a program can start while the vault is unavailable. They are sealed with
+ * AES-256-GCM under a key derived from the access key: the file is useless without the access key, and a file for
+ * another service, vault or access key doesn't open. Values older than the limit are not used.
  */
 
-/** Where the sealed bytes are kept. It sees no value. */
+/** Storage for the sealed bytes. It never sees a value. */
 export interface CacheStorage {
   load(): Promise<Uint8Array | null>;
   save(bytes: Uint8Array): Promise<void>;
@@ -39,7 +39,7 @@ export async function sealCache(cached: Cached, binding: CacheBinding): Promise<
   return joined([salt, nonce, new Uint8Array(sealed)]);
 }
 
-/** Null where it was not sealed for this binding, or was altered. */
+/** Null if it was not sealed for this binding, or was altered. */
 export async function openCache(bytes: Uint8Array, binding: CacheBinding): Promise<Cached | null> {
   const copy: Bytes = new Uint8Array(bytes);
   const salt = copy.subarray(0, saltLength);
@@ -62,7 +62,7 @@ async function keyOf({ key }: CacheBinding, salt: Bytes, use: 'encrypt' | 'decry
 }
 
 function algorithm(iv: Bytes, { url, vault }: CacheBinding) {
-  // As JSON, so that no two bindings read the same.
+  // As JSON, so that no two bindings have the same text.
   return { name: 'AES-GCM', iv, additionalData: utf8.encode(JSON.stringify([format, url, vault])) };
 }
 

@@ -1,4 +1,4 @@
-/** Calls a function that was handed in: nothing that it throws, now or later, gets out. It is not waited for. */
+/** Calls a caller's function without waiting for it. Errors that it throws, now or later, go to `onFailure`. */
 export function callSafely(run: () => unknown, onFailure: (error: unknown) => void): void {
   try {
     const result = run();

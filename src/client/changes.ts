@@ -1,4 +1,4 @@
-/** Who is told that values have changed: listeners first, then what is built from the values. Nothing they throw gets out. */
+/** Notifies of changed values: first listeners, then objects built from the values. Their errors go to `onError`. */
 import { callSafely } from './callback.ts';
 import { DerivedObject, type DerivedParts } from './derived.ts';
 import { asError, type StrongroomError } from './errors.ts';
@@ -12,7 +12,7 @@ export class Changes {
     this.#onError = onError;
   }
 
-  /** Returns what takes the listener away again. */
+  /** Returns a function that removes the listener. */
   listen(name: string, run: () => unknown): () => void {
     const listener = { name, run };
     this.#listeners.add(listener);
@@ -21,7 +21,7 @@ export class Changes {
 
   async derive<T>(parts: Omit<DerivedParts<T>, 'onFailure'>): Promise<DerivedObject<T>> {
     const derived = new DerivedObject<T>({ ...parts, onFailure: this.#failed });
-    // Known before it is built: a change that comes meanwhile must not be missed.
+    // Registered before it is built, so that a change in the meantime is not missed.
     this.#derived.add(derived as DerivedObject<unknown>);
     try {
       await derived.build();

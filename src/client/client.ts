@@ -1,6 +1,6 @@
 /**
- * `strongroom/client`: reads a vault, keeps a program's secrets up to date, and calls the general API. No dependency,
- * and nothing of the service; it runs wherever there are `fetch` and WebCrypto.
+ * `strongroom/client`: reads a vault, keeps a program's secrets up to date, and calls the general API. It has no
+ * dependencies and no code of the service, and runs wherever there are `fetch` and WebCrypto.
  */
 export { type Admin, admin, each } from './admin.ts';
 export type { VaultRead, VaultReadNames, VaultReadSecret } from './api.ts';

@@ -1,17 +1,17 @@
-/** Time as the client uses it; tests hand in their own. */
+/** The client's clock, which tests can replace. */
 
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Runs something once, later; returns what cancels it. Only a timer that is awaited keeps a process alive. */
+  /** Runs a function once, later; returns a function that cancels it. `keepAlive` timers keep the process running. */
   after(milliseconds: number, run: () => unknown, keepAlive: boolean): () => void;
 }
 
-/** Longer ones fire at once. */
+/** Longer timers fire immediately. */
 const longestTimer = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
-  // A clock that is set back must not make values young again; one that sleeps with the machine goes on after it.
+  // A clock that is set back must not make values seem newer, and time during the machine's sleep must count.
   now: () => Math.max(Date.now(), performance.timeOrigin + performance.now()),
   after: (milliseconds, run, keepAlive) => {
     const timer: unknown = setTimeout(run, Math.min(milliseconds, longestTimer));
@@ -20,7 +20,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Node and Bun have it at the timer; Deno's timers are numbers. */
+/** Node and Bun have `unref` on the timer; Deno's timers are numbers. */
 function unref(timer: unknown): void {
   (timer as { unref?(): void }).unref?.();
   if (typeof timer === 'number') {

@@ -1,10 +1,10 @@
 /**
- * Something built from secrets (a pool, a client) that is built anew when they change. The old one stays in use until
- * the new one is there, also when building it fails; then it is disposed of.
+ * An object built from secrets (a pool, a client) that is rebuilt when they change. The old one stays in use until the
+ * new one is ready, even if building it fails; then the old one is disposed of.
  */
 
 export interface Derived<T> {
-  /** The newest one. Take it for each use, and don't keep it. */
+  /** The newest object. Get it for each use, and don't keep it. */
   readonly current: T;
 }
 
@@ -12,7 +12,7 @@ export interface DerivedParts<T> {
   readonly names: readonly string[];
   readonly build: () => T | Promise<T>;
   readonly dispose: (old: T) => unknown;
-  /** Told what `build` and `dispose` throw. */
+  /** Called with errors that `build` and `dispose` throw. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -20,7 +20,7 @@ export class DerivedObject<T> implements Derived<T> {
   readonly #parts: DerivedParts<T>;
   #built: { readonly object: T } | null = null;
   #building: Promise<void> | null = null;
-  /** The values have changed since it was last begun to be built, or that failed. */
+  /** Whether the values have changed since the last build began, or that build failed. */
   #isOld = false;
 
   constructor(parts: DerivedParts<T>) {
@@ -31,7 +31,7 @@ export class DerivedObject<T> implements Derived<T> {
     return this.#built!.object;
   }
 
-  /** Joins a building that is under way: that one goes on until it has used the newest values. */
+  /** Joins a build in progress, which continues until it has used the newest values. */
   build(): Promise<void> {
     this.#building ??= this.#buildNewest().finally(() => {
       this.#building = null;
@@ -58,7 +58,7 @@ export class DerivedObject<T> implements Derived<T> {
     }
   }
 
-  /** After an exchange. One whose building failed is tried again, even where nothing has changed since. */
+  /** Called after each exchange. A failed build is tried again, even if nothing has changed since. */
   async keepUp(changed: readonly string[]): Promise<void> {
     if (changed.some(name => this.#parts.names.includes(name))) this.#isOld = true;
     if (this.#isOld) await this.build().catch(this.#parts.onFailure);

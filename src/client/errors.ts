@@ -1,11 +1,11 @@
-/** The client's one error class. It names codes, statuses and secrets' names, and never a value or the access key. */
+/** The client's only error class. It has codes, statuses and names of secrets, but never a value or the access key. */
 
 export type ErrorCode =
-  /** The options can't work: an address that is no address, a key that is no key. */
+  /** The options are invalid, such as a malformed address or key. */
   | 'INVALID_OPTIONS'
-  /** No answer came: refused connection, unknown host, time limit. */
+  /** There was no answer: connection refused, unknown host, timeout. */
   | 'UNREACHABLE'
-  /** What came is not an answer of a vault: a redirect, another page, broken JSON. */
+  /** The answer is not from a vault: a redirect, another page, broken JSON. */
   | 'INVALID_ANSWER'
   | 'INVALID_REQUEST'
   | 'CONFLICT'
@@ -16,20 +16,20 @@ export type ErrorCode =
   | 'RATE_LIMITED'
   | 'UNAVAILABLE'
   | 'INTERNAL_ERROR'
-  /** Declared, and not among what the access key can read. */
+  /** A declared secret is not among those that the access key can read. */
   | 'MISSING_SECRET'
-  /** There, and not what its schema accepts. */
+  /** A secret exists, but its schema does not accept the value. */
   | 'INVALID_SECRET'
-  /** Not confirmed by the vault for longer than `maxStaleSeconds`. */
+  /** The vault has not confirmed the value for longer than `maxStaleSeconds`. */
   | 'STALE'
   | 'CACHE_FAILED'
-  /** A function that was handed in (`onChange`, `derived`, `onReceipt`) threw; see `cause`. */
+  /** A callback (`onChange`, `derived`, `onReceipt`) threw an error; see `cause`. */
   | 'CALLBACK_FAILED';
 
 export interface ErrorFacts {
-  /** The HTTP status; null where no answer came. */
+  /** The HTTP status; null if there was no answer. */
   readonly status?: number | null;
-  /** The secrets that it is about. */
+  /** The names of the affected secrets. */
   readonly names?: readonly string[];
   readonly retryAfterSeconds?: number | null;
   readonly cause?: unknown;
@@ -40,7 +40,7 @@ export class StrongroomError extends Error {
   readonly code: ErrorCode;
   readonly status: number | null;
   readonly names: readonly string[];
-  /** How long the service asked us to wait. */
+  /** How long the service asked the client to wait. */
   readonly retryAfterSeconds: number | null;
 
   constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
@@ -68,7 +68,7 @@ export function codeOf(status: number): ErrorCode {
   return codes[status] ?? (status >= 500 ? 'INTERNAL_ERROR' : 'INVALID_ANSWER');
 }
 
-/** May go away by itself: the vault is down, busy, or behind something that is. */
+/** Whether the error may be temporary: the vault, or something in front of it, is down or busy. */
 export function isPassing({ code }: StrongroomError): boolean {
   return ['UNREACHABLE', 'RATE_LIMITED', 'UNAVAILABLE', 'INTERNAL_ERROR', 'INVALID_ANSWER'].includes(code);
 }

@@ -1,9 +1,9 @@
 /**
- * One request and its answer, as the store, the general API and the command line send them. No redirect is followed: the
- * credential goes to the address that was given and nowhere else.
+ * Sends one request and reads its answer, for the store, the general API and the command line. Redirects are not
+ * followed, so that the credential goes only to the configured address.
  */
 
-/** As much of `fetch` as is used, so that the types need neither the DOM's nor Node's. */
+/** The part of `fetch` that is used, so that the types require neither those of the DOM nor of Node. */
 export type Fetch = (
   url: string,
   init: {
@@ -35,12 +35,12 @@ export interface Exchanged extends Omit<FetchAnswer, 'text'> {
 
 interface Peer {
   readonly url: string;
-  /** Null for a request that needs none. */
+  /** Null for a request without a credential. */
   readonly key: string | null;
   readonly fetch: Fetch;
 }
 
-/** Rejects where no answer came. The signal ends a request that is under way. */
+/** Rejects if there is no answer. The signal cancels a request in progress. */
 export async function exchange(
   { url, key, fetch }: Peer,
   path: string,

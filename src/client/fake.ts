@@ -1,4 +1,4 @@
-/** A store without a vault, for the tests of programs that use one. */
+/** A store without a vault, for testing programs that use a store. */
 import { Changes } from './changes.ts';
 import { systemClock } from './clock.ts';
 import { asError } from './errors.ts';
@@ -6,16 +6,16 @@ import { type Candidates, HeldValues, missingError, type Schemas } from './held-
 import { type StandardSchema, text } from './standard-schema.ts';
 import { type Store, storeOf } from './store.ts';
 
-/** A rotation: what depends on the values is told, and built anew, before it resolves. */
+/** Simulates a rotation: listeners are called and derived objects rebuilt before it resolves. */
 type SetValues<N extends string> = (values: Readonly<Partial<Record<N, string>>>) => Promise<void>;
 
 export type FakeStore<S extends Schemas> = Store<S> & { readonly set: SetValues<keyof S & string> };
 
-/** Every value is taken as it is. */
+/** Uses every value as it is. */
 export function fake<const N extends string>(
   values: Readonly<Record<N, string>>,
 ): FakeStore<Readonly<Record<N, StandardSchema<string>>>>;
-/** Every value goes through its schema, as it would from a vault; schemas that answer later are not for this. */
+/** Parses every value with its schema, as for a vault's values. Asynchronous schemas are not supported. */
 export function fake<const S extends Schemas>(
   values: Readonly<Record<keyof S & string, string>>,
   secrets: S,
@@ -49,8 +49,7 @@ function examined(schemas: Schemas, raws: Readonly<Record<string, string>>): Can
   for (const [name, schema] of Object.entries(schemas)) {
     const raw = raws[name]!;
     const result = schema['~standard'].validate(raw);
-    if (result instanceof Promise)
-      throw asError(new TypeError('A fake takes schemas that answer immediately.'));
+    if (result instanceof Promise) throw asError(new TypeError('A fake store requires synchronous schemas.'));
     if (!Object.hasOwn(raws, name)) missing.push(name);
     else if (result.issues !== undefined) invalid.push(name);
     else good.set(name, { raw, value: result.value });

@@ -1,10 +1,10 @@
 /**
- * A cache in a file, on runtimes that have files. It is replaced as a whole, and readable by its owner alone; the
- * temporary file is always newly created, so nothing that someone else put there is written to.
+ * A cache in a file, for runtimes with a file system. The file is replaced as a whole, and only its owner can read it.
+ * The temporary file is always newly created, so that a file prepared by another user is never written to.
  */
 import type { CacheStorage } from './cache.ts';
 
-/** More than any vault's declared secrets take; a larger file is not ours. */
+/** In bytes: more than the declared secrets of any vault need; a larger file is not ours. */
 const largest = 32 * 1024 * 1024;
 
 export function file(path: string): CacheStorage {

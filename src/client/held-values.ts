@@ -1,7 +1,7 @@
 /**
- * The declared secrets as they were last seen. A value is given out only while the vault has confirmed it within
- * `maxStale`, and for `grace` after the vault first refused the access key. One that goes missing, or stops
- * matching its schema, keeps its last good value until that is too old.
+ * The last known values of the declared secrets. A value is returned only if the vault has confirmed it within
+ * `maxStale`, and for at most `grace` after the vault first refused the access key. A secret that disappears, or no
+ * longer matches its schema, keeps its last valid value until that is too old.
  */
 import { StrongroomError } from './errors.ts';
 import { parsed, type StandardSchema } from './standard-schema.ts';
@@ -20,7 +20,7 @@ interface Held {
   confirmedAt: number;
 }
 
-/** What an answer of the vault means for the declared secrets; nothing is changed by it until it is taken over. */
+/** The result of checking a vault's answer against the declared secrets; nothing changes until `take` is called. */
 export interface Candidates {
   readonly good: ReadonlyMap<string, { readonly raw: string; readonly value: unknown }>;
   readonly missing: readonly string[];
@@ -32,7 +32,7 @@ export class HeldValues {
   readonly #schemas: Schemas;
   readonly #bounds: Bounds;
   readonly #held = new Map<string, Held>();
-  /** The names that the vault's latest answer had a good value for. */
+  /** The names with a valid value in the vault's latest answer. */
   #inLatest: readonly string[] = [];
   #refusedAt: number | null = null;
   #confirmedAt: number | null = null;
@@ -47,7 +47,7 @@ export class HeldValues {
     return this.names.every(name => this.#held.has(name));
   }
 
-  /** When the vault last confirmed what is held. */
+  /** When the vault last confirmed the values. */
   get confirmedAt(): number | null {
     return this.#confirmedAt;
   }
@@ -63,13 +63,13 @@ export class HeldValues {
     return { good, missing, invalid: this.names.filter(name => values.has(name) && !good.has(name)) };
   }
 
-  /** A schema makes its object once for each value, and not at every answer. */
+  /** Each value is parsed once, and not again for every answer. */
   async #parsed(name: string, raw: string): Promise<{ readonly value: unknown } | null> {
     const held = this.#held.get(name);
     return held?.raw === raw ? held : parsed(this.#schemas[name]!, raw);
   }
 
-  /** All at once, so that a user name and its password change together. Returns the names whose values are new. */
+  /** Replaces all values together, so that a user name and its password stay consistent. Returns the changed names. */
   take({ good }: Candidates, at: number): string[] {
     const changed = [...good].filter(([name, { raw }]) => this.#held.get(name)?.raw !== raw);
     for (const [name, one] of good) this.#held.set(name, { ...one, confirmedAt: at });
@@ -78,14 +78,14 @@ export class HeldValues {
     return changed.map(([name]) => name);
   }
 
-  /** The vault says that its latest answer still stands. */
+  /** The vault confirmed that its latest answer is still current. */
   confirm(at: number): void {
     for (const name of this.#inLatest) this.#held.get(name)!.confirmedAt = at;
     this.#refusedAt = null;
     this.#confirmedAt = at;
   }
 
-  /** The vault refused the access key; only its next answer ends that, an outage does not. */
+  /** The vault refused the access key. Only a later successful answer ends this state; an outage does not. */
   refuse(at: number): void {
     this.#refusedAt ??= at;
   }
@@ -107,7 +107,7 @@ export class HeldValues {
     return held.value;
   }
 
-  /** What a cache needs to start from, when all of it was in the vault's latest answer. */
+  /** The values for the cache; null unless all of them were in the vault's latest answer. */
   raws(): Record<string, string> | null {
     if (this.#inLatest.length < this.names.length) return null;
     return Object.fromEntries([...this.#held].map(([name, { raw }]) => [name, raw]));

@@ -1,18 +1,18 @@
 /**
- * `narrow(key, restrictions)`: a weaker access key from an access key, without asking anybody. The result shows nothing
- * of the key that it was made of, can be restricted further in the same way, and ends with that key. The format is
- * described in docs/agents.md; the service refuses what is not exactly as it is there.
+ * `narrow(key, restrictions)`: derives a restricted access key from an access key, offline. The result reveals nothing
+ * about the original key, can be restricted further in the same way, and ends with the original. The format is described
+ * in docs/agents.md; the service refuses any deviation from it.
  */
 import { wrong } from './request.ts';
 
-/** Each takes away. What is left out stays as it is. */
+/** Each field restricts the key further; an omitted field changes nothing. */
 export interface Restrictions {
-  /** Only what has one of these names, in which `*` matches any number of characters. */
+  /** Only resources with one of these names, in which `*` matches any number of characters. */
   readonly names?: readonly string[] | undefined;
   readonly kinds?: readonly ('secret' | 'key' | 'certificate')[] | undefined;
-  /** No values. What the access key may use, it may still use. */
+  /** Reads no values. Secrets and keys can still be used through their use rules. */
   readonly namesOnly?: true | undefined;
-  /** Reads alone: nothing is used by its use rules. */
+  /** Only reads: secrets and keys can't be used through their use rules. */
   readonly mayUse?: false | undefined;
   /** Only from these addresses, such as `10.0.0.0/8`. */
   readonly cidrs?: readonly string[] | undefined;
@@ -22,7 +22,7 @@ export interface Restrictions {
 
 export interface NarrowedKey {
   readonly token: string;
-  /** What the request log calls it. */
+  /** Its id in the request log. */
   readonly id: string;
 }
 
@@ -57,7 +57,7 @@ export async function narrow(key: string, restrictions: Restrictions): Promise<N
   return { token, id: [...digest.subarray(0, 8)].map(byte => byte.toString(16).padStart(2, '0')).join('') };
 }
 
-/** What a key is restricted to already, and the last link of its chain. */
+/** The restrictions that a key already has, and the last link of its HMAC chain. */
 async function partsOf(key: string) {
   const isWhole = accessKey.test(key);
   if (!isWhole && !narrowedKey.test(key)) throw wrong('key must be an access key');
@@ -76,11 +76,11 @@ async function partsOf(key: string) {
   return { id, restricted, chain: decoded(body.slice(end, -checksumLength)) };
 }
 
-/** In this order, and nothing that was left out. */
+/** The members in this order, without omitted ones. */
 function written(given: Restrictions) {
   const { names, kinds: ofKinds, namesOnly, mayUse, cidrs, expiresAt, expiresInSeconds, ...others } = given;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw wrong('there is a restriction that is not known');
+  if (unknown !== undefined) throw wrong('a restriction is unknown');
   if (namesOnly !== undefined && namesOnly !== true) throw wrong('namesOnly must be true');
   if (mayUse !== undefined && mayUse !== false) throw wrong('mayUse must be false');
   const members = {
@@ -96,7 +96,8 @@ function written(given: Restrictions) {
 }
 
 function endOf(at: Date | undefined, inSeconds: number | undefined): string | undefined {
-  if (at !== undefined && inSeconds !== undefined) throw wrong('expiresAt excludes expiresInSeconds');
+  if (at !== undefined && inSeconds !== undefined)
+    throw wrong('expiresAt can’t be combined with expiresInSeconds');
   const end = inSeconds === undefined ? at : new Date(Date.now() + Math.floor(inSeconds * 1000));
   if (end === undefined) return undefined;
   if (!(end.getTime() >= 0 && end.getTime() <= Date.UTC(9999, 11, 31)))
@@ -126,7 +127,7 @@ async function hmac(key: Bytes, message: Bytes): Promise<Bytes> {
 
 const digitsFor = (size: number) => Math.ceil((size * 8) / Math.log2(62));
 
-/** Each stretch of bytes is one number in base 62, with as many digits as the largest would have. */
+/** Each block of bytes is one number in base 62, with as many digits as the largest such number. */
 function encoded(bytes: Bytes): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += stretch) {
@@ -154,7 +155,7 @@ function decoded(text: string): Bytes {
   return Uint8Array.from(bytes);
 }
 
-/** CRC-32, as ZIP has it. */
+/** CRC-32 as in ZIP. */
 function checksum(text: string): string {
   let sum = 0xffffffff;
   for (const byte of utf8.encode(text)) {

@@ -1,4 +1,4 @@
-/** `open({ url, key, secrets })`: a store of declared secrets, which resolves when every one of them has a value. */
+/** `open({ url, key, secrets })`: a store of declared secrets; it resolves when all of them have a value. */
 import type { CacheStorage } from './cache.ts';
 import { callSafely } from './callback.ts';
 import { Changes } from './changes.ts';
@@ -12,23 +12,23 @@ import { VaultSource } from './vault-source.ts';
 export interface OpenOptions<S extends Schemas> extends ConnectionOptions {
   /** The secrets that the program needs, each with a schema. */
   readonly secrets: S;
-  /** The vault's id. An access key belongs to one vault, so it can be left out. */
+  /** The vault's id. Optional, because an access key belongs to one vault. */
   readonly vault?: string | undefined;
-  /** A file, or storage of your own, so that a start needs no vault. It only ever sees encrypted values. */
+  /** A file, or your own storage, so that the program can start without the vault. It only sees encrypted values. */
   readonly cache?: string | CacheStorage | undefined;
-  /** Between two polls, give or take a fifth. 30 by default. Each poll is an entry in the request log. */
+  /** The time between two polls, plus or minus a fifth. 30 by default. Each poll is an entry in the request log. */
   readonly pollSeconds?: number | undefined;
-  /** How long a value is given out without the vault confirming it. A day by default. */
+  /** How long a value is returned without confirmation by the vault. A day by default. */
   readonly maxStaleSeconds?: number | undefined;
-  /** How long values are given out after the vault refuses the access key. 300 by default. */
+  /** How long values are returned after the vault refuses the access key. 300 by default. */
   readonly graceSeconds?: number | undefined;
-  /** How long to wait for all secrets to be there. 30 by default. */
+  /** How long to wait until all secrets have a value. 30 by default. */
   readonly waitSeconds?: number | undefined;
-  /** Told of everything that goes wrong in the background; the store goes on. */
+  /** Called for every error in the background; the store keeps working. */
   readonly onError?: ((error: StrongroomError) => void) | undefined;
-  /** Is handed the receipt of every answer. */
+  /** Called with the receipt of every answer. */
   readonly onReceipt?: ((receipt: Receipt) => void) | undefined;
-  /** Spreads the polls; between 0 and 1. */
+  /** Returns a number between 0 and 1, to spread the polls. */
   readonly random?: (() => number) | undefined;
 }
 
@@ -44,7 +44,7 @@ export async function open<const S extends Schemas>(options: OpenOptions<S>): Pr
   return storeOf<S>({ values, changes, clock: connection.clock, source });
 }
 
-/** In milliseconds from here on. */
+/** The settings with their defaults, in milliseconds. */
 function settingsOf(options: OpenOptions<Schemas>) {
   const { vault = 'self', random = Math.random, cache = null, maxStaleSeconds = 86_400 } = options;
   if (maxStaleSeconds === Number.POSITIVE_INFINITY) throw wrong('maxStaleSeconds must be finite');
@@ -60,11 +60,11 @@ function settingsOf(options: OpenOptions<Schemas>) {
 }
 
 function atLeast(least: number, name: string, value: number): number {
-  if (!(value >= least)) throw wrong(`${name} must be a number from ${least}`);
+  if (!(value >= least)) throw wrong(`${name} must be a number of at least ${least}`);
   return value;
 }
 
-/** What they throw is reported; whatever is told of errors has nobody to tell of its own. */
+/** Errors of callbacks go to `onError`; errors of `onError` itself are ignored. */
 function callbacksOf({ onError, onReceipt }: Pick<OpenOptions<Schemas>, 'onError' | 'onReceipt'>) {
   const report = (error: unknown) =>
     callSafely(

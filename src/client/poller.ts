@@ -1,6 +1,6 @@
 /**
- * Runs an exchange again and again: one at a time, spread by jitter so that a thousand clients don't come together,
- * sooner after a failure, and never before the service said that it may.
+ * Repeats an exchange: one at a time, with jitter so that many clients don't poll at the same moment, sooner after a
+ * failure, and never before the time that the service asked for.
  */
 import type { Clock } from './clock.ts';
 import { asError, StrongroomError } from './errors.ts';
@@ -26,7 +26,7 @@ export class Poller {
     this.#parts = parts;
   }
 
-  /** Joins the exchange that is under way, if there is one. */
+  /** Joins the exchange in progress, if there is one. */
   run(): Promise<void> {
     this.#flight ??= this.#attempt().finally(() => {
       this.#flight = null;
@@ -52,9 +52,9 @@ export class Poller {
     this.#cancel = this.#parts.clock.after(this.delay(), () => this.#tick(), false);
   }
 
-  /** Resolves when the exchange is over; a test's clock waits for it. */
+  /** Resolves when the exchange is finished; a test's clock waits for it. */
   async #tick(): Promise<void> {
-    await this.run().catch(() => {}); // Whoever made the exchange reports what went wrong in it.
+    await this.run().catch(() => {}); // The exchange itself reports its errors.
     this.start();
   }
 
@@ -63,7 +63,7 @@ export class Poller {
     this.#cancel?.();
   }
 
-  /** A fifth more or less than the interval; after failures from one second, doubling up to the interval. */
+  /** The interval plus or minus a fifth; after failures one second, doubling up to the interval. */
   delay(): number {
     const { clock, interval, random } = this.#parts;
     const wait = this.#failures === 0 ? interval : Math.min(interval, 1000 * 2 ** (this.#failures - 1));
@@ -73,7 +73,7 @@ export class Poller {
 
 function heldBack(milliseconds: number): StrongroomError {
   const retryAfterSeconds = Math.ceil(milliseconds / 1000);
-  return new StrongroomError('RATE_LIMITED', 'The vault asked to be left alone for a while.', {
+  return new StrongroomError('RATE_LIMITED', 'The vault asked the client to wait.', {
     retryAfterSeconds,
   });
 }

@@ -1,12 +1,12 @@
 /**
- * One authenticated request, within its time. Plain HTTP is refused for any other machine, and whatever fails is a
+ * Sends one authenticated request, with a timeout. Plain HTTP is refused for other machines, and every failure is a
  * `StrongroomError`.
  */
 import { type Clock, systemClock } from './clock.ts';
 import { codeOf, StrongroomError } from './errors.ts';
 import { type ClientRequest, type Exchanged, exchange, type Fetch, type FetchAnswer } from './exchange.ts';
 
-/** The proof that a read was recorded before it was answered. Keep it to check the request log with later. */
+/** The proof that a read was recorded before it was answered. Keep it to verify the request log later. */
 export interface Receipt {
   readonly receipt: string;
   readonly requestId: string;
@@ -16,12 +16,12 @@ export interface Receipt {
 }
 
 export interface ConnectionOptions {
-  /** Where the service is, such as `https://vault.example.com`. */
+  /** The address of the service, such as `https://vault.example.com`. */
   readonly url: string;
   readonly key: string;
   /** How long to wait for an answer. 10 by default. */
   readonly timeoutSeconds?: number | undefined;
-  /** Allows `http:` to another machine, where something else encrypts the way. */
+  /** Allows `http:` to another machine, if the connection is encrypted by other means. */
   readonly insecureHttp?: boolean | undefined;
   readonly fetch?: Fetch | undefined;
   readonly clock?: Clock | undefined;
@@ -34,11 +34,11 @@ export interface Connection {
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly onReceipt: ((receipt: Receipt) => void) | undefined;
-  /** Ends what is under way. */
+  /** Cancels requests in progress. */
   readonly closing: Closing;
 }
 
-/** As much of an `AbortController` as is used. */
+/** The part of `AbortController` that is used. */
 interface Closing {
   abort(): void;
   readonly signal: {
@@ -55,7 +55,7 @@ export interface ClientAnswer {
   readonly text: string;
 }
 
-/** The addresses of this machine, to which plain HTTP is allowed: those that the service takes for its own. */
+/** The addresses of this machine, to which plain HTTP is allowed; the service treats the same ones as its own. */
 const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 export function connect(
@@ -72,7 +72,7 @@ export function connect(
   };
 }
 
-/** None of these messages repeats the address: it may contain a password. */
+/** The messages never contain the address, which may include a password. */
 function addressOf({ url, insecureHttp = false }: ConnectionOptions): string {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
@@ -85,7 +85,7 @@ function addressOf({ url, insecureHttp = false }: ConnectionOptions): string {
   return parsed.origin + parsed.pathname.replace(/\/+$/, '');
 }
 
-/** A runtime that refuses a header repeats it in its error, so it never gets to see a bad one. */
+/** A runtime that refuses a header repeats it in its error, so malformed keys are refused first. */
 function keyOf(key: string): string {
   const trimmed = typeof key === 'string' ? key.trim() : '';
   if (!/^[\x21-\x7e]+$/.test(trimmed)) throw wrong('key must be an access key or an API key');
@@ -101,7 +101,7 @@ export function positive(name: string, value: number): number {
   return value;
 }
 
-/** Succeeds with 200 and, where an ETag was sent, 304. */
+/** Succeeds with 200 and, if an ETag was sent, 304. */
 export async function send(
   connection: Connection,
   path: string,
@@ -145,9 +145,7 @@ function failure(
 ): StrongroomError {
   const said = saidIn(text);
   const isRedirect = status === 0 || (status >= 300 && status < 400);
-  const message = isRedirect
-    ? 'The address answers with a redirect; use the one that it leads to.'
-    : said.message;
+  const message = isRedirect ? 'The address redirects; use the address that it redirects to.' : said.message;
   const code = said.code === 'CONFLICT' ? 'CONFLICT' : codeOf(status);
   return new StrongroomError(code, message ?? `The vault answered with status ${status}.`, {
     status,
@@ -155,7 +153,7 @@ function failure(
   });
 }
 
-/** The service's own words, in the shapes that it uses. Anything else may be anybody's page, and is not repeated. */
+/** The service's own message, in its own formats. Anything else may be some other page, and is not repeated. */
 function saidIn(text: string): { readonly code?: unknown; readonly message?: string } {
   try {
     const body = JSON.parse(text);
@@ -172,14 +170,14 @@ function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, ' ').slice(0, 300);
 }
 
-/** Seconds or a date; an hour at most, so that a wrong one doesn't silence us for good. */
+/** Seconds or a date; at most an hour, so that a wrong value doesn't stop the client permanently. */
 function retryAfter(header: string | null, now: number): number | null {
   if (header === null) return null;
   const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - now) / 1000;
   return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 0), 3600);
 }
 
-/** An id as a part of a path: never empty, and never a step up, which would ask for something else. */
+/** An id as a path segment: never empty or a dot segment, which would change the path. */
 export function segment(id: string): string {
   if (/^\.{0,2}$/.test(id)) throw wrong('The id is required');
   return encodeURIComponent(id);

@@ -1,4 +1,4 @@
-/** A value that doesn't show itself: wherever it is printed, serialized or joined to a text, it is `[secret NAME]`. */
+/** A value that hides itself: printed, serialized or concatenated, it becomes `[secret NAME]`. */
 
 const inspect: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never;
 
@@ -12,7 +12,7 @@ export class Secret<T = string> {
     Object.freeze(this);
   }
 
-  /** The current value. Throws where the vault has not confirmed it for too long, or has refused the access key. */
+  /** The current value. Throws if the vault has not confirmed it for too long, or has refused the access key. */
   reveal(): T {
     return this.#read();
   }

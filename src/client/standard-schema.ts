@@ -1,4 +1,4 @@
-/** Standard Schema, version 1 (standardschema.dev), as far as it is used here: zod, valibot, arktype and others have it. */
+/** The part of Standard Schema 1 (standardschema.dev) that is used; zod, valibot, arktype and others implement it. */
 
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
@@ -19,7 +19,7 @@ export type OutputOf<S> = S extends {
   ? Output
   : never;
 
-/** Any text, as it is in the vault. */
+/** Accepts any text and returns it unchanged. */
 export const text: StandardSchema<string> = {
   '~standard': {
     version: 1,
@@ -29,8 +29,8 @@ export const text: StandardSchema<string> = {
 };
 
 /**
- * What a schema makes of a value; null where it refuses it. What it found is not handed on: the issues of some
- * libraries repeat the value.
+ * Parses a value with a schema; null if the schema refuses it. The issues are not returned, because some libraries
+ * repeat the value in them.
  */
 export async function parsed<Output>(
   schema: StandardSchema<Output>,

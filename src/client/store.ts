@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The declared secrets of a vault, as an object that has one property for each. Reading one is immediate: what is
- * there is kept up to date in the background.
+ * The declared secrets of a vault, as an object with one property for each. Reading one is immediate: the values are
+ * kept up to date in the background.
  */
 import type { Changes } from './changes.ts';
 import type { Clock } from './clock.ts';
@@ -14,30 +14,30 @@ import type { OutputOf } from './standard-schema.ts';
 export interface Status {
   /** When the vault last confirmed the values. */
   readonly confirmedAt: Date | null;
-  /** The store started from its cache, and has not reached the vault since. */
+  /** Whether the store started from its cache and has not reached the vault since. */
   readonly fromCache: boolean;
-  /** Why the latest exchange failed; null where it did not. */
+  /** The error of the latest exchange; null if it succeeded. */
   readonly lastError: StrongroomError | null;
 }
 
 export interface StoreMethods<S extends Schemas> {
-  /** The same as the property; for names that are methods of the store too. */
+  /** The same as the property, for names that are also methods of the store. */
   get<N extends keyof S & string>(name: N): Secret<OutputOf<S[N]>>;
-  /** Calls a function each time the value changes, and returns what ends that. */
+  /** Calls the listener each time the value changes. Returns a function that removes it. */
   onChange<N extends keyof S & string>(
     name: N,
     listener: (secret: Secret<OutputOf<S[N]>>) => unknown,
   ): () => void;
-  /** Builds something from values, builds it anew when one of them changes, and then disposes of the old one. */
+  /** Builds an object from values, rebuilds it when one of them changes, and then disposes of the old one. */
   derived<const N extends readonly (keyof S & string)[], T>(
     names: N,
     build: (...values: ValuesOf<S, N>) => T | Promise<T>,
     dispose?: (old: T) => unknown,
   ): Promise<Derived<T>>;
-  /** Asks the vault now. Joins a request that is under way. */
+  /** Asks the vault now. Joins a request in progress. */
   refresh(): Promise<void>;
   status(): Status;
-  /** Ends the polling, and disposes of what was derived. */
+  /** Stops polling and disposes of derived objects. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -46,14 +46,14 @@ type ValuesOf<S extends Schemas, N extends readonly (keyof S)[]> = {
   readonly [I in keyof N]: OutputOf<S[N[I]]>;
 };
 
-/** A property of these names would hide a method, or make the store something that `await` calls. */
+/** Properties of these names would hide a method, or make the store a thenable. */
 type Reserved = keyof StoreMethods<Schemas> | keyof typeof Object.prototype | 'then';
 
 export type Store<S extends Schemas> = StoreMethods<S> & {
   readonly [N in Exclude<keyof S & string, Reserved>]: Secret<OutputOf<S[N]>>;
 };
 
-/** Where values come from, as far as the store minds. */
+/** The part of a source of values that the store needs. */
 export interface SecretSource {
   refresh(): Promise<void>;
   status(): Status;

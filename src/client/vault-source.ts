@@ -1,6 +1,7 @@
 /**
- * Brings a vault's values into a store, and keeps them there: from the vault, or at the start from the cache where the
- * vault is away. A refused access key empties the cache at once, and the store after its grace.
+ * Fills a store with a vault's values and keeps them up to date: from the vault or, at the start, from the cache if the
+ * vault is unavailable. If the vault refuses the access key, the cache is cleared immediately, and the store stops
+ * returning values after the grace period.
  */
 import { type Cached, type CacheStorage, openCache, sealCache } from './cache.ts';
 import type { Changes } from './changes.ts';
@@ -25,10 +26,10 @@ export interface VaultSourceParts {
   readonly maxStale: number;
 }
 
-/** Until the vault is asked again for a secret that it didn't have. */
+/** The delay before the vault is asked again for a missing secret. */
 const lackDelay = 1000;
 
-/** A clock that differs by less is the same clock. */
+/** A smaller difference between two clocks is ignored. */
 const clockSlack = 60_000;
 
 export class VaultSource implements SecretSource {
@@ -37,9 +38,9 @@ export class VaultSource implements SecretSource {
   #etag: string | null = null;
   #fromCache = false;
   #lastError: StrongroomError | null = null;
-  /** Of what the latest answer lacked. */
+  /** The error for missing or invalid secrets in the latest answer. */
   #lack: StrongroomError | null = null;
-  /** The confirmation that the cache has. */
+  /** When the cached values were confirmed. */
   #cachedAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: VaultSourceParts) {
@@ -49,7 +50,7 @@ export class VaultSource implements SecretSource {
     this.#poller = new Poller({ exchange: () => this.#exchange(), clock, random, interval });
   }
 
-  /** Until every declared secret has a value, for so long at most. What waiting can't mend fails immediately. */
+  /** Waits until every declared secret has a value. Errors that waiting can't resolve fail immediately. */
   async fill(wait: number): Promise<void> {
     const { connection, values } = this.#parts;
     const end = connection.clock.now() + wait;
@@ -62,7 +63,7 @@ export class VaultSource implements SecretSource {
     }
   }
 
-  /** By the cache, unless the vault has answered: what it lacks then, an older answer must not bring back. */
+  /** Tries the cache, unless the vault has answered: a secret missing there must not come back from an older answer. */
   async #isHelped(failure: StrongroomError): Promise<boolean> {
     if (failure === this.#lack) return false;
     if (!isPassing(failure)) throw failure;
@@ -93,7 +94,7 @@ export class VaultSource implements SecretSource {
 
   async #exchange(): Promise<void> {
     const { connection, vault, changes } = this.#parts;
-    const at = connection.clock.now(); // Before it is sent: what is confirmed is no younger.
+    const at = connection.clock.now(); // Taken before sending, so that values never seem newer than they are.
     const answer = await readIfChanged(connection, pathOf(vault), this.#etag).catch(error =>
       this.#failed(error),
     );
@@ -114,7 +115,7 @@ export class VaultSource implements SecretSource {
     const { values } = this.#parts;
     const candidates = await values.examine(found);
     this.#noteLack(candidates);
-    // A schema may change its mind about a value; a missing one can't come back without another ETag.
+    // A schema may accept the same value later; a missing one can't come back without a new ETag.
     this.#etag = candidates.invalid.length === 0 ? etag : null;
     return values.take(candidates, at);
   }
@@ -159,7 +160,7 @@ export class VaultSource implements SecretSource {
     return bytes === null ? null : openCache(bytes, this.#binding());
   }
 
-  /** When something changed; otherwise now and then, so that it doesn't grow too old while nothing does. */
+  /** Saves when something has changed, and otherwise at times, so that the cache doesn't become too old. */
   async #saveToCache(hasChanged: boolean, confirmedAt: number): Promise<void> {
     const { cache, values, maxStale } = this.#parts;
     const raws = values.raws();
@@ -181,7 +182,7 @@ export class VaultSource implements SecretSource {
     return { url: connection.url, vault, key: connection.key };
   }
 
-  /** A cache that fails costs the next start its safety, and not this one its values. */
+  /** A failing cache is reported, but does not affect the current values. */
   async #guarded<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();

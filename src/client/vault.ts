@@ -1,4 +1,4 @@
-/** `vault({ url, key })`: the vault of an access key, asked directly each time. Values come back as they are. */
+/** `vault({ url, key })`: reads the vault of an access key directly each time. Values are plain strings. */
 import type { VaultRead, VaultReadNames } from './api.ts';
 import { StrongroomError } from './errors.ts';
 import {
@@ -12,9 +12,9 @@ import {
 } from './request.ts';
 
 export interface VaultOptions extends ConnectionOptions {
-  /** The vault's id. An access key belongs to one vault, so it can be left out. */
+  /** The vault's id. Optional, because an access key belongs to one vault. */
   readonly vault?: string | undefined;
-  /** Is handed the receipt of every answer. */
+  /** Called with the receipt of every answer. */
   readonly onReceipt?: ((receipt: Receipt) => void) | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Vault {
   read(options?: ReadOptions): Promise<VaultRead>;
   /** The same without values. */
   names(options?: ReadOptions): Promise<VaultReadNames>;
-  /** The value of one secret. Throws `NOT_FOUND` where there is none of this name. */
+  /** The value of one secret. Throws `NOT_FOUND` if there is no secret with this name. */
   get(name: string): Promise<string>;
   /** A key or a certificate as PEM, by its id. */
   pem(id: string): Promise<string>;
@@ -57,21 +57,21 @@ export function pathOf(vault = 'self'): string {
 function valueIn(secret: unknown, name: string): string {
   const { value } = secret as { value?: unknown };
   if (typeof value === 'string') return value;
-  throw new StrongroomError('FORBIDDEN', 'The access key can read names only.', { names: [name] });
+  throw new StrongroomError('FORBIDDEN', 'The access key can only read names.', { names: [name] });
 }
 
 function pemIn({ type, text }: { readonly type: string; readonly text: string }): string {
   if (type.startsWith('application/x-pem-file')) return text;
-  throw new StrongroomError('INVALID_REQUEST', 'The id is not that of a key or certificate.');
+  throw new StrongroomError('INVALID_REQUEST', 'The id does not belong to a key or certificate.');
 }
 
 export interface Values {
   readonly etag: string | null;
-  /** By name; null where nothing has changed since the ETag. */
+  /** By name; null if nothing has changed since the ETag. */
   readonly values: ReadonlyMap<string, string> | null;
 }
 
-/** All values, or that they are still the same. */
+/** Reads all values, unless they are unchanged since the ETag. */
 export async function readIfChanged(
   connection: Connection,
   path: string,
@@ -81,7 +81,7 @@ export async function readIfChanged(
   if (answer.status === 304) return { etag, values: null };
   const { secrets } = (json(answer.text) ?? {}) as Partial<VaultRead>;
   if (!Array.isArray(secrets))
-    throw new StrongroomError('INVALID_ANSWER', 'The answer is not that of a vault.');
+    throw new StrongroomError('INVALID_ANSWER', 'The answer does not come from a vault.');
   const known = (secrets as VaultRead['secrets']).filter(({ value }) => typeof value === 'string');
   return { etag: answer.etag, values: new Map(known.map(({ name, value }) => [name, value])) };
 }
