@@ -55,7 +55,7 @@ describe('strongroom backup', () => {
       /unknown flag '--backup-passphrase': --help lists/,
     );
     await refused(['backup', inFolder('x.age'), ...place], /a backup must be encrypted/);
-    await refused(['backup', inFolder('words.age'), ...place], /words\.age exists already/, { env });
+    await refused(['backup', inFolder('words.age'), ...place], /words\.age already exists/, { env });
   });
 
   it('creates a key pair, whose private key nobody else can read, and is piped on once it is verified', async () => {

@@ -136,8 +136,8 @@ describe('rows are handed over', () => {
 
 describe('what is no whole backup is refused', () => {
   const unreadable = 'the backup’s contents can’t be read';
-  const foreign = 'this is no backup of Strongroom, or one of a newer version';
-  const others = (name: string) => `the backup’s rows of ${name} are not those that its manifest tells of`;
+  const foreign = 'not a Strongroom backup, or made by a newer version';
+  const others = (name: string) => `the backup’s rows of ${name} don’t match its manifest`;
   const [first, head, row, last] = whole('["a"]') as [string, string, string, string];
   const total = totalOf('["a"]');
   const rows: readonly [what: string, lines: readonly string[], message: string][] = [

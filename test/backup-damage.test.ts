@@ -181,13 +181,13 @@ describe('a damaged backup', () => {
     for (const kilobytes of [100, 300]) {
       const flags = ['backup', made, ...place, '--backup-recipient', pair.recipient];
       const { code, stdout, stderr } = await run(flags, { under: withRoom(small, kilobytes) });
-      assert.deepEqual([code, stderr, stdout], [1, `strongroom: there is no room left for ${made}\n`, '']);
+      assert.deepEqual([code, stderr, stdout], [1, `strongroom: no space left for ${made}\n`, '']);
     }
     const flags = ['restore', file, '--data', small, ...rootKey, '--backup-key-file', keyFile];
     const { code, stdout, stderr } = await run(flags, { under: withRoom(small, 600) });
     assert.deepEqual(
       [code, stderr, stdout],
-      [1, 'strongroom: there is no room left for the restored database\n', 'serve.lock\n'],
+      [1, 'strongroom: no space left for the restored database\n', 'serve.lock\n'],
     );
   });
 });

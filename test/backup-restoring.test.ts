@@ -106,10 +106,7 @@ describe('a backup that somebody else wrote', () => {
   };
 
   it('is not believed where a row was edited, whatever its manifest says', async () => {
-    await refused(
-      changing(/"pro"/, '"enterprise"'),
-      /rows of organizations are not those that its manifest tells of/,
-    );
+    await refused(changing(/"pro"/, '"enterprise"'), /rows of organizations don’t match its manifest/);
     await refused(consistent(changing(/"pro"/, '"enterprise"')), /not intact: edited: row of organizations/);
   });
 
@@ -123,13 +120,13 @@ describe('a backup that somebody else wrote', () => {
   it('names no tables and columns of its own', async () => {
     await refused(
       changing(/"columns":\["created_at","enterprise_limit"/, '"columns":["enterprise_limit","created_at"'),
-      /not those of the version that it names/,
+      /don’t match the version that it names/,
     );
     await refused(
       changing(/"table":"members"/, '"table":"members; DROP TABLE meta"'),
-      /not those of the version that it names/,
+      /don’t match the version that it names/,
     );
-    await refused(changing(/^\[/, '[1,'), /with other columns/);
+    await refused(changing(/^\[/, '[1,'), /has the wrong number of columns/);
     await refused(changing(/^\[/, '[1.5,'), /can’t be read/);
     await refused(changing(/^\[/, '[{"a":1},'), /can’t be read/);
   });
@@ -139,7 +136,7 @@ describe('a backup that somebody else wrote', () => {
     await refused([...lines, lines.at(-1)!], /can’t be read/);
     await refused(lines.slice(0, -1), /can’t be read/);
     await refused([], /can’t be read/);
-    await refused(['{"a":1}'], /no backup of Strongroom/);
+    await refused(['{"a":1}'], /not a Strongroom backup/);
   });
 
   it('is of a version that is known here', async () => {
@@ -161,7 +158,7 @@ describe('a backup that somebody else wrote', () => {
     const parts = { source: bytesIn(file), identity, openKeyring: null };
     await assert.rejects(
       restoreInto(losing as typeof loading, parts),
-      /the restored rows of \w+ are not those of the backup/,
+      /the restored rows of \w+ don’t match the backup/,
     );
     await loading.discard();
   });
@@ -178,7 +175,7 @@ describe('a backup that somebody else wrote', () => {
     };
     await assert.rejects(
       restoreInto(editing as typeof loading, { source: bytesIn(file), identity, openKeyring: null }),
-      /the restored rows of organizations are not those of the backup/,
+      /the restored rows of organizations don’t match the backup/,
     );
     await loading.discard();
   });
@@ -205,7 +202,7 @@ describe('a backup that somebody else wrote', () => {
     const { bytes } = await sealed([recipientFrom(pair.recipient)!], plain(without('deliveries')));
     await assert.rejects(
       restoreInto({ ...loading, snapshot } as never, { source: bytes, identity, openKeyring: null }),
-      /the restored rows of deliveries are not those of the backup/,
+      /the restored rows of deliveries don’t match the backup/,
     );
     await loading.discard();
   });
@@ -218,7 +215,7 @@ describe('a backup that somebody else wrote', () => {
 
   it('says what is wrong first, and how much more is', async () => {
     const at = lines.findIndex(line => line.startsWith('{"table":"credentials"')) + 1;
-    const missing = 'what the backup contains is not intact: missing: row of credentials [\\w-]+';
+    const missing = 'the backup’s contents are not intact: missing: row of credentials [\\w-]+';
     await refused(consistent(lines.toSpliced(at, 1)), new RegExp(`^${missing}$`));
     await refused(consistent(lines.toSpliced(at, 2)), new RegExp(`^${missing}, and 1 more$`));
   });
@@ -254,7 +251,7 @@ describe('a backup that somebody else wrote', () => {
     const location = locationOf(configOf(place), false);
     await assert.rejects(
       restoreTo(location, parts(), async () => {}),
-      /there is a database already/,
+      /a database already exists/,
     );
     const nowhere = { engine: 'postgres', url: 'postgres://127.0.0.1:1/none' } as never;
     await assert.rejects(
@@ -284,7 +281,7 @@ describe('a backup that somebody else wrote', () => {
   it('is not restored beside the write-ahead log of another database', async () => {
     const place = await emptyPlace('sqlite', join(folder, 'data'));
     writeFileSync(join(place[1]!, 'strongroom.db-wal'), 'of another');
-    await assert.rejects(restoreFrom(file, place), /there is a database already/);
+    await assert.rejects(restoreFrom(file, place), /a database already exists/);
     await rm(place[1]!, { recursive: true, force: true });
   });
 
@@ -293,7 +290,7 @@ describe('a backup that somebody else wrote', () => {
     const location = locationOf(configOf(place), false);
     const parts = { source: bytesIn(file), identity, openKeyring: null };
     const setup = () => makeOrganization([...place, '--new-database'], 'Meanwhile', 'pro', 0);
-    await assert.rejects(restoreTo(location, parts, setup), /there is a database already/);
+    await assert.rejects(restoreTo(location, parts, setup), /a database already exists/);
     const names = await beside({ place }, async ({ domain }) => domain.organizations.all());
     assert.deepEqual(
       names.map(({ name }) => name),
@@ -311,7 +308,7 @@ describe('a backup that somebody else wrote', () => {
     const { logPublicKey: publicKey } = proof!.keyring;
     await assert.rejects(
       lostChanges({ file: olderLog, publicKey, hasMark: () => true, heads: manifest.heads }),
-      /not a later one of this backup’s/,
+      /does not continue this backup’s log/,
     );
   });
 });

@@ -292,7 +292,7 @@ describe('the record', () => {
     world.put('other');
     for (const at of [0, hour, 2 * hour]) await world.step(at);
     assert.deepEqual(world.reports, [
-      `${nameAt(-hour)} in --backup-to is not in the record of verified backups: it is not counted, and never removed`,
+      `${nameAt(-hour)} in --backup-to is not in the record of verified backups: it is ignored, and never removed`,
     ]);
     assert.deepEqual(world.files(), ['other', nameAt(-hour), nameAt(2 * hour)].sort());
   });

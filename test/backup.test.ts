@@ -196,7 +196,7 @@ for (const engine of engines) {
 
     it('is refused by a place that is not empty, which stays as it is', async () => {
       const { place: taken } = restored.get(engine)!;
-      await assert.rejects(restoreFrom(file, taken), /there is a database already|the database is not empty/);
+      await assert.rejects(restoreFrom(file, taken), /a database already exists|the database is not empty/);
       assert.deepEqual(
         readdirSync(taken[1]!).filter(name => name.startsWith('.strongroom-')),
         [],

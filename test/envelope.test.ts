@@ -51,7 +51,7 @@ for (const [name, { seal, open }] of Object.entries(forms)) {
         () => open(key, context, sealed),
         (error: unknown) => {
           assert.ok(error instanceof Unsealable);
-          assert.equal(error.message, 'sealed bytes do not open in this place with this key');
+          assert.equal(error.message, 'sealed bytes can’t be opened in this place with this key');
           return true;
         },
       );

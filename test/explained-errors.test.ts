@@ -17,7 +17,7 @@ function behind(error: Error, count: number): Error {
 }
 
 describe('an error of a backup', () => {
-  const room = 'there is no room left for the file';
+  const room = 'no space left for the file';
   const rows: [what: string, error: unknown, message: string | null][] = [
     ...['ENOSPC', 'EDQUOT', 'EFBIG', '53100'].map((code): [string, unknown, string] => [
       code,

@@ -174,7 +174,7 @@ describe('a newer log is believed only', () => {
     log.sign(1_000);
     return { log, links, heads };
   }
-  const later = { name: 'BackupError', message: 'the newer log is not a later one of this backup’s' };
+  const later = { name: 'BackupError', message: 'the newer log does not continue this backup’s log' };
 
   it('if it can be read', async () => {
     const message = 'the newer log can’t be read';

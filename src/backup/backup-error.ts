@@ -1,4 +1,4 @@
-/** Why a backup was not written, is not to be trusted, or could not be restored, as one line for the operator. */
+/** Errors of backups and restores, as one line for the operator. */
 import { AgeError } from '../keyring/age/header.ts';
 import { RootKeyError } from '../keyring/root-key/root-key.ts';
 import { StoreError } from '../store/engine/store-error.ts';
@@ -10,14 +10,14 @@ export class BackupError extends Error {
   }
 }
 
-/** Of the system, of PostgreSQL, and of SQLite, whose codes are numbers. */
+/** Error codes of the system, of PostgreSQL, and of SQLite, which uses numbers. */
 const full = new Set<unknown>(['ENOSPC', 'EDQUOT', 'EFBIG', '53100', 13]);
 const failedWrite = 778;
 
 /** `what` is the file or the database in which it happened. */
 export function explained(error: unknown, what: string): Error {
   if (error instanceof BackupError || error instanceof RootKeyError) return error;
-  if (causesOf(error).some(isFull)) return new BackupError(`there is no room left for ${what}`, error);
+  if (causesOf(error).some(isFull)) return new BackupError(`no space left for ${what}`, error);
   if (error instanceof AgeError) return new BackupError(`${what} can’t be used: ${error.message}`, error);
   if (error instanceof StoreError) return error;
   const code = causesOf(error).find(({ code }) => typeof code === 'string' && /^E[A-Z]+$/.test(code))?.code;

@@ -1,7 +1,7 @@
 /**
- * Takes a backup while the service runs: one moment of the database, encrypted as it is read. It counts as done only
- * once the file was restored into a scratch database and verified; until then it has a name that nobody takes for a
- * backup, and whatever goes wrong leaves nothing else behind.
+ * Takes a backup while the service runs: a consistent snapshot of the database, encrypted as it is read. It counts as
+ * done only after the file was restored into a scratch database and verified. Until then it has a name that can't be
+ * mistaken for a backup, and a failure leaves nothing else behind.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { constants, createReadStream, existsSync } from 'node:fs';
@@ -31,7 +31,7 @@ export interface Written {
 }
 
 export interface Taken extends Written {
-  /** When it had been restored and verified; null where that was not asked for. */
+  /** When its restored copy was verified; null if verification was not requested. */
   readonly proven_at: string | null;
 }
 
@@ -39,13 +39,13 @@ interface WrittenFile extends Written {
   readonly identity: AgeIdentity;
 }
 
-/** How the name of what is not finished begins. */
+/** The prefix of the names of unfinished files. */
 export const unfinished = '.strongroom-';
-/** How the name of what was written but not proven ends. */
+/** The suffix of the names of files that failed verification. */
 export const unproven = '.unproven';
 const asNew = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** Hands the file over piece by piece. */
+/** Passes the file to `write` in pieces. */
 export async function writeBackup(
   { location, recipients, version, now, watcher = noWatcher }: BackupParts,
   write: (bytes: Buffer) => Promise<unknown>,
@@ -73,14 +73,14 @@ export async function writeBackup(
   }
 }
 
-/** `openKeyring`: null where it is not verified. */
+/** `openKeyring`: null to skip the verification. */
 export async function backupToFile(
   parts: BackupParts,
   file: string,
   openKeyring: OpenKeyring | null,
 ): Promise<Taken> {
   const path = resolve(file);
-  if (existsSync(path)) throw new BackupError(`${file} exists already`);
+  if (existsSync(path)) throw new BackupError(`${file} already exists`);
   const partial = join(dirname(path), `${unfinished}${basename(path)}-${randomBytes(6).toString('hex')}`);
   try {
     const { identity, ...written } = await writePartial(parts, partial);
@@ -94,7 +94,7 @@ export async function backupToFile(
   }
 }
 
-/** What is damaged in the database is damaged in its backup too. It may be the best that there is, so it is not lost. */
+/** A damaged database leads to a damaged backup. It may be the best copy there is, so it is kept. */
 async function keptAside(partial: string, path: string, { message }: Unproven): Promise<Unproven> {
   await renameDurably(partial, `${path}${unproven}`);
   return new Unproven(`${message}; it was kept as ${basename(path)}${unproven}`);
@@ -111,7 +111,7 @@ async function writePartial(parts: BackupParts, path: string): Promise<WrittenFi
   }
 }
 
-/** A disk that is nearly full takes a part, and refuses the rest. */
+/** A nearly full disk accepts part of a write and refuses the rest. */
 async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
 }
@@ -128,7 +128,7 @@ async function prove(
   return new Date(now()).toISOString();
 }
 
-/** Opened when it is read, so that whoever reads is told where it can't be. */
+/** Opens the file when it is read, so that the reader gets the error. */
 export async function* bytesIn(file: string): AsyncIterable<Uint8Array> {
   try {
     yield* createReadStream(file);
@@ -137,7 +137,7 @@ export async function* bytesIn(file: string): AsyncIterable<Uint8Array> {
   }
 }
 
-/** A folder in another, whose disk is expected to have room, and which is gone afterwards. */
+/** Runs with a temporary folder inside another, whose disk is expected to have space. It is deleted afterwards. */
 export async function inScratch<T>(
   folder: string,
   name: string,
@@ -151,7 +151,7 @@ export async function inScratch<T>(
   }
 }
 
-/** Restores a backup to see that it can be, and lets go of it. */
+/** Restores a backup to verify it, and discards the result. */
 export async function proveIn(scratch: string, parts: Parameters<typeof restoreInto>[1]) {
   const loading = await openLoading({ engine: 'sqlite', path: join(scratch, 'proof.db'), serves: false });
   try {

@@ -1,7 +1,7 @@
 /**
- * What is inside a backup: lines of JSON, the same whichever engine they came from. The first is the manifest. Each
- * table is a line that names its columns, followed by its rows; the last line has the number and the digest of the rows
- * of each table. The root key is never among them.
+ * The contents of a backup: lines of JSON, the same for both engines. The first line is the manifest. Each table is a
+ * line that names its columns, followed by its rows. The last line has the count and the digest of each table's rows.
+ * The root key is never included.
  */
 import { createHash, type Hash } from 'node:crypto';
 import type { Checkpoint, SignedHead } from '../logs/checkpoints.ts';
@@ -13,20 +13,20 @@ import { BackupError } from './backup-error.ts';
 import { linesOf } from './lines.ts';
 
 export interface Manifest {
-  /** The version of what is inside. */
+  /** The version of the format. */
   readonly strongroom_backup: 1;
   readonly created_at: string;
   /** Of the program that wrote it. */
   readonly version: string;
   readonly engine: EngineName;
-  /** The migrations that made the tables. */
+  /** The migrations that created the tables. */
   readonly schema: readonly string[];
   readonly organizations: number;
-  /** How many each table has. */
+  /** The number of rows in each table. */
   readonly rows: Readonly<Record<string, number>>;
   /** The newest checkpoint of the logs. */
   readonly checkpoint: Pick<Checkpoint, 'number' | 'created_at' | 'deployment'> | null;
-  /** Where each chain of the logs ends. */
+  /** The end of each chain of the logs. */
   readonly heads: readonly SignedHead[];
 }
 
@@ -94,7 +94,7 @@ export async function* contentsOf(
 
 const line = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
 
-/** The same for the same rows in the same order, however many of them come at once. */
+/** Counts and hashes rows. The result depends only on the rows and their order, not on how they are batched. */
 export class Counting {
   readonly #hash: Hash = createHash('sha256');
   #rows = 0;
@@ -111,7 +111,7 @@ export class Counting {
   }
 }
 
-/** Takes what is read, in the order of the file. */
+/** Receives the contents in the order of the file. */
 export interface ContentsTaker {
   begin(manifest: Manifest): Promise<void>;
   table(name: string, columns: readonly string[]): Promise<void>;
@@ -119,10 +119,10 @@ export interface ContentsTaker {
 }
 
 const rowsAtOnce = 200;
-/** In characters; rows are long where values are. */
+/** In characters, because rows with large values are long. */
 const mostAtOnce = 4 * 1024 * 1024;
 
-/** Throws where it is not all that was written, or not only that. */
+/** Throws unless the contents are exactly what was written. */
 export async function readContents(plain: AsyncIterable<Buffer>, taker: ContentsTaker): Promise<Contents> {
   const reading = new Reading(taker);
   for await (const text of linesOf(plain)) await reading.line(text);
@@ -161,7 +161,7 @@ class Reading {
     ])) {
       const { rows, sha256 } = this.#totals[name] ?? {};
       if (rows !== manifest.rows[name] || rows !== said[name]?.rows || sha256 !== said[name]?.sha256)
-        throw new BackupError(`the backup’s rows of ${name} are not those that its manifest tells of`);
+        throw new BackupError(`the backup’s rows of ${name} don’t match its manifest`);
     }
     return { manifest, tables: said };
   }
@@ -202,7 +202,7 @@ function manifestIn(value: Record<string, unknown>): Manifest {
   const hasRows = typeof value.rows === 'object' && value.rows !== null;
   if (value.strongroom_backup === 1 && Array.isArray(value.schema) && hasRows)
     return value as unknown as Manifest;
-  throw new BackupError('this is no backup of Strongroom, or one of a newer version');
+  throw new BackupError('not a Strongroom backup, or made by a newer version');
 }
 
 const unreadable = (cause?: unknown) => new BackupError('the backup’s contents can’t be read', cause);

@@ -1,10 +1,10 @@
-/** Lines out of bytes as they come. A line that is longer than any of ours is refused instead of being gathered. */
+/** Splits a stream of bytes into lines. A line longer than any of ours is refused instead of being buffered. */
 import { BackupError } from './backup-error.ts';
 
 const longest = 64 * 1024 * 1024;
 const newline = 10;
 
-/** Every line ends with a newline; what comes after the last one is no line. */
+/** Every line must end with a newline; anything after the last newline is an error. */
 export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncIterable<string> {
   let parts: Buffer[] = [];
   let held = 0;
@@ -24,4 +24,4 @@ export async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncIterable<stri
   if (held > 0) throw new BackupError('the backup’s contents end in the middle of a line');
 }
 
-const tooLong = () => new BackupError('the backup’s contents have a line that is too long to be ours');
+const tooLong = () => new BackupError('the backup contains a line that is too long');

@@ -1,7 +1,7 @@
 /**
- * What happened after a backup and is lost by restoring it, as a newer copy of the audit log tells: above all what was
- * withdrawn since, because it works again. The copy is believed only where it is intact and goes on from the backup. What it
- * says of an action that is not known here is never taken for nothing.
+ * The changes after a backup that restoring it loses, according to a newer copy of the audit log: above all access that
+ * was withdrawn since, because it becomes valid again. The copy is accepted only if it is intact and continues the
+ * backup's log. Unknown actions are reported rather than ignored.
  */
 import type { KeyObject } from 'node:crypto';
 import { createPublicKey } from 'node:crypto';
@@ -12,24 +12,24 @@ import { fileSource } from '../logs/source.ts';
 import { type LoggedLink, verifyLogs } from '../logs/verify.ts';
 import { BackupError } from './backup-error.ts';
 
-/** Something that was taken from someone, or may have been, and that is theirs again. */
+/** Access that was, or may have been, withdrawn, and is valid again. */
 export interface Withdrawal {
   readonly action: string;
   readonly organizationId: string | null;
-  /** Null where the entry names no subject. */
+  /** Null if the entry names no subject. */
   readonly id: string | null;
   readonly name: string;
   readonly at: string;
 }
 
 export interface LostChanges {
-  /** Each subject once for each action, in the order of the newest entries. */
+  /** One per subject and action, in the order of the newest entries. */
   readonly withdrawn: readonly Withdrawal[];
   /** Actions that this version does not know, with the number of their entries. */
   readonly unknown: readonly { readonly action: string; readonly count: number }[];
-  /** Entries that the log no longer has, because they were moved to archives. */
+  /** Entries that are no longer in the log because they were archived. */
   readonly archived: number;
-  /** How many other changes there were. */
+  /** The number of other changes. */
   readonly others: number;
 }
 
@@ -38,7 +38,7 @@ export interface NewerLog {
   /** PEM. */
   readonly publicKey: string;
   readonly hasMark: (hash: string, mark: string) => boolean;
-  /** Where the backup's chains end. */
+  /** The ends of the backup's chains. */
   readonly heads: readonly SignedHead[];
 }
 
@@ -63,7 +63,7 @@ export async function lostChanges({ file, publicKey, hasMark, heads }: NewerLog)
     reached.set(link.writer, link.seq);
     gathered.add(link);
   }
-  if (met.size < ends.size) throw new BackupError('the newer log is not a later one of this backup’s');
+  if (met.size < ends.size) throw new BackupError('the newer log does not continue this backup’s log');
   return gathered.changes();
 }
 
@@ -74,7 +74,7 @@ interface Gathering extends Withdrawal {
 class Gathered {
   readonly #withdrawn = new Map<string, Gathering>();
   readonly #unknown = new Map<string, number>();
-  /** The revision with which each subject came back. */
+  /** The revision at which each subject was restored. */
   readonly #restored = new Map<string, number>();
   #archived = 0;
   #others = 0;
@@ -123,12 +123,12 @@ class Gathered {
   }
 }
 
-/** Entries of several writers come in no order. */
+/** Entries of several writers are not in order. */
 function keepGreatest(kept: Map<string, number>, key: string, given: number): void {
   kept.set(key, Math.max(given, kept.get(key) ?? 0));
 }
 
-/** How many audit entries a kept checkpoint proves that the backup has not; it may have missed more. */
+/** The number of audit entries that a kept checkpoint proves and the backup lacks. There may have been more. */
 export function lostEntries(kept: SignedCheckpoint, publicKey: string, heads: readonly SignedHead[]): number {
   const key: KeyObject = createPublicKey(publicKey);
   if (!isSignedBy(key, kept))

@@ -1,4 +1,4 @@
-/** What backups are encrypted for, as texts that can be handed to another thread: public keys, or a passphrase. */
+/** What backups are encrypted for: public keys or a passphrase, as texts that can be passed to another thread. */
 import { passphraseRecipient, type Recipient, recipientFrom } from '../keyring/age/keys.ts';
 import { BackupError } from './backup-error.ts';
 
@@ -9,7 +9,7 @@ export interface EncryptedFor {
 
 const shortest = 12;
 
-/** Throws where it is neither, or both. */
+/** Throws if neither is given, or both. */
 export function recipientsOf({ keys, passphrase }: EncryptedFor): Recipient[] {
   if (keys.length > 0 && passphrase !== null)
     throw new BackupError('--backup-recipient can’t be combined with a passphrase');

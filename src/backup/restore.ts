@@ -1,6 +1,7 @@
 /**
- * Restores a backup into an empty place of either engine. Until all of it was loaded and verified it exists for nobody:
- * a SQLite file is filled under another name and then renamed, a PostgreSQL database in one transaction.
+ * Restores a backup into an empty database of either engine. It does not become visible until it is completely loaded
+ * and verified: a SQLite file is filled under another name and then renamed, a PostgreSQL database is filled in one
+ * transaction.
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -11,7 +12,7 @@ import { inScratch } from './backup.ts';
 import { BackupError, explained } from './backup-error.ts';
 import { type Restored, type RestoreParts, restoreInto } from './restoring.ts';
 
-/** Looks at what was loaded before it begins to exist; what it throws keeps it from that. */
+/** Inspects the loaded data before it becomes visible. If it throws, nothing is restored. */
 type Look<T> = (restored: Restored, loading: Loading) => Promise<T>;
 
 export async function restoreTo<T>(location: Location, parts: RestoreParts, look: Look<T>): Promise<T> {
@@ -30,7 +31,7 @@ export async function restoreTo<T>(location: Location, parts: RestoreParts, look
 }
 
 const occupied = (path: string) =>
-  new BackupError(`there is a database already: ${path}. Restore into an empty place`);
+  new BackupError(`a database already exists: ${path}. Restore into an empty place`);
 
 async function fill<T>(location: Location, parts: RestoreParts, look: Look<T>): Promise<T> {
   const loading = await openLoading(location).catch(error => {

@@ -1,7 +1,7 @@
 /**
- * A backup becomes a database, which is then held against it: every row is read back and must be the row of the file,
- * and with the keyring the logs and all stamps are verified too. The caller decides whether the database then begins to
- * exist; whatever is thrown here means that it must not.
+ * Turns a backup into a database, and compares the two: every row is read back and must match the file, and with the
+ * keyring the logs and all stamps are verified too. The caller decides whether the database then becomes visible; if
+ * anything is thrown here, it must not.
  */
 import type { Sealed } from '../base/bytes.ts';
 import { rowCheckWith } from '../domain/kernel/row-check.ts';
@@ -27,12 +27,12 @@ import {
   type Totals,
 } from './contents.ts';
 
-/** How the keyring that a backup contains is opened. */
+/** Opens the keyring in a backup. */
 export type OpenKeyring = (stored: Sealed) => Promise<Keyring>;
 
-/** Is told how far it is. */
+/** Receives the progress. */
 export interface Watcher {
-  /** So many steps are to be done, beyond those that it knows of. */
+  /** Adds steps to those expected. */
   expect(steps: number): void;
   advance(steps: number): void;
 }
@@ -42,19 +42,19 @@ export const noWatcher: Watcher = { expect: () => {}, advance: () => {} };
 export interface RestoreParts {
   readonly source: AsyncIterable<Uint8Array>;
   readonly identity: AgeIdentity;
-  /** Null: the logs and the stamps are not verified. */
+  /** Null to skip the verification of the logs and the stamps. */
   readonly openKeyring: OpenKeyring | null;
   readonly watcher?: Watcher;
 }
 
 export interface Restored extends Contents {
-  /** Null where the logs were not verified. */
+  /** Null if the logs were not verified. */
   readonly proof: Proof | null;
 }
 
 export interface Proof {
   readonly report: VerifyReport;
-  /** The one that the backup contains. */
+  /** The keyring in the backup. */
   readonly keyring: Keyring;
 }
 
@@ -82,12 +82,12 @@ function loader(loading: Loading, watcher: Watcher): ContentsTaker {
     table: async (name, columns) => {
       const shape = shapes.get(name);
       if (shape?.columns.map(column => column.name).join() !== columns.join())
-        throw new BackupError('the backup’s tables are not those of the version that it names');
+        throw new BackupError('the backup’s tables don’t match the version that it names');
       current = shape;
     },
     rows: async rows => {
       if (rows.some(row => row.length !== current.columns.length))
-        throw new BackupError(`the backup has a row of ${current.name} with other columns`);
+        throw new BackupError(`a row of ${current.name} in the backup has the wrong number of columns`);
       await loading.insert(current, rows);
       watcher.advance(rows.length);
     },
@@ -101,14 +101,14 @@ function checkSchema({ schema, version }: Manifest): void {
     );
 }
 
-/** Loading and reading back every row, and what is verified. */
+/** Loading and reading back every row, plus the verification. */
 function stepsOf({ rows }: Manifest): number {
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0);
   const verified = ['audit_logs', 'request_blocks', ...stampedTables];
   return 2 * all + verified.reduce((sum, table) => sum + (rows[table] ?? 0), 0);
 }
 
-/** What the database gives back must be what the file has, row by row. */
+/** Every row that the database returns must match the file. */
 async function compare({ tables }: Snapshot, totals: Totals, watcher: Watcher): Promise<void> {
   for (const shape of await tables.shapes()) {
     const counting = new Counting();
@@ -119,7 +119,7 @@ async function compare({ tables }: Snapshot, totals: Totals, watcher: Watcher): 
     const { rows, sha256 } = counting.total();
     const due = totals[shape.name];
     if (rows !== (due?.rows ?? 0) || (due !== undefined && sha256 !== due.sha256))
-      throw new BackupError(`the restored rows of ${shape.name} are not those of the backup`);
+      throw new BackupError(`the restored rows of ${shape.name} don’t match the backup`);
   }
 }
 
@@ -135,10 +135,10 @@ async function verify(snapshot: Snapshot, openKeyring: OpenKeyring, watcher: Wat
   const [first] = report.findings;
   if (first === undefined) return { report, keyring };
   const more = report.findings.length > 1 ? `, and ${report.findings.length - 1} more` : '';
-  throw new Unproven(`what the backup contains is not intact: ${first.what}: ${first.where}${more}`);
+  throw new Unproven(`the backup’s contents are not intact: ${first.what}: ${first.where}${more}`);
 }
 
-/** The file is what was stored, and what was stored is not what was written. */
+/** The file matches the database, but the stored data is not as it was written. */
 export class Unproven extends BackupError {}
 
 function watched(source: LogSource & Required<Pick<LogSource, 'rows'>>, watcher: Watcher): LogSource {

@@ -1,8 +1,8 @@
 /**
- * Backups that the service takes by itself, into a folder: one is due when the newest that was proven is old enough.
- * What is past its time goes only after a newer one was proven, and the newest always stays. Which were proven stands in a
- * file beside them, each under a mark that only the keyring makes: a file that is only named like a backup counts for nothing,
- * and is reported and left alone.
+ * Backups that the service takes automatically, into a folder. One is due when the newest verified backup is old
+ * enough. Expired backups are deleted only after a newer one was verified, and the newest always stays. The verified
+ * ones are listed in a file next to them, each with a mark that requires the keyring: a file that merely has a backup's
+ * name is ignored, reported and left alone.
  */
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { makeFolder, writeDurably } from '../base/durable-file.ts';
 import { iso } from '../contract/text.ts';
 import { type Taken, unfinished, unproven } from './backup.ts';
 
-/** So many, or those of so many milliseconds. */
+/** A number of backups, or a maximum age in milliseconds. */
 export type Keep = { readonly count: number } | { readonly age: number };
 
 export interface ScheduleParts {
@@ -19,9 +19,9 @@ export interface ScheduleParts {
   readonly keep: Keep;
   readonly now: () => number;
   readonly report: (line: string) => void;
-  /** What only this deployment's keyring can make of these. */
+  /** A mark over these fields that only this deployment's keyring can create. */
   readonly markOf: (fields: readonly (string | number)[]) => string;
-  /** Takes one, beside everything else. Fails where it is stopped. */
+  /** Takes a backup without blocking anything else. Fails if it is stopped. */
   readonly take: (file: string, stopping: AbortSignal) => Promise<Taken>;
 }
 
@@ -37,19 +37,19 @@ interface ProvenBackup extends LastBackup {
   readonly mark: string;
 }
 
-/** As it stands in the file. */
+/** As stored in the file. */
 export interface BackupStatus {
   readonly last: LastBackup | null;
-  /** All that were proven and are kept, the newest first. */
+  /** All verified backups that are kept, newest first. */
   readonly proven: readonly ProvenBackup[];
-  /** The newest attempt, where it failed. */
+  /** The newest attempt, if it failed. */
   readonly failed: { readonly at: string; readonly reason: string } | null;
 }
 
 export const statusFile = 'strongroom-backups.json';
 const named = /^strongroom-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.age$/;
 const longestRetry = 15 * 60_000;
-/** What a process that was killed left unfinished is removed after this time: it may be at work elsewhere. */
+/** Unfinished files of a killed process are deleted after this time. Until then another process may be writing them. */
 const leftFor = 24 * 3_600_000;
 
 export class BackupSchedule {
@@ -71,7 +71,7 @@ export class BackupSchedule {
     return this.#parts.every;
   }
 
-  /** Finds out what was done before. */
+  /** Reads the state left by earlier processes. */
   async begin(): Promise<void> {
     const { folder } = this.#parts;
     makeFolder(folder);
@@ -79,7 +79,7 @@ export class BackupSchedule {
     await this.#look();
   }
 
-  /** Takes one where it is due. */
+  /** Takes a backup if one is due. */
   async step(): Promise<void> {
     const { now } = this.#parts;
     if (this.#stopping.signal.aborted || now() < this.#due) return;
@@ -87,7 +87,7 @@ export class BackupSchedule {
     if (now() >= this.#due) await this.#take();
   }
 
-  /** One in progress is given up. */
+  /** Aborts a backup in progress. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -113,13 +113,13 @@ export class BackupSchedule {
     for (const one of old) await rm(join(folder, one.file), { force: true });
   }
 
-  /** Of those before the newest, which always stays. */
+  /** For the backups before the newest, which always stays. */
   readonly #isOld = ({ created_at }: LastBackup, index: number): boolean => {
     const { keep, now } = this.#parts;
     return 'count' in keep ? index + 1 >= keep.count : Date.parse(created_at) < now() - keep.age;
   };
 
-  /** What was proven and is there, by what the record says and its mark proves. */
+  /** The verified backups that exist, according to the record and its marks. */
   async #standing(): Promise<BackupStatus> {
     const { folder, markOf } = this.#parts;
     const { proven, failed } = await readStatus(folder);
@@ -137,7 +137,7 @@ export class BackupSchedule {
     const { folder, every, now, report } = this.#parts;
     this.#status = await this.#standing();
     const { proven } = this.#status;
-    // A clock that was ahead must not put the next one off.
+    // A clock that was ahead must not delay the next backup.
     const times = proven.map(one => Date.parse(one.created_at)).filter(time => time <= now());
     this.#due = Math.max(Number.NEGATIVE_INFINITY, ...times) + every;
     for (const name of await readdir(folder)) {
@@ -145,7 +145,7 @@ export class BackupSchedule {
       if (!isStrange || this.#strange.has(name)) continue;
       this.#strange.add(name);
       report(
-        `${name} in --backup-to is not in the record of verified backups: it is not counted, and never removed`,
+        `${name} in --backup-to is not in the record of verified backups: it is ignored, and never removed`,
       );
     }
   }
@@ -159,7 +159,7 @@ export class BackupSchedule {
     return null;
   }
 
-  /** What is shown stands in the file too, unless that can't be written. */
+  /** The status is also written to the file; if that fails, it is still shown. */
   async #note(status: BackupStatus): Promise<void> {
     const file = join(this.#parts.folder, statusFile);
     await writeDurably(file, `${JSON.stringify(status)}\n`).finally(() => {
@@ -168,7 +168,7 @@ export class BackupSchedule {
   }
 }
 
-/** What is said of the backups in a folder; nothing where nothing is. Only the keyring can tell whether it is true. */
+/** The recorded status of the backups in a folder; empty if there is none. Only the keyring can verify it. */
 export async function readStatus(folder: string): Promise<BackupStatus> {
   try {
     const { last, proven, failed } = JSON.parse(await readFile(join(folder, statusFile), 'utf8'));
@@ -196,13 +196,13 @@ function nameAt(time: number): string {
   return `strongroom-${iso(time).replace(/\.\d+/, '').replaceAll(/[-:]/g, '')}.age`;
 }
 
-/** NaN where it is no name of ours. */
+/** NaN if it is not one of our names. */
 function timeIn(name: string): number {
   const [, year, month, day, ...clock] = named.exec(name) ?? [];
   return Date.parse(`${year}-${month}-${day}T${clock.join(':')}Z`);
 }
 
-/** What could not be proven is kept by the same rule, and apart: it takes the place of nothing that was. */
+/** Unverified backups are kept by the same rule, but separately: they never replace verified ones. */
 async function removeUnproven({ folder, keep, now }: ScheduleParts): Promise<void> {
   const timeOf = (name: string) => timeIn(name.slice(0, -unproven.length));
   const ours = (await readdir(folder)).filter(name => name.endsWith(unproven) && timeOf(name) <= now());

@@ -1,17 +1,16 @@
 /**
  * The keyring: every key that protects data at rest, and the operations on it.
  *
- *   root key -> keyring -> key-encryption keys, one a term -> one key a vault -> one data key a value
+ *   root key -> keyring -> key-encryption keys, one per version -> one key per vault -> one data key per value
  *                       -> token key   (digests of credentials)
- *                       -> row key     (stamps over metadata that decides anything; blind tag indexes)
+ *                       -> row key     (stamps over metadata that matters; blind tag indexes)
  *                       -> chain key   (the log's links)
  *                       -> log key     (Ed25519, signs the log's checkpoints)
  *
- * Key bytes leave this folder in one form only: wrapped by the root key. (What is handed to another thread of the
- * process stays in its memory.) `seal` and `open` name the place
- * of the value; the same bytes don't open anywhere else. A new term starts with `rotate`; earlier terms
- * stay until `retire` names them, because something may still need them. A process that lives through both
- * learns of them by `adopt`.
+ * Key bytes leave this folder in one form only: wrapped with the root key. (A keyring handed to another thread stays in
+ * the memory of the process.) `seal` and `open` take the place of the value; the same bytes can't be opened anywhere
+ * else. The code calls a keyring version a term. `rotate` starts a new one; earlier ones stay until `retire` names them,
+ * because something may still need them. `adopt` brings a running process up to date with both.
  */
 import {
   createHmac,
@@ -39,7 +38,7 @@ import {
 } from './sealing/envelope.ts';
 import { pooledRandom } from './sealing/randomness.ts';
 
-/** Where a value lives. All of it is bound into the ciphertext. */
+/** The place of a value. All of it is bound into the ciphertext. */
 export interface SealedPlace {
   readonly type: string;
   readonly resource: string;
@@ -47,7 +46,7 @@ export interface SealedPlace {
   readonly version: number;
 }
 
-/** A term, and when it was started; null for the first one. */
+/** A keyring version, and when it was started; null for the first one. */
 export interface Term {
   readonly id: number;
   readonly started: number | null;
@@ -58,13 +57,13 @@ export interface VaultPlace {
   readonly vault: string;
 }
 
-/** Seals and opens the values of one vault (or of an organization, outside of any vault). */
+/** Seals and opens the values of one vault, or values of an organization outside any vault. */
 export interface Sealer {
   seal(place: SealedPlace, plain: Uint8Array): Sealed;
   open(place: SealedPlace, bytes: Uint8Array): Buffer;
 }
 
-/** What a stamp covers. Types are told apart: the number 1 and the text "1" are different fields. */
+/** A value covered by a stamp. Types are distinguished: the number 1 and the text "1" are different fields. */
 export type StampField = string | number | boolean | null | Uint8Array;
 
 interface KeyringContents {
@@ -76,7 +75,7 @@ interface KeyringContents {
   readonly logKey: string;
 }
 
-/** What a keyring holds, on its way from one thread of a process to another. Only a keyring can look into it. */
+/** The contents of a keyring, for passing it from one thread of a process to another. Only `Keyring` can read it. */
 export interface HandedKeyring {
   readonly [handed]: never;
 }
@@ -89,7 +88,7 @@ const wrapContext = lengthPrefixed(['strongroom', 'keyring', '1']);
 
 export class Keyring {
   readonly deployment: string;
-  /** The half of the log key that a verifier needs, as PEM. */
+  /** The public key of the log key, as PEM, for verification. */
   readonly logPublicKey: string;
   #contents: KeyringContents;
   #terms: ReadonlyMap<number, ParentKey>;
@@ -140,7 +139,7 @@ export class Keyring {
     return new Keyring(contents, random);
   }
 
-  /** For another thread of this same process, and nobody else. */
+  /** Only for another thread of this same process. */
   handOver(): HandedKeyring {
     return this.#contents as object as HandedKeyring;
   }
@@ -153,32 +152,32 @@ export class Keyring {
     return root.wrap(wrapContext, Buffer.from(JSON.stringify(this.#contents), 'utf8'));
   }
 
-  /** The term under which new vault keys are wrapped. */
+  /** The version with which new vault keys are wrapped. */
   get term(): number {
     return this.#current.id;
   }
 
-  /** All that it holds, oldest first; the last one is in use. */
+  /** All versions in the keyring, oldest first; the last one is current. */
   get terms(): readonly Term[] {
     return this.#contents.terms.map(({ id, started = null }) => ({ id, started }));
   }
 
-  /** The same keyring with a new current term. Nothing sealed before stops opening. */
+  /** Returns the same keyring with a new current version. Everything sealed before can still be opened. */
   rotate(now: number): Keyring {
     const key = Buffer.from(this.#random(keySize)).toString('base64');
     const terms = [...this.#contents.terms, { id: this.term + 1, key, started: now }];
     return new Keyring({ ...this.#contents, terms }, this.#random);
   }
 
-  /** The same keyring without terms that nothing needs any more. The current one always stays. */
+  /** Returns the same keyring without versions that are no longer needed. The current one always stays. */
   retire(unneeded: readonly number[]): Keyring {
     const terms = this.#contents.terms.filter(({ id }) => id === this.term || !unneeded.includes(id));
     return new Keyring({ ...this.#contents, terms }, this.#random);
   }
 
   /**
-   * Takes over the terms of a newer state of this same keyring. Terms retired there stay known here for as long
-   * as the process lives: it may have read something just before that was wrapped under one of them.
+   * Takes over the versions of a newer state of this same keyring. Versions retired there stay known here for as long
+   * as the process runs, because it may just have read something wrapped with one of them.
    */
   adopt(newer: Keyring): void {
     const same = newer.deployment === this.deployment && newer.#chainKey === this.#chainKey;
@@ -188,12 +187,12 @@ export class Keyring {
     this.#current = newer.#current;
   }
 
-  /** Whether the term that the bytes name is at hand. */
+  /** Whether the version that the bytes name is available. */
   knows(bytes: Uint8Array): boolean {
     return this.#terms.has(parentIdOf(bytes));
   }
 
-  /** Whether the bytes name the term in use. */
+  /** Whether the bytes name the current version. */
   isCurrent(bytes: Uint8Array): boolean {
     return parentIdOf(bytes) === this.term;
   }
@@ -202,7 +201,7 @@ export class Keyring {
     return sealDirect(this.#current, this.#vaultContext(place), this.#random(keySize), this.#random);
   }
 
-  /** The vault's key wrapped under the current term, or null where it already is. */
+  /** Returns the vault's key wrapped with the current version, or null if it already is. */
   rewrapVaultKey(place: VaultPlace, wrapped: Uint8Array): Sealed | null {
     if (this.isCurrent(wrapped)) return null;
     const context = this.#vaultContext(place);
@@ -220,13 +219,13 @@ export class Keyring {
     return this.#sealer(place, parentOf, parentOf);
   }
 
-  /** For what belongs to an organization and to no vault: webhook secrets, second factors. */
+  /** For secrets of an organization outside any vault: webhook secrets, second factors. */
   organizationSealer(organization: string): Sealer {
     const termOf = (bytes: Uint8Array) => this.#termOf(bytes);
     return this.#sealer({ organization, vault: '' }, termOf, () => this.#current);
   }
 
-  /** What lies in an organization's sealer, sealed under the current term, or null where it already is. */
+  /** Reseals a value of an organization with the current version. Returns null if it already is. */
   resealForOrganization(organization: string, place: SealedPlace, bytes: Uint8Array): Sealed | null {
     if (this.isCurrent(bytes)) return null;
     const sealer = this.organizationSealer(organization);
@@ -236,7 +235,7 @@ export class Keyring {
     return moved;
   }
 
-  /** A keyed mark over the fields of a row: without the keyring nobody can edit the row or make one up. */
+  /** A keyed mark over the fields of a row: without the keyring, the row can't be edited or forged. */
   stamp(kind: string, fields: readonly StampField[]): Stamp {
     let bound = prefixed(utf8(this.deployment)) + prefixed(utf8(kind));
     for (const field of fields) bound += prefixed(encodeField(field));
@@ -247,24 +246,25 @@ export class Keyring {
     return equalBytes(this.stamp(kind, fields), stamp);
   }
 
-  /** What is stored of a credential. */
+  /** The form in which a credential is stored. */
   tokenDigest(token: string): Digest {
     return createHmac('sha256', this.#tokenKey).update(token).digest() as Uint8Array as Digest;
   }
 
-  /** Finds rows by a sealed text without revealing it; equal texts of one organization have equal indexes. */
+  /** Finds rows by a sealed text without revealing it. Equal texts in one organization have equal indexes. */
   blindIndex(organization: string, text: string): string {
     return Buffer.from(this.stamp('blind-index', [organization, text]).subarray(0, 16)).toString('base64url');
   }
 
-  /** Proves to whoever has this keyring too that it is the same one. */
+  /** Proves to another holder of this keyring that it is the same one. */
   answerTo(challenge: string): string {
     return Buffer.from(this.stamp('service-challenge', [challenge])).toString('base64url');
   }
 
   /**
-   * The keyed half of a link in the log's chain. Written for every entry, so it is one hash over key and input
-   * instead of an HMAC's two: the input has one length, and so nothing can be appended to it.
+   * The keyed part of a link in the log's chain. It is computed for every entry, so it uses a single hash over key and
+   * input instead of an HMAC's two. This is safe because the input has a fixed length, so nothing can be appended to
+   * it.
    */
   chainMark(hash: string): string {
     if (hash.length !== linkLength) throw new RangeError('a link has one length');
@@ -303,7 +303,7 @@ export class Keyring {
   }
 }
 
-/** Constant in time for equal lengths; stored digests have one length, so another length is damage. */
+/** Takes constant time for equal lengths. Stored digests have a fixed length, so any other length means damage. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
@@ -312,7 +312,7 @@ function secretKey(base64: string): KeyObject {
   return createSecretKey(Buffer.from(base64, 'base64'));
 }
 
-/** Bytes are put together as text here, one character a byte: every row is stamped, and this is the fastest way. */
+/** Bytes as text, one character per byte. Every row is stamped, and this is the fastest way to build the input. */
 type ByteText = string;
 
 function encodeField(field: StampField): ByteText {
@@ -321,7 +321,7 @@ function encodeField(field: StampField): ByteText {
   return `${(typeof field)[0]}${utf8(String(field))}`;
 }
 
-/** As `lengthPrefixed` does it. */
+/** The same as `lengthPrefixed`. */
 function prefixed(bytes: ByteText): ByteText {
   const { length } = bytes;
   const prefix = String.fromCharCode(

@@ -1,7 +1,7 @@
 /**
- * The keyring as it is stored: wrapped by the root key, and beside it, readable by all, who provides that key and
- * which term is in use. The root key stays at hand, so that what is stored next is wrapped by the key that was
- * proven to be right; where it no longer fits, the source is asked once more, for an operator may have changed it.
+ * The keyring as it is stored: wrapped with the root key, together with the unencrypted name of the key's provider and
+ * the current version. The root key is kept in memory, so that the next stored keyring is wrapped with the key that was
+ * proven right. If it no longer fits, the source is read again, because an operator may have changed it.
  */
 import type { Sealed } from '../base/bytes.ts';
 import { Keyring } from './keyring.ts';
@@ -9,7 +9,7 @@ import { KeyringDamaged, type RootKey, RootKeyError, type RootKeySource } from '
 
 interface Stored {
   readonly provider: string;
-  /** Missing in what the first releases stored. */
+  /** Missing in keyrings stored by the first releases. */
   readonly term?: number;
   readonly wrapped: string;
 }
@@ -22,12 +22,12 @@ export class KeyringWrapper {
     this.#source = source;
   }
 
-  /** Whether there is a root key already. */
+  /** Whether a root key already exists. */
   hasRootKey(): Promise<boolean> {
     return this.#source.exists();
   }
 
-  /** Makes the root key where there is none yet. */
+  /** Creates the root key if there is none yet. */
   async wrap(keyring: Keyring): Promise<Sealed> {
     this.#root ??= await this.#source.create();
     const wrapped = Buffer.from(await keyring.wrap(this.#root)).toString('base64');
@@ -71,12 +71,12 @@ async function opened(root: RootKey, wrapped: string): Promise<Keyring | null> {
   }
 }
 
-/** Damage is not the root key's fault: no other one is asked for. */
+/** A damaged keyring is not the root key's fault, so the source is not read again. */
 function isAnotherKey(error: unknown): boolean {
   return error instanceof RootKeyError && !(error instanceof KeyringDamaged);
 }
 
-/** What anyone can tell of a stored keyring. Proven only by unwrapping it. */
+/** The unencrypted facts about a stored keyring. Only unwrapping proves them. */
 export function factsOf(bytes: Uint8Array): Pick<Stored, 'provider' | 'term'> {
   const { provider, term } = parse(bytes);
   return { provider, ...(term === undefined ? {} : { term }) };

@@ -1,7 +1,7 @@
 /**
- * Files in the age format (age-encryption.org/v1), written and read as streams: memory stays the same however long they
- * are. Each chunk is authenticated with its place and with whether it is the last, so a changed bit, a missing end, and
- * anything after the end are found; no byte is given out before its chunk was.
+ * Files in the age format (age-encryption.org/v1), written and read as streams, with constant memory. Each chunk is
+ * authenticated together with its position and whether it is the last, so changed bits, a missing end and anything
+ * after the end are detected. No byte is returned before its chunk is authenticated.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { AgeError, damaged, readHeader, writeHeader } from './header.ts';
@@ -11,12 +11,12 @@ const cipher = 'chacha20-poly1305';
 const nonceSize = 16;
 const tagSize = 16;
 export const chunkSize = 64 * 1024;
-/** All of its lines together, in bytes: enough for hundreds of recipients. */
+/** The total length of its lines, in bytes: enough for hundreds of recipients. */
 const longestHeader = 64 * 1024;
 
 export interface SealedFile {
   readonly bytes: AsyncIterable<Buffer>;
-  /** Opens what was just written, without the private key of anyone. */
+  /** Opens the file that was just written, without anyone's private key. */
   readonly identity: AgeIdentity;
 }
 
@@ -40,7 +40,7 @@ async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): Asy
   let [filled, number] = [0, 0];
   for await (const piece of plain) {
     for (let at = 0; at < piece.length; ) {
-      // A full chunk waits for what comes after it: only then is it known whether it is the last.
+      // A full chunk is held back until more data arrives, because only then is it known not to be the last.
       if (filled === chunkSize) {
         yield seal(key, number++, false, chunk);
         filled = 0;
@@ -54,7 +54,7 @@ async function* sealedChunks(key: Buffer, plain: AsyncIterable<Uint8Array>): Asy
   yield seal(key, number, true, chunk.subarray(0, filled));
 }
 
-/** Throws `AgeError` at the first byte that is not what was written. */
+/** Throws `AgeError` at the first byte that is not as written. */
 export async function* opened(
   source: AsyncIterable<Uint8Array>,
   identity: AgeIdentity,
@@ -69,7 +69,7 @@ export async function* opened(
       return line;
     });
     const fileKey = await identity(header.stanzas);
-    if (fileKey === null) throw new AgeError('locked', 'it was not encrypted for the key that was given');
+    if (fileKey === null) throw new AgeError('locked', 'it was not encrypted for the given key');
     if (!header.isWrittenWith(fileKey)) throw damaged('its header is damaged');
     const nonce = await bytes.take(nonceSize);
     if (nonce.length < nonceSize) throw cutOff();
@@ -85,7 +85,7 @@ async function* openedChunks(key: Buffer, bytes: ByteReader): AsyncIterable<Buff
     if (chunk.length < tagSize) throw cutOff();
     const isLast = await bytes.isAtEnd();
     const plain = open(key, number, isLast, chunk);
-    // There is one way to write each file: an empty chunk is the only one of its file.
+    // Each file has one encoding: an empty chunk must be the only one.
     if (plain === null || (plain.length === 0 && number > 0)) throw isLast ? cutOff() : changed(number);
     yield plain;
     if (isLast) return;
@@ -121,7 +121,7 @@ function open(key: Buffer, number: number, isLast: boolean, chunk: Buffer): Buff
   }
 }
 
-/** Bytes in the portions that are asked for, from the portions that come. */
+/** Reads bytes in requested sizes from a source with arbitrary chunks. */
 class ByteReader {
   readonly #source: AsyncIterator<Uint8Array>;
   #held: Buffer = Buffer.alloc(0);
@@ -130,7 +130,7 @@ class ByteReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** Fewer only at the end. */
+  /** Returns fewer bytes only at the end. */
   async take(count: number): Promise<Buffer> {
     await this.#fill(count);
     const taken = this.#held.subarray(0, count);
@@ -143,7 +143,7 @@ class ByteReader {
     return this.#held.length === 0;
   }
 
-  /** Up to the next end of line, which is taken and left out. */
+  /** Reads up to the next newline, which is consumed but not returned. */
   async line(longest: number): Promise<string> {
     let end = this.#held.indexOf(10);
     while (end < 0) {

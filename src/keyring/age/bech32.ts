@@ -1,4 +1,6 @@
-/** Bech32 (BIP 173) without its length limit, which is how age writes its keys. Mixed case and a wrong checksum are refused. */
+/**
+ * Bech32 (BIP 173) without its length limit, the encoding of age's keys. Mixed case and wrong checksums are refused.
+ */
 const alphabet = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const generators = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3];
 const checksumLength = 6;
@@ -9,7 +11,7 @@ export function bech32(prefix: string, bytes: Uint8Array): string {
   return `${prefix}1${whole.map(digit => alphabet[digit]).join('')}`;
 }
 
-/** Null where the text is no such key. */
+/** Returns null if the text is not such a key. */
 export function fromBech32(prefix: string, text: string): Buffer | null {
   if (text !== text.toLowerCase() && text !== text.toUpperCase()) return null;
   const [lower, head] = [text.toLowerCase(), `${prefix.toLowerCase()}1`];
@@ -41,7 +43,7 @@ function expanded(prefix: string): number[] {
   return [...codes.map(code => code >> 5), 0, ...codes.map(code => code & 31)];
 }
 
-/** Null where bits are left over that are not padding. */
+/** Returns null if bits are left over that are not padding. */
 function regroup(from: readonly number[], bits: number, to: number, pad: boolean): number[] | null {
   const out: number[] = [];
   let [held, count] = [0, 0];

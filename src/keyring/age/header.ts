@@ -1,6 +1,6 @@
 /**
- * The header of an age file: who can open it. Read strictly, as the format asks: one way to write each header, so that
- * what is authenticated is exactly what was read.
+ * The header of an age file, which names its recipients. Parsed strictly, as the format requires: each header has one
+ * encoding, so that exactly what was read is authenticated.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
@@ -11,7 +11,7 @@ export interface Stanza {
   readonly body: Buffer;
 }
 
-/** `damaged`: not what was written, or not all of it. `locked`: no key that was given opens it. */
+/** `damaged`: not as written, or incomplete. `locked`: none of the given keys opens it. */
 export class AgeError extends Error {
   readonly why: 'damaged' | 'locked';
 
@@ -36,7 +36,7 @@ export function writeHeader(stanzas: readonly Stanza[], fileKey: Buffer): Buffer
   return Buffer.from(`${text} ${base64(macOf(fileKey, text))}\n`);
 }
 
-/** A body ends with a line that is not full, even where that is an empty one. */
+/** A body ends with a line that is not full, even if that line is empty. */
 function bodyLines(body: Buffer): string[] {
   const text = base64(body);
   const count = Math.floor(text.length / lineLength) + 1;
@@ -48,10 +48,10 @@ export interface Header {
   isWrittenWith(fileKey: Buffer): boolean;
 }
 
-/** `lines` gives the header line by line, without its ends of line. */
+/** `line` returns the header line by line, without newlines. */
 export async function readHeader(line: () => Promise<string>): Promise<Header> {
   const first = await line();
-  if (first !== version) throw damaged('it is not a backup, or one of a newer version');
+  if (first !== version) throw damaged('it is not a backup, or was made by a newer version');
   const seen = [first];
   const next = async () => {
     seen.push(await line());
@@ -62,7 +62,7 @@ export async function readHeader(line: () => Promise<string>): Promise<Header> {
   for (; head.startsWith('-> '); head = await next()) stanzas.push(await stanzaAfter(head, next));
   const [, mac] = /^--- ([A-Za-z0-9+/]{43})$/.exec(head) ?? [];
   if (mac === undefined || stanzas.length === 0) throw malformed();
-  // A passphrase is the only way in: otherwise its holder could not tell who wrote the file.
+  // A passphrase must be the only recipient: otherwise its holder could not tell who wrote the file.
   if (stanzas.length > 1 && stanzas.some(({ type }) => type === scryptType)) throw malformed();
   const text = [...seen.slice(0, -1), '---'].join('\n');
   const written = fromBase64(mac);
@@ -90,7 +90,7 @@ function macOf(fileKey: Buffer, text: string): Buffer {
 
 export const base64 = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '');
 
-/** Only the one way in which these bytes are written. */
+/** Accepts only the canonical encoding. */
 export function fromBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64');
   if (base64(bytes) !== text) throw malformed();

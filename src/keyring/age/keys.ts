@@ -1,6 +1,6 @@
 /**
- * Who an age file is written for, and who opens it: an X25519 key pair, or a passphrase under scrypt. What is read back
- * is bounded, so that a file can't exhaust the machine.
+ * Recipients and identities of age files: an X25519 key pair, or a passphrase with scrypt. Costs read from a file are
+ * limited, so that it can't exhaust the machine.
  */
 import {
   createCipheriv,
@@ -18,9 +18,9 @@ import { promisify } from 'node:util';
 import { bech32, fromBech32 } from './bech32.ts';
 import { base64, damaged, fromBase64, type Stanza, scryptType } from './header.ts';
 
-/** Wraps the file key for someone. */
+/** Wraps the file key for a recipient. */
 export type Recipient = (fileKey: Buffer) => Promise<Stanza>;
-/** Opens the file key; null where none of the stanzas is for it. */
+/** Unwraps the file key; returns null if none of the stanzas is for it. */
 export type AgeIdentity = (stanzas: readonly Stanza[]) => Promise<Buffer | null>;
 
 export const fileKeySize = 16;
@@ -33,7 +33,7 @@ const privatePrefix = Buffer.from('302e020100300506032b656e04220420', 'hex');
 const recipientPrefix = 'age';
 const identityPrefix = 'AGE-SECRET-KEY-';
 
-/** The two texts of a new key pair. */
+/** A new key pair, as texts. */
 export function newKeyPair(): { readonly recipient: string; readonly identity: string } {
   const { privateKey } = generateKeyPairSync('x25519');
   const secret = privateKey.export({ type: 'pkcs8', format: 'der' }).subarray(privatePrefix.length);
@@ -47,7 +47,7 @@ function recipientOf(privateKey: KeyObject): string {
   return bech32(recipientPrefix, rawPublic(createPublicKey(privateKey)));
 }
 
-/** Null where the text is no public key of age's. */
+/** Returns null if the text is not an age public key. */
 export function recipientFrom(text: string): Recipient | null {
   const raw = fromBech32(recipientPrefix, text);
   if (raw?.length !== x25519.size || text !== text.toLowerCase()) return null;
@@ -59,7 +59,7 @@ export function recipientFrom(text: string): Recipient | null {
   };
 }
 
-/** Null where the text is no private key of age's. */
+/** Returns null if the text is not an age private key. */
 export function identityFrom(text: string): AgeIdentity | null {
   const raw = text === text.toUpperCase() ? fromBech32(identityPrefix, text) : null;
   if (raw?.length !== x25519.size) return null;
@@ -96,7 +96,7 @@ function sharedKey(privateKey: KeyObject, other: Buffer, share: Buffer, recipien
   return Buffer.from(hkdfSync('sha256', agreed(privateKey, publicKey), salt, x25519.info, 32));
 }
 
-/** A share of low order agrees on nothing, and is refused by the runtime. */
+/** The runtime refuses a share of low order. */
 function agreed(privateKey: KeyObject, publicKey: KeyObject): Buffer {
   try {
     return diffieHellman({ privateKey, publicKey });
@@ -130,7 +130,7 @@ export function passphraseIdentity(passphrase: string): AgeIdentity {
       /^[1-9][0-9]?$/.test(work) &&
       Number(work) <= mostWork &&
       first.body.length === fileKeySize + tagSize;
-    if (!isSound) throw damaged('its header is damaged, or asks for more work than is done for a passphrase');
+    if (!isSound) throw damaged('its header is damaged, or its work factor is too high');
     return unwrapped(await passphraseKey(passphrase, fromBase64(salt), Number(work)), first.body);
   };
 }
@@ -146,7 +146,7 @@ function passphraseKey(passphrase: string, salt: Buffer, work: number): Promise<
   });
 }
 
-/** The key is used for this alone, so the nonce need not differ. */
+/** The key is used only once, so the nonce can be constant. */
 function wrapped(key: Buffer, fileKey: Buffer): Buffer {
   const sealing = createCipheriv(cipher, key, noNonce, { authTagLength: tagSize });
   return Buffer.concat([sealing.update(fileKey), sealing.final(), sealing.getAuthTag()]);

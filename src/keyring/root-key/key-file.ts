@@ -1,6 +1,6 @@
 /**
- * The root key as a file: one line of text, readable only by its owner, stored beside the database but never in it.
- * It is created once, durably, before anything is sealed with it, and never written again.
+ * The root key as a file: one line of text, readable only by its owner, stored next to the database but never in it. It
+ * is created once, durably, before anything is sealed with it, and never changed.
  */
 import { createHash, createSecretKey, randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
@@ -16,7 +16,7 @@ const keySize = 32;
 const root = 0;
 const shape = new RegExp(`^${label}:([A-Za-z0-9+/]{43}=)\\s*$`);
 
-/** `self`: the user that this process is, where the system has users. */
+/** `self`: the user of this process, if the system has users. */
 export function keyFile(path: string, self = process.geteuid?.()): RootKeySource {
   const open = async () => localRootKey(provider, await readKey(path, self), path);
   return {
@@ -34,7 +34,7 @@ export function keyFile(path: string, self = process.geteuid?.()): RootKeySource
   };
 }
 
-/** A root key whose bytes are in this process: wraps with AES-256-GCM. */
+/** A root key whose bytes are in this process. Wraps with AES-256-GCM. */
 function localRootKey(name: string, bytes: Uint8Array, path: string): RootKey {
   const parent: ParentKey = { id: fingerprint(bytes), key: createSecretKey(bytes) };
   bytes.fill(0);
@@ -43,7 +43,7 @@ function localRootKey(name: string, bytes: Uint8Array, path: string): RootKey {
     wrap: async (context, plain) => sealDirect(parent, context, plain, randomBytes),
     unwrap: async (context, wrapped) => {
       try {
-        // The header names the key that wrapped it: what names this one and doesn't open is damaged.
+        // The header names the key that wrapped it. If it names this one but can't be opened, it is damaged.
         if (parentIdOf(wrapped) === parent.id) return openDirect(parent, context, wrapped);
       } catch (cause) {
         throw new KeyringDamaged(cause);
@@ -53,7 +53,7 @@ function localRootKey(name: string, bytes: Uint8Array, path: string): RootKey {
   };
 }
 
-/** Tells one root key from another in the header of what it wrapped; 32 bits of a hash give nothing away. */
+/** Identifies a root key in the header of what it wrapped. 32 bits of a hash reveal nothing about the key. */
 function fingerprint(bytes: Uint8Array): number {
   return createHash('sha256').update(label).update(bytes).digest().readUInt32BE(0);
 }
@@ -88,15 +88,16 @@ async function readKey(path: string, self: number | undefined): Promise<Uint8Arr
 }
 
 /**
- * Of a file that root gives to us, the group may be us: that is how orchestrators hand over credentials (a Kubernetes
- * `fsGroup`, or an access list of systemd, which looks like the group). We could not read it otherwise.
+ * For a file owned by root, the group may have read access: this is how orchestrators pass credentials (a Kubernetes
+ * `fsGroup`, or an access control list of systemd, which looks like the group's permissions). We could not read it
+ * otherwise.
  */
 function sharedBits({ uid }: Stats, self: number | undefined): number {
   return uid === root && self !== root && self !== undefined ? 0o037 : 0o077;
 }
 
 /**
- * If another user owns the file and can place it there, they choose our root key, and can open everything that we
+ * If another user owns the file and could have placed it there, they know our root key, and can open everything that we
  * seal.
  */
 async function refuseForeign(path: string, file: Stats, self: number): Promise<void> {
@@ -105,7 +106,7 @@ async function refuseForeign(path: string, file: Stats, self: number): Promise<v
   const folder = await stat(dirname(path));
   if (isForeign(folder) || (folder.mode & 0o022) !== 0) {
     throw new RootKeyError(
-      `the root key file ${path} belongs to another user, in a folder that others can write: chown it`,
+      `the root key file ${path} belongs to another user, in a folder that others can write to: chown it`,
     );
   }
 }
@@ -118,7 +119,10 @@ function parseKey(text: string, path: string): Uint8Array {
   return Buffer.from(body, 'base64');
 }
 
-/** Writes aside, syncs, then links into place: a crash leaves no half key, and a second writer keeps the first's. */
+/**
+ * Writes a temporary file, syncs it, then links it into place: a crash never leaves a partial key, and a second writer
+ * keeps the first one's key.
+ */
 async function writeKeyOnce(path: string): Promise<void> {
   const folder = dirname(path);
   makeFolder(folder);

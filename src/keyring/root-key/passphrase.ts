@@ -1,6 +1,6 @@
 /**
- * The root key derived from a passphrase with argon2id. Salt and costs travel with each wrapped keyring, so
- * they can be raised later; costs read back are bounded, so that an edited record can't exhaust the machine.
+ * A root key derived from a passphrase with argon2id. Salt and costs are stored with each wrapped keyring, so that the
+ * costs can be raised later. Costs that are read back are limited, so that an edited record can't exhaust the machine.
  */
 import crypto, { type Argon2Parameters, createSecretKey, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -12,12 +12,12 @@ const saltSize = 16;
 const headSize = saltSize + 12;
 const minimumLength = 12;
 const parentId = 0;
-/** A changed byte in the salt or in the ciphertext looks like another passphrase: nothing can tell them apart. */
+/** A changed byte in the salt or the ciphertext can't be distinguished from a wrong passphrase. */
 const notTheOne =
   'the passphrase is not the one that protects this data (if it is the right one, the stored keyring is damaged)';
 
 export interface Costs {
-  /** KiB of memory. */
+  /** Memory in KiB. */
   readonly memory: number;
   readonly passes: number;
   readonly parallelism: number;
@@ -25,7 +25,7 @@ export interface Costs {
 
 /** RFC 9106's second recommended choice, with twice its memory. */
 const defaultCosts: Costs = { memory: 128 * 1024, passes: 3, parallelism: 4 };
-/** KiB that argon2 takes for each lane, by its definition. */
+/** The minimum per lane that argon2 defines, in KiB. */
 const leastMemory = 8;
 const highestCosts: Costs = { memory: 2 * 1024 * 1024, passes: 64, parallelism: 64 };
 
@@ -33,17 +33,17 @@ const derive = promisify((parameters: Argon2Parameters, done: (error: Error | nu
   crypto.argon2('argon2id', parameters, done),
 );
 
-/** `read` gives the passphrase when it is needed: from a prompt, a file or the environment. */
+/** `read` returns the passphrase when it is needed: from a prompt, a file or the environment. */
 export function passphrase(read: () => Promise<string>, costs: Costs = defaultCosts): RootKeySource {
   const open = async () => {
-    // The first releases of the oldest runtime that we run on lack it; a key file needs none.
-    if (crypto.argon2 === undefined) throw new RootKeyError('a passphrase needs Node 24.7 or newer');
+    // The first releases of the oldest supported runtime lack argon2. A key file works without it.
+    if (crypto.argon2 === undefined) throw new RootKeyError('a passphrase requires Node 24.7 or newer');
     return passphraseRootKey(normalise(await read()), costs);
   };
   return { provider, exists: async () => false, open, create: open };
 }
 
-/** The same words typed on two keyboards may differ in their bytes; NFKC makes them one. */
+/** The same words typed on different keyboards may differ in their bytes. NFKC makes them equal. */
 function normalise(text: string): string {
   const normal = text.replace(/\r?\n$/, '').normalize('NFKC');
   if ([...normal].length < minimumLength) {
@@ -53,7 +53,7 @@ function normalise(text: string): string {
 }
 
 function passphraseRootKey(secret: string, costs: Costs): RootKey {
-  /** The newest derivation, for what was wrapped last is mostly what is unwrapped next. */
+  /** The newest derivation: what was wrapped last is usually unwrapped next. */
   let derived: { readonly head: Buffer; readonly key: ParentKey } | null = null;
 
   async function keyFor(head: Buffer): Promise<ParentKey> {

@@ -1,19 +1,19 @@
 /**
- * A root key wraps the keyring and nothing else. A provider may hold it here (a file, a passphrase) or
- * keep it where we never see it (a key service, a token): wrapping and unwrapping is all we ask of it.
+ * A root key wraps only the keyring. A provider may hold it here (a file, a passphrase) or keep it where we never see
+ * it (a key service, a token): it only has to wrap and unwrap.
  */
 export interface RootKey {
-  /** The provider's name, stored beside the wrapped keyring and shown to operators. */
+  /** The provider's name, stored with the wrapped keyring and shown to operators. */
   readonly provider: string;
   wrap(context: Uint8Array, plain: Uint8Array): Promise<Uint8Array>;
-  /** Throws `KeyringDamaged` where the bytes show damage, `RootKeyError` where another key wrapped them. */
+  /** Throws `KeyringDamaged` if the bytes are damaged, `RootKeyError` if another key wrapped them. */
   unwrap(context: Uint8Array, wrapped: Uint8Array): Promise<Uint8Array>;
 }
 
-/** How to get a root key: `open` an existing one, or `create` it at the very first start. */
+/** Provides a root key: `open` reads an existing one, `create` creates it at the first start. */
 export interface RootKeySource {
   readonly provider: string;
-  /** Whether there is one already, as far as that can be known: a passphrase leaves no trace. */
+  /** Whether one already exists, as far as that can be known: a passphrase leaves no trace. */
   exists(): Promise<boolean>;
   open(): Promise<RootKey>;
   create(): Promise<RootKey>;
@@ -27,7 +27,7 @@ export class RootKeyError extends Error {
   }
 }
 
-/** What the root key wrapped is not what was stored: no other root key would help. */
+/** The wrapped keyring is not as it was stored. Another root key would not help. */
 export class KeyringDamaged extends RootKeyError {
   constructor(cause?: unknown) {
     super('the stored keyring is damaged: restore it from a backup', cause);

@@ -4,19 +4,22 @@
  *   one-use   1 format | 1 algorithm | 4 key id | 12 nonce | 32 data key + 16 tag | 12 nonce | n text + 16 tag
  *   direct    1 format | 1 algorithm | 4 key id | 12 nonce | n text + 16 tag
  *
- * One-use seals under a random data key that the parent key wraps, so no two values share a key.
- * Direct seals under the parent itself: for wrapping keys, and for short-lived answers in memory.
+ * One-use seals with a random data key that the parent key wraps, so no two values share a key. Direct seals with the
+ * parent itself: for wrapping keys, and for short-lived answers in memory.
  *
- * Every ciphertext is bound to its place: format, algorithm and key id come from the header, the rest from
- * the context, each with its length in front, so that no two contexts encode to the same bytes. Whatever
- * fails to open, fails in one way: `Unsealable`, with nothing of the plaintext in it.
+ * Every ciphertext is bound to its place: format, algorithm and key id come from the header, the rest from the context.
+ * Each part is preceded by its length, so that no two contexts have the same encoding. Every failure to open is an
+ * `Unsealable` error, which contains nothing of the plaintext.
  */
 import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
 import type { Sealed } from '../../base/bytes.ts';
 
 export type Random = (size: number) => Uint8Array;
 
-/** A key that seals others or values. `id` goes into each header, so that rotation can tell them apart. */
+/**
+ * A key that seals other keys or values. `id` is part of each header, so that keys can be distinguished after a
+ * rotation.
+ */
 export interface ParentKey {
   readonly id: number;
   readonly key: KeyObject;
@@ -24,7 +27,7 @@ export interface ParentKey {
 
 export class Unsealable extends Error {
   constructor(cause?: unknown) {
-    super('sealed bytes do not open in this place with this key', { cause });
+    super('sealed bytes can’t be opened in this place with this key', { cause });
     this.name = 'Unsealable';
   }
 }
@@ -39,9 +42,9 @@ const nonceSize = 12;
 const tagSize = 16;
 const headerSize = 6;
 
-/** Joins fields so that the result can be read in one way only: each is preceded by its length. */
+/** Joins fields unambiguously: each is preceded by its length. */
 export function lengthPrefixed(fields: readonly (string | Uint8Array)[]): Buffer {
-  // One text of bytes, written at its end: a call into the runtime for each field would cost more than the hash over all.
+  // Built as one text of bytes: a call into the runtime per field would cost more than hashing the result.
   let joined = '';
   for (const field of fields) {
     const bytes = asBytes(field);
@@ -52,7 +55,7 @@ export function lengthPrefixed(fields: readonly (string | Uint8Array)[]): Buffer
 
 const ascii = /^[\0-\x7f]*$/;
 
-/** The UTF-8 of a text, or bytes as they are; each byte as the character of that number. */
+/** The UTF-8 bytes of a text, or the given bytes, with one character per byte. */
 function asBytes(field: string | Uint8Array): string {
   if (typeof field !== 'string')
     return Buffer.from(field.buffer, field.byteOffset, field.length).toString('latin1');
@@ -110,19 +113,19 @@ export function openDirect(parent: ParentKey, context: Uint8Array, bytes: Uint8A
   return decrypt(parent.key, lengthPrefixed([head, context]), bytes.subarray(headerSize));
 }
 
-/** Whether bytes are laid out as this parent seals them directly. Whether they open is another question. */
+/** Whether bytes have the layout of this parent's direct seals. Whether they can be opened is not checked. */
 export function isDirect(parentId: number, bytes: Uint8Array): boolean {
   const isLongEnough = bytes.length >= headerSize + nonceSize + tagSize;
   return isLongEnough && header(algorithms.direct, parentId).equals(bytes.subarray(0, headerSize));
 }
 
-/** Which parent key the bytes claim to be sealed under. The claim is proven only by opening them. */
+/** The id of the parent key that the bytes claim. Only opening them proves it. */
 export function parentIdOf(bytes: Uint8Array): number {
   if (bytes.length < headerSize || bytes[0] !== format) throw new Unsealable();
   return Buffer.from(bytes.buffer, bytes.byteOffset, headerSize).readUInt32BE(2);
 }
 
-/** How sealed bytes name their parent key: what a store looks for that can't open them. */
+/** The form in which sealed bytes name their parent key, for a store that can't open them. */
 export function parentMark(id: number): Uint8Array {
   return header(algorithms.direct, id).subarray(2);
 }
@@ -141,7 +144,7 @@ function expectHeader(bytes: Uint8Array, algorithm: Algorithm, keyId: number): B
   return expected;
 }
 
-/** In memory of its own: sent to another thread, a piece of the runtime's pool would bring the whole pool along. */
+/** Unpooled memory: when sent to another thread, a slice of the runtime's pool would take the whole pool along. */
 function unpooled(size: number): Buffer {
   return Buffer.allocUnsafeSlow(size);
 }
@@ -150,7 +153,7 @@ function encryptedSize(plainSize: number): number {
   return nonceSize + plainSize + tagSize;
 }
 
-/** Writes nonce, text and tag, and says where they end. */
+/** Writes nonce, text and tag. Returns the position after them. */
 function encryptInto(
   sealed: Buffer,
   at: number,
@@ -166,7 +169,7 @@ function encryptInto(
   const tagAt = textAt + plain.length;
   sealed.set(nonce, at);
   sealed.set(cipher.update(plain), textAt);
-  cipher.final(); // GCM gives no further bytes here; only the tag.
+  cipher.final(); // GCM returns no further bytes here, only the tag.
   sealed.set(cipher.getAuthTag(), tagAt);
   return tagAt + tagSize;
 }
@@ -181,7 +184,7 @@ function decrypt(key: KeyObject | Uint8Array, bound: Uint8Array, bytes: Uint8Arr
   decipher.setAuthTag(bytes.subarray(tagAt));
   const plain = decipher.update(bytes.subarray(nonceSize, tagAt));
   try {
-    decipher.final(); // GCM releases no further bytes here; it only decides whether `plain` may be used.
+    decipher.final(); // GCM returns no further bytes here; it only determines whether `plain` may be used.
   } catch (cause) {
     plain.fill(0);
     throw new Unsealable(cause);

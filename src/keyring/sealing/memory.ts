@@ -1,11 +1,11 @@
-/** Keys that are made by a process for itself, and die with it. */
+/** Keys that a process creates for itself, and that exist only in its memory. */
 import { createSecretKey, hash as digest, randomBytes } from 'node:crypto';
 import type { Sealed } from '../../base/bytes.ts';
 import { openDirect, type ParentKey, sealDirect } from './envelope.ts';
 
 const keySize = 32;
 
-/** Seals what lives in this process's memory alone, under a key that dies with it. One decryption to open. */
+/** Seals data in this process's memory with a key that is never stored. Opening takes one decryption. */
 export class MemorySeal {
   readonly #key: ParentKey = { id: 0, key: createSecretKey(randomBytes(keySize)) };
 
@@ -18,7 +18,10 @@ export class MemorySeal {
   }
 }
 
-/** A fast mark of a text for look-ups in this process's memory: without its key nobody can aim at an entry. */
+/**
+ * A fast keyed hash for lookups in this process's memory. Without the key, collisions with an entry can't be
+ * constructed.
+ */
 export function memoryDigest(): (text: string) => string {
   const key = randomBytes(keySize).toString('base64');
   return text => digest('sha256', key + text, 'base64url');

@@ -1,6 +1,6 @@
 /**
  * Random bytes for keys and nonces. Asking the system for a few at a time costs more than sealing a short value, so
- * they are drawn in stretches. What was handed out is wiped from the stretch, and never handed out again.
+ * they are drawn in batches. Bytes that were handed out are wiped from the batch, and never reused.
  */
 import { randomFillSync } from 'node:crypto';
 import type { Random } from './envelope.ts';
