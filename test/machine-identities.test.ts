@@ -33,7 +33,7 @@ describe('what proves an identity', () => {
     it(`may be ${method} with ${JSON.stringify(trust).slice(0, 80)}`, () => check(method, trust));
 
   const unused = (method: string) => `is not used by the method ${method}`;
-  const any = 'must say more than *, or claims must';
+  const any = 'must be more specific than *, or claims must be';
   const bad: [method: LoginMethod, trust: Partial<Trust>, field: string, reason: string | RegExp][] = [
     ['secret_id', { issuer: token.issuer }, 'issuer', unused('secret_id')],
     ['secret_id', { issuer: '' }, 'issuer', unused('secret_id')],
@@ -58,8 +58,8 @@ describe('what proves an identity', () => {
     ['jwt', { ...token, issuer: null }, 'issuer', 'is required without jwks'],
     ['jwt', { ...token, issuer: 'issuer' }, 'issuer', 'must be a URL'],
     ['jwt', { ...token, issuer: 'https://inner' }, 'issuer', 'must be outside'],
-    ['jwt', { ...token, issuer: 'https://outer/?a' }, 'issuer', 'must have no query'],
-    ['jwt', { ...token, issuer: 'https://outer/#a' }, 'issuer', 'must have no query'],
+    ['jwt', { ...token, issuer: 'https://outer/?a' }, 'issuer', 'must not have a query or a fragment'],
+    ['jwt', { ...token, issuer: 'https://outer/#a' }, 'issuer', 'must not have a query or a fragment'],
   ];
   for (const [method, trust, field, reason] of bad)
     it(`is not ${method} with ${JSON.stringify(trust).slice(0, 80)}: ${field} ${reason}`, () =>

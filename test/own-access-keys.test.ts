@@ -109,7 +109,7 @@ describe('an access key', () => {
       'that its holder restricted',
       parentRow(),
       { narrowing: {} as Reader['narrowing'] },
-      'FORBIDDEN: Forbidden: an access key that its holder restricted creates and revokes none',
+      'FORBIDDEN: Forbidden: an access key restricted by its holder can’t create or revoke access keys',
     ],
   ];
   for (const [what, row, reader, expected] of rows)
@@ -143,7 +143,7 @@ describe('an access key', () => {
     children.push(parentRow());
     assert.equal(
       await refusalOf(worldWith(parentRow(), {}, children).create()),
-      'CONFLICT: An access key has at most 100 children at a time: revoke some, or let them expire',
+      'CONFLICT: An access key can have at most 100 children at a time: revoke some, or let them expire',
     );
     const forged = worldWith(parentRow(), {}, [parentRow({ name: 'forged' })]);
     await assert.rejects(forged.create(), /not believed/);

@@ -38,7 +38,7 @@ test('an identity is created from a preset, logs in, and shows why another login
   await page.getByRole('option', { name: 'production' }).click();
   await form.getByLabel('Name', { exact: true }).click();
   await form.getByRole('button', { name: 'Create identity' }).click();
-  await form.getByText('must say more than *').waitFor();
+  await form.getByText('must be more specific than *').waitFor();
   await form.getByLabel('Subjects').fill('project_path:acme/*');
   await form.getByRole('button', { name: 'Create identity' }).click();
   await page.getByRole('link', { name: /deploy/ }).click();

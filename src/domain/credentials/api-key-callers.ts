@@ -1,7 +1,8 @@
 /**
- * Who calls with an API key: what its record gives it, within what its member has now, at every use. A key belongs to the
- * member who created it, or whose key did, and ends with them; one that the operator created belongs to nobody. One that
- * was made with an API key that ends, ends with that one too, and so does whatever else such a key made.
+ * Determines the caller for an API key: its record's permissions, limited at every use to what its member has now. A
+ * key belongs to the member who created it, directly or with another key, and ends with them; a key created by the
+ * operator belongs to no member. A key created with an API key that expires ends with that key too, and so does
+ * everything else that such a key created.
  */
 import type { Caller, Origin, Proof, ProvenBy } from '../../access/caller.ts';
 import {
@@ -22,18 +23,18 @@ import { shownBy } from './shown-by.ts';
 
 type KeyRecord = Pick<Credential, 'row' | 'narrowing'>;
 
-/** Where API keys and members are looked up: in memory, or in the store. */
+/** Looks up API keys and members, in the cache or in the store. */
 export interface KeyLookup<Key extends KeyRecord = KeyRecord> {
   key(id: string): Promise<Key | undefined>;
-  /** The member whose an API key is; null for the operator's. */
+  /** The member that an API key belongs to; null for the operator's keys. */
   member(key: Key): Promise<string | null>;
   holder(memberId: string): Promise<Holder | undefined>;
   now(): number;
 }
 
 /**
- * The member whose an API key is; null for the operator's. A key from before that was noted says who created it, and
- * where that is another key, it is theirs whose that one is.
+ * The member that an API key belongs to; null for the operator's keys. A key older than this field only names its
+ * creator; if that is another key, the member is the one that key belongs to.
  */
 export async function makerOf(
   { store, stamps }: { readonly store: Store; readonly stamps: Stamps },
@@ -49,8 +50,8 @@ export async function makerOf(
 }
 
 /**
- * The API keys that something was made with; null where one of them is over, or is no longer its member's. Each is looked at
- * by itself: those that it was made with are in the list too.
+ * The API keys that something was created with; null if one of them has ended or no longer belongs to its member.
+ * Each is checked by itself: those that it was created with are in the list too.
  */
 export async function goodMakers<Key extends KeyRecord>(
   look: KeyLookup<Key>,
@@ -66,7 +67,7 @@ export async function goodMakers<Key extends KeyRecord>(
   return makers;
 }
 
-/** Without one it is nobody's. */
+/** Null if the key belongs to no member. */
 async function holderOf<Key extends KeyRecord>(look: KeyLookup<Key>, key: Key) {
   const member = await look.member(key);
   return member === null ? null : look.holder(member);
@@ -78,8 +79,8 @@ function isHeld({ row, narrowing }: KeyRecord, holder: Holder | null | undefined
 }
 
 /**
- * What an API key is given, within what its member has now; null where they are no member any more, where it is
- * their sign-in and they no longer prove who they are as then, and where what it was made with is over.
+ * The caller with the API key's permissions, limited to what its member has now. Null if they are no longer a member,
+ * if the key is their sign-in and their epoch has changed since, or if an API key it was created with has ended.
  */
 export async function callerOf<Key extends KeyRecord>(
   look: KeyLookup<Key>,
@@ -110,20 +111,20 @@ function provenIn({ login }: Restrictions): Pick<Proof, 'provenAt'> {
   return login === undefined ? {} : { provenAt: login.proven_at ?? null };
 }
 
-/** Whether a member is who they were when their API key was given; any other key than a sign-in asks only that they are one. */
+/** Whether the member is still active and, for a sign-in, in the same epoch as when the key was issued. */
 export function isOf(login: Login | undefined, { member, account }: Holder): boolean {
   if (member.state !== 'active') return false;
   return login === undefined || (member.id === login.member_id && account.epoch === login.epoch);
 }
 
-/** Whether a member may let a client see this of a vault, as who they were when they allowed it. */
+/** Whether a member may let a client see this much of a vault, in the epoch in which they allowed it. */
 export function mayLend(login: Login, holder: Holder, vaultId: string, narrowing: Restrictions): boolean {
   const rights = rightsOf(holder);
   const isHeld = (action: Action) => allows(rights, action, vaultId);
   return isOf(login, holder) && shownByAccessKey(shownBy(narrowing)).every(isHeld);
 }
 
-/** What an API key's own record gives it. */
+/** The permissions in an API key's own record. */
 export function grantIn(row: CredentialRow, { scopes = null, vault_ids = null }: Restrictions): Grant {
   return {
     role: row.role as Role,

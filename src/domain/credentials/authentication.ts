@@ -1,6 +1,6 @@
 /**
- * From a token to who is asking, or to nobody. Missing, malformed, unknown, revoked, expired and misplaced
- * credentials all end in the same answer and cost the same work.
+ * Authenticates tokens. Missing, malformed, unknown, revoked, expired and misplaced credentials all get the same
+ * response and cost the same work.
  */
 import type { Caller, Origin, Reader, Sender } from '../../access/caller.ts';
 import { Failure } from '../../contract/errors.ts';
@@ -23,17 +23,20 @@ import {
 import type { Holder } from './member-rights.ts';
 import { mostKept, type RecognitionParts, recognitionWith } from './recognition.ts';
 
-/** Whose credential was shown, whether or not it is good for anything. */
+/** The owner of a credential that was sent, whether or not it is valid. */
 export interface Owner {
   readonly id: string;
   readonly organizationId: string;
-  /** The vault that it is for, or that its key is in. */
+  /** The vault that the credential is for, or that its key is in. */
   readonly vaultId: string | null;
-  /** What its holder restricted it to. */
+  /** The restrictions that its holder added. */
   readonly narrowing: KeyNarrowing | null;
 }
 
-/** A refusal that knows whose credential was shown. That is for the log: the answer is the same for all. */
+/**
+ * A refusal that knows the owner of the credential that was sent. That is for the log; the response is the same for
+ * all.
+ */
 export class Refused extends Failure {
   readonly owner: Owner | null;
 
@@ -48,23 +51,23 @@ export class Refused extends Failure {
 
 export interface Authenticator {
   /**
-   * The access key that this connection proved before, where it sends the same token again and nothing is to be
-   * counted. Null says nothing: ask `accessKey`.
+   * The access key that this connection proved before, if it sends the same token again and nothing has to be
+   * counted. Null means nothing: call `accessKey`.
    */
   remembered(connection: object, token: string | null, vaultId: string | null, sender: Sender): Reader | null;
-  /** Lets a connection skip the proof as long as the credential's record stays as it is. */
+  /** Lets a connection skip the proof as long as the credential's record is unchanged. */
   remember(connection: object, token: string | null, reader: Reader): void;
   apiKey(token: string | null, origin: Origin): Promise<Caller>;
   accessKey(token: string | null, vaultId: string, sender: Sender): Promise<Reader>;
-  /** Which vault an access key opens, where the request names none. */
+  /** The vault that an access key opens, if the request names none. */
   accessKeyAnywhere(token: string | null, sender: Sender): Promise<Reader>;
-  /** The id of the key whose public half the token gives. */
+  /** The id of the key whose public key the token gives access to. */
   publicToken(token: string | null, sender: Sender): Promise<Owner & { readonly keyId: string }>;
-  /** Whether all API keys that something was made with, and ends with, are good. */
+  /** Whether all API keys that something was created with, and ends with, are valid. */
   areMakersGood(narrowing: Restrictions, sender: Sender): Promise<boolean>;
-  /** Whose token it is, of whatever kind and state. It proves nothing to anybody but the log. */
+  /** The owner of a token of any kind and state. Only the log may use the result; it proves nothing. */
   ownerOf(token: string | null, sender: Sender): Promise<Owner | null>;
-  /** Writes down when credentials were last used, every so often. */
+  /** Stores when credentials were last used. Called periodically. */
   noteUses(): Promise<void>;
 }
 
@@ -79,7 +82,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
   const { find, recognise, isCurrent } = tokens;
   const identities = new RowCache<IdentityRow>(store, mostKept);
   const used = new Map<string, number>();
-  // Whose an API key is never changes.
+  // The member that an API key belongs to never changes.
   const makers = new WeakMap<Credential, string | null>();
   const memories = new WeakMap<object, { readonly token: string; readonly credential: Credential }>();
 
@@ -88,7 +91,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
     return row && stamps.identity.believe(row);
   }
 
-  /** What an identity was given ends with any change to it. */
+  /** An access key issued to an identity ends with any change to it. */
   async function isStillGiven({ row }: Credential, { address }: Sender): Promise<boolean> {
     const { identity_id: id } = row;
     if (id === null) return true;
@@ -96,7 +99,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
     return isGiven(row, identities.get(id) ?? (await attempts.lookUp(address, look)));
   }
 
-  /** The credential that the token proves, of the kind that belongs here and able to be used now. */
+  /** The credential that the token proves, if it is of the required kind and can be used now. */
   async function prove(kind: StoredKind, token: string | null, sender: Sender): Promise<Credential> {
     const credential = token === null ? undefined : await recognise(token, sender);
     if (credential === undefined)
@@ -124,7 +127,10 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
     return narrowing.made_with === undefined || (await goodMakers(keysFrom(sender), narrowing)) !== null;
   }
 
-  /** What a member gave by OAuth is good while they are who they were, and could still read all that it shows. */
+  /**
+   * An access key from OAuth is valid while its member's epoch is unchanged and they could still read everything that
+   * it shows.
+   */
   async function isStillTheirs({ row, narrowing }: Credential): Promise<boolean> {
     const { login } = narrowing;
     const holder = await people.byMember(login!.member_id);
@@ -135,7 +141,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
     return credential.row.kind === credentialKinds[kind] ? faultHere(credential, sender) : 'wrong_kind';
   }
 
-  /** What may have changed since it was given, elsewhere than in its own record. */
+  /** Checks changes since it was issued, outside its own record. */
   async function faultSince(credential: Credential, sender: Sender): Promise<RefusalReason | null> {
     if (!(await isStillGiven(credential, sender))) return 'identity_changed';
     if (!(await areMakersGood(credential.narrowing, sender))) return 'parent_not_valid';
@@ -143,14 +149,14 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
     return isTheirs ? null : 'member_changed';
   }
 
-  /** Why it can't be used now, from there. */
+  /** Why it can't be used now from this address; null if it can. */
   function faultHere({ row, end, admits }: Credential, { address }: Sender): RefusalReason | null {
     const time = now();
     if (time >= end) return faultOf(row, time) ?? 'expired';
     return faultOf(row, time) ?? (admits(address) ? null : 'outside_networks');
   }
 
-  /** One that was created with another access key sees what that one sees now, if that one is good here and now. */
+  /** A key created with another access key sees what that one sees now, if that one is valid here and now. */
   async function readerNow(credential: Credential, sender: Sender): Promise<Reader> {
     const { parent, parent_revision } = credential.narrowing;
     const reader = credential.reader!;
@@ -230,7 +236,7 @@ export function authenticatorWith(parts: AuthenticatorParts): Authenticator {
   };
 }
 
-/** Whether the identity is as it was when it was given the access key. */
+/** Whether the identity is unchanged since it was issued the access key. */
 function isGiven({ identity_revision }: CredentialRow, identity: IdentityRow | undefined): boolean {
   return identity !== undefined && identity.revision === identity_revision;
 }

@@ -1,6 +1,6 @@
 /**
- * What all kinds of credentials share: finding and listing them, minting, changing and revoking one. Each change is one
- * unit with its audit entry; of access keys it is told by an event too.
+ * The operations that all kinds of credentials share: find, list, mint, update and revoke. Each change is one
+ * transaction with its audit entry; changes to access keys also emit an event.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -27,7 +27,7 @@ export type VaultQuery = SearchQuery & {
   identity_id?: string | undefined;
 };
 
-/** Whose permissions a kind takes. */
+/** The collection whose permissions apply to a kind. */
 const plurals = {
   api: 'api-keys',
   vault: 'access-keys',
@@ -69,7 +69,7 @@ export function credentialChangesWith(parts: Parts) {
   }
 
   function filterOf(permit: Permit, kind: Kind, query: VaultQuery): CredentialFilter | null {
-    // API keys and secret ids are of no vault, so they are in none of these.
+    // API keys and secret ids belong to no vault, so none of them matches.
     const vaultIds = vaultsAsked(permit, query.vault_id);
     if (vaultIds?.length === 0) return null;
     return {
@@ -146,7 +146,7 @@ export function credentialChangesWith(parts: Parts) {
     });
   }
 
-  /** Only what opens a vault is told of. */
+  /** Only access keys emit events. */
   function event(kind: Kind, event: EventKind, row: CredentialRow): Statement[] {
     return kind === 'vault' ? [accessKeyEvent({ store, stamps, newId }, event, row)] : [];
   }
@@ -181,6 +181,6 @@ export function subjectOf<A extends Action = never>(
 ): SubjectChange<A> {
   const { id, name, vault_id, revision, identity_id } = row;
   const subject = { type, id, name, vaultId: vault_id ?? undefined, revision };
-  // The verifier knows by it that a secret id went with its identity.
+  // It tells the verifier that a secret id was removed with its identity.
   return type === credentialKinds.login ? { ...subject, details: { identity_id } } : subject;
 }

@@ -1,4 +1,4 @@
-/** A credential's row, as it is made, changed and shown. */
+/** The row of a credential: how it is created, changed and presented. */
 import { isCidr } from '../../access/address.ts';
 import { type Caller, makersOf } from '../../access/caller.ts';
 import { type Grant, type GrantedRole, mayGrant, outlives } from '../../access/policy.ts';
@@ -26,7 +26,7 @@ export function rename(
   };
 }
 
-/** A credential about to be minted. */
+/** A credential to mint. */
 export interface NewCredential {
   readonly name: string;
   readonly vaultId?: string;
@@ -35,11 +35,11 @@ export interface NewCredential {
   readonly narrowing?: Restrictions;
   readonly expirationDate?: number | null | undefined;
   readonly maxUses?: number | null | undefined;
-  /** The identity that it belongs to, and of an access key at which revision. */
+  /** The identity that it belongs to and, for an access key, at which revision. */
   readonly identity?: { readonly id: string; readonly revision: number | null };
 }
 
-/** What is stored of a new credential, but for its kind and what proves it. */
+/** The stored fields of a new credential, except its kind and what proves it. */
 export function newFields(
   caller: Pick<Caller, 'id' | 'organizationId'>,
   id: string,
@@ -73,36 +73,42 @@ export type RestrictionFields = Pick<
   'kinds' | 'names' | 'names_only' | 'may_use' | 'cidrs' | 'rate_limit'
 >;
 
-/** Each request with what was made looks at all of them. */
+/** Every request with such a credential checks all of them. */
 const mostMakers = 8;
 
-/** What ends whatever the caller makes: nothing for a person, and for an API key without an end. */
+/**
+ * The API keys with which everything that the caller creates ends: none for a person, and for an API key without an
+ * expiration date.
+ */
 export function boundTo(caller: Caller): Pick<Restrictions, 'made_with'> {
   const made_with = makersOf(caller);
   if (made_with.length > mostMakers)
     throw new Failure('FORBIDDEN', {
-      message: `An API key was made with at most ${mostMakers} others, one with another: use one of those`,
+      message: `At most ${mostMakers} API keys can be created one with another; use an earlier one`,
     });
   return made_with.length === 0 ? {} : { made_with };
 }
 
-/** How long a credential is good for. */
+/** How long a credential is valid. */
 export function lifeOf({ expiration_date, narrowing }: CredentialRow): Lasts {
   const { made_with: madeWith = [] } = JSON.parse(narrowing) as Restrictions;
   return { until: expiration_date, madeWith };
 }
 
-/** Giving a key a longer life is granting, as making it is. */
+/** Extending a key's life is granting, just like creating it. */
 export function checkGrant(caller: Caller, wanted: Grant): void {
   if (!mayGrant(caller, wanted)) throw tooMuch();
 }
 
-/** A credential ends with the key that makes it or prolongs it, unless it is told to end earlier. */
+/** A credential ends with the key that creates or extends it, unless it is set to end earlier. */
 export function checkLife(caller: Caller, until: number | null | undefined): void {
   if (until !== undefined && outlives(caller, until)) throw tooMuch();
 }
 
-/** What an identity was given for minutes, what a command line was allowed and what ends with another is not made to last. */
+/**
+ * The life of a credential that was issued to an identity, approved for a command line, or ends with another can't be
+ * extended.
+ */
 export function checkGivenLife(before: CredentialRow, until: number | null | undefined): void {
   const { expiration_date, identity_revision, narrowing } = before;
   const { login, made_with } = JSON.parse(narrowing) as Restrictions;
@@ -111,7 +117,7 @@ export function checkGivenLife(before: CredentialRow, until: number | null | und
   if (until === null || until > expiration_date)
     throw invalid(
       'expiration_date',
-      'can’t be later: it was given for this time, or ends with what created it',
+      'can’t be later: it was issued until then, or ends with what created it',
     );
 }
 
@@ -119,12 +125,12 @@ export function tooMuch(): Failure {
   return new Failure('FORBIDDEN', { message: 'A credential can’t have more permissions than its creator' });
 }
 
-/** What a key is given, and for how long where that is to change. */
+/** The permissions of a key, with the given end. */
 export function grantOf(row: CredentialRow, until: number | null): Grant {
   return { ...grantIn(row, JSON.parse(row.narrowing) as Restrictions), until };
 }
 
-/** What a body leaves out stays; what it sets to null narrows nothing any more. */
+/** Fields that the body omits don't change; null removes a restriction. */
 export function withRestrictions(before: Restrictions, body: RestrictionFields): Restrictions {
   const bad = body.cidrs?.find(cidr => !isCidr(cidr));
   if (bad !== undefined) throw invalid('cidrs', 'must contain ranges such as 10.0.0.0/8 or 2001:db8::/32');

@@ -1,7 +1,7 @@
 /**
- * A credential's record as it is believed, and what can be worked out from it once: what it admits, and what an access
- * key is to the vault endpoint, also one that was created with another, or that its holder restricted. Both of those
- * see what is left of what theirs sees, never more.
+ * A verified credential record, and what can be derived from it once: the addresses it admits, and an access key as
+ * the vault endpoint sees it, including one that was created with another or restricted by its holder. Both of those
+ * see a part of what the original sees, never more.
  */
 import { addressSet } from '../../access/address.ts';
 import type { Reader, ResourceKind } from '../../access/caller.ts';
@@ -14,12 +14,12 @@ export const credentialKinds = {
   api: 'api-key',
   vault: 'access-key',
   pub: 'public-token',
-  /** Proves an identity at its login, and is good for nothing else. */
+  /** Proves an identity when it logs in; accepted nowhere else. */
   login: 'secret-id',
 } as const;
 export type StoredKind = keyof typeof credentialKinds;
 
-/** Scopes and narrowings, as a credential's record keeps them. */
+/** Scopes and restrictions, as a credential's record stores them. */
 export interface Restrictions {
   readonly scopes?: readonly Action[] | null;
   readonly vault_ids?: readonly string[] | null;
@@ -29,37 +29,41 @@ export interface Restrictions {
   readonly may_use?: boolean;
   readonly cidrs?: readonly string[] | null;
   readonly rate_limit?: number | null;
-  /** Of an access key: the one that it was created with. It sees what that one sees, and ends with it. */
+  /** For an access key: the one that it was created with. It sees what that one sees, and ends with it. */
   readonly parent?: string;
-  /** Of one whose parent came by OAuth: the parent's revision. It ends with that one's refresh. */
+  /** If the parent came from OAuth: the parent's revision. The key ends when the parent is refreshed. */
   readonly parent_revision?: number;
-  /** Of what a member's sign-in gave: an API key, or an access key by OAuth. It ends with them, and with that epoch. */
+  /** For an API key of a sign-in, or an access key from OAuth: the member and epoch, with which it ends. */
   readonly login?: Login;
-  /** Of any other API key: the member who created it, or whose API key did. Null where that was the operator’s. */
+  /**
+   * For any other API key: the member who created it, directly or with another API key. Null for the operator's keys.
+   */
   readonly maker?: string | null;
-  /** Of an access key by OAuth: the grant that it came of, which alone changes it. */
+  /** For an access key from OAuth: its grant. Only the grant changes it. */
   readonly grant?: string;
-  /** The API keys that it was made with and ends with: one that ends itself, and those that that one was made with. */
+  /**
+   * The API keys that it was created with and ends with: one that expires, and those that this one was created with.
+   */
   readonly made_with?: readonly string[];
 }
 
 export interface Login {
   readonly member_id: string;
   readonly epoch: number;
-  /** Of a command line: when its person proved who they are, to allow it. */
+  /** For a command line: when its person proved their identity to approve it. */
   readonly proven_at?: number;
 }
 
-/** A believed record, with what can be worked out once. */
+/** A verified record, with values that are derived once. */
 export interface Credential {
   readonly row: CredentialRow;
   readonly narrowing: Restrictions;
   readonly admits: (address: string) => boolean;
-  /** When what its holder restricted it to ends, whatever the record says, in milliseconds. */
+  /** When the holder's restrictions end it, whatever the record says, in milliseconds. */
   readonly end: number;
-  /** What an access key is to the vault endpoint; null for the other kinds. */
+  /** An access key as the vault endpoint sees it; null for the other kinds. */
   readonly reader: Reader | null;
-  /** The access key that its holder restricted to get this; null where it is used as it was given. */
+  /** The access key that its holder restricted to get this one; null if it is unrestricted. */
   readonly restrictedFrom: Credential | null;
 }
 
@@ -67,13 +71,13 @@ export function isUsable(row: CredentialRow, now: number): boolean {
   return faultOf(row, now) === null;
 }
 
-/** Why a credential can't be used by anybody any more. */
+/** Why a credential can no longer be used at all; null if it can. */
 export function faultOf({ revoked_at, expiration_date }: CredentialRow, now: number): RefusalReason | null {
   if (revoked_at !== null) return 'revoked';
   return expiration_date === null || now < expiration_date ? null : 'expired';
 }
 
-/** One list of names is written by itself, as it was before there could be more. */
+/** A single list of names is written without the outer list, as it was before there could be several. */
 function viewOf({ kinds, names, namesOnly }: Pick<Reader, 'kinds' | 'names' | 'namesOnly'>): string {
   if (kinds === null && names.length === 0 && !namesOnly) return '';
   return JSON.stringify([kinds, names.length > 1 ? names : (names[0] ?? null), namesOnly]);
@@ -112,7 +116,7 @@ function readerOf(row: CredentialRow, narrowing: Restrictions): Reader {
   };
 }
 
-/** It is another key, with its own end and its own number of uses; everything else is its parent's. */
+/** A child is a separate key, with its own expiration and number of uses; everything else comes from its parent. */
 export function childReader({ id, name, maxUses, expirationDate }: Reader, parent: Reader): Reader {
   return { ...parent, id, name, parentName: parent.name, maxUses, expirationDate };
 }
@@ -129,7 +133,7 @@ export function restricted(from: Credential, narrowing: KeyNarrowing): Credentia
   };
 }
 
-/** Each restriction takes away from what the ones before it left. */
+/** Each restriction takes away from what the previous ones left. */
 export function restrictedReader(reader: Reader, narrowing: KeyNarrowing): Reader {
   const { restrictions } = narrowing;
   const kinds = restrictions.reduce((left, { kinds }) => common(left, kinds), reader.kinds);
@@ -146,7 +150,7 @@ export function restrictedReader(reader: Reader, narrowing: KeyNarrowing): Reade
     namesOnly,
     mayUse: reader.mayUse && restrictions.every(({ may_use }) => may_use === undefined),
     expirationDate: Number.isFinite(end) ? end : null,
-    // What a person would allow beyond it, they would allow to the access key that it comes of.
+    // A person who would allow more would allow it for the access key that this one is derived from.
     byOAuth: false,
     narrowing,
     view: viewOf({ kinds, names, namesOnly }),

@@ -1,7 +1,7 @@
 /**
- * API keys, vault access keys and public tokens: minted once, shown once, listed without their secret, revoked
- * at once. Nobody mints more than they have: what a credential shows its maker may read, and it ends with the key
- * that made it. A change to what it shows, or to how long, is a mint.
+ * API keys, vault access keys and public tokens: minted once, shown once, listed without their secret, and revoked
+ * immediately. A caller can't mint more than they have: they must be allowed to read what a credential shows, and it
+ * ends with the key that created it. A change to what it shows, or for how long, is checked like minting.
  */
 import { type Caller, memberBehind } from '../../access/caller.ts';
 import { grantOfRole, shownByAccessKey, shownByPublicHalf } from '../../access/policy.ts';
@@ -66,7 +66,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
   const { guard } = parts;
   const { mayWrite, get, list, mint, revise, revoke } = credentialChangesWith(parts);
 
-  /** An access key gives away what it shows, so its maker must be allowed to read all of that. */
+  /** An access key gives access to what it shows, so its creator must be allowed to read all of that. */
   function checkShown(caller: Caller, vaultId: string, narrowing: Restrictions): Promise<void> {
     return guard.mayShow(caller, shownByAccessKey(shownBy(narrowing)), [vaultId]);
   }
@@ -180,7 +180,7 @@ export function credentialsWith(parts: Parts, records: Records): Credentials {
   return { apiKeys, accessKeys, publicTokens };
 }
 
-/** What it sees is decided with its parent: whatever was changed here would have no effect. */
+/** Its permissions come from its parent, so a change here would have no effect. */
 function belongsToAnother(): Failure {
   return new Failure('CONFLICT', {
     message: 'This access key was created with another one: update that one, or revoke this one',
@@ -190,6 +190,6 @@ function belongsToAnother(): Failure {
 /** It shows what its member allowed, for as long as they allowed it. */
 function belongsToGrant(): Failure {
   return new Failure('CONFLICT', {
-    message: 'This access key was given to a client by OAuth: it can be revoked, but not updated',
+    message: 'This access key was issued to a client through OAuth: it can be revoked, but not updated',
   });
 }

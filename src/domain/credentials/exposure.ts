@@ -1,8 +1,9 @@
 /**
- * What a change shows to access keys that are there already, those that an identity is yet to be given included: by a new
- * name, by enabling or restoring, by dates, and by rolling back to an earlier value. The holder of such a key, perhaps the
- * one who makes the change, could read it then. So that takes the permission to read the value, as creating the key did.
- * What no such key sees anew is anybody's to change who may write, and so is a value that the writer brings.
+ * Checks what a change newly exposes to existing access keys, including those that identities will still be issued:
+ * by renaming, enabling or restoring, by dates, and by rolling back to an earlier value. The holder of such a key,
+ * perhaps the person making the change, could then read it. So the change requires the permission to read the value,
+ * as creating the key did. A change that exposes nothing new to such keys requires only the permission to write, and
+ * so does a value that the writer provides.
  */
 import {
   type Reader,
@@ -41,7 +42,7 @@ export function checkExposureWith({ store, stamps, guard, now }: Parts): CheckEx
     return rows.map(row => viewIn(JSON.parse(stamps.identity.believe(row).narrowing) as Restrictions));
   }
 
-  /** Whether it could be read before whenever it can be read now. */
+  /** Whether it could already be read at every time at which it can be read after the change. */
   function couldBeRead(before: ResourceRow, after: ResourceRow): boolean {
     const state = stateAt(before, now());
     const isLater = (after.activation_date ?? 0) >= before.activation_date!;

@@ -1,6 +1,6 @@
 /**
- * What a member has: their role in the organization, and the roles that they and their groups are given in single
- * vaults. A credential of theirs never has more, so whatever rests on it rests on the same rows.
+ * A member's rights: their role in the organization, and the roles granted to them and their groups in single vaults.
+ * Their credentials never have more, so the authority of a credential rests on the same rows.
  */
 import type { ProvenBy } from '../../access/caller.ts';
 import {
@@ -14,7 +14,7 @@ import type { AccountRow } from '../../store/records/accounts.ts';
 import type { MemberGroupRow } from '../../store/records/member-groups.ts';
 import type { MemberRow } from '../../store/records/organizations.ts';
 
-/** A member, how they prove who they are, and the groups that they are in. */
+/** A member, their account, and the groups that they are in. */
 export interface Holder {
   readonly member: MemberRow;
   readonly account: AccountRow;
@@ -31,7 +31,7 @@ export function vaultGrantsIn({ grants }: Pick<MemberRow, 'grants'>): GrantedVau
   return JSON.parse(grants) as GrantedVault[];
 }
 
-/** The same whichever way they are put together, so that it can be compared. */
+/** Sorted, so that equal sets of roles compare equal. */
 export function vaultRolesOf(rows: readonly Pick<MemberRow, 'grants'>[]): VaultRoles {
   const found = new Map<string, Set<GrantedRole>>();
   for (const { vault_id, role } of rows.flatMap(vaultGrantsIn))

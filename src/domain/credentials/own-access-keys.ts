@@ -1,9 +1,9 @@
 /**
- * What an access key does with access keys, without anybody's API key: it creates children for a while, and revokes
- * itself. A child sees what its parent sees at that moment, from where its parent may be used, shares its rate, and is
- * good for nothing once its parent is. It has no children of its own. Neither has a key whose uses are counted, because
- * theirs would not be. One that its holder restricted can do neither: a child would not be restricted, and what it
- * would revoke is the access key that it comes of.
+ * What an access key can do with access keys, without an API key: create temporary children, and revoke itself. A
+ * child sees what its parent currently sees, from the addresses where its parent may be used, shares its rate limit,
+ * and is invalid once its parent is. Children cannot create children. Neither can a key with a limited number of
+ * uses, because those of its children would not be counted. A key restricted by its holder can do neither: a child
+ * would not be restricted, and revoking would affect the access key it is derived from.
  */
 import type { Origin, Reader } from '../../access/caller.ts';
 import { mintToken } from '../../access/token.ts';
@@ -19,7 +19,7 @@ import { restrictionKeysWith } from './restriction-keys.ts';
 
 export interface NewChild {
   readonly name: string;
-  /** In milliseconds; it ends with its parent at the latest. */
+  /** In milliseconds. It ends with its parent at the latest. */
   readonly lifetime: number;
   readonly maxUses: number | null;
 }
@@ -42,9 +42,9 @@ export interface OwnAccessKeyParts extends Parts {
 }
 
 const kind = credentialKinds.vault;
-/** Of one parent, that can be used. */
+/** Usable children per parent. */
 const mostChildren = 100;
-/** Those that expired are removed with the next one that is created, after a while in which their refusals are told apart. */
+/** Expired children are removed when the next one is created, after a period in which a refusal can still say why. */
 const keptAfter = 24 * 3_600_000;
 const mostForgotten = 200;
 
@@ -58,7 +58,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
     return reader;
   }
 
-  /** The record as it is now: what is done to it depends on its revision. */
+  /** The record as it is now; changes to it depend on its revision. */
   async function recordOf(reader: Reader): Promise<CredentialRow> {
     const found = await store.credentials.byId(reader.id);
     const row = found && stamps.credential.believe(found);
@@ -83,7 +83,7 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
     const narrowing = { ...own, parent: parent.id, ...refreshed };
     const wanted = { name, vaultId: parent.vault_id!, narrowing, expirationDate, maxUses };
     const fields = newFields(maker, id, wanted, now());
-    // What was given to an identity ends with any change to it, and so do its children.
+    // An access key issued to an identity ends with any change to it, and so do its children.
     const { identity_id, identity_revision } = parent;
     const given = { ...fields, identity_id, identity_revision };
     const keyed = { ...given, kind, digest: keyring.tokenDigest(token) };
@@ -130,12 +130,12 @@ export function ownAccessKeysWith(parts: OwnAccessKeyParts): OwnAccessKeys {
 
 function restrictedKey(): Failure {
   return new Failure('FORBIDDEN', {
-    message: 'Forbidden: an access key that its holder restricted creates and revokes none',
+    message: 'Forbidden: an access key restricted by its holder can’t create or revoke access keys',
   });
 }
 
 function tooMany(): Failure {
   return new Failure('CONFLICT', {
-    message: `An access key has at most ${mostChildren} children at a time: revoke some, or let them expire`,
+    message: `An access key can have at most ${mostChildren} children at a time: revoke some, or let them expire`,
   });
 }

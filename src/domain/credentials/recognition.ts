@@ -1,7 +1,7 @@
 /**
- * From a token to the credential whose token it is, whatever that is good for. What is unknown costs the same work as what is
- * known. Believed records are kept in memory, and dropped the moment that a change to them is heard of; while changes
- * can't be heard, nothing is kept.
+ * Finds the credential that a token belongs to, whether or not it may be used. An unknown token costs the same work
+ * as a known one. Verified records are cached and dropped as soon as a change to them is reported; while changes
+ * can't be received, nothing is cached.
  */
 import type { Reader, Sender } from '../../access/caller.ts';
 import {
@@ -24,13 +24,13 @@ import type { RestrictionKeys } from './restriction-keys.ts';
 
 export interface Recognition {
   find(id: string, sender: Sender): Promise<Credential | undefined>;
-  /** The credential whose token this is, or undefined. */
+  /** The credential that this token belongs to, or undefined. */
   recognise(token: string, sender: Sender): Promise<Credential | undefined>;
-  /** A credential stands as long as the record is kept that it was proven by. */
+  /** Whether the record that proved the credential is still cached. */
   isCurrent(credential: Credential): boolean;
-  /** What the token of a reader proved, if that is still in memory. */
+  /** The credential that a reader's token proved, if it is still cached. */
   provenBefore(token: string, reader: Reader): Credential | undefined;
-  /** Stores the narrowing keys of access keys that were created before there were any, and were used since. */
+  /** Stores the restriction keys of access keys that are older than this feature and have been used since. */
   noteRestrictionKeys(): Promise<void>;
 }
 
@@ -43,19 +43,19 @@ export interface RecognitionParts {
 }
 
 export const mostKept = 20_000;
-/** Anyone who has an access key can make as many as they like: they crowd out each other, and nobody else. */
+/** The holder of an access key can create any number of restricted ones, so these displace only each other. */
 const mostRestricted = 2_000;
 
 export function recognitionWith(parts: RecognitionParts): Recognition {
   const { store, keyring, stamps, attempts, restrictionKeys } = parts;
   const kept = new RowCache<Credential>(store, mostKept);
-  // Tokens that were proven before are known again by a mark of theirs; it stands as long as the record is kept.
+  // Tokens that were proven before are recognized by a digest, which is valid as long as the record is cached.
   const markOf = memoryDigest();
   const proven = new Map<string, Credential>();
   const provenRestricted = new Map<string, Credential>();
-  // Of access keys that were created before there were any.
+  // Access keys that have no stored restriction key yet.
   const unkeyed = new Map<string, { readonly row: CredentialRow; readonly restrictionKey: Uint8Array }>();
-  // What an unknown id is compared with, so that it takes as long as a known one.
+  // Compared with the digest of an unknown id, so that it takes as long as a known one.
   const nobody = keyring.tokenDigest(mintToken('api', '00000000-0000-7000-8000-000000000000'));
 
   async function load(id: string): Promise<Credential | undefined> {
@@ -89,7 +89,10 @@ export function recognitionWith(parts: RecognitionParts): Recognition {
     return credential;
   }
 
-  /** What a token says of itself is looked at once its chain holds: only then did a holder of the access key write it. */
+  /**
+   * A token's restrictions are read only once its chain is verified: only then were they written by a holder of the
+   * access key.
+   */
   async function recogniseRestricted(token: string, sender: Sender): Promise<Credential | undefined> {
     const parsed = parseRestricted(token);
     const credential = parsed === null ? undefined : await find(parsed.id, sender);

@@ -1,7 +1,8 @@
 /**
- * What the chains of narrowed access keys begin with. It is worked out from the access key the moment that this is at
- * hand, and stored sealed with the key of its vault, bound to the record and to the digest of that very token: whoever
- * has the database alone has nothing that opens anything, and with another token it is another one.
+ * Restriction keys: the start of the chains of restricted access keys. A restriction key is derived from the access
+ * key while that is available, and stored sealed with the key of its vault, bound to the record and to the digest of
+ * that token. The database by itself reveals nothing that opens anything, and each token has a different restriction
+ * key.
  */
 import { restrictionKeyOf } from '../../access/restricted-token.ts';
 import type { Sealed } from '../../base/bytes.ts';
@@ -11,15 +12,15 @@ import { type OpenVault, type SealingParts, sealingWith } from '../resources/sea
 
 export type RestrictionKeyParts = SealingParts & Pick<Parts, 'store'>;
 
-/** As much of a record as says whose it is. */
+/** The fields that identify a record. */
 export type Keyed = Pick<CredentialRow, 'id' | 'organization_id' | 'vault_id' | 'digest'>;
 
 export interface RestrictionKeys {
-  /** As it is stored; null where there is no vault to open. */
+  /** The sealed restriction key of a token; null if there is no vault to open. */
   sealed(row: Keyed, token: string): Promise<Sealed | null>;
-  /** The same for one that was worked out before. */
+  /** The same for a restriction key that was derived before. */
   seal(row: Keyed, restrictionKey: Uint8Array): Promise<Sealed | null>;
-  /** Null where none is stored. */
+  /** Null if none is stored. */
   open(row: CredentialRow): Promise<Uint8Array | null>;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Sessions of the tool endpoint. A session routes and never authorises: every call brings a credential of its
- * own. The access key in the header of the request that opened it belongs to it, and no other is taken from the
- * header of a later one; what calls bring in their arguments is their own. Sessions are stored, as digests, so that
- * they outlive a restart and are known to every replica; after 24 hours without use they are over. Their rows are
- * stamped: edited, they are served to nobody. How many an access key may open in a minute is bounded, and how many an
- * address may open without one, for anyone may ask for one. What belongs to an access key only that key can end.
+ * Sessions of the tool endpoint. A session routes and never authorizes: every call has its own credential. The access
+ * key in the header of the request that opened the session belongs to it, and no other is accepted in the header of a
+ * later one; credentials in a call's arguments apply to that call only. Sessions are stored as digests, so that they
+ * survive a restart and are known to every replica; they end after 24 hours without use. Their rows are stamped: an
+ * edited session is not served. Opening a session needs no credential, so the number per minute is limited for each
+ * access key, and for each address without one. Only its access key can end a session that belongs to one.
  */
 import type { Origin, Reader } from '../../access/caller.ts';
 import { mintToken, parseToken } from '../../access/token.ts';
@@ -19,30 +19,30 @@ import type { Stamps } from '../kernel/stamps.ts';
 
 export interface ToolSession {
   readonly id: string;
-  /** The access key that belongs to it; null where it was opened without. */
+  /** The access key that belongs to it; null if it was opened without one. */
   readonly credentialId: string | null;
-  /** The revision of the protocol that was agreed on. */
+  /** The protocol version that was agreed on. */
   readonly revision: string;
-  /** Whether its client sends its user to pages. */
+  /** Whether its client can send its user to web pages. */
   readonly elicits: boolean;
 }
 
-/** What a client said of itself when it opened a session, and what was agreed on. */
+/** What a client stated when it opened a session, and what was agreed on. */
 export interface Agreed {
   readonly revision: string;
   readonly client: string;
-  /** Whether it sends its user to pages. */
+  /** Whether it can send its user to web pages. */
   readonly elicits?: boolean;
 }
 
 export interface ToolSessions {
-  /** The new session's id, as the client will send it. What it agreed on and who it is are kept with it. */
+  /** Returns the new session's id, as the client will send it. The agreed values are stored with it. */
   open(agreed: Agreed, reader: Reader | null, origin: Origin): Promise<string>;
-  /** The session that a request names and may be sent in, with the access key of its header where it has one. */
+  /** The session that a request names, if the request may use it with the access key in its header, if any. */
   find(token: unknown, reader: Reader | null, origin: Origin, connection: object): Promise<ToolSession>;
-  /** Refused where the session belongs to an access key and the request brings none. */
+  /** Refused if the session belongs to an access key and the request has none. */
   end(session: ToolSession, reader: Reader | null): Promise<void>;
-  /** Removes what is over. Called every so often. */
+  /** Removes ended sessions. Called periodically. */
   forget(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
   const { store, keyring, stamps, attempts, now, newId } = parts;
   const kept = new RowCache<ToolSessionRow>(store, mostKept);
   const noted = new Map<string, number>();
-  // A connection that sends the same id again has proven it before, as long as its row is kept.
+  // A connection that sends the same id again has proven it before, as long as its row is cached.
   const memories = new WeakMap<object, { readonly token: string; readonly row: ToolSessionRow }>();
   const opened = new FailedAttempts(now, mostOpened);
 
@@ -83,7 +83,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
     return row && stamps.toolSession.vouched(row);
   }
 
-  /** What is kept may not know of uses elsewhere: before a session is called idle, it is looked up again. */
+  /** The cache may not know of uses on other replicas, so the row is read again before a session counts as idle. */
   async function load(id: string, address: string): Promise<ToolSessionRow | undefined> {
     const known = kept.get(id);
     if (known !== undefined && !isIdle(known)) return known;
@@ -107,7 +107,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
     throw wait === 0 ? unknown() : new Failure('RATE_LIMITED', { retryAfter: wait });
   }
 
-  /** The time of use is written once in a while: a session's life is long, and a call should cost no write. */
+  /** The time of use is stored only occasionally: sessions are long-lived, and a call should cost no write. */
   function noteUse(row: ToolSessionRow): void | Promise<void> {
     const time = now();
     if (time - lastUse(row) < noteEvery) return;
@@ -155,7 +155,7 @@ export function toolSessionsWith(parts: ToolSessionParts): ToolSessions {
   };
 }
 
-/** An access key that its holder restricted is another than the one that it comes of. */
+/** An access key restricted by its holder is a different one than the key it is derived from. */
 function isIts({ credential_id, state }: ToolSessionRow, { id, narrowing }: Reader): boolean {
   if (id !== credential_id) return false;
   return (JSON.parse(state) as { narrowing?: string }).narrowing === narrowing?.id;
@@ -166,7 +166,7 @@ function agreedIn({ state }: ToolSessionRow): Pick<ToolSession, 'revision' | 'el
   return { revision, elicits };
 }
 
-// The field tells them apart from a refusal by the vault: it is the session that is wrong, not the key.
+// The field distinguishes these from a refusal by the vault: the session is wrong, not the key.
 
 function missing(): Failure {
   return invalid(sessionHeader, 'is required; initialize returns one');

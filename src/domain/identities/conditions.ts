@@ -1,7 +1,7 @@
 /**
- * What a proven token must say to be an identity's own. Patterns match as those of access keys do; a claim that is a
- * list needs one element that matches. Whatever is not text, a number or a flag matches nothing, and neither does a number
- * that is too large to be told from the next one.
+ * The conditions that a verified token must meet for an identity. Patterns match like those of access keys; if a
+ * claim is a list, one of its elements must match. Only strings, numbers and booleans can match, and no number too
+ * large to be distinguished from the next one.
  */
 import { matchesPattern } from '../../access/caller.ts';
 
@@ -11,7 +11,7 @@ export function matchesAny(patterns: readonly string[], text: string): boolean {
   return patterns.some(pattern => matchesPattern(pattern, text));
 }
 
-/** The name of the first condition that does not hold, or null. */
+/** The name of the first condition that is not met, or null. */
 export function unmetClaim(conditions: ClaimPatterns, claims: object): string | null {
   const unmet = Object.entries(conditions).find(
     ([name, patterns]) => !holds(patterns, claimAt(claims, name)),
@@ -29,7 +29,7 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean';
 }
 
-/** A name that begins with a slash is a JSON pointer (RFC 6901) through objects; any other is the claim's own. */
+/** A name that begins with a slash is a JSON pointer (RFC 6901) through objects; any other is the name of a claim. */
 function claimAt(claims: object, name: string): unknown {
   const path = name.startsWith('/') ? name.slice(1).split('/').map(unescaped) : [name];
   return path.reduce<unknown>(memberOf, claims);

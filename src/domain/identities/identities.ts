@@ -1,8 +1,8 @@
 /**
- * Workload identities: which machine may have short-lived access keys, to which vaults, and how it proves that it is the
- * one. Whoever says so gives away what those keys show, so they must be allowed to read all of that, at every change.
- * Any change, and the end, is the end of every key that the identity was given. An API key that is narrowed to
- * vaults neither sees nor makes identities.
+ * Workload identities: which machine may get short-lived access keys, for which vaults, and how it proves its
+ * identity. Defining one gives access to what those keys show, so every change requires the permission to read all of
+ * that. Any change to the identity, and its end, ends every key that it was issued. An API key that is restricted to
+ * vaults neither sees nor creates identities.
  */
 
 import type { Caller } from '../../access/caller.ts';
@@ -41,9 +41,9 @@ import {
 } from './identity-records.ts';
 
 export interface Identities extends Collection<Identity, IdentityCreate, IdentityUpdate, SearchQuery> {
-  /** The believed row of an identity that the caller sees. */
+  /** The verified row of an identity that the caller can see. */
   find<A extends Action>(permit: Permit<A>, id: string): Promise<Allowed<IdentityRow, A>>;
-  /** Refuses whoever could not read what the identity's access keys show. */
+  /** Refuses a caller who could not read what the identity's access keys show. */
   checkShown(caller: Caller, row: Pick<IdentityRow, 'narrowing'>): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function identitiesWith(
     for (const id of ids) await records.find(permit, 'vault', id).catch(notFoundAs(vaultMissing()));
   }
 
-  /** Who may be given what is asked of an identity as a whole, each time. */
+  /** Checks the identity as a whole each time: what it shows, and whom it trusts. */
   async function checked(permit: Writing, row: Draft): Promise<void> {
     await checkShown(permit.caller, row);
     await checkTrust(row.method as LoginMethod, JSON.parse(row.trust), egress);
@@ -139,7 +139,7 @@ export function identitiesWith(
   };
 }
 
-/** What a body decides of a row. */
+/** The columns that a body determines. */
 type Draft = Pick<
   IdentityRow,
   'name' | 'name_search' | 'method' | 'trust' | 'narrowing' | 'lifetime' | 'max_uses' | 'expiration_date'

@@ -1,4 +1,4 @@
-/** An identity's row, as it is made, changed and shown. */
+/** The row of an identity: how it is created, changed and presented. */
 import type { Egress } from '../../access/egress.ts';
 import { Failure, invalid } from '../../contract/errors.ts';
 import type { Identity, IdentityUpdate, LoginMethod } from '../../contract/identities.ts';
@@ -9,7 +9,7 @@ import type { IdentityRow } from '../../store/records/identities.ts';
 import type { Restrictions } from '../credentials/credential.ts';
 import type { ClaimPatterns } from './conditions.ts';
 
-/** What a proof is judged by. */
+/** What a proof is checked against. */
 export interface Trust {
   readonly issuer: string | null;
   readonly jwks: { readonly keys: readonly Readonly<Record<string, unknown>>[] } | null;
@@ -20,7 +20,7 @@ export interface Trust {
   readonly ca_pem: string | null;
 }
 
-/** What the access keys show that it is given. */
+/** What the access keys that it is issued can see. */
 export type Granted = Restrictions & { readonly vault_ids: readonly string[] };
 
 export const noTrust: Trust = {
@@ -34,7 +34,7 @@ export const noTrust: Trust = {
 };
 const parts = Object.keys(noTrust) as (keyof Trust)[];
 
-/** What each method takes; everything else is left out. */
+/** The fields that each method uses; all others must be empty. */
 const takes: Readonly<Record<LoginMethod, readonly (keyof Trust)[]>> = {
   jwt: ['issuer', 'jwks', 'audience', 'subjects', 'claims', 'single_use'],
   certificate: ['ca_pem', 'subjects'],
@@ -49,19 +49,21 @@ export function grantedIn({ narrowing }: IdentityRow): Granted {
   return JSON.parse(narrowing) as Granted;
 }
 
-/** What a body leaves out stays. */
+/** Fields that the body omits don't change. */
 export function changedTrust(before: Trust, body: IdentityUpdate): Trust {
   const sent = parts.filter(part => body[part] !== undefined).map(part => [part, body[part]]);
   return { ...before, ...Object.fromEntries(sent) };
 }
 
-/** Refuses what could never be proven, what anyone could, and an issuer that can't be asked. */
+/**
+ * Refuses conditions that can never be met, conditions that anyone could meet, and an issuer that can't be reached.
+ */
 export async function checkTrust(method: LoginMethod, trust: Trust, egress: Egress): Promise<void> {
   const stray = parts.find(part => !takes[method].includes(part) && !isEmpty(trust[part]));
   if (stray !== undefined) throw invalid(stray, `is not used by the method ${method}`);
   if (method === 'secret_id') return;
   if (trust.subjects === null) throw invalid('subjects', 'is required');
-  if (isAnyone(trust)) throw invalid('subjects', 'must say more than *, or claims must');
+  if (isAnyone(trust)) throw invalid('subjects', 'must be more specific than *, or claims must be');
   if (method === 'certificate') checkAuthorities(trust.ca_pem);
   else await checkIssuer(trust, egress);
 }
@@ -70,7 +72,7 @@ function isEmpty(value: Trust[keyof Trust]): boolean {
   return value === null || value === false || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
-/** Every customer of a public issuer has a token of it. */
+/** Every customer of a public issuer can get a token from it. */
 function isAnyone({ subjects, claims }: Trust): boolean {
   const saysNothing = (pattern: string) => /^\*+$/.test(pattern);
   return subjects!.some(saysNothing) && Object.values(claims).every(patterns => patterns.some(saysNothing));
@@ -97,7 +99,7 @@ async function checkIssuer({ issuer, jwks, audience }: Trust, egress: Egress): P
   const url = URL.parse(issuer);
   const refusal = url === null ? 'must be a URL' : egress.refusalOf(url);
   if (refusal !== null) throw invalid('issuer', refusal);
-  if (url!.search !== '' || url!.hash !== '') throw invalid('issuer', 'must have no query');
+  if (url!.search !== '' || url!.hash !== '') throw invalid('issuer', 'must not have a query or a fragment');
 }
 
 export function vaultMissing(): Failure {

@@ -1,20 +1,20 @@
 /**
- * The public keys of issuers, by their discovery documents. They are kept for five minutes and then fetched anew; an
- * issuer that can't be reached then is believed on what it last said, for an hour at most. A key that nobody has heard
- * of has them fetched at once. However many ask, an issuer is asked at most once in ten seconds, and once at a time.
- * Each organization has its share of what is kept: whatever many issuers one of them names, the keys of the others' stay.
+ * The public keys of issuers, from their discovery documents. They are cached for five minutes and then fetched
+ * again. If an issuer can't be reached then, its last keys stay valid for up to an hour. An unknown key causes an
+ * immediate fetch. However many requests there are, an issuer is asked at most once every ten seconds, and once at a
+ * time. Each organization has its share of the cache: however many issuers one names, the others' keys stay.
  */
 import { type KeySet, keySetOf } from '../../material/web-token.ts';
 
 export interface Issuers {
   /** Rejects with a reason for the operator. */
   keysOf(organizationId: string, issuer: string): Promise<KeySet>;
-  /** The keys as they are now, where they may have changed since; null where it was asked just before. */
+  /** The current keys, if they may have changed; null if the issuer was asked just before. */
   newKeysOf(organizationId: string, issuer: string): Promise<KeySet | null>;
 }
 
 export interface IssuerParts {
-  /** A JSON document from where the service may connect to. */
+  /** Fetches a JSON document from an address that the service may connect to. */
   readonly fetchDocument: (url: string) => Promise<unknown>;
   readonly now: () => number;
 }
@@ -25,21 +25,21 @@ interface Known {
   triedAt: number;
   reason: string;
   fetching: Promise<void> | null;
-  /** How many organizations it is kept for. */
+  /** The number of organizations that it is cached for. */
   holders: number;
 }
 
 const freshFor = 5 * 60_000;
 const believedFor = 60 * 60_000;
 const betweenTries = 10_000;
-/** Over all organizations; one that reaches it takes from the one that has most. */
+/** Across all organizations. If it is exceeded, the organization with the most issuers loses one. */
 const mostIssuers = 1_000;
 const mostOfOne = 100;
 
 export function issuersWith({ fetchDocument, now }: IssuerParts): Issuers {
   const all = new Map<string, Known>();
 
-  /** By organization; the one that was asked for longest ago is the first. */
+  /** By organization; the least recently used issuer comes first. */
   const held = new Map<string, Set<string>>();
 
   function knownOf(organizationId: string, issuer: string): Known {
@@ -74,7 +74,7 @@ export function issuersWith({ fetchDocument, now }: IssuerParts): Issuers {
     }
   }
 
-  /** Whether it was asked: a clock that was set back does not stop that. */
+  /** Null if it was not asked, because it was asked just before. A clock that was set back doesn't prevent asking. */
   function renew(issuer: string, known: Known): Promise<void> | null {
     if (known.fetching === null && Math.abs(now() - known.triedAt) < betweenTries) return null;
     known.fetching ??= ask(issuer, known).finally(() => {

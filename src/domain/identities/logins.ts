@@ -1,8 +1,9 @@
 /**
- * Logins: a machine proves that it is an identity, and is given an access key of the identity's vault that lives for
- * minutes. The key is one like any other: listed, narrowed, revoked and logged as they are. It is stored in one unit
- * with what the proof used up, and only while the identity is as it was when it was judged. All refusals are the
- * same outside and are counted against the address; which condition failed is in the audit log.
+ * Logins: a machine proves that it is an identity, and is issued an access key for one of the identity's vaults that
+ * lives for minutes. The key is like any other: it is listed, restricted, revoked and logged in the same way. It is
+ * stored in one transaction with what the proof used up, and only if the identity is unchanged since it was judged.
+ * All refusals look the same from outside and count against the address; the condition that failed is in the audit
+ * log.
  */
 import { addressSet } from '../../access/address.ts';
 import type { Origin } from '../../access/caller.ts';
@@ -27,19 +28,19 @@ import { type LoginProof, ProofRefused, type Proven, proofsWith } from './proofs
 export interface LoginRequest {
   readonly identityId: string;
   readonly proof: LoginProof;
-  /** One of the identity's vaults; the first where none is named. */
+  /** One of the identity's vaults; the first by default. */
   readonly vaultId?: string | undefined;
 }
 
 export interface LoggedIn {
   readonly accessKey: CreatedAccessKey;
   readonly identity: { readonly id: string; readonly name: string };
-  /** How long the access key lives, in seconds. */
+  /** The lifetime of the access key, in seconds. */
   readonly lifetime: number;
 }
 
 export interface Logins {
-  /** Throws the one refusal, UNAUTHORIZED, or RATE_LIMITED where there were too many. */
+  /** Throws UNAUTHORIZED for every refusal, or RATE_LIMITED after too many. */
   login(request: LoginRequest, origin: Origin): Promise<LoggedIn>;
 }
 
@@ -49,7 +50,7 @@ export interface LoginParts extends Parts {
   readonly authenticate: Pick<Authenticator, 'areMakersGood'>;
 }
 
-/** Access keys that one identity is given in a minute. */
+/** Access keys issued to one identity per minute. */
 const mostLogins = 1_200;
 const longestName = 255;
 
@@ -64,7 +65,7 @@ export function loginsWith(parts: LoginParts): Logins {
     return row && stamps.identity.believe(row);
   }
 
-  /** The vault that is to be opened. */
+  /** The vault to open. */
   async function vaultFor(identity: IdentityRow, asked: string | undefined): Promise<string> {
     const { vault_ids } = grantedIn(identity);
     const id = vault_ids.find(one => asked === undefined || one === asked);
@@ -130,7 +131,7 @@ export function loginsWith(parts: LoginParts): Logins {
       throw new ProofRefused('what the identity or the secret id was created with is over');
     const vault = await vaultFor(identity!, vaultId);
     const { row, token } = await keyFor(identity!, granted, vault, proven);
-    // Whoever proves themselves once can do it again and again; what comes of it is bounded.
+    // A valid proof can be used again and again, so the number of keys is limited.
     given.take(identity!.id);
     await keep(identity!, row, proven, origin).catch(error => {
       const isUsed = error instanceof Failure && error.code === 'CONFLICT' && !(error instanceof StaleChange);
@@ -165,7 +166,7 @@ export function loginsWith(parts: LoginParts): Logins {
   };
 }
 
-/** The access key ends with what the identity was created with, and with what the secret id was. */
+/** The access key ends with what the identity was created with, and with what the secret id was created with. */
 function boundBoth(
   { made_with: one = [] }: Restrictions,
   { madeWith = [] }: Proven,
@@ -178,7 +179,10 @@ function claimedOf({ organization_id, id, name }: IdentityRow) {
   return { organizationId: organization_id, subject: { type: 'identity', id, name } };
 }
 
-/** So that a list of access keys says which machine has which; an issuer may put into it what no person may. */
+/**
+ * Lets a list of access keys show which machine has which. An issuer's subject can contain characters that names must
+ * not.
+ */
 function nameOf({ name }: IdentityRow, subject: string): string {
   const whole = `${name}: ${subject}`;
   return isShownText(subject) && [...whole].length <= longestName ? whole : name;

@@ -1,7 +1,8 @@
 /**
- * Whether somebody is the identity that they say: by a token of its issuer, by a secret id of its own, or by a client
- * certificate of its authorities. Each ends with what was proven, or with the reason why nothing was, which is for the
- * log alone. An identity that is not there, or proves itself in another way, costs what a wrong proof costs.
+ * Checks whether a machine is the identity that it claims to be: by a token from the identity's issuer, by one of its
+ * secret ids, or by a client certificate from its authorities. The result is what was proven, or the reason for the
+ * refusal, which is only for the log. An unknown identity, or one with another method, costs the same as a wrong
+ * proof.
  */
 import { hash } from 'node:crypto';
 import { mintToken, parseToken } from '../../access/token.ts';
@@ -27,23 +28,23 @@ import type { Issuers } from './issuers.ts';
 export type LoginProof =
   | { readonly method: 'jwt'; readonly jwt: string }
   | { readonly method: 'secret_id'; readonly secretId: string }
-  /** In DER, as the TLS handshake proved it; null where none was shown. */
+  /** In DER, as the TLS handshake proved it; null if none was presented. */
   | { readonly method: 'certificate'; readonly certificate: Uint8Array | null };
 
 export interface Proven {
-  /** Who the machine says that it is, as people will read it. */
+  /** The machine's name for itself, as people will read it. */
   readonly subject: string;
   /** For the log. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** What goes with the login: a proof that is good so many times is used up by it. */
+  /** Related writes: a proof with a limited number of uses is used up with the login. */
   readonly subjects?: readonly SubjectChange[];
   readonly statements?: readonly Statement[];
   readonly touches?: readonly string[];
-  /** The API keys that a secret id was made with. */
+  /** The API keys that a secret id was created with. */
   readonly madeWith?: readonly string[] | undefined;
 }
 
-/** Why nothing was proven: for the operator. */
+/** The reason for the refusal, for the operator. */
 export class ProofRefused extends Error {}
 
 const longestSubject = 200;
@@ -90,11 +91,11 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     };
   }
 
-  /** Refused as taken where it was used before. */
+  /** The statement is refused as a conflict if the token was used before. */
   function spend({ id }: IdentityRow, { jti, exp }: Claims): Statement[] {
     if (typeof jti !== 'string' || jti === '') refuse('jti: it is missing');
     const mark = `login ${id} ${hash('sha256', jti, 'base64url')}`;
-    // As long as a token may still be taken, whichever clock is ahead.
+    // As long as a token may still be accepted, whichever clock is ahead.
     return store.accounts.spendChallenge(mark, (exp! + 120) * 1_000, now());
   }
 
@@ -112,7 +113,7 @@ export function proofsWith(parts: Parts, issuers: Issuers) {
     return { subject: row.name, details, madeWith, ...used(row) };
   }
 
-  /** A use that counts is a revision of the record, so none can be taken back. */
+  /** Each counted use is a revision of the record, so uses can't be undone. */
   function used(row: CredentialRow): Pick<Proven, 'subjects' | 'statements' | 'touches'> {
     const noted = store.credentials.usedAt(row.id, now());
     if (row.max_uses === null) return { statements: [noted] };

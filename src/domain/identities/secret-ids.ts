@@ -1,7 +1,7 @@
 /**
- * Secret ids: what proves an identity where nobody vouches for its machine. One is minted once, shown once, listed
- * without its secret, ends by itself, and may be good for so many logins alone. Whoever has one can read what the
- * identity's access keys show, so its maker must be allowed to.
+ * Secret ids: they prove an identity where no issuer or authority vouches for the machine. A secret id is minted
+ * once, shown once, listed without its secret, expires, and can be limited to a number of logins. Its holder can read
+ * what the identity's access keys show, so its creator must be allowed to.
  */
 import { Failure, invalid } from '../../contract/errors.ts';
 import type {
