@@ -1,19 +1,22 @@
 /**
  * The list of guards that `npm run mutate` breaks one at a time: where each stands, how it is broken, and which
  * tests must notice. An entry that does not apply to the code as it is, is a fault of the list: a guard that moved
- * takes its line along.
+ * takes its line along. An entry names the declaration that its guard stands in, so a file that moves costs nothing.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { fileOf, type Index, indexOf, spanOf } from './declarations.ts';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 export const listFolder = join(root, 'test/mutations');
 
 export interface Change {
   readonly file: string;
-  /** Stands in the file exactly once, unless `at` says where. */
+  /** The declaration that the text stands in, as scripts/declarations.ts names it; the list has it in place of the file. */
+  readonly in?: string;
+  /** Stands there exactly once, whatever its white space, unless `at` says where. */
   readonly old: string;
   readonly at?: number;
   readonly new: string;
@@ -33,7 +36,23 @@ export interface Mutation extends Change {
 
 export function loadMutations(folder: string): Mutation[] {
   const files = globSync('*.json', { cwd: folder }).sort();
-  return files.flatMap(file => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Mutation[]);
+  const listed = files.flatMap(file => JSON.parse(readFileSync(join(folder, file), 'utf8')) as Listed[]);
+  const index = listed.some(one => one.in !== undefined) ? indexOf(root) : new Map();
+  return listed.map(({ also, ...one }) => ({
+    ...one,
+    ...placed(one, index),
+    ...(also && { also: also.map(change => placed(change, index)) }),
+  }));
+}
+
+/** As it is written: with a file or a declaration. */
+type Listed = Omit<Mutation, 'file' | 'also'> & {
+  readonly file?: string;
+  readonly also?: readonly (Omit<Change, 'file'> & { readonly file?: string })[];
+};
+
+function placed(change: Omit<Change, 'file'> & { readonly file?: string }, index: Index): Change {
+  return { ...change, file: change.file ?? fileOf(change.in!, index) };
 }
 
 export const testPath = (name: string) => `test/${name}.test.ts`;
@@ -41,13 +60,21 @@ export const testPath = (name: string) => `test/${name}.test.ts`;
 export const changesOf = (mutation: Mutation): readonly Change[] => [mutation, ...(mutation.also ?? [])];
 
 /** The file's text after the change; throws where the change does not apply. */
-export function changed(text: string, { file, old, new: replacement, at }: Change): string {
+export function changed(text: string, change: Change): string {
+  const { file, in: where, old, new: replacement, at } = change;
   if (at !== undefined && text.startsWith(old, at)) {
     return text.slice(0, at) + replacement + text.slice(at + old.length);
   }
-  const parts = text.split(old);
-  if (parts.length !== 2) throw new Error(`its text stands ${parts.length - 1} times in ${file}`);
-  return parts.join(replacement);
+  const { from, to } = where === undefined ? { from: 0, to: text.length } : spanOf(where, text);
+  const found = [...text.slice(from, to).matchAll(anySpace(old.trim()))];
+  if (found.length !== 1) throw new Error(`its text stands ${found.length} times in ${where ?? file}`);
+  const start = from + found[0]!.index;
+  return text.slice(0, start) + replacement.trim() + text.slice(start + found[0]![0].length);
+}
+
+function anySpace(text: string): RegExp {
+  const escaped = text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+  return new RegExp(escaped.split(/\s+/).join('\\s+'), 'g');
 }
 
 /** The files that a mutation changes, with their texts before and after. */

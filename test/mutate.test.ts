@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Coverage, digestOf, testsOfLine } from '../scripts/coverage.ts';
+import { declarationsIn, fileOf } from '../scripts/declarations.ts';
 import { filesOf, isEquivalent, loadEquivalents, mutantsOf, rooms } from '../scripts/mutants.ts';
 import { changed, faultsOf, listFolder, loadMutations, type Mutation, root } from '../scripts/mutations.ts';
 import { scoreOf } from '../scripts/random-mutants.ts';
@@ -48,6 +49,30 @@ describe('the list of guards', () => {
       [...new Set(faults.map(fault => fault.split(':')[0]))],
       ['noticed', 'gone', 'doubled', 'untested', 'empty', 'broken', 'same', 'missing'],
     );
+  });
+});
+
+describe('a guard that names its declaration', () => {
+  const index = new Map([
+    ['src/a/one.ts', declarationsIn('export function judge() { if (x) throw 1; }\nconst most = 2;')],
+    ['src/b/two.ts', declarationsIn('class Line {\n  take() {}\n  #take() {}\n}\nconst most = 3;')],
+  ]);
+
+  it('is found in whichever file has it, and by a part of the path where several have', () => {
+    assert.equal(fileOf('judge', index), 'src/a/one.ts');
+    assert.equal(fileOf('Line.#take', index), 'src/b/two.ts');
+    assert.equal(fileOf('two:most', index), 'src/b/two.ts');
+    assert.throws(() => fileOf('most', index), /most is declared in 2 files/);
+    assert.throws(() => fileOf('nothing', index), /nothing is declared in 0 files/);
+  });
+
+  it('is broken there alone, however its text is laid out', () => {
+    const text =
+      'function one() {\n  if (\n    a &&\n    b\n  ) stop();\n}\nfunction two() {\n  if (a && b) stop();\n}\n';
+    const change = { file: 'x.ts', old: 'a && b', new: 'a' };
+    assert.equal(changed(text, { ...change, in: 'one' }), text.replace(/a &&\s+b\n/, 'a\n'));
+    assert.equal(changed(text, { ...change, in: 'two' }), text.replace('(a && b)', '(a)'));
+    assert.throws(() => changed(text, change), /stands 2 times in x\.ts/);
   });
 });
 
