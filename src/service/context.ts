@@ -1,0 +1,134 @@
+/**
+ * What a serving process works with, from its Config: the data, opened once, the planes beside the reading plane, and
+ * the files that only one process may have. The planes get the same data from here, at the start and when their thread
+ * starts again.
+ */
+import { wallClock } from '../base/clock.ts';
+import { makeFolder } from '../base/durable-file.ts';
+import type { Timeouts } from '../http/listener/server.ts';
+import { Meter } from '../metrics/meter.ts';
+import { lockFolder } from '../store/sqlite/folder-lock.ts';
+import { among } from '../store/store.ts';
+import type { StartThread } from '../threads/thread.ts';
+import { checkBackups } from './backups/scheduled-backups.ts';
+import { addressAdvice, checkListener, isEncrypted } from './listener/listening.ts';
+import type { Tls } from './listener/tls.ts';
+import { type Opened, type OpenParts, openData, withAskedPassphrase } from './opening/open-data.ts';
+import { Management } from './planes/management.ts';
+import type { ManagementData, PlaneData } from './planes/messages.ts';
+import { Uses } from './planes/uses.ts';
+import { databasePath, inData, type ServeConfig, UsageError } from './settings/config.ts';
+import type { Report } from './settings/report.ts';
+
+export interface ServeParts {
+  /** A clock that is moved by hand (see `wallClock`). */
+  readonly movedClock?: SharedArrayBuffer;
+  readonly report: Report;
+  readonly timeouts?: Timeouts | undefined;
+  readonly passwordCosts?: OpenParts['passwordCosts'];
+  /** How the other planes are started, where they are not in threads of their own. */
+  readonly startPlane?: StartThread | undefined;
+  /** Whether memory that only the start needed is given back. */
+  readonly sparing?: boolean;
+}
+
+export interface ServiceContext {
+  readonly config: ServeConfig;
+  readonly parts: ServeParts;
+  readonly tls: Tls | null;
+  readonly opened: Opened;
+  readonly management: Management;
+  readonly uses: Uses;
+  /** Where the other planes count, however often their threads are started. */
+  readonly meters: Readonly<Record<'management' | 'uses', Meter>>;
+  readonly managementData: () => ManagementData;
+  readonly usesData: () => PlaneData;
+  /** Lets another process serve the same data. */
+  release(): void;
+  /** After a start that failed. */
+  abandon(): Promise<void>;
+}
+
+/** Checks the Config, opens the data and starts the management plane's thread; whatever fails leaves nothing behind. */
+export async function openContext(given: ServeConfig, parts: ServeParts): Promise<ServiceContext> {
+  checkListener(given);
+  const advice = addressAdvice(given);
+  if (advice !== null) parts.report(advice);
+  checkBackups(given);
+  const lock = lockData(given);
+  try {
+    const tls = isEncrypted(given) ? await (await import('./listener/tls.ts')).openTls(given) : null;
+    const config = await withAskedPassphrase(given);
+    return await contextOver(config, tls, parts, () => lock?.release());
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+/** The management plane's thread starts first: it loads what it needs while this one opens the data. */
+async function contextOver(
+  config: ServeConfig,
+  tls: Tls | null,
+  parts: ServeParts,
+  release: () => void,
+): Promise<ServiceContext> {
+  const management = new Management(parts.report, parts.startPlane);
+  const uses = new Uses(parts.report, parts.startPlane);
+  try {
+    makeFolder(config.data);
+    const sibling = among(management.plane.sibling, uses.plane.sibling);
+    const opened = await openData(config, true, wallClock(parts.movedClock ?? null), parts, sibling);
+    const meters = { management: new Meter(), uses: new Meter() };
+    const context = { config, tls, parts, management, uses, meters, opened, release };
+    return {
+      ...context,
+      managementData: () => managementData(context),
+      usesData: () => ({ ...planeData(context), meter: meters.uses.buffer }),
+      abandon: async () => {
+        await management.plane.terminate(); // First: it would report a writer that is gone.
+        await opened.store.close();
+        release();
+      },
+    };
+  } catch (error) {
+    await management.plane.terminate();
+    throw error;
+  }
+}
+
+type Context = Omit<ServiceContext, 'managementData' | 'usesData' | 'abandon'>;
+
+/** What another plane opens the data with. */
+function planeData({ config, parts, opened }: Context): Omit<PlaneData, 'meter'> {
+  const { store, keyring, storedKeyring, signed } = opened;
+  return {
+    config,
+    writer: store.writerPort?.() ?? null,
+    keyring: keyring.handOver(),
+    storedKeyring,
+    signed,
+    movedClock: parts.movedClock ?? null,
+  };
+}
+
+function managementData(context: Context): ManagementData {
+  const { tls, parts, opened, management, meters } = context;
+  return {
+    ...planeData(context),
+    meter: meters.management.buffer,
+    accepted: management.hasBegun ? [] : opened.accepted,
+    encrypted: tls !== null,
+    sparing: parts.sparing ?? false,
+    timeouts: parts.timeouts,
+    passwordCosts: parts.passwordCosts,
+  };
+}
+
+function lockData(config: ServeConfig): { release(): void } | null {
+  if (config['database-url'] !== null) return null;
+  const lock = lockFolder(inData(config, 'serve.lock'));
+  if (lock === null)
+    throw new UsageError(`--data is already served by another process: ${databasePath(config)}`);
+  return lock;
+}
