@@ -85,7 +85,7 @@ describe('a document', () => {
   });
 
   it('is at an address that may be connected to', async t => {
-    await assert.rejects(fetched(t, 'nothing'), { message: 'the address is no URL' });
+    await assert.rejects(fetched(t, 'nothing'), { message: 'the address is not a URL' });
     const refusing = { permits: () => true, refusalOf: () => 'is not allowed' } as unknown as Egress;
     await assert.rejects(fetched(t, undefined, { egress: refusing }), {
       message: 'the address is not allowed',

@@ -1,6 +1,6 @@
 /**
- * `fetch` for a library that reads answers whole, from a service that the operator named: an answer is at most as long as
- * the documents of other issuers may be. What is longer is refused before it is in memory.
+ * `fetch` for a library that reads whole answers from a service that the operator configured. An answer may be at most
+ * as long as other issuers' documents; a longer one is refused before it is in memory.
  */
 import { largestDocument } from './documents.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The answer to a brokered call: decoded, bounded and scrubbed of the value that the call was made with. One that can't
- * be is withheld, never shown in part.
+ * The answer to a brokered call: decoded, limited in size and scrubbed of the value that the call was made with. An
+ * answer for which this is not possible is withheld, never shown in part.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -12,28 +12,28 @@ import { BodyTooLong, bodyOf } from '../base/message-body.ts';
 import type { Scrubbed } from './scrubbing.ts';
 
 export interface BrokeredCall {
-  /** Whose connections it may be made on: no other secret's calls are. */
+  /** Identifies the connections that may be used: they are never shared with another secret's calls. */
   readonly secret: string;
-  /** Whose turn it is while its answer is looked through. */
+  /** Whose turn it uses while its answer is scanned. */
   readonly lane: Lane;
-  /** It may not be sent a second time, whatever happens to it. */
+  /** It must not be sent a second time, whatever happens. */
   readonly isOnce: boolean;
   readonly method: string;
-  /** With the value in it, where that is its place. */
+  /** Includes the value, if the rule puts it there. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
-  /** What must not come back. */
+  /** Values that must not be in the answer. */
   readonly values: readonly string[];
-  /** Names in lower case; one may end with a star. */
+  /** Names in lower case; one may end with an asterisk. */
   readonly responseHeaders: readonly string[];
-  /** Of the decoded body, in bytes. */
+  /** The limit of the decoded body, in bytes. */
   readonly maxResponse: number;
   readonly binary: boolean;
   readonly response: 'full' | 'status-only' | 'store';
-  /** The field that is to be stored. */
+  /** The field to store. */
   readonly pointer: string | null;
-  /** Milliseconds for all of it. */
+  /** Milliseconds for the whole call. */
   readonly patience: number;
 }
 
@@ -44,21 +44,21 @@ export interface BrokeredResult {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
   readonly bodyBase64: string | null;
-  /** How many places of the answer were redacted: for the log, and for nobody who chose what was asked. */
+  /** How many places in the answer were redacted: for the log, never for the caller, who chose the request. */
   readonly redacted: number;
-  /** How many parts of the value seem to be in it, where it was withheld because of one. */
+  /** How many parts of the value seem to be in it, if it was withheld for that reason. */
   readonly parts: number;
-  /** Of the answer as it came. */
+  /** The size of the answer as received. */
   readonly bytes: number;
-  /** What is to be stored, and shown to nobody. */
+  /** The value to store, which is not shown to anyone. */
   readonly minted: string | null;
 }
 
-/** Why an answer is not shown. */
+/** Thrown if an answer must not be shown, with the reason. */
 export class Withheld extends Error {
   readonly status: number;
   readonly bytes: number;
-  /** Of the value, that seem to be in the answer. */
+  /** How many parts of the value seem to be in the answer. */
   parts = 0;
 
   constructor(reason: string, { statusCode }: IncomingMessage, bytes = 0) {
@@ -68,7 +68,7 @@ export class Withheld extends Error {
   }
 }
 
-/** A result that holds nothing yet. */
+/** An empty result. */
 export const nothing = {
   reason: null,
   status: null,
@@ -81,7 +81,7 @@ export const nothing = {
   minted: null,
 };
 
-/** Looks through a text for the value. */
+/** Scans a text for the value. */
 export type Scrub = (bytes: Buffer) => Promise<Scrubbed>;
 
 export async function resultOf(
@@ -112,7 +112,7 @@ export async function resultOf(
   };
 }
 
-/** Nothing of an answer that contains a part of the value: what is missing of it would tell which part. */
+/** Withholds an answer that can't be redacted: removing only a part of the value would reveal which part it is. */
 function shown(scrubbed: Scrubbed, response: IncomingMessage, received: number): Scrubbed {
   if (scrubbed.kept === null) return scrubbed;
   const withheld = new Withheld(
@@ -167,7 +167,7 @@ async function decoded(bytes: Buffer, response: IncomingMessage, most: number): 
       throw new Withheld('the answer can’t be decoded, or is too long', response, bytes.length);
     }
   }
-  // What is compressed once more without saying so could hold anything.
+  // Content that is compressed again without declaring it could contain anything.
   if (await isCompressed(plain)) throw new Withheld('the answer is compressed', response, bytes.length);
   return plain;
 }
@@ -190,7 +190,7 @@ async function isCompressed(bytes: Buffer): Promise<boolean> {
   return compressed.some(magic => head.startsWith(magic)) || (!isUtf8(bytes) && (await isDeflated(bytes)));
 }
 
-/** Without a head, nothing tells what is deflated from what is not, but that all of it can be inflated. */
+/** Raw deflate data has no header; it is recognized only by whether all of it can be inflated. */
 function isDeflated(bytes: Buffer): Promise<boolean> {
   return new Promise(resolve => {
     const options = { maxOutputLength: largestInflated, info: true } as const;
@@ -203,14 +203,14 @@ function isDeflated(bytes: Buffer): Promise<boolean> {
 }
 
 const largestInflated = 4 * 1024 * 1024;
-/** Bytes behind the end, such as a checksum. */
+/** Bytes after the end, such as a checksum. */
 const mostPadding = 8;
 
 const textual =
   /^(?:text\/[a-z0-9.+-]+|application\/(?:[a-z0-9.+-]+\+)?(?:json|xml|yaml|x-yaml|javascript|x-ndjson|graphql|toml)|application\/x-www-form-urlencoded)$/;
 const readable = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin1)$/;
 
-/** Of an answer that says nothing of itself, its bytes decide. */
+/** Without a content type, an answer counts as plain text. */
 function isTextual(response: IncomingMessage, bytes: Buffer): boolean {
   if (bytes.length === 0) return true;
   const [type = '', ...parameters] = (response.headers['content-type'] ?? 'text/plain')
@@ -240,25 +240,25 @@ async function headersOf(response: IncomingMessage, { responseHeaders }: Brokere
   return { shown: all, redacted };
 }
 
-/** Whatever a rule says: sessions, and the length of what was there before it was redacted. */
+/** Never shown, whatever a rule says: session headers, and those that reveal the content before it was redacted. */
 const neverShown =
   /^(?:set-cookie2?|cookie|authorization|proxy-.*|www-authenticate|content-length|content-encoding|content-md5|digest|repr-digest|content-digest|transfer-encoding|connection|trailer)$/;
 
 const largestStored = 65_536;
 
-/** Null where the call was refused, and nothing was minted. */
+/** Returns null if the call was refused, so that nothing was minted. */
 function mintedIn(bytes: Buffer, { pointer }: BrokeredCall, response: IncomingMessage): string | null {
   if (response.statusCode! >= 300) return null;
   try {
     const value = valueAt(JSON.parse(bytes.toString('utf8')), pointer ?? '');
     if (typeof value === 'string' && isStorable(value)) return value;
   } catch {
-    // As if it were not there.
+    // Treated as missing.
   }
   throw new Withheld('the answer has no such field to store', response, bytes.length);
 }
 
-/** As a secret's value that somebody writes has to be. */
+/** The same requirements as for a secret's value that a caller writes. */
 function isStorable(value: string): boolean {
   return value !== '' && value.isWellFormed() && Buffer.byteLength(value, 'utf8') <= largestStored;
 }

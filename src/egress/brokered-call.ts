@@ -1,6 +1,6 @@
 /**
- * One call to another service, with a value that must not come back. It goes to an address that was judged, by no
- * proxy; follows no redirect; and ends within its time with a result, whatever the other side does.
+ * One call to another service, with a value that must not come back. It connects only to a permitted address, without a
+ * proxy, follows no redirects, and ends within its time with a result, whatever the other side does.
  */
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as encryptedRequest } from 'node:https';
@@ -20,7 +20,7 @@ import { Scrubbers } from './scrubbers.ts';
 
 export interface Broker {
   call(call: BrokeredCall): Promise<BrokeredResult>;
-  /** How many parts of the values seem to be in a text; 0 unless there is one. */
+  /** How many parts of the values seem to be in a text; 0 if none. */
   partsIn(values: readonly string[], text: Buffer, lane: Lane): Promise<number>;
   close(): Promise<void> | void;
 }
@@ -42,7 +42,7 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
     const url = new URL(order.url);
     const refusal = egress.refusalOf(url);
     if (refusal !== null) return { ...nothing, outcome: 'failed', reason: `the address ${refusal}` };
-    // Nothing but what may be sent again goes on a connection that may be closing.
+    // Only a request that may be repeated uses a connection that may be closing.
     const isKept = order.method === 'GET' && !order.isOnce;
     const scrubber = scrubbers.of(order.response === 'full' ? order.values : []);
     const scrub: Scrub = bytes => scrubber.scrub(bytes, () => turns.take(order.lane));
@@ -52,7 +52,7 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
       const first = isKept ? pools.keptFor(order.secret) : pools.fresh;
       return await attempt(first, url, order, deadline, scrub).catch(error => {
         if (!(error instanceof Stale)) throw error;
-        // The other side closed a kept connection just when it was used, and this asks for no change.
+        // The other side closed a reused connection at that moment, and the request makes no change, so it is repeated.
         return attempt(pools.fresh, url, order, deadline, scrub);
       });
     } catch (error) {
@@ -73,11 +73,11 @@ export function brokerWith({ egress, resolve }: BrokerParts): Broker {
   };
 }
 
-/** Ends what is under way when the time for all of it is over. A signal that does so costs much more. */
+/** Ends the call when its total time is over. An abort signal would cost much more. */
 class Deadline {
   readonly #timer: NodeJS.Timeout;
   #request: ClientRequest | null = null;
-  /** Why it is. */
+  /** The reason, once it has ended. */
   over: string | null = null;
 
   constructor(patience: number) {
@@ -98,7 +98,7 @@ class Deadline {
   }
 }
 
-/** A kept connection turned out to be closed before anything came back. */
+/** A reused connection was closed before anything was received. */
 class Stale extends Error {}
 
 async function attempt(
@@ -111,7 +111,7 @@ async function attempt(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = open(agents, url, order);
   deadline.watch(request);
-  // Whatever else comes, this is the last answer on its connection.
+  // After anything unusual, the connection is not reused.
   request.on('information', () => closeAfter(request));
   request.on('response', response => {
     if (!isPlainEnd(order.method, response.statusCode!)) closeAfter(request);
@@ -121,7 +121,7 @@ async function attempt(
     const isStale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
     reject(isStale ? new Stale() : error);
   });
-  // Another protocol, or a tunnel, is no answer.
+  // A protocol upgrade or a tunnel is not an answer.
   request.on('upgrade', (_response, socket) => {
     socket.destroy();
     reject(new Error('the connection failed'));
@@ -155,7 +155,7 @@ function open(agents: Agents, url: URL, order: BrokeredCall): ClientRequest {
   });
 }
 
-/** A code where there is one: messages quote addresses and certificates. */
+/** Prefers a code, because messages quote addresses and certificates. */
 function failed(error: Error, { over }: Deadline): BrokeredResult {
   if (error instanceof Withheld) {
     const { message: reason, status, bytes, parts } = error;

@@ -1,8 +1,8 @@
 /**
- * Connections to where a user asked the service to connect. The address is judged where it counts: what a name
- * resolves to, before anything is dialled; what is written as an address, because no look-up happens for it; and the
- * peer of the open connection, before a byte is sent. The connection goes to the very address that was judged, so a
- * name that answers differently a moment later changes nothing.
+ * Connections to destinations that users configured. The address is checked where it matters: the result of a name
+ * lookup, before connecting; a literal address, for which no lookup happens; and the peer of the open connection,
+ * before a byte is sent. The connection goes to exactly the address that was checked, so a name that resolves
+ * differently a moment later has no effect.
  */
 import { lookup as systemLookup } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
@@ -14,10 +14,10 @@ import { type ConnectionOptions, connect as secure } from 'node:tls';
 import { promisify } from 'node:util';
 import { type Egress, isLocalhost } from '../access/egress.ts';
 
-/** All addresses of a name. */
+/** Returns all addresses of a name. */
 export type Resolve = (name: string) => Promise<readonly string[]>;
 
-/** The receiver is where the service may not connect to. */
+/** The service may not connect to this address. */
 export class AddressRefused extends Error {
   constructor() {
     super('the address is not allowed');
@@ -34,7 +34,10 @@ type Connected = (error: Error | null, stream: Duplex) => void;
 const connectPatience = 10_000;
 const idlePatience = 10_000;
 
-/** Whatever the environment says: `NODE_TLS_REJECT_UNAUTHORIZED=0` would have any certificate accepted. */
+/**
+ * Set explicitly: with `NODE_TLS_REJECT_UNAUTHORIZED=0` in the environment, any certificate would be accepted
+ * otherwise.
+ */
 const certified = { rejectUnauthorized: true, minVersion: 'TLSv1.2' } as const;
 
 export interface Agents {
@@ -42,7 +45,7 @@ export interface Agents {
   readonly 'https:': HttpsAgent;
 }
 
-/** How connections are kept. */
+/** How connections are reused. */
 export interface Keeping {
   readonly keepAlive?: boolean;
   readonly maxFreeSockets?: number;
@@ -95,7 +98,7 @@ function dialOut(
   });
 }
 
-/** Answers with those addresses alone that may be dialled. */
+/** Returns only permitted addresses. */
 function judgedLookup(resolve: Resolve, permits: (address: string) => boolean): LookupFunction {
   return (name, { all }, answer) => {
     const give = answer as (error: Error | null, found?: unknown, family?: number) => void;
@@ -113,8 +116,9 @@ function judgedLookup(resolve: Resolve, permits: (address: string) => boolean): 
 }
 
 /**
- * Asks the name servers directly: the system's own look-up holds one of the process's few threads for as long
- * as a dead name server takes. Only names that those don't know (from a hosts file) are asked of the system.
+ * Queries the name servers directly: the system's own lookup blocks one of the process's few threads for as long as an
+ * unresponsive name server takes. Only names that they don't know, for example from a hosts file, are looked up through
+ * the system.
  */
 export function systemResolve(
   resolver: NameServers = new Resolver({ timeout: 2_000, tries: 2 }),
@@ -133,7 +137,7 @@ export function systemResolve(
 
 const lookupAll = promisify(systemLookup);
 
-/** What is asked of name servers. */
+/** The name server queries that are needed. */
 export type NameServers = Pick<Resolver, 'resolve4' | 'resolve6'>;
 
 async function lookUpBySystem(name: string): Promise<string[]> {

@@ -1,6 +1,6 @@
 /**
- * JSON documents of other services: what an issuer of tokens publishes about itself. One is fetched in at most five
- * seconds, is at most 256 KiB long, comes with status 200 and by no redirect, and from an address that was judged.
+ * Fetches JSON documents that other services publish, such as the metadata of a token issuer. A document must arrive
+ * within five seconds with status 200, without redirects, from a permitted address, and be at most 256 KiB long.
  */
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as encryptedRequest } from 'node:https';
@@ -8,7 +8,7 @@ import { type Egress, hostOf } from '../access/egress.ts';
 import { AddressRefused, type Agents, guardedAgents, type Resolve } from './connections.ts';
 
 export interface Documents {
-  /** Rejects with a reason for the operator, which repeats nothing of what was sent. */
+  /** Rejects with a reason for the operator, which contains nothing from the answer. */
   fetch(url: string): Promise<unknown>;
   close(): void;
 }
@@ -27,7 +27,7 @@ export function documentsWith({ egress, resolve, patience = defaultPatience }: D
   return {
     fetch: async text => {
       const url = URL.parse(text);
-      const refusal = url === null ? 'is no URL' : egress.refusalOf(url);
+      const refusal = url === null ? 'is not a URL' : egress.refusalOf(url);
       if (refusal !== null) throw new Error(`the address ${refusal}`);
       return parsed(await bytesAt(agents, url!, AbortSignal.timeout(patience)));
     },
@@ -42,7 +42,7 @@ function bytesAt(agents: Agents, url: URL, signal: AbortSignal): Promise<Buffer>
   const fail = (error: Error) => reject(new Error(reasonOf(error, signal)));
   const request = (url.protocol === 'https:' ? encryptedRequest : plainRequest)({
     hostname: hostOf(url),
-    port: url.port, // Where there is none, that of the agent's protocol.
+    port: url.port, // If empty, the default of the agent's protocol.
     path: url.pathname + url.search,
     agent: agents[url.protocol as keyof Agents],
     maxHeaderSize: 16 * 1024,
@@ -81,7 +81,7 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-/** A code where there is one: messages quote addresses and certificates. */
+/** Prefers a code, because messages quote addresses and certificates. */
 function reasonOf(error: NodeJS.ErrnoException, signal: AbortSignal): string {
   if (error instanceof Refused || error instanceof AddressRefused) return error.message;
   return signal.aborted ? 'timed out' : (error.code ?? 'the connection failed');

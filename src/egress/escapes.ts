@@ -1,14 +1,14 @@
-/** Escapes of URLs, JSON, HTML, programs and mail read as what they mean, however they are mixed and padded. */
+/** Decodes the escapes of URLs, JSON, HTML, programming languages and mail, however they are mixed and padded. */
 const escapes =
   /%([0-9a-f]{2})|\\+u\{0*([0-9a-f]{1,6})\}|\\+u([0-9a-f]{4})|\\+x([0-9a-f]{2})|&#0*([0-9]{1,7});?|&#x0*([0-9a-f]{1,6});?|\\+([0-3][0-7]{2})|=([0-9A-F]{2})|&(amp|lt|gt|quot|apos|lowbar|hyphen|dash|period|colon|sol|plus|equals|commat|nbsp|num|percnt|dollar|ast|excl);/gi;
 const beginning = /[%\\&=]/;
 const named: Readonly<Record<string, string>> = { amp: '&', percnt: '%', num: '#', equals: '=', colon: ':' };
-/** Escapes of escapes of escapes. */
+/** Escapes may be nested this deep. */
 const deepest = 3;
 const slice = 64 * 1024;
 const longestEscape = 16;
 
-/** A text with its escapes read once, twice and so on, for as long as that changes anything. */
+/** Yields the text with its escapes decoded once, twice and so on, as long as that changes anything. */
 export async function* unescapedViews(bytes: Buffer, turn: () => Promise<void>): AsyncGenerator<Buffer> {
   let text = bytes.toString('latin1');
   for (let depth = 0; depth < deepest && beginning.test(text); depth++) {
@@ -26,7 +26,7 @@ export async function* unescapedViews(bytes: Buffer, turn: () => Promise<void>):
   }
 }
 
-/** Of a slice that cuts no escape in two. */
+/** The end of a slice that does not split an escape. */
 function endOf(text: string, from: number): number {
   const to = from + slice;
   if (to >= text.length) return text.length;

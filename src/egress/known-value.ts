@@ -1,31 +1,31 @@
-/** A value that is looked for in texts, in all of its forms: where it is, and whether that is all of it or a part. */
+/** A value to search for in texts, in all of its forms. Finds where it is, and whether it is complete or a part. */
 import { type Folding, type Form, foldInto, foldingFor, formsOf, secretPartOf } from './value-forms.ts';
 import { randomFactor, WindowSet } from './window-set.ts';
 
-/** Resolves once the others had their turn. */
+/** Resolves once other callers had their turn. */
 export type Turn = () => Promise<void>;
 
 export interface Run {
-  /** Of the text as it came, in bytes. */
+  /** Positions in the original text, in bytes. */
   readonly from: number;
   readonly to: number;
-  /** Nothing but whole forms, one behind the other. */
+  /** Consists only of complete forms, one after the other. */
   readonly isWhole: boolean;
   readonly isRagged: boolean;
 }
 
-/** In letters and digits: how much is looked through before others get their turn, a few milliseconds at most. */
+/** In letters and digits: how much is scanned before other callers get their turn, a few milliseconds at most. */
 const slice = 8 * 1024;
-/** Of runs that are judged, or redacted, before others get their turn. */
+/** How many runs are checked or redacted before other callers get their turn. */
 export const mostRuns = 1_000;
-/** Of characters beside an encoded value that may contain bits of it. */
+/** How many characters next to an encoded value may contain bits of it. */
 const mostShared = 3;
 
 type Span = [from: number, to: number];
 
 interface Windows {
   readonly set: WindowSet;
-  /** They consist of digits and of what stands beside digits: most texts have no such stretch that is long enough. */
+  /** They consist only of hexadecimal digits, `x` and `u`. Most texts have no such sequence that is long enough. */
   readonly isCoded: boolean;
 }
 
@@ -35,9 +35,9 @@ export class KnownValue {
   readonly #factor = randomFactor();
   readonly #windows: readonly Windows[];
   readonly #longest: number;
-  /** Of the windows that only certain stretches of a text can contain. */
+  /** The shortest of the windows that only such sequences can contain. */
   readonly #shortestCoded: number;
-  /** What may stand right before it and behind it, and belongs to it. */
+  /** Text that may directly precede or follow the value, and belongs to it. */
   readonly #before: readonly Buffer[];
   readonly #behind: readonly Buffer[];
 
@@ -90,8 +90,9 @@ export class KnownValue {
   }
 
   /**
-   * Adds those that begin between two places; windows that overlap are one. Every window is looked for everywhere: if the
-   * beginning of one led to a closer look, the time would tell an agent of a beginning, which stands for very little.
+   * Adds the spans that begin between two positions; overlapping windows form one. Every window is searched everywhere:
+   * if the beginning of a window led to a closer look, the timing would reveal to an agent that a beginning was right,
+   * which takes very few guesses.
    */
   #spansIn(text: Buffer, from: number, to: number, spans: Span[]): void {
     const coded = codedIn(text, from, to, this.#shortestCoded, to + this.#longest);
@@ -111,7 +112,7 @@ export class KnownValue {
     }
   }
 
-  /** Forms may overlap, as those of UTF-16 do; whatever none of them covers is a part. */
+  /** Forms may overlap, as in UTF-16. Anything that no form covers is a part. */
   async #judged(text: string, turn: Turn): Promise<Pick<Run, 'isWhole' | 'isRagged'>> {
     const form = this.#forms.get(text);
     if (form !== undefined) return { isWhole: !form.isPiece, isRagged: form.isRagged };
@@ -131,7 +132,7 @@ export class KnownValue {
     return { isWhole: covered === text.length, isRagged };
   }
 
-  /** With what belongs to the value beside its letters and digits. */
+  /** Extends a run by text next to it that belongs to the value. */
   edgesOf(bytes: Buffer, { from, to, isRagged }: Run): Span {
     if (isRagged) return [sharedBefore(bytes, from), sharedBehind(bytes, to)];
     const before = this.#before.filter(text => bytes.subarray(from - text.length, from).equals(text));
@@ -148,7 +149,7 @@ function isCode(byte: number | undefined): boolean {
 const codes = new Uint8Array(256);
 for (const byte of Buffer.from('0123456789abcdefxu')) codes[byte] = 1;
 
-/** The stretches of digits that begin between two places and are long enough. */
+/** Sequences of hexadecimal digits that begin between two positions and are long enough. */
 function codedIn(text: Buffer, from: number, to: number, shortest: number, limit: number): Span[] {
   const found: Span[] = [];
   for (let at = from, end = from; at < to; at = ++end) {

@@ -1,8 +1,8 @@
 /**
- * Connections that are kept open for the next call, apart for each secret: what another service sends too late, or
- * beside an answer, never meets the call of another secret. A connection is kept after a plain answer alone; one on which
- * anything comes while nothing was asked is closed. How many secrets have connections is bounded, and so is how many
- * each of them keeps.
+ * Connections kept open for the next call, separately for each secret: data that another service sends late, or in
+ * addition to an answer, never reaches another secret's call. A connection is kept only after a plain answer, and
+ * closed if it receives data while idle. The number of secrets with connections is limited, and so is the number of
+ * connections per secret.
  */
 import type { ClientRequest, Agent as HttpAgent } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,9 +15,12 @@ const mostKept = 8;
 export class Pools {
   readonly #egress: Egress;
   readonly #resolve: Resolve;
-  /** The one that was used last is the last. */
+  /** The most recently used comes last. */
   readonly #pools = new Map<string, Agents>();
-  /** What changes something is not sent on a connection that may be closing: nobody could tell whether it arrived. */
+  /**
+   * For requests that make changes. They are not sent on a connection that may be closing, because it would be unknown
+   * whether they arrived.
+   */
   readonly fresh: Agents;
 
   constructor(egress: Egress, resolve: Resolve) {
@@ -45,7 +48,7 @@ export class Pools {
     return agents;
   }
 
-  /** Calls that are under way on its connections go on; what is kept for the next is closed. */
+  /** Calls in progress on its connections continue; idle connections are closed. */
   #drop(secret: string): void {
     const agents = this.#pools.get(secret)!;
     this.#pools.delete(secret);
@@ -61,15 +64,17 @@ function destroy(agents: Agents): void {
   for (const agent of Object.values(agents)) agent.destroy();
 }
 
-/** After these, programs disagree about where the answer ends. */
+/** After these, implementations disagree about where the answer ends. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Whether nothing but the end of this answer can come on its connection. Called when the head of the answer is there. */
+/**
+ * Whether only the rest of this answer can follow on its connection. Called when the head of the answer was received.
+ */
 export function isPlainEnd(method: string, status: number): boolean {
   return method === 'GET' && status >= 200 && !bodiless.has(status);
 }
 
-/** Once this answer is over, its connection is too. */
+/** Closes the connection after this answer. */
 export function closeAfter(request: ClientRequest): void {
   request.shouldKeepAlive = false;
 }
@@ -79,7 +84,7 @@ interface Keeping {
   reuseSocket(socket: Socket, request: ClientRequest): void;
 }
 
-/** What comes on a connection that waits for the next call answers nothing that was asked. */
+/** Closes an idle connection that receives data, because no request is pending. */
 function closeWhatSpeaks(agent: unknown): void {
   const keeping = agent as Keeping;
   const { keepSocketAlive, reuseSocket } = keeping;

@@ -1,6 +1,6 @@
 /**
- * Scrubbers that are kept for the next call with the same value: to work one out takes longer than to use it. Bounded in
- * bytes; whichever was not used for longest goes first.
+ * A cache of scrubbers for the next call with the same value, because creating one takes longer than using it. It is
+ * limited in bytes; the least recently used is dropped first.
  */
 import { type Scrubber, scrubberOf } from './scrubbing.ts';
 
@@ -8,7 +8,7 @@ import { type Scrubber, scrubberOf } from './scrubbing.ts';
 const most = 64 * 1024 * 1024;
 
 export class Scrubbers {
-  /** The one that was used last is the last. */
+  /** The most recently used comes last. */
   readonly #kept = new Map<string, Scrubber>();
   #size = 0;
 

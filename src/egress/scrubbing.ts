@@ -1,44 +1,47 @@
 /**
- * Takes a value out of an answer, in whichever common form it is written there (`value-forms.ts`), in either case and
- * with anything between its characters that is neither letter nor digit. Only the whole value is redacted. An answer
- * that contains a part of it is not shown at all, and counted by the caller: what disappears of a text that an agent
- * chose would tell it which characters are right, one after the other. What an upstream encodes in a way of its own is not
- * found: which upstreams are asked is for the rule to say. An answer takes time by its length alone: it is looked through
- * once, closely only where a form begins, in slices between which others get their turn.
+ * Removes a value from an answer, in any common form (`value-forms.ts`), in upper or lower case and with any characters
+ * between that are neither letters nor digits. Only the complete value is redacted. An answer that contains a part of
+ * it is withheld, and counted by the caller: if parts were removed from a text that an agent chose, it could find out
+ * the value character by character. A service's own encodings are not found; use rules determine which services are
+ * called. The work is proportional to the answer's length, and is done in slices between which other callers get their
+ * turn.
  */
 import { unescapedViews } from './escapes.ts';
 import { KnownValue, mostRuns, type Run, type Turn } from './known-value.ts';
 
 export { isRecognisable } from './value-forms.ts';
 
-/** Of a value, in bytes: its forms take memory, and time to be worked out. */
+/** The limit of a value's length, in bytes, because its forms take memory and time to compute. */
 const longest = 16 * 1024;
 const mark = Buffer.from('[redacted]');
 /**
- * In characters. One who knows some of a value can write thousands of guesses at the next ones into one text. Where one of
- * them is right, all places that contain so much of the value count as guesses; until then they count for nothing, and
- * nothing depends on them.
+ * In characters. An agent that knows part of a value can write thousands of guesses at the next characters into one
+ * text. If one of them is right, all places with this much of the value count as guesses. Until then they have no
+ * effect.
  */
 const near = 5;
 export interface Scrubbed {
   readonly bytes: Buffer;
   /** How many places were redacted. */
   readonly redacted: number;
-  /** Where it can't be redacted: it contains a part of the value, or all of it behind escapes. None of it may be shown. */
+  /**
+   * Set if it can't be redacted: it contains a part of the value, or all of it in escaped form. Nothing of it may be
+   * shown.
+   */
   readonly kept: 'part' | 'escaped' | null;
-  /** How many places look like parts of the value, where one is. */
+  /** How many places look like parts of the value, if it contains one. */
   readonly parts: number;
 }
 
 export interface Scrubber {
   scrub(bytes: Buffer, turn?: Turn): Promise<Scrubbed>;
-  /** How many parts of the value seem to be in it; 0 unless there is one, or all of it. */
+  /** How many parts of the value seem to be in it; 0 unless it contains a part or all of it. */
   partsIn(bytes: Buffer, turn?: Turn): Promise<number>;
-  /** What it takes of memory, in bytes. */
+  /** Its memory use, in bytes. */
   readonly size: number;
 }
 
-/** Whether a value is too long to be looked for. */
+/** Whether a value is too long to be searched for. */
 export function isTooLong(value: string): boolean {
   return Buffer.byteLength(value, 'utf8') > longest;
 }

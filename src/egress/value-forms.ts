@@ -1,11 +1,11 @@
 /**
- * How a value may be written: as it is, escaped for JSON, HTML or a URL, in hex, decimal, base32, base64 or UTF-16,
- * backwards. Each form comes with its window: the length of text that always stands for at least twelve characters of
- * the value, or for all of it. A part that anyone can know, such as `github_pat_` before a token, is no part of the value
- * here: otherwise guessing the first character behind it would be guessing a window.
+ * The forms in which a value may be written: as it is, escaped for JSON, HTML or a URL, in hexadecimal, decimal,
+ * base32, base64 or UTF-16, or reversed. Each form has a window: a length of text that always represents at least
+ * twelve characters of the value, or all of it. A part that is publicly known, such as `github_pat_` before a token,
+ * does not count: otherwise guessing the first character after it would complete a window.
  */
 
-/** How many characters of a value in a row are taken for it. */
+/** How many consecutive characters of a value count as a match. */
 export const window = 12;
 
 export interface Form {
@@ -13,13 +13,13 @@ export interface Form {
   readonly text: Buffer;
   /** The length of its windows. */
   readonly size: number;
-  /** The characters beside it may contain bits of the value: its encoding doesn't begin and end with a byte. */
+  /** The characters next to it may contain bits of the value, because its encoding is not aligned to bytes. */
   readonly isRagged: boolean;
-  /** It is a form of a piece of the value. */
+  /** It is a form of only a piece of the value. */
   readonly isPiece: boolean;
 }
 
-/** What a byte counts as: letters and digits, in lower case. Zero for everything between them. */
+/** Maps each byte to its lower-case letter or digit, or to zero for anything else. */
 export type Folding = Uint8Array;
 
 function foldingOf(beyondAscii: boolean): Folding {
@@ -36,12 +36,15 @@ function foldingOf(beyondAscii: boolean): Folding {
 const asciiOnly = foldingOf(false);
 const withLetters = foldingOf(true);
 
-/** Between the characters of a value that is ASCII, anything else is a separator. */
+/** For an ASCII value, all non-ASCII bytes count as separators. */
 export function foldingFor(values: readonly string[]): Folding {
   return values.every(value => /^[\0-\x7f]*$/.test(value)) ? asciiOnly : withLetters;
 }
 
-/** Into a buffer that is as long; returns how much of it is taken. If a list is given, it gets the place of each. */
+/**
+ * Folds into a buffer of the same length. Returns how much of it is used. `places` receives the original position of
+ * each byte.
+ */
 export function foldInto(
   kept: Uint8Array,
   bytes: Uint8Array,
@@ -64,19 +67,19 @@ export function fold(bytes: Uint8Array, folding: Folding): Buffer {
   return kept.subarray(0, foldInto(kept, bytes, folding));
 }
 
-/** The beginnings that tokens of well-known services have in common. */
+/** Common prefixes of well-known services' tokens. */
 const knownBeginning =
   /^(?:github_pat_(?:11)?|gh[opsur]_|glpat-|gl[a-z]{2,5}-|sk-(?:ant-(?:api|sid|admin)\d\d-|proj-|svcacct-|or-v1-)?|[srp]k_(?:live|test)_|xox[a-z](?:-\d+)*-|xapp-\d-|npm_|pypi-AgEIcHlwaS5vcmc|SG\.|do[opr]_v1_|shp[a-z]{2}_|hv[sbr]\.|AKIA|ASIA|AIza(?:Sy)?|ya29\.|sr_[a-z]+_|[a-z]{2,10}_(?:live|test|prod)_|-----BEGIN [A-Z0-9 ]+-----\s*[\w+/]{0,64})/;
 const webToken = /^(eyJ[\w-]+\.[\w-]+\.)[\w-]+$/;
 const address = /^([a-z][a-z0-9+.-]*:\/\/[^/?#:@\s]*:)([^@\s]+)@/i;
 
 export interface SecretPart {
-  /** What everybody may know, and stands before it. */
+  /** The publicly known text before it. */
   readonly known: string;
   readonly text: string;
 }
 
-/** The part of a value that only those can know who have it; all of it where that part would be too short. */
+/** The secret part of a value; all of it if that part would be too short. */
 export function secretPartOf(value: string): SecretPart {
   const known =
     webToken.exec(value)?.[1] ?? address.exec(value)?.[1] ?? knownBeginning.exec(value)?.[0] ?? '';
@@ -85,20 +88,25 @@ export function secretPartOf(value: string): SecretPart {
   return isRecognisable(text) ? { known, text } : { known: '', text: value };
 }
 
-/** Whether a value has enough letters and digits to be told from anything else. */
+/** Whether a value has enough letters and digits to be recognized. */
 export function isRecognisable(value: string): boolean {
   return fold(Buffer.from(value, 'utf8'), foldingFor([value])).length >= window;
 }
 
-/** In pieces, of which so many in a row stand for twelve characters. */
+/** A form in pieces, of which `count` in a row represent twelve characters. */
 type Written = readonly [pieces: readonly (string | Buffer)[], count?: number, isRagged?: boolean];
 
-/** In characters: of a longer value, unusual forms are known at both ends. Their tables would take too much. */
+/**
+ * In characters. For a longer value, unusual forms are only searched for at both ends, because their tables would be
+ * too large.
+ */
 const longestInFull = 1024;
 const pieceLength = 512;
 
-/** The forms, folded. UTF-16, hex dumps, lists of characters and base64 for URLs come to the same once folded. */
-/** `least`: how many characters of the value its windows stand for. */
+/**
+ * The forms, folded. UTF-16, hex dumps, lists of characters and URL-safe base64 are the same after folding. `least`:
+ * how many characters of the value a window represents.
+ */
 export function formsOf(value: string, folding: Folding, least = window): Form[] {
   const usual = usualForms(value, least).map(one => formOf(one, folding, least));
   const isLong = value.length > longestInFull;
@@ -155,10 +163,10 @@ function unusualForms(value: string, least: number): Written[] {
   ];
 }
 
-/** Shorter ones say nothing: they could be anything. */
+/** Shorter forms could be anything. */
 const shortest = 8;
 
-/** As long as the longest text that this many pieces in a row make, so that no window has fewer. */
+/** The window is as long as the longest text of `count` pieces in a row, so that no window contains fewer. */
 function formOf(written: Written, folding: Folding, least: number): Form {
   const [pieces, count = least, isRagged = false] = written;
   const bytes = Buffer.concat(pieces.map(piece => Buffer.from(piece as string, 'utf8')));
@@ -174,7 +182,7 @@ function formOf(written: Written, folding: Folding, least: number): Form {
   return { text, size: Math.min(size, text.length), isRagged, isPiece: false };
 }
 
-/** As those write it who escape only what is not ASCII, or write it in Latin-1. */
+/** Forms in which only non-ASCII characters are escaped, or which are in Latin-1. */
 function beyondAscii(chars: readonly string[]): Written[] {
   const escaped = (write: (char: string) => string | Buffer): Written => [
     chars.map(one => (one > '~' ? write(one) : one)),
@@ -190,13 +198,16 @@ function beyondAscii(chars: readonly string[]): Written[] {
 
 const leads = [0, 1, 2] as const;
 
-/** At every place of a longer text, in windows of so many of these bytes. */
+/** At each alignment within a longer text, with windows of `least` bytes. */
 function base64Of(bytes: Uint8Array, least: number, rewrite = (char: string) => char): Written[] {
   const count = Math.ceil((least * 4) / 3);
   return leads.map(lead => [[...base64At(bytes, lead)].map(rewrite), count, true]);
 }
 
-/** As it stands in the base64 of something longer, behind so many other bytes; what it shares with them is left out. */
+/**
+ * As it appears in the base64 of a longer text, after `lead` other bytes. Characters shared with other bytes are left
+ * out.
+ */
 function base64At(bytes: Uint8Array, lead: number): string {
   const text = Buffer.concat([Buffer.alloc(lead), bytes])
     .toString('base64')

@@ -1,8 +1,8 @@
 /**
- * Windows of a text, all of one length, that are looked for in another. They are known by two rolling hashes, of 32 bits
- * each, so that finding them takes as long whatever the other text is, and none of the text is kept. How they are hashed is
- * chosen anew for each set: otherwise one could look for texts with the hash of a window, and see by the time it takes
- * whether there is such a window.
+ * Windows of a text, all of one length, to be searched for in another text. They are stored as two rolling hashes of 32
+ * bits each, so that a search takes the same time for any text, and the text itself is not kept. The hash functions are
+ * chosen at random for each set: otherwise an attacker could search for texts with the hash of a window, and learn from
+ * the timing whether there is such a window.
  */
 import { randomInt } from 'node:crypto';
 
@@ -12,10 +12,10 @@ export class WindowSet {
   readonly #length: number;
   readonly #first: number;
   readonly #second = randomFactor();
-  /** Pairs of hashes; two zeros are an empty place. At most half of the places are taken. */
+  /** Pairs of hashes; two zeros are an empty slot. At most half of the slots are used. */
   readonly #table: Int32Array;
   readonly #shift: number;
-  /** A bit for each first hash, as far as there is room: most windows of other texts go no further. */
+  /** A bit filter over the first hashes, as far as there is space. Most windows of other texts are ruled out here. */
   readonly #bits: Uint8Array;
   readonly #bitShift: number;
 
@@ -52,7 +52,7 @@ export class WindowSet {
     return sum;
   }
 
-  /** Notes the length at each place between two where one of the windows begins, unless a longer one does. */
+  /** Records the window length at each position between two where a window begins, unless a longer one does. */
   markIn(
     text: Buffer,
     sums: Int32Array,
@@ -86,7 +86,7 @@ export function randomFactor(): number {
   return (randomInt(2 ** 31) * 2 + 1) | 0;
 }
 
-/** Where this pair stands, or would. */
+/** The slot of this pair, or the free one where it belongs. */
 function placeOf(table: Int32Array, shift: number, one: number, other: number): number {
   let place = (Math.imul(one ^ (other >>> 15), 0x85ebca6b) >>> shift) * 2;
   for (;;) {

@@ -1,7 +1,7 @@
 /**
- * Drains the outbox: fans events out, takes leases on the queues in which something is due, and works on each
- * by itself. Several replicas do this at once; a lease makes each queue one replica's. A process that dies
- * loses its leases after a few seconds, and what it had under way is sent again under the same id.
+ * Drains the outbox: fans events out, leases the queues with due deliveries, and processes each independently. Several
+ * replicas do this at the same time; a lease assigns each queue to one of them. A process that dies loses its leases
+ * after a few seconds, and its unfinished deliveries are sent again under the same id.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Chores } from '../base/chores.ts';
@@ -11,14 +11,14 @@ import { GroupCommit } from './group-commit.ts';
 import { Queue, type QueueParts } from './queue.ts';
 
 export interface DispatcherParts extends Omit<QueueParts, 'outcomes' | 'holder'>, Pick<FanOutParts, 'newId'> {
-  /** Told of the events that were fanned out here. */
+  /** Called with the events that were fanned out here. */
   readonly onEvents: (events: FannedOut['events']) => void;
 }
 
 const lease = 15_000;
 const renewal = 5_000;
 const mostQueues = 1_000;
-/** Between two rounds: lets a group fill under load, and leaves the loop to those who ask for secrets. */
+/** Between two rounds: lets a group fill under load, and leaves the event loop to requests for secrets. */
 const pause = 50;
 const grace = 3_000;
 
@@ -37,19 +37,19 @@ export class Dispatcher {
     this.#chores = new Chores(parts.onError).every(renewal, () => this.#renew());
   }
 
-  /** There may be something to do. */
+  /** Signals that there may be something to do. */
   readonly poke = (): void => {
     this.#poked = true;
     if (!this.#stopped) this.#running ??= this.#run();
   };
 
-  /** What was changed; a webhook that is being worked on is looked at again at once. */
+  /** Called after changes. A webhook that is being processed is checked again immediately. */
   readonly changed: ChangeListener = touched => {
     if (touched !== 'all') for (const id of touched) this.#queues.get(id)?.wake();
     this.poke();
   };
 
-  /** What is under way gets a moment; what was not begun, and every lease, is given back. */
+  /** Deliveries in progress get a moment to finish. Those not started, and all leases, are released. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#chores.stop();

@@ -1,6 +1,6 @@
 /**
- * Background work after a change: its event is delivered, expiry events are created, and everything older than 30
- * days is removed in small steps. It runs once per second, and immediately after a commit.
+ * Background work after a change: its event is delivered, expiry events are created, and everything older than 30 days
+ * is deleted in small steps. It runs once per second, and immediately after a commit.
  */
 import { Chores } from '../base/chores.ts';
 import type { NewId } from '../contract/id.ts';
@@ -70,7 +70,7 @@ function isChange({ type }: { readonly type: string }): boolean {
   return type === 'resource.created' || type === 'resource.updated';
 }
 
-/** By the service's clock, whichever it is: at the start, and an hour after the last time. */
+/** By the service's clock: at the start, and an hour after the last run. */
 function cleaning(store: Store, now: () => number): () => Promise<boolean> {
   let cleanedAt = 0;
   return async () => {

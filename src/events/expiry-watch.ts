@@ -1,7 +1,7 @@
 /**
- * Creates expiry events 30, 7 and 1 days ahead, and when something has expired. Each is created once per version and
- * date: the notice and the event are one unit, and the notice is unique, so only the first replica creates it. Events
- * that were missed while nothing ran are created at the next start; if several were missed, only the nearest.
+ * Creates expiry events 30, 7 and 1 days in advance, and when a resource has expired. Each is created once per version
+ * and date: the notice and the event are one unit, and the notice is unique, so only the first replica creates it.
+ * Events that were missed while nothing ran are created at the next start; if several were missed, only the nearest.
  */
 import type { NewId } from '../contract/id.ts';
 import { eventOf, resourceSubject } from '../domain/kernel/events.ts';
@@ -18,7 +18,7 @@ export interface ExpiryWatchParts {
   readonly now: () => number;
   readonly newId: NewId;
   readonly onError: (error: unknown) => void;
-  /** Told when an event was stored. */
+  /** Called when an event was stored. */
   readonly onEvent: () => void;
 }
 
@@ -37,7 +37,7 @@ export class ExpiryWatch {
     this.#parts = parts;
   }
 
-  /** What came near since the last look; everything at the first one, and every hour. */
+  /** Checks resources whose expiry came near since the last check. Checks all at the first call, and every hour. */
   async look(): Promise<void> {
     const time = this.#parts.now();
     const last = this.#lookedAt;
@@ -50,7 +50,7 @@ export class ExpiryWatch {
     this.#lookedAt = time;
   }
 
-  /** These were just made or changed, and may be near already. */
+  /** Checks resources that were just created or changed, and may already be near their expiry. */
   async lookAt(ids: readonly string[]): Promise<void> {
     const { store } = this.#parts;
     for (const row of await store.outbox.expiringAmong(ids)) await this.#consider(row);
@@ -88,7 +88,7 @@ export class ExpiryWatch {
     const event = eventOf(kind, { ...resourceSubject(row), expirationDate }, time, newId);
     const statements = [store.outbox.addNotice(notice), store.outbox.add(stamps.stampEvent(event))];
     await store.commit([{ statements }]).then(onEvent, error => {
-      if (!(error instanceof UnitsRefused)) throw error; // Refused: another replica told it.
+      if (!(error instanceof UnitsRefused)) throw error; // Refused: another replica created it.
     });
   }
 }

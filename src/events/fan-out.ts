@@ -18,7 +18,7 @@ export interface FanOutParts {
 
 export interface FannedOut {
   readonly events: readonly StoredEvent[];
-  /** The webhooks that something was made for. */
+  /** The webhooks that deliveries were created for. */
   readonly webhookIds: readonly string[];
   /** Whether there is more to do. */
   readonly more: boolean;
@@ -31,7 +31,7 @@ const none = { events: [], webhookIds: [] };
 export async function fanOut({ store, targets, now, newId }: FanOutParts): Promise<FannedOut> {
   const events = await store.outbox.toFanOut(batch);
   if (events.length === 0) return { ...none, more: false };
-  // Webhooks are read after the events: one that was there before an event is seen.
+  // Webhooks are read after the events, so that every webhook created before an event is included.
   const wanting = await targets.wanting(events);
   const time = now();
   const deliveries = events.flatMap(event =>

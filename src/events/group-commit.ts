@@ -1,6 +1,6 @@
 /**
- * Statements from many sources, stored together a few times per second. A vault read may have to wait for each sync
- * to disk, so there are few of them, and they are shared where possible.
+ * Stores statements from many sources together, a few times per second. A vault read may have to wait for each sync to
+ * disk, so syncs are few, and shared where possible.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement } from '../store/engine/engine.ts';

@@ -1,7 +1,7 @@
 /**
- * The work on one webhook's queue, for as long as this process holds the lease on it. Its receiver can be
- * slow or dead without anyone else waiting. Deliveries of one resource go one after another; others go side
- * by side, fewer of them while the receiver fails. The queue is given back when nothing is due.
+ * Processes one webhook's queue, for as long as this process holds its lease. A slow or dead receiver does not delay
+ * the others. Deliveries for one resource are sent one after another; others are sent concurrently, with less
+ * concurrency while the receiver fails. The queue is released when nothing is due.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { testKind } from '../contract/webhooks.ts';
@@ -20,7 +20,7 @@ export interface QueueParts {
   readonly outcomes: GroupCommit;
   readonly now: () => number;
   readonly random: () => number;
-  /** This process, as the leases name it. */
+  /** Identifies this process in the leases. */
   readonly holder: string;
   readonly onError: (error: unknown) => void;
 }
@@ -29,26 +29,26 @@ const sideBySide = 32;
 const sideBySideFailing = 4;
 const failuresToSlowDown = 8;
 const readAhead = 256;
-/** Sent, without a stored outcome: what a crash repeats at most. */
+/** Sent, but without a stored outcome: the most that a crash can repeat. */
 const mostUnsettled = 256;
 const longestRest = 1_000;
 
 export class Queue {
   readonly #parts: QueueParts;
   readonly #webhookId: string;
-  /** Read, and not settled yet. */
+  /** Read, but not settled yet. */
   readonly #held = new Set<string>();
-  /** Settled since the last read began, which may have seen them still waiting. */
+  /** Settled since the last read began, which may still have seen them as pending. */
   readonly #settled = new Set<string>();
-  /** Resources with a delivery in line or under way; what comes next for each. */
+  /** Resources with a delivery that is ready or being sent, and the deliveries that follow for each. */
   readonly #lines = new Map<string, DueDelivery[]>();
   readonly #ready: DueDelivery[] = [];
-  /** As it was at the last look. */
+  /** As of the last check. */
   #target: WebhookTarget | null = null;
-  /** Being sent; and those together with what was sent, but is not stored yet. */
+  /** The number being sent, and the number being sent or sent without a stored outcome. */
   #underWay = 0;
   #unsettled = 0;
-  /** In a row. */
+  /** Consecutive failures. */
   #failures = 0;
   #failing = false;
   #drained = false;
@@ -62,19 +62,19 @@ export class Queue {
     this.#parts = parts;
   }
 
-  /** Something may have arrived, or the webhook was changed. */
+  /** Signals that something may have arrived, or that the webhook was changed. */
   wake(): void {
     this.#drained = false;
     this.#wake();
   }
 
-  /** Starts nothing more. What is under way is settled in its own time. */
+  /** Starts nothing more. Deliveries in progress are settled in their own time. */
   stop(): void {
     this.#stopped = true;
     this.#wake();
   }
 
-  /** Once nothing is under way any more, and all outcomes are stored. */
+  /** Resolves once nothing is being sent, and all outcomes are stored. */
   whenIdle(): Promise<void> {
     if (this.#unsettled === 0) return Promise.resolve();
     return new Promise(resolve => {
@@ -82,7 +82,7 @@ export class Queue {
     });
   }
 
-  /** Ends when the queue was given back or taken away. */
+  /** Ends when the queue was released or its lease was lost. */
   async run(): Promise<void> {
     let over = false;
     while (!this.#stopped && !over) {
@@ -94,7 +94,7 @@ export class Queue {
     }
   }
 
-  /** Whether the queue was given back. */
+  /** Returns whether the queue was released. */
   async #turn(): Promise<boolean> {
     const { store } = this.#parts;
     const queue = await store.webhooks.queue(this.#webhookId);
@@ -113,12 +113,12 @@ export class Queue {
   async #giveBack(arrivals: number): Promise<boolean> {
     const { store, holder } = this.#parts;
     const target = this.#target;
-    // A disabled webhook's deliveries wait until somebody enables it.
+    // A disabled webhook's deliveries wait until it is enabled.
     const dueAt = target?.enabled ? await store.deliveries.nextAttemptAt(this.#webhookId) : null;
     return store.webhooks.release(this.#webhookId, holder, arrivals, dueAt);
   }
 
-  /** Until there is room, something arrives, or a while has passed. */
+  /** Waits until there is capacity, something arrives, or a while has passed. */
   async #rest(): Promise<void> {
     if (this.#mayReadOn()) return;
     const timer = new AbortController();
@@ -175,7 +175,7 @@ export class Queue {
     }
   }
 
-  /** What was read but not begun stays where it is, for later or for another. */
+  /** Deliveries that were read but not started stay in the database, for later or for another process. */
   #letGo(): void {
     for (const { id, resource_id } of this.#ready.splice(0)) {
       this.#held.delete(id);
@@ -184,7 +184,7 @@ export class Queue {
     }
   }
 
-  /** What comes next need not wait until the outcome is stored. */
+  /** The next delivery need not wait until the outcome is stored. */
   async #deliver(delivery: DueDelivery, target: WebhookTarget): Promise<void> {
     try {
       const verdict = await this.#attempt(delivery, target);
@@ -199,7 +199,7 @@ export class Queue {
     }
   }
 
-  /** Null where the webhook must not be sent this. */
+  /** Returns null if the webhook must not receive this event. */
   async #attempt(delivery: DueDelivery, target: WebhookTarget): Promise<Verdict | null> {
     const { sender, now, random } = this.#parts;
     if (!target.takes(delivery)) return null;
@@ -227,7 +227,9 @@ export class Queue {
     if (this.#mayReadOn()) this.#wake();
   }
 
-  /** An attempt whose outcome can't be stored is not repeated until it can: the receiver had it once. */
+  /**
+   * An attempt whose outcome can't be stored is not repeated until it can, because the receiver already had it once.
+   */
   async #settle(statements: readonly Statement[]): Promise<void> {
     for (;;) {
       try {

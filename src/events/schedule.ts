@@ -1,4 +1,4 @@
-/** When a delivery is retried, and when it is given up. */
+/** When a delivery is retried, and when it is abandoned. */
 
 import { iso } from '../contract/text.ts';
 import type { Attempt, DisabledReason } from '../contract/webhooks.ts';
@@ -10,7 +10,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The waits between attempts, together about 24 hours. */
+/** The waits between attempts, about 24 hours in total. */
 export const waits: readonly number[] = [
   5 * second,
   30 * second,
@@ -28,11 +28,11 @@ const longestRetryAfter = 24 * hour;
 const mostAttemptsKept = 32;
 const failingLimit = 72 * hour;
 
-/** What an attempt comes to: for the delivery, and for the webhook. */
+/** The result of an attempt, for the delivery and for the webhook. */
 export interface Verdict {
   readonly outcome: DeliveryOutcome;
   readonly arrived: boolean;
-  /** The receiver asked to be left alone until then. */
+  /** The receiver asked for no deliveries before this time. */
   readonly pauseUntil: number | null;
   readonly gone: boolean;
 }
@@ -76,7 +76,7 @@ export function judge(delivery: DueDelivery, tried: Tried, random: () => number)
   return { outcome, arrived, pauseUntil, gone };
 }
 
-/** A delivery that must not be sent ends where it is. */
+/** Ends a delivery that must not be sent. */
 export function refused(delivery: DueDelivery, reason: string, now: number): DeliveryOutcome {
   const result = { status: null, durationMs: 0, answer: '', error: reason, retryAfter: null };
   const { id, tries, attempts } = delivery;

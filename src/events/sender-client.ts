@@ -1,6 +1,6 @@
 /**
- * The near side of the sender's thread. The thread starts with the first message; one that dies fails what it
- * held, as an attempt that did not arrive, and the next message starts another.
+ * The client of the sender's thread. The thread starts with the first message. If it dies, its messages count as failed
+ * attempts, and the next message starts another.
  */
 import { startThread, ThreadOnDemand, threadFile } from '../threads/thread.ts';
 import type { Delivery, DeliveryResult } from './sender.ts';
@@ -8,7 +8,7 @@ import { gathering, type SenderServices } from './sender-services.ts';
 
 export interface SenderClient {
   send(message: Delivery): Promise<DeliveryResult>;
-  /** What is still under way ends without a result. */
+  /** Messages in progress end without a result. */
   close(): Promise<void>;
 }
 

@@ -1,9 +1,9 @@
-/** What the sender's thread does for the one that started it. */
+/** The services of the sender's thread. */
 import type { Delivery, DeliveryResult } from './sender.ts';
 
 export type SenderServices = {
   send: (message: Delivery) => Promise<DeliveryResult>;
 };
 
-/** Milliseconds in which messages between the two threads gather: each one costs both of them a waking up. */
+/** How long messages between the two threads are gathered, in milliseconds, because each wakes the other thread. */
 export const gathering = 5;

@@ -1,4 +1,4 @@
-/** The sender, in a thread of its own: what receivers do costs the thread that serves vaults nothing. */
+/** Runs the sender in its own thread, so that receivers' behaviour does not affect the thread that serves vaults. */
 import { egressInto } from '../access/egress.ts';
 import { systemResolve } from '../egress/connections.ts';
 import { threadData, toStarter } from '../threads/thread.ts';

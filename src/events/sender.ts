@@ -8,7 +8,7 @@ import { type Egress, hostOf } from '../access/egress.ts';
 import { AddressRefused, type Agents, guardedAgents, type Resolve } from '../egress/connections.ts';
 import { signatureOf } from './signature.ts';
 
-/** What is sent, and to whom. */
+/** A message and its receiver. */
 export interface Delivery {
   /** The same in every attempt. */
   readonly id: string;
@@ -52,7 +52,7 @@ export function senderWith({ egress, resolve, patience = defaultPatience }: Send
     const started = performance.now();
     const deadline = AbortSignal.timeout(patience);
     const first = await attempt(agents, url, message, deadline, started);
-    // The receiver closed a kept connection just when it was used: that says nothing about the receiver.
+    // The receiver closed a reused connection at that moment, which says nothing about the receiver.
     return first ?? (await attempt(agents, url, message, deadline, started)) ?? failed('ECONNRESET', started);
   }
 
@@ -64,7 +64,7 @@ export function senderWith({ egress, resolve, patience = defaultPatience }: Send
   };
 }
 
-/** Null where a kept connection turned out to be closed before anything came back. */
+/** Returns null if a reused connection was closed before anything was received. */
 function attempt(
   agents: Agents,
   url: URL,
@@ -165,10 +165,10 @@ function codeOf(error: Error): string {
   return (error as NodeJS.ErrnoException).code ?? '';
 }
 
-/** A code where there is one: messages quote addresses and certificates. */
+/** Prefers a code, because messages quote addresses and certificates. */
 function reasonOf(error: Error): string {
   if (error instanceof AddressRefused) return error.message;
-  // Where several addresses were tried, the first one's failure stands for all.
+  // If several addresses were tried, the first failure is reported.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   if (first instanceof AddressRefused) return first.message;
   return codeOf(first) || 'the connection failed';

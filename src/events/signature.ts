@@ -1,4 +1,4 @@
-/** Signatures as Standard Webhooks has them: one for each secret in use, with a space between. */
+/** Signatures by the Standard Webhooks specification: one per secret in use, separated by spaces. */
 import { Webhook } from 'standardwebhooks';
 
 const mostSigners = 1_000;
