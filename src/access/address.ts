@@ -1,4 +1,4 @@
-/** Addresses and ranges. An IPv4 address written as IPv6 is the IPv4 address, here and in every log. */
+/** IP addresses and ranges. An IPv4 address written as IPv6 is treated as the IPv4 address, here and in every log. */
 import { BlockList, isIP } from 'node:net';
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
@@ -15,7 +15,7 @@ export function isCidr(text: string): boolean {
   return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
-/** A test for membership in any of the ranges. What is no address is in none. */
+/** Returns a test for membership in any of the ranges. Text that is not an address is in none. */
 export function addressSet(cidrs: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const cidr of cidrs) {
@@ -25,7 +25,7 @@ export function addressSet(cidrs: readonly string[]): (address: string) => boole
   return address => list.check(address, familyOf(address));
 }
 
-/** The list knows IPv4 addresses and ranges that are written as IPv6 for what they are. */
+/** The list itself treats IPv4 addresses and ranges written as IPv6 as IPv4. */
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6';
 }

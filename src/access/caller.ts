@@ -1,24 +1,24 @@
 /**
- * Who is asking. Only authentication creates a caller. It carries everything that policy needs, so that no decision
- * looks anything up, and also what proved it, because a decision is valid only as long as that proof is.
+ * The caller of a request. Only authentication creates one. It contains everything that policy needs, so that decisions
+ * require no lookups, and the proof of its identity, because a decision is valid only as long as that proof is.
  */
 import type { KeyNarrowing } from '../contract/restrictions.ts';
 import type { Grant, ResourceKind } from './policy.ts';
 
 export { type ResourceKind, resourceKinds } from './policy.ts';
 
-/** Who sent a request, as far as can be seen. Good enough for the record, never for a decision. */
+/** The sender of a request as seen from outside: for the logs, never for a decision. */
 export interface Sender {
   readonly address: string;
   readonly userAgent: string;
 }
 
-/** Where a request came from, for the logs. */
+/** The origin of a request, for the logs. */
 export interface Origin extends Sender {
   readonly requestId: string;
 }
 
-/** A stored row that says who a caller is, at the revision that was verified. */
+/** A stored row that identifies a caller, at the revision that was verified. */
 export interface ProvenBy {
   readonly table: 'credentials' | 'sessions' | 'members' | 'member_groups' | 'accounts';
   readonly id: string;
@@ -31,8 +31,8 @@ export interface Proof {
   /** When it expires; null for never. */
   readonly until: number | null;
   /**
-   * Of a session, and of a command line's sign-in: when its person last proved who they are, null for never. Other
-   * callers prove it with each request.
+   * For a session and a CLI sign-in: when its person last authenticated, or null for never. Other callers authenticate
+   * with each request.
    */
   readonly provenAt?: number | null;
 }
@@ -40,7 +40,7 @@ export interface Proof {
 /** How long a proof of identity counts. */
 export const provenFor = 5 * 60_000;
 
-/** Whether a caller is more than a sign-in that somebody may have stolen: its person proved who they are just now. */
+/** Whether a caller is more than a possibly stolen session: its person authenticated recently. */
 export function isProven({ proof: { provenAt } }: Pick<Caller, 'proof'>, now: number): boolean {
   return provenAt === undefined || (provenAt !== null && now < provenAt + provenFor);
 }
@@ -48,7 +48,9 @@ export function isProven({ proof: { provenAt } }: Pick<Caller, 'proof'>, now: nu
 /** For the operator, who has the root key, and for the service itself: no stored row can revoke their authority. */
 export const unstored: Proof = { rows: [], until: null };
 
-/** A caller of the general API: a key, a signed-in member, the operator at the command line, or the service itself. */
+/**
+ * A caller of the general API: an API key, a signed-in member, the operator at the command line, or the service itself.
+ */
 export interface Caller extends Grant {
   readonly kind: 'api-key' | 'member' | 'operator' | 'service';
   readonly id: string;
@@ -58,7 +60,7 @@ export interface Caller extends Grant {
   readonly proof: Proof;
 }
 
-/** The operator, or the service acting without being asked: they may do everything in the organization they act for. */
+/** The operator, or the service acting on its own: they may do everything in the organization they act for. */
 export function trustedCaller(
   kind: 'operator' | 'service',
   id: string,
@@ -83,21 +85,23 @@ export function trustedCaller(
   };
 }
 
-/** The member in whose name a caller acts, signed in or by an API key of theirs; null for an API key of nobody’s. */
+/**
+ * The member for whom a caller acts, signed in or through their API key; null for an API key that belongs to no member.
+ */
 export function memberBehind({ proof }: Caller): string | null {
   return proof.rows.find(({ table }) => table === 'members')?.id ?? null;
 }
 
 /**
- * The API keys that end whatever a caller makes: its own where that ends by itself or with a sign-in, and those that it was
- * made with. None for a person, and for an API key without an end.
+ * The API keys with which everything that a caller creates ends: its own, if it expires or belongs to a sign-in, and
+ * those it was created with. Empty for a person, and for an API key that does not end.
  */
 export function makersOf({ kind, until, proof }: Caller): string[] {
   if (kind !== 'api-key' || (until === null && proof.provenAt === undefined)) return [];
   return proof.rows.flatMap(({ table, id }) => (table === 'credentials' ? id : []));
 }
 
-/** A vault access key, as the vault and tool endpoints see it. It reads one vault, and may see less of it. */
+/** A vault access key, as the vault and tool endpoints see it. It reads one vault, or part of it. */
 export interface Reader {
   readonly kind: 'access-key';
   readonly id: string;
@@ -105,24 +109,27 @@ export interface Reader {
   readonly organizationId: string;
   readonly vaultId: string;
   readonly kinds: readonly ResourceKind[] | null;
-  /** Lists of patterns, of each of which one has to match a name. `*` matches any number of characters, and everything else matches literally. */
+  /**
+   * Lists of patterns. In each list at least one must match a name. `*` matches any number of characters, and
+   * everything else matches literally.
+   */
   readonly names: readonly (readonly string[])[];
   readonly namesOnly: boolean;
-  /** Whether it may use secrets and keys by their use rules. It reads no more for it. */
+  /** Whether it may use secrets and keys through their use rules. This does not let it read more. */
   readonly mayUse: boolean;
   readonly cidrs: readonly string[] | null;
   readonly rateLimit: number | null;
   readonly maxUses: number | null;
   readonly expirationDate: number | null;
-  /** Of one that another access key created, and named: what that one is called. */
+  /** The name of the access key that created it; null if none did. */
   readonly parentName: string | null;
-  /** Whose rate its requests are counted in: its own, or that of the access key that it was created with. */
+  /** The access key whose rate limit its requests count towards: its own, or the one that created it. */
   readonly countedAs: string;
-  /** What it was given by, and another like it could be: an OAuth grant, an identity, or else itself. */
+  /** Its source, which could issue another like it: an OAuth grant, an identity, or itself. */
   readonly givenBy: string;
-  /** Whether a person gave it to a client by OAuth: then what it may not see can be asked for. */
+  /** Whether a person granted it to a client through OAuth. If so, missing access can be requested. */
   readonly byOAuth: boolean;
-  /** What its holder restricted it to; null where it is used as it was given. */
+  /** The restrictions that its holder added; null if there are none. */
   readonly narrowing: KeyNarrowing | null;
   /** The same text for all access keys that see the same things. Cached answers are stored under it. */
   readonly view: string;
@@ -136,7 +143,10 @@ export function readerSeesName(reader: Pick<Reader, 'names'>, name: string): boo
   return reader.names.every(patterns => patterns.some(pattern => matchesPattern(pattern, name)));
 }
 
-/** `*` matches any number of characters. Takes linear time in the length of the name for each star, so no pattern can make it explode. */
+/**
+ * `*` matches any number of characters. Takes linear time in the length of the name per asterisk, so no pattern can
+ * cause excessive backtracking.
+ */
 export function matchesPattern(pattern: string, name: string): boolean {
   const [head, ...rest] = pattern.split('*') as [string, ...string[]];
   if (rest.length === 0) return name === pattern;

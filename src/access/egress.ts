@@ -1,8 +1,8 @@
 /**
- * Where the service may connect to at a user's request. Only public addresses are allowed, unless the operator opened
- * a range; unencrypted connections only into such a range. Pure: names are checked when they are resolved, address by
- * address. Only the allocated block of IPv6 is allowed, so every form that embeds an IPv4 address (mapped, NAT64,
- * 6to4, Teredo) is refused with the rest.
+ * Determines where the service may connect on behalf of users. Only public addresses are allowed, unless the operator
+ * opened a range; unencrypted connections are allowed only into such a range. Pure: names are checked when they are
+ * resolved, address by address. In IPv6 only the allocated block is allowed, so every form that embeds an IPv4 address
+ * (mapped, NAT64, 6to4, Teredo) is refused.
  */
 import { BlockList, isIP } from 'node:net';
 import { addressSet, plainAddress } from './address.ts';
@@ -24,7 +24,7 @@ const innerIpv4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ];
-/** Within 2000::/3: special assignments with Teredo, documentation, 6to4. */
+/** Within 2000::/3: special assignments including Teredo, documentation, 6to4. */
 const innerIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 const inner = addressSet([...innerIpv4, ...innerIpv6]);
@@ -37,7 +37,7 @@ export function isPublicAddress(address: string): boolean {
   return handedOut.check(plain, 'ipv6') && !inner(plain);
 }
 
-/** Ports of other protocols: what is written to one in HTTP could be read there as something else (WHATWG Fetch, “bad ports”). */
+/** Ports of other protocols, which could misinterpret HTTP (WHATWG Fetch, “bad ports”). */
 const otherProtocols: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
   109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,

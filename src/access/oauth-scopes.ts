@@ -1,8 +1,8 @@
 /**
- * What the scopes of OAuth mean for the access key that comes of them. `secrets:names` shows the names of everything in
- * the vault and no value; `secrets:use` has what the key sees used by its use rules, and shows no more; each of the
- * others shows one kind in full. An access key is restricted to names as a whole or not at all, so `secrets:names` says
- * nothing beside another, and is left out of what is granted.
+ * Maps OAuth scopes to restrictions of the access key. `secrets:names` shows the names of everything in the vault but
+ * no values; `secrets:use` permits using what the key sees through use rules, and shows nothing more; each of the
+ * others shows one kind completely. An access key is restricted to names as a whole or not at all, so `secrets:names`
+ * has no meaning together with another scope, and is left out of the granted scopes.
  */
 import { type OAuthScope, oauthScopes } from '../contract/names.ts';
 import { type Reader, type ResourceKind, readerSeesKind } from './caller.ts';
@@ -18,19 +18,19 @@ const scopeOf: Readonly<Record<ResourceKind, OAuthScope>> = {
   certificate: 'certificates:read',
 };
 
-/** The least that is worth asking for. */
+/** The smallest scope that can be requested. */
 export const firstScope: OAuthScope = 'secrets:names';
 
-/** What having the service use anything takes. */
+/** The scope required for using anything through the service. */
 export const useScope: OAuthScope = 'secrets:use';
 
-/** Those that exist, of what a client wrote. */
+/** The known scopes in a client's text. */
 export function scopesIn(text: string): OAuthScope[] {
   const asked = new Set(text.split(' '));
   return oauthScopes.filter(scope => asked.has(scope));
 }
 
-/** What is granted where these are chosen. */
+/** The scopes that are granted if these are chosen. */
 export function granted(chosen: readonly OAuthScope[]): OAuthScope[] {
   const full = oauthScopes.filter(scope => scope !== firstScope && chosen.includes(scope));
   return full.length === 0 ? [firstScope] : full;
@@ -49,7 +49,7 @@ export function restrictionsOf(scopes: readonly OAuthScope[]): {
     : { kinds, names_only: false, may_use };
 }
 
-/** The scope that a key by OAuth lacks for reading this; null where it has it, or has nobody to ask. */
+/** The scope that an access key from OAuth lacks for this read; null if it lacks none, or is not from OAuth. */
 export function missingScope(reader: Reader, kind: ResourceKind, onlyNames: boolean): OAuthScope | null {
   if (!reader.byOAuth) return null;
   const sees = readerSeesKind(reader, kind) && (onlyNames || !reader.namesOnly);

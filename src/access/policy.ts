@@ -1,8 +1,8 @@
 /**
- * Who may do what, by the one list of permissions. Pure: no look-up, no clock. A role in a single vault adds to that in
- * the organization and never takes away from it; scopes, a list of vaults, and what the maker of an API key has take
- * away. Nobody gives or gains what they could not read themselves: what a credential or a webhook would show is a list
- * of actions, and its maker must hold them all.
+ * Decides who may do what, by the one list of permissions. Pure: no lookups, no clock. A role in an individual vault
+ * adds to the role in the organization, and never removes anything; scopes, a list of vaults and the permissions of an
+ * API key's creator restrict. Callers can't grant or obtain access that they don't have: what a credential or a webhook
+ * would show is a list of actions, all of which its creator must be allowed.
  */
 import {
   type grantedRoleNames,
@@ -18,11 +18,11 @@ export const roles = roleNames;
 export type Role = (typeof roles)[number];
 export type GrantedRole = (typeof grantedRoleNames)[number];
 
-/** Every action has the name of the permission that it takes. */
+/** Every action has the name of the permission that it requires. */
 export const actions = scopeNames;
 export type Action = Permission;
 
-/** What a vault holds. */
+/** The kinds of resources in a vault. */
 export const resourceKinds = ['secret', 'key', 'certificate'] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 
@@ -30,7 +30,7 @@ const resourceTypes = ['vault', ...resourceKinds] as const;
 export const resourceReads = resourceTypes.map(type => `${type}s:read` as const);
 export const resourceWrites = resourceTypes.map(type => `${type}s:write` as const);
 
-/** Roles in single vaults, by the vault's id: each adds to the others, and to the role in the organization. */
+/** Roles in individual vaults, by vault id. They add to each other, and to the role in the organization. */
 export type VaultRoles = ReadonlyMap<string, readonly GrantedRole[]>;
 export const noVaultRoles: VaultRoles = new Map();
 
@@ -42,7 +42,7 @@ export interface Grant {
   readonly vaultIds: readonly string[] | null;
   /** When it ends; null for never. */
   readonly until: number | null;
-  /** What it has is never more than this one has. */
+  /** A grant that this one never exceeds. */
   readonly within: Grant | null;
 }
 
@@ -55,12 +55,12 @@ export function roleAllows(role: Role, action: Action): boolean {
   return Object.hasOwn(permissions, action) && (permissions[action] as readonly Role[]).includes(role);
 }
 
-/** Whether a role gives the action where it is given in a single vault. */
+/** Whether a role allows the action when it is granted in an individual vault. */
 function roleAllowsInVault(role: Role, action: Action): boolean {
   return Object.hasOwn(vaultPermissions, action) && roleAllows(role, action);
 }
 
-/** Whether a grant includes the action in a vault; without one, in the organization as a whole. */
+/** Whether a grant includes the action in a vault or, without one, in the organization as a whole. */
 export function allows(grant: Grant, action: Action, vaultId?: string): boolean {
   const { role, vaultRoles, scopes, vaultIds, within } = grant;
   if (scopes !== null && !scopes.includes(action)) return false;
@@ -91,14 +91,14 @@ export function holds(grant: Grant, action: Action): boolean {
   return vaultsOf(grant, action)?.length !== 0;
 }
 
-/** What it takes to know that something is there, of which an action is asked. */
+/** The action required to know that the subject of another action exists. */
 export function seeing(action: Action): Action {
   return action.replace(/:.*/, ':read') as Action;
 }
 
 /**
- * Every action of the requested grant, in each of its vaults and for its whole lifetime, must already be granted to
- * its creator.
+ * Every action of the requested grant, in each of its vaults and for its whole lifetime, must already be granted to its
+ * creator.
  */
 export function mayGrant(maker: Grant, wanted: Grant): boolean {
   if (outlives(maker, wanted.until)) return false;
@@ -106,8 +106,8 @@ export function mayGrant(maker: Grant, wanted: Grant): boolean {
 }
 
 /**
- * Whether a credential that is never more than its maker can be called by this role: they have all of it, or, where they
- * are given single vaults, have all that it gives in a vault in one of them.
+ * Whether a creator may use this role for a credential that never exceeds their own grant: they must hold each of its
+ * actions somewhere. If they have roles only in individual vaults, actions that don't apply to vaults are not required.
  */
 export function mayOffer(maker: Grant, role: Role): boolean {
   const isHeld = (action: Action) => !roleAllows(role, action) || holds(maker, action);
@@ -116,7 +116,7 @@ export function mayOffer(maker: Grant, role: Role): boolean {
   );
 }
 
-/** What reading the value itself takes; a certificate has none that its record doesn't show. */
+/** The action required to read the value itself. A certificate has no value beyond its record. */
 export const readsValue: Readonly<Record<ResourceKind, Action>> = {
   secret: 'secrets:reveal',
   key: 'keys:reveal',
@@ -124,8 +124,8 @@ export const readsValue: Readonly<Record<ResourceKind, Action>> = {
 };
 
 /**
- * What the holder of an access key sees: the vault, the names of these kinds, and their values unless it is
- * restricted to names. To have a value used is not less than to read it, for whoever gives that away.
+ * What the holder of an access key sees: the vault, the names of these kinds, and their values unless it is restricted
+ * to names. For granting, using a value counts as reading it.
  */
 export function shownByAccessKey({ kinds, namesOnly, mayUse }: Shown): readonly Action[] {
   const reads = !namesOnly || mayUse;
@@ -138,7 +138,7 @@ export function shownByAccessKey({ kinds, namesOnly, mayUse }: Shown): readonly 
   ];
 }
 
-/** What an access key is restricted to. */
+/** The restrictions of an access key. */
 export interface Shown {
   readonly kinds: readonly ResourceKind[] | null;
   readonly namesOnly: boolean;

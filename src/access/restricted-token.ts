@@ -1,8 +1,8 @@
 /**
  * Access keys that their holder restricted: `sr_narrow_` + id + version and restrictions + mark + checksum. The mark is
- * the last link of a chain of HMACs that begins with the access key itself and has a link for each restriction: whoever
- * has a link can add another one, and nobody can take one away. What is not exactly as it is written here is none of
- * ours. The format is described in docs/agents.md, with examples that a test checks.
+ * the last link of a chain of HMACs that begins with the access key itself and has a link for each restriction: anyone
+ * with a link can add another, but none can be removed. Anything that deviates from this format is not accepted. The
+ * format is described in docs/agents.md, with examples that a test checks.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { check } from '../contract/check.ts';
@@ -21,16 +21,16 @@ const label = `strongroom narrow ${version}`;
 const mostRestrictions = 8;
 const least = idLength + secretLength + checksumLength + 1;
 const shape = new RegExp(`^${prefix}[0-9A-Za-z]{${least},}$`);
-/** Bytes are written in stretches of this many, so that the time that it takes grows with their number alone. */
+/** Bytes are encoded in blocks of this size, so that the time grows linearly with their number. */
 const stretch = 32;
 
 export interface RestrictedToken {
-  /** Of the access key's record. */
+  /** The id of the access key's record. */
   readonly id: string;
-  /** As they were sent: nothing is known of them before the chain holds. */
+  /** As received: they can't be trusted before the chain is verified. */
   readonly links: readonly Buffer[];
   readonly mark: Buffer;
-  /** Of the access key and what it is restricted to. */
+  /** A digest of the access key's id and the restrictions. */
   readonly digest: string;
 }
 
@@ -38,7 +38,7 @@ export function isRestricted(token: string): boolean {
   return token.startsWith(prefix);
 }
 
-/** What the text claims to be, or null if it is none of ours. It proves nothing yet. */
+/** Parses the token; null if it does not have our format. It proves nothing yet. */
 export function parseRestricted(text: string): RestrictedToken | null {
   if (text.length > longestCredential || !shape.test(text) || !endsInItsChecksum(text)) return null;
   const body = text.slice(prefix.length);
@@ -50,7 +50,7 @@ export function parseRestricted(text: string): RestrictedToken | null {
   return { id, links, mark, digest: createHash('sha256').update(body.slice(0, end)).digest('hex') };
 }
 
-/** What the chain of an access key begins with. It can't be turned back into the access key. */
+/** The key from which the chain of an access key starts. The access key can't be computed from it. */
 export function restrictionKeyOf(accessKey: string): Buffer {
   return createHmac('sha256', accessKey).update(label).digest();
 }
@@ -61,7 +61,7 @@ export function hasChain(restrictionKey: Uint8Array, { links, mark }: Restricted
   return timingSafeEqual(key, mark);
 }
 
-/** Null where one of them is unknown here, or is not written in the one way in which it is. */
+/** Returns null if any of them is unknown here, or not in its canonical form. */
 export function restrictionsIn({ links, digest }: RestrictedToken): KeyNarrowing | null {
   const restrictions = links.map(restrictionIn);
   if (restrictions.some(one => one === null)) return null;

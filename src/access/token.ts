@@ -1,7 +1,7 @@
 /**
  * Credentials as text: `sr_<kind>_` + id + 256 random bits + checksum, in letters and digits only, so that a double
- * click selects all of it and a scanner recognises a leaked one. The checksum rejects typing errors before any
- * lookup; it protects nothing else. Only a keyed digest of a token is ever stored.
+ * click selects all of it and a scanner recognizes a leaked one. The checksum rejects typing errors before any lookup;
+ * it protects nothing else. Only a keyed digest of a token is ever stored.
  */
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -45,7 +45,7 @@ export function mintToken(
   return unchecked + checksum(unchecked);
 }
 
-/** What the text claims to be, or null if it is not one of our tokens. It proves nothing yet. */
+/** Parses the token; null if it is not one of ours. It proves nothing yet. */
 export function parseToken(text: string): ParsedToken | null {
   const match = shape.exec(text);
   if (match === null) return null;
@@ -76,7 +76,7 @@ function base62(bytes: Uint8Array, length: number): string {
   return text;
 }
 
-/** As many bytes as were written in these digits; null where they say a larger number. */
+/** Decodes the digits into this many bytes; null if the number is larger. */
 export function bytesFrom(text: string, size: number): Buffer | null {
   let value = 0n;
   for (const digit of text) value = value * 62n + values.get(digit)!;

@@ -1,9 +1,9 @@
 /**
  * Subject alternative names as text: `dns:…`, `ip:…`, `email:…`, `uri:…`.
  *
- * Guarantees: read by the kind in the encoding, never by splitting a printed string; what is written into a
- * certificate is ASCII and well-formed, so no client can read a name out of it that was not meant.
- * Refuses: unknown kinds, malformed names and addresses, more than a hundred of them.
+ * Guarantees: the kind is read from the encoding, never by splitting a printed string. Names written into a certificate
+ * are ASCII and well-formed, so that no client can read an unintended name from it.
+ * Refuses: unknown kinds, malformed names and addresses, more than a hundred names.
  */
 import { isIP } from 'node:net';
 import { invalid } from '../contract/errors.ts';
@@ -39,16 +39,16 @@ function parseOne(name: string, field: string): AlternativeName {
   const rule = colon > 0 && Object.hasOwn(rules, kind) ? rules[kind] : undefined;
   if (!rule) throw invalid(field, 'has a name that does not start with dns:, ip:, email: or uri:');
   const value = name.slice(colon + 1);
-  // Names outside ASCII have a form of their own (xn--…), which the asker must choose.
+  // Names outside ASCII have an encoded form (xn--…), which the caller must provide.
   const isSane = value.length <= maxLength && /^[\x20-\x7e]+$/.test(value) && rule.fits(value);
   if (!isSane) throw invalid(field, `has a malformed ${kind} name`);
   return { type: rule.type, value };
 }
 
-/** `localhost` or `127.0.0.1`, with its kind put before it. */
+/** Prefixes `localhost` or `127.0.0.1` with its kind. */
 export const withKind = (name: string): string => `${isIP(name) ? 'ip' : 'dns'}:${name}`;
 
-/** The names in a certificate's extensions, from the members of its body. */
+/** The names in a certificate's extensions, from the elements of its body. */
 export function alternativeNamesOf(tbs: readonly Der[]): string[] {
   const extensions = tbs.find(({ tag }) => tag === 0xa3);
   if (!extensions) return [];
@@ -59,7 +59,7 @@ export function alternativeNamesOf(tbs: readonly Der[]): string[] {
   return found.flatMap(item => sequence(readDer(octets(sequence(item).at(-1)))).flatMap(formatOne));
 }
 
-/** Kinds that nobody asks a certificate for (directory names, other names) are left out. */
+/** Kinds that are not needed here (directory names, other names) are left out. */
 function formatOne({ tag, body }: Der): string[] {
   switch (tag) {
     case 0x81:
@@ -75,7 +75,7 @@ function formatOne({ tag, body }: Der): string[] {
   }
 }
 
-/** An IA5String, and printable: a zero byte in a name once made browsers believe the part before it. */
+/** An IA5String, and printable: a zero byte in a name once made browsers accept the part before it. */
 function ascii(body: Buffer): string {
   const text = body.toString('latin1');
   if (!/^[\x20-\x7e]*$/.test(text)) throw new DerError('a name that is not printable ASCII');
@@ -86,6 +86,6 @@ function formatAddress(body: Buffer): string {
   if (body.length === 4) return body.join('.');
   if (body.length !== 16) throw new DerError('an address of another size');
   const groups = Array.from({ length: 8 }, (_, i) => body.readUInt16BE(2 * i).toString(16));
-  // The URL parser writes an IPv6 address the canonical way (RFC 5952).
+  // The URL parser writes an IPv6 address in canonical form (RFC 5952).
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }

@@ -1,9 +1,9 @@
 /**
- * What a certificate says about itself.
+ * The properties of a certificate.
  *
- * Guarantees: read from strictly parsed DER, with names in RFC 2253 notation and alternative
- * names told apart by their kind, never by splitting a printed string.
- * Refuses: what OpenSSL can't parse, dates that are none, and a leaf whose key we would not store.
+ * Guarantees: read from strictly parsed DER, with names in RFC 2253 notation and alternative names distinguished by
+ * their encoded kind, never by splitting a printed string.
+ * Refuses: anything that OpenSSL can't parse, invalid dates, and a leaf whose key we would not store.
  */
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { invalid } from '../contract/errors.ts';
@@ -31,19 +31,19 @@ export interface CertificateFacts {
   readonly publicPem: string;
 }
 
-/** A certificate that has passed the strict reader and OpenSSL's. */
+/** A certificate accepted by the strict parser and by OpenSSL. */
 export interface ParsedCertificate {
   readonly x509: X509Certificate;
   readonly tbs: readonly Der[];
   readonly fingerprint: string;
 }
 
-const unreadable = 'holds a certificate that is not readable: damaged or cut off, or not strict DER';
+const unreadable = 'contains a certificate that can’t be read: it is damaged or cut off, or not strict DER';
 
 export function parseCertificate(bytes: Buffer, field: string): ParsedCertificate {
   return refusing(field, unreadable, () => {
     const [body, algorithm] = sequence(readDer(bytes), 3, 3);
-    // Version 1 certificates leave the version out; what follows is then in the same places.
+    // Version 1 certificates have no version field; the other fields are then in the same order.
     const members = sequence(body, 6, 10);
     const tbs = members[0]!.tag === 0xa0 ? members.slice(1) : members;
     if (!tbs[1]!.raw.equals(algorithm!.raw)) throw new DerError('two signature algorithms');
@@ -72,14 +72,14 @@ export function factsOf({ x509, tbs, fingerprint }: ParsedCertificate, field: st
 
 function datesOf(x509: X509Certificate, field: string): { notBefore: Date; expiresAt: Date } {
   const { validFromDate: notBefore, validToDate: expiresAt } = x509;
-  // The texts tell what is no date at all; the runtime's own dates are then whatever lay in memory.
+  // Only the texts reveal an invalid date; the runtime's own date values are then undefined.
   const areDates = [x509.validFrom, x509.validTo].every(text => !Number.isNaN(Date.parse(text)));
   if (!areDates || notBefore > expiresAt)
     throw invalid(field, 'contains a certificate whose dates are not in order');
   return { notBefore, expiresAt };
 }
 
-/** Whether the certificate's key is this one, however either is encoded. */
+/** Whether the certificate's key is this one, regardless of encoding. */
 export function certificateFitsKey(facts: Pick<CertificateFacts, 'publicPem'>, publicPem: string): boolean {
   return createPublicKey(facts.publicPem).equals(createPublicKey(publicPem));
 }

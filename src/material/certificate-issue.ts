@@ -1,10 +1,10 @@
 /**
- * Certificates, out: self-signed ones, signing requests, and server certificates from a local authority.
+ * Issues certificates: self-signed ones, signing requests, and server certificates from a local CA.
  *
- * Guarantees: names and dates are checked before they are signed; serial numbers are random unless given;
- * time comes from the caller. The signature is SHA-256 with RSA, the curve's own hash with EC, or Ed25519.
- * Refuses: keys that can't sign a certificate everyone reads (X25519, secp256k1, ML-*), public keys where a
- * private one is needed, an authority whose key is another one.
+ * Guarantees: names and dates are checked before they are signed; serial numbers are random unless given; the time
+ * comes from the caller. The signature is SHA-256 with RSA, the curve's own hash with EC, or Ed25519.
+ * Refuses: keys that can't sign a certificate that all clients support (X25519, secp256k1, ML-*), public keys where a
+ * private one is needed, and a CA certificate that does not match its key.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, type webcrypto } from 'node:crypto';
 import type * as X509 from '@peculiar/x509';
@@ -23,7 +23,7 @@ export interface SelfSignRequest {
   readonly notBefore: Date;
   readonly days: number;
   readonly isAuthority?: boolean;
-  /** Hex; random where it is not given. */
+  /** Hex; random if not given. */
   readonly serial?: string;
 }
 
@@ -38,7 +38,7 @@ export interface ServerCertificateRequest {
   readonly authorityPrivatePem: string;
   /** The server's public key, SPKI. */
   readonly publicPem: string;
-  /** Host names and addresses, bare: `localhost`, `127.0.0.1`, `::1`. */
+  /** Host names and addresses without a prefix: `localhost`, `127.0.0.1`, `::1`. */
   readonly names: readonly string[];
   readonly notBefore: Date;
   readonly days: number;
@@ -47,7 +47,7 @@ export interface ServerCertificateRequest {
 const maxDays = 36_500;
 const dayMs = 86_400_000;
 
-/** Loaded when first needed: it takes a while, a global polyfill comes with it, and most servers never issue. */
+/** Loaded on first use: it takes a while, brings a global polyfill, and most servers never issue certificates. */
 async function library(): Promise<typeof X509> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
@@ -92,17 +92,17 @@ async function signerOf(privatePem: string): Promise<Signer> {
 }
 
 function webKey(key: KeyObject, algorithm: SigningAlgorithm, usage: 'sign' | 'verify'): webcrypto.CryptoKey {
-  // The private half stays inside; the public one is written into the certificate.
+  // The private key is not exportable; the public key is written into the certificate.
   return key.toCryptoKey(algorithm, usage === 'verify', [usage]);
 }
 
-/** A certificate that vouches for itself, or an authority to issue others. */
-/** Refuses names that can't be signed, before a key is touched for them. `within` is the member that holds them. */
+/** Refuses names that can't be signed, before a key is used. `within` is the prefix of their fields. */
 export function checkNames(subject: string, sans: readonly string[], within = ''): void {
   parseName(subject, `${within}subject`);
   parseAlternativeNames(sans, `${within}sans`);
 }
 
+/** Creates a self-signed certificate, or a CA certificate that can issue others. */
 export async function selfSign(request: SelfSignRequest): Promise<string> {
   const name = parseName(request.subject, 'subject');
   const names = parseAlternativeNames(request.sans, 'sans');
@@ -124,7 +124,7 @@ export async function selfSign(request: SelfSignRequest): Promise<string> {
   return `${certificate.toString('pem')}\n`;
 }
 
-/** A PKCS#10 request for another authority to sign. */
+/** A PKCS#10 request for another CA to sign. */
 export async function signingRequest(request: SigningRequest): Promise<string> {
   const name = parseName(request.subject, 'subject');
   const names = parseAlternativeNames(request.sans, 'sans');
@@ -139,7 +139,7 @@ export async function signingRequest(request: SigningRequest): Promise<string> {
   return `${csr.toString('pem')}\n`;
 }
 
-/** A server's certificate from a local authority; it never outlives the authority. */
+/** A server's certificate from a local CA. It never outlives the CA's certificate. */
 export async function issueServerCertificate(request: ServerCertificateRequest): Promise<string> {
   const { issuer, expiresAt, authority } = await authorityOf(request);
   const names = parseAlternativeNames(request.names.map(withKind), 'names');
@@ -174,8 +174,8 @@ async function authorityOf({ authorityPem, authorityPrivatePem }: ServerCertific
   const authority = await signerOf(authorityPrivatePem);
   if (!parsed.x509.ca) throw invalid('authority', 'is a certificate that can’t issue others');
   if (!certificateFitsKey(facts, authority.material.publicPem))
-    throw invalid('authority', 'is a certificate of another key');
-  // The issuer is copied byte for byte: verifiers compare encodings.
+    throw invalid('authority', 'is a certificate for another key');
+  // The issuer is copied byte for byte, because verifiers compare encodings.
   return { issuer: parsed.tbs[4]!.raw, expiresAt: facts.expiresAt, authority };
 }
 
@@ -184,13 +184,16 @@ function validity(start: Date, days: number): { notBefore: Date; notAfter: Date 
     throw invalid('days', `must be a whole number from 1 to ${maxDays}`);
   const from = Math.floor(start.getTime() / 1000) * 1000;
   const notAfter = new Date(from + days * dayMs);
-  // X.509 has four digits for the year, and none for the years before 1950 in common practice.
+  // X.509 years have four digits, and years before 1950 are not commonly supported.
   const isSane = start.getUTCFullYear() >= 1950 && notAfter.getUTCFullYear() <= 9999;
-  if (!isSane) throw invalid('not_before', 'is not a date that a certificate can carry');
+  if (!isSane) throw invalid('not_before', 'is not a date that a certificate can contain');
   return { notBefore: new Date(from), notAfter };
 }
 
-/** Sixteen random bytes; the first has its high bit off and another on, so that the number is positive and full. */
+/**
+ * Sixteen random bytes. In the first, the high bit is cleared and the next one set, so that the number is positive and
+ * has full length.
+ */
 function serialOf(given: string | undefined): string {
   if (given !== undefined) {
     if (!/^(?!0+$)[0-7][0-9a-f](?:[0-9a-f]{2}){0,19}$/i.test(given))
@@ -203,14 +206,15 @@ function serialOf(given: string | undefined): string {
 }
 
 function jsonName(parts: readonly NamePart[]): X509.JsonName {
-  // The generators take what `Name` takes (JsonNameParams), though their types name only the narrower form.
+  // The generators accept the same as `Name` (JsonNameParams), although their types name only the more restrictive
+  // form.
   const name: X509.JsonNameParams = parts.map(({ type, value, encoding }) => ({
     [type]: [{ [encoding]: value }],
   }));
   return name as X509.JsonName;
 }
 
-/** The first name where it fits; the alternative names are what clients read. */
+/** The first name if it fits. Clients use the alternative names. */
 function commonName([first = '']: readonly string[]): X509.JsonName {
   return jsonName([
     { type: '2.5.4.3', value: first.length <= 64 ? first : 'server', encoding: 'utf8String' },
@@ -220,7 +224,7 @@ function commonName([first = '']: readonly string[]): X509.JsonName {
 function authorityExtensions(x509: typeof X509): X509.Extension[] {
   const { keyCertSign, cRLSign, digitalSignature } = x509.KeyUsageFlags;
   return [
-    // It issues end certificates and no further authorities.
+    // It issues only end-entity certificates, no further CAs.
     new x509.BasicConstraintsExtension(true, 0, true),
     new x509.KeyUsagesExtension(keyCertSign | cRLSign | digitalSignature, true),
   ];

@@ -1,10 +1,10 @@
 /**
- * Certificates, in: a leaf with its chain, and its private key where one came along.
+ * Imports certificates: a leaf with its chain, and its private key if included.
  *
- * Guarantees: one leaf, first; after it its issuers in issuing order, each link verified by signature;
- * duplicates gone; a private key only if it is the leaf's. PEM and PKCS#12 end in the same shape.
- * Refuses: two leaves, certificates that belong to another chain, more than ten certificates, a key that
- * fits none of them, and input over the caps before any of it is parsed.
+ * Guarantees: one leaf, first; after it its issuers in issuing order, each link verified by signature; no duplicates; a
+ * private key only if it is the leaf's. PEM and PKCS#12 have the same result.
+ * Refuses: two leaves, certificates that belong to another chain, more than ten certificates, a key that matches none
+ * of them, and input over the limits before any of it is parsed.
  */
 import { invalid } from '../contract/errors.ts';
 import {
@@ -34,17 +34,17 @@ export interface ImportedCertificate {
 
 const maxCertificateBytes = 256 * 1024;
 const maxChain = 10;
-/** Bundles repeat themselves; what is left without the repetitions is held against `maxChain`. */
+/** Bundles often contain duplicates. `maxChain` applies after they are removed. */
 const maxBlocks = 32;
 
-/** Reads certificates in any order, with or without one private key among them. */
+/** Reads certificates in any order, with or without one private key. */
 export async function importCertificatePem(text: string, passphrase?: string): Promise<ImportedCertificate> {
   const limits = { field: 'pem', maxBytes: maxCertificateBytes, maxBlocks, allowNotes: true };
   const blocks = readPem(text, limits).filter(({ label }) => label !== 'EC PARAMETERS');
   const keyBlocks = blocks.filter(({ label }) => isPrivateKeyLabel(label));
   if (keyBlocks.length > 1) throw invalid('pem', 'contains more than one private key');
   const certificates = blocks.filter(block => !keyBlocks.includes(block)).map(certificateBytes);
-  // The chain comes first: a broken one is refused without paying for the key's passphrase.
+  // The chain comes first: a broken one is refused before the costly decryption of the key.
   const parsed = distinct(certificates, 'pem');
   const key = keyBlocks[0] ? await readKeyBlock(keyBlocks[0], 'pem', passphrase) : null;
   return assemble(parsed, key, 'pem');
@@ -56,7 +56,7 @@ function certificateBytes({ label, headers, bytes }: PemBlock): Buffer {
   return bytes;
 }
 
-/** Reads a PKCS#12 with its certificates and, where it carries one, its key. */
+/** Reads a PKCS#12 with its certificates and, if included, its key. */
 export async function importPkcs12(bytes: Uint8Array, passphrase?: string): Promise<ImportedCertificate> {
   const contents = openPkcs12(bytes, passphrase);
   const parsed = distinct(contents.certificates, 'pkcs12');
@@ -88,7 +88,7 @@ function assemble(
 
 type Issuers = ReadonlyMap<ParsedCertificate, readonly ParsedCertificate[]>;
 
-/** Which of the others issued each certificate: by name, by key identifier, and by signature. */
+/** Finds which of the others issued each certificate: by name, by key identifier, and by signature. */
 function linkIssuers(certificates: readonly ParsedCertificate[], field: string): Issuers {
   const links = certificates.map(certificate => {
     const others = certificates.filter(other => other !== certificate);
@@ -103,15 +103,15 @@ function linkIssuers(certificates: readonly ParsedCertificate[], field: string):
 const claimsItself = ({ tbs }: ParsedCertificate): boolean => tbs[2]!.raw.equals(tbs[4]!.raw);
 
 function isIssuedBy(certificate: ParsedCertificate, issuer: ParsedCertificate, field: string): boolean {
-  // Roots of version 1 can't say that they are authorities; signing themselves says enough.
+  // Version 1 roots can't declare that they are CAs, so being self-signed is enough.
   const mayIssue = issuer.x509.ca || claimsItself(issuer);
   return mayIssue && certificate.x509.checkIssued(issuer.x509) && isSignedBy(certificate, issuer, field);
 }
 
 function isSignedBy({ x509 }: ParsedCertificate, issuer: ParsedCertificate, field: string): boolean {
-  // The issuer's key must pass our own bounds first: verifying with a monstrous key is what would cost.
+  // The issuer's key must pass our own limits first, because verifying with a huge key is expensive.
   importSpki(issuer.tbs[5]!.raw, field);
-  return refusing(field, 'holds a certificate whose signature cannot be checked', () =>
+  return refusing(field, 'contains a certificate whose signature can’t be checked', () =>
     x509.verify(issuer.x509.publicKey),
   );
 }
@@ -143,7 +143,7 @@ function onlyLeaf(
   return leaves[0]!;
 }
 
-/** By distance from the leaf, so that a cross-signed authority stands beside its self-signed twin. */
+/** By distance from the leaf, so that a cross-signed CA comes next to its self-signed counterpart. */
 function inIssuingOrder(leaf: ParsedCertificate, issuersOf: Issuers): ParsedCertificate[] {
   const chain = new Set([leaf]);
   for (const certificate of chain) for (const issuer of issuersOf.get(certificate)!) chain.add(issuer);

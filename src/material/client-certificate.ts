@@ -1,7 +1,6 @@
 /**
- * Client certificates, judged: issued by one of the authorities that are given, for clients, and valid at the moment that
- * is given. That whoever shows one holds its key is for the TLS handshake to prove. A chain has two links: an
- * intermediate authority is one of those given.
+ * Verifies client certificates: issued by one of the given CAs, for clients, and valid at the given time. The TLS
+ * handshake proves that the client holds the key. A chain has two links: an intermediate CA must be one of those given.
  */
 import { X509Certificate } from 'node:crypto';
 import { factsOf, parseCertificate } from './certificate-facts.ts';
@@ -10,13 +9,12 @@ const clientAuthentication = '1.3.6.1.5.5.7.3.2';
 const pemBlock = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const mostAuthorities = 20;
 
-/** Throws, saying what would be right, where the text holds none or something else. */
+/** Throws an error that says what would be right, if the text contains no CA certificates or anything else. */
 export function authoritiesIn(pem: string): X509Certificate[] {
   const blocks = pem.match(pemBlock) ?? [];
   if (blocks.length === 0 || blocks.length > mostAuthorities)
     throw new TypeError(`must contain 1 to ${mostAuthorities} certificates in PEM`);
-  if (pem.replace(pemBlock, '').includes('-----BEGIN'))
-    throw new TypeError('must contain certificates alone');
+  if (pem.replace(pemBlock, '').includes('-----BEGIN')) throw new TypeError('must contain only certificates');
   return blocks.map(authority);
 }
 
@@ -25,14 +23,14 @@ function authority(block: string): X509Certificate {
     const certificate = new X509Certificate(block);
     if (certificate.ca) return certificate;
   } catch {
-    // Not one either.
+    // Not a certificate.
   }
-  throw new TypeError('must contain certificates of authorities');
+  throw new TypeError('must contain only CA certificates');
 }
 
 /**
- * The names that it gives its owner, if it proves them: the subject in RFC 2253 notation, and the alternative names, such
- * as `dns:build.example.com` and `uri:spiffe://example.com/build`. Null where it proves nothing.
+ * The names in a certificate if it is valid: the subject in RFC 2253 notation, and the alternative names, such as
+ * `dns:build.example.com` and `uri:spiffe://example.com/build`. Null if it is not valid.
  */
 export function provenNames(
   der: Uint8Array,
@@ -51,7 +49,7 @@ export function provenNames(
 }
 
 function isForClient(leaf: X509Certificate, now: number): boolean {
-  const usages = leaf.keyUsage as readonly string[] | undefined; // The extended ones, in spite of its name.
+  const usages = leaf.keyUsage as readonly string[] | undefined; // Despite its name, the extended key usages.
   return !leaf.ca && isValid(leaf, now) && (usages === undefined || usages.includes(clientAuthentication));
 }
 

@@ -1,21 +1,21 @@
 /**
- * A strict reader of DER, the encoding under every key, certificate and PKCS#12.
+ * A strict parser for DER, the encoding of all keys, certificates and PKCS#12 files.
  *
- * Guarantees: one element, all of its bytes, one way to read them. Everything untrusted passes here before
- * OpenSSL or a library sees it, so that no two parsers can disagree about what was sent.
- * Refuses: indefinite and non-minimal lengths, lengths past the end, trailing bytes, high tag numbers,
- * strings in pieces, non-minimal integers, and nesting or element counts beyond the limits below.
+ * Guarantees: exactly one element, all bytes consumed, one interpretation. All untrusted data passes here before
+ * OpenSSL or a library sees it, so that no two parsers can disagree about it.
+ * Refuses: indefinite and non-minimal lengths, lengths past the end, trailing bytes, high tag numbers, constructed
+ * strings, non-minimal integers, and nesting or element counts beyond the limits below.
  */
 
 export interface Der {
   readonly tag: number;
-  /** The whole element, tag and length included. */
+  /** The whole element, including tag and length. */
   readonly raw: Buffer;
   readonly body: Buffer;
   readonly children: readonly Der[];
 }
 
-/** Says what is wrong with the bytes and never what they are: it ends up as a cause in the log. */
+/** Says what is wrong with the bytes but never repeats them, because it is logged as a cause. */
 export class DerError extends Error {}
 
 export const tags = {
@@ -29,12 +29,12 @@ export const tags = {
   set: 0x31,
 } as const;
 
-/** A real certificate nests about ten deep; strings that wrap more DER are read on their own. */
+/** A real certificate nests about ten deep; strings that wrap more DER are parsed separately. */
 const maxDepth = 24;
 const maxElements = 20_000;
 const constructed = 0x20;
 
-/** Reads exactly one element; `bytes` may hold nothing else. */
+/** Reads exactly one element; `bytes` must contain nothing else. */
 export function readDer(bytes: Uint8Array): Der {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const element = readElement(buffer, { count: 0 }, 0);
@@ -80,7 +80,7 @@ function readLength(bytes: Buffer): { start: number; end: number } {
   return { start, end: start + length };
 }
 
-/** What else DER asks of the bodies of the universal types that this format family uses. */
+/** Further DER rules for the contents of the universal types used here. */
 const bodyRules: Readonly<Record<number, (body: Buffer) => boolean>> = {
   [tags.boolean]: body => body.length === 1 && (body[0] === 0 || body[0] === 0xff),
   [tags.integer]: isMinimalInteger,
@@ -110,14 +110,14 @@ function expectTag(element: Der | undefined, tag: number): Der {
   return element;
 }
 
-/** The members of a SEQUENCE that has between `min` and `max` of them. */
+/** The elements of a SEQUENCE that has between `min` and `max` of them. */
 export function sequence(element: Der | undefined, min = 0, max = Number.POSITIVE_INFINITY): readonly Der[] {
   const { children } = expectTag(element, tags.sequence);
   if (children.length < min || children.length > max) throw new DerError('a sequence of another size');
   return children;
 }
 
-/** Optional members, told by their tags: each at most once, in this order, and nothing else. */
+/** Optional elements, identified by their tags: each at most once, in this order, and nothing else. */
 export function optionals(elements: readonly Der[], ...order: number[]): (Der | undefined)[] {
   const rest = [...elements];
   const found = order.map(tag => (rest[0]?.tag === tag ? rest.shift() : undefined));
@@ -139,7 +139,10 @@ export function unsigned(element: Der | undefined): bigint {
   return toBigInt(body);
 }
 
-/** A non-negative INTEGER as a number; what is larger than 2^53 saturates, which every bound refuses. */
+/**
+ * A non-negative INTEGER as a number. A value of 2^53 or more becomes the largest safe integer, which every limit
+ * refuses.
+ */
 export function count(element: Der | undefined): number {
   const value = unsigned(element);
   return value > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(value);

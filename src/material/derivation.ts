@@ -1,8 +1,8 @@
 /**
- * From a passphrase to key bytes, at a price known beforehand.
+ * Derives key bytes from a passphrase, at a cost known beforehand.
  *
- * Guarantees: reading the parameters (`planX`) costs nothing and refuses what is absurd; only `derive` works.
- * A derivation holds its thread until it is done: it belongs in the worker pool, whose threads serve nobody.
+ * Guarantees: reading the parameters (`planX`) costs nothing and refuses excessive ones; only `derive` does the work. A
+ * derivation blocks its thread until it is done, so it belongs in the worker pool, whose threads serve no requests.
  * Refuses: more than a million iterations, scrypt beyond 64 MiB, salts beyond 1 KiB.
  */
 import { hash, pbkdf2Sync, scryptSync } from 'node:crypto';
@@ -11,19 +11,19 @@ import { count, type Der, DerError, octets, oid, optionals, sequence, tags } fro
 
 const maxIterations = 1_000_000;
 const maxScryptMemory = 64 * 1024 * 1024;
-/** Memory times parallelism: what bounds scrypt's time. */
+/** Memory times parallelism, which limits scrypt's time. */
 const maxScryptWork = 4 * maxScryptMemory;
 const maxSalt = 1024;
 const maxPassphrase = 1024;
 
-/** A passphrase in the two encodings of the standards. */
+/** A passphrase in the two encodings that the standards use. */
 export interface Passphrase {
   readonly utf8: Buffer;
-  /** UTF-16BE with a terminating zero, as PKCS#12 wants it. */
+  /** UTF-16BE with a terminating zero, as PKCS#12 requires. */
   readonly bmp: Buffer;
 }
 
-/** No passphrase at all, which PKCS#12 tells apart from an empty one. */
+/** No passphrase, which PKCS#12 distinguishes from an empty one. */
 export const noPassphrase: Passphrase = { utf8: Buffer.alloc(0), bmp: Buffer.alloc(0) };
 
 export function encodePassphrase(text: string): Passphrase {
@@ -32,14 +32,14 @@ export function encodePassphrase(text: string): Passphrase {
 }
 
 export interface Derivation {
-  /** Rounds of hashing, in the currency of `maxIterations`. */
+  /** Rounds of hashing, in the unit of `maxIterations`. */
   readonly cost: number;
-  /** The length of the key, where the file states it. */
+  /** The length of the key, if the file states it. */
   readonly keyLength: number | undefined;
   derive(passphrase: Passphrase, length: number): Buffer;
 }
 
-/** HMAC identifiers, as PBKDF2 and PBMAC1 name them. */
+/** HMAC identifiers, as used by PBKDF2 and PBMAC1. */
 const hmacs: Readonly<Record<string, string>> = {
   '1.2.840.113549.2.7': 'sha1',
   '1.2.840.113549.2.8': 'sha224',
@@ -98,7 +98,7 @@ function planScrypt(parameters: Der, field: string): Derivation {
   const salt = readSalt(saltElement);
   const [length] = optionals(numbers.slice(3), tags.integer);
   const [N, r, p] = numbers.slice(0, 3).map(count) as [number, number, number];
-  // Each is bounded before they are multiplied, so that the product stays exact.
+  // Each is limited before they are multiplied, so that the product stays exact.
   const sane =
     [N, r, p].every(value => value >= 1 && value <= 2 ** 24) && Number.isInteger(Math.log2(N)) && N > 1;
   if (!sane) throw invalid(field, 'has scrypt parameters that are out of range');
@@ -112,7 +112,7 @@ function planScrypt(parameters: Der, field: string): Derivation {
   };
 }
 
-/** What the PKCS#12 function's output is for (RFC 7292, B.3). */
+/** The purposes of the PKCS#12 function's output (RFC 7292, B.3). */
 export const purposes = { key: 1, iv: 2, mac: 3 } as const;
 
 export interface Pkcs12Parameters {
@@ -153,7 +153,7 @@ function fillBlocks(bytes: Buffer, blockSize: number): Buffer {
   return Buffer.alloc(blockSize * Math.ceil(bytes.length / blockSize), bytes);
 }
 
-/** Step 6.C: each block becomes itself plus `addend` plus one, as a big-endian number that wraps. */
+/** Step 6.C: adds `addend` plus one to each block, as a big-endian number that wraps. */
 function addToEachBlock(input: Buffer, addend: Buffer, blockSize: number): void {
   for (let start = 0; start < input.length; start += blockSize) {
     let carry = 1;

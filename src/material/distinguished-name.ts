@@ -1,8 +1,8 @@
 /**
- * Distinguished names as text, both ways (RFC 2253: the most specific part first, `CN=…,O=…,C=…`).
+ * Parses and formats distinguished names (RFC 2253: the most specific part first, `CN=…,O=…,C=…`).
  *
- * Guarantees: what `parseName` accepts, `formatName` gives back. Values are data: nothing in one can start
- * another attribute, and control characters come out escaped.
+ * Guarantees: `formatName` reproduces what `parseName` accepts. Values are data: nothing in one can start another
+ * attribute, and control characters are escaped.
  * Refuses: unknown attributes, empty values, values longer than RFC 5280 allows, unescaped special characters.
  */
 import { invalid } from '../contract/errors.ts';
@@ -28,18 +28,18 @@ const attributeNames = new Map(Object.entries(attributes).map(([name, id]) => [i
 
 const maxName = 1024;
 const maxParts = 16;
-/** RFC 5280's upper bounds; the others get the widest of them. */
+/** RFC 5280's upper bounds; the others get the largest of them. */
 const maxLengths: Readonly<Record<string, number>> = { CN: 64, O: 64, OU: 64, C: 2, serialNumber: 64 };
 const maxLength = 128;
 
 export interface NamePart {
   readonly type: string;
   readonly value: string;
-  /** The string type that RFC 5280 asks for. */
+  /** The string type that RFC 5280 requires. */
   readonly encoding: 'utf8String' | 'printableString' | 'ia5String';
 }
 
-/** Reads a name, and answers its parts in the order of the encoding, the least specific first. */
+/** Parses a name. Returns its parts in the order of the encoding, the least specific first. */
 export function parseName(text: string, field: string): NamePart[] {
   if (text.length > maxName) throw invalid(field, `is longer than ${maxName} characters`);
   const parts = splitUnescaped(text);
@@ -47,7 +47,7 @@ export function parseName(text: string, field: string): NamePart[] {
   return parts.map(part => parsePart(part, field)).reverse();
 }
 
-/** At each comma that no backslash precedes. */
+/** Splits at each comma that is not preceded by a backslash. */
 function splitUnescaped(text: string): string[] {
   const parts = [''];
   for (const token of text.match(/\\[\s\S]|[\s\S]/gu) ?? []) {
@@ -89,7 +89,7 @@ function encodingOf(name: string, value: string, field: string): NamePart['encod
   return 'ia5String';
 }
 
-/** A Name as text; several values of one level are joined by `+`. */
+/** A Name as text. Several values on one level are joined by `+`. */
 export function formatName(name: Der): string {
   const levels = sequence(name).map(level => {
     if (level.tag !== tags.set) throw new DerError('a name without its sets');
@@ -116,7 +116,7 @@ function textOf({ tag, body }: Der): string | undefined {
 
 function escapeValue(text: string): string {
   const escaped = text.replace(/[\\,+"<>;]/g, '\\$&').replace(/^[ #]|(?<=.) $/g, '\\$&');
-  // What is invisible or turns the direction of writing could make one name look like another.
+  // Invisible characters, or those that change the writing direction, could make one name look like another.
   return escaped.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, character =>
     Buffer.from(character).toString('hex').replace(/../g, '\\$&'),
   );

@@ -1,8 +1,8 @@
 /**
- * Which algorithms a key may have, and how each is told from its encoding.
+ * The algorithms that a key may have, and how each is identified in its encoding.
  *
- * Guarantees: a key of an algorithm that is not in these tables gets no further than its identifier, so
- * OpenSSL never loads explicit curve parameters, DSA groups or whatever else a file may name.
+ * Guarantees: a key with an algorithm that is not in these tables is rejected at its identifier, so OpenSSL never loads
+ * explicit curve parameters, DSA groups or anything else that a file may name.
  */
 import { invalid } from '../contract/errors.ts';
 import { type Der, DerError, oid, sequence, tags } from './der.ts';
@@ -18,7 +18,7 @@ export type KeyType = KeySpec['key_type'];
 
 export interface Algorithm {
   readonly keyType: KeyType;
-  /** Bits, or the parameter-set number; 0 for RSA, where the modulus says it. */
+  /** Bits, or the parameter-set number; 0 for RSA, where the modulus determines it. */
   readonly keySize: number;
   readonly curve: string | null;
 }
@@ -26,10 +26,10 @@ export interface Algorithm {
 export interface Curve extends Algorithm {
   readonly keyType: 'EC';
   readonly curve: string;
-  /** What OpenSSL calls it. */
+  /** OpenSSL's name for it. */
   readonly openssl: string;
   readonly bytes: number;
-  /** The number of points: a private key is below it. */
+  /** The order of the group: a private key is smaller. */
   readonly order: bigint;
 }
 
@@ -78,7 +78,7 @@ const lattice = (keyType: 'ML-DSA' | 'ML-KEM', keySize: number): Algorithm => ({
   curve: null,
 });
 
-/** Algorithms whose identifier says everything and takes no parameters. */
+/** Algorithms that the identifier determines completely, without parameters. */
 const plain: Readonly<Record<string, Algorithm>> = {
   '1.3.101.112': okp('Ed25519'),
   '1.3.101.110': okp('X25519'),
@@ -111,7 +111,7 @@ function readRsa(parameters: Der | undefined): Algorithm {
   return rsa;
 }
 
-/** Named curves only: explicit parameters let a file bring a weak curve under a good key's name. */
+/** Only named curves: with explicit parameters, a file could pass off a weak curve as a strong key. */
 export function readCurve(parameters: Der | undefined, field: string): Curve {
   const found = parameters?.tag === tags.oid ? curves[oid(parameters)] : undefined;
   if (!found) throw invalid(field, 'has a curve that is not supported: use P-256, P-384, P-521 or secp256k1');

@@ -1,12 +1,12 @@
 /**
- * The arithmetic behind a key: that the numbers in a file belong together.
+ * Checks that the numbers in a key belong together.
  *
- * Guarantees: an RSA or EC key that passes has sane sizes and a private half that fits its public half.
- * All of it happens on the parsed DER, before OpenSSL works with the numbers: a 32,768-bit modulus or an
- * exponent of a thousand bits costs nothing here. OpenSSL alone is no judge: it loads an RSA key with
- * wrong CRT values and an EC key with another key's public point.
- * Refuses: RSA under 2048 or over 8192 bits, even or huge exponents, multi-prime RSA, EC scalars out of
- * range, points at infinity, Ed25519 encodings that are no point or one of small order.
+ * Guarantees: an RSA or EC key that passes has acceptable sizes and a private key that matches its public key. All
+ * checks use the parsed DER, before OpenSSL works with the numbers, so a 32,768-bit modulus or a thousand-bit exponent
+ * costs nothing. OpenSSL's own checks are not enough: it loads an RSA key with wrong CRT values, and an EC key with
+ * another key's public point.
+ * Refuses: RSA under 2048 or over 8192 bits, even or huge exponents, multi-prime RSA, EC scalars out of range, points
+ * at infinity, Ed25519 encodings that are not a point or have small order.
  */
 import { invalid } from '../contract/errors.ts';
 import {
@@ -25,12 +25,12 @@ import { type Curve, readCurve } from './key-algorithms.ts';
 
 const minModulusBits = 2048;
 const maxModulusBits = 8192;
-/** OpenSSL itself takes no longer exponent with a modulus over 3072 bits. */
+/** OpenSSL itself accepts no longer exponent with a modulus over 3072 bits. */
 const maxExponentBits = 64;
 
 const bitLength = (value: bigint): number => value.toString(2).length;
 
-/** Checks modulus and exponent; answers the modulus' bits. */
+/** Checks modulus and exponent. Returns the number of bits of the modulus. */
 function checkRsaNumbers(modulus: bigint, exponent: bigint, field: string): number {
   const bits = bitLength(modulus);
   if (bits < minModulusBits || bits > maxModulusBits)
@@ -51,7 +51,7 @@ export function checkRsaPublic(key: Der, field: string): number {
   return checkRsaNumbers(unsigned(modulus), unsigned(exponent), field);
 }
 
-/** RSAPrivateKey of RFC 8017; every number is checked against the others. */
+/** RSAPrivateKey of RFC 8017. Every number is checked against the others. */
 export function checkRsaPrivate(key: Der, field: string): number {
   const [version, ...elements] = sequence(key, 9, 10);
   if (unsigned(version) !== 0n || elements.length !== 8)
@@ -66,7 +66,7 @@ export function checkRsaPrivate(key: Der, field: string): number {
 
 type Octet = [bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint];
 
-/** Sizes come first: turning a huge number into a bigint and dividing it is what would cost time. */
+/** Sizes are checked first, because converting a huge number to a bigint and dividing it would be slow. */
 function refuseHugeNumbers(elements: readonly Der[], field: string): void {
   if (elements.some(({ body }) => body.length > maxModulusBits / 8 + 1))
     throw invalid(field, `is an RSA key outside ${minModulusBits} to ${maxModulusBits} bits`);
@@ -86,7 +86,7 @@ function belongTogether([n, e, d, p, q, dp, dq, qInverse]: Octet): boolean {
   );
 }
 
-/** ECPrivateKey of RFC 5915. `outer` is the curve a PKCS#8 names; a SEC1 key must name its own. */
+/** ECPrivateKey of RFC 5915. `outer` is the curve that a PKCS#8 names; a SEC1 key must name its own. */
 export function checkEcPrivate(key: Der, outer: Curve | undefined, field: string): Curve {
   const [version, scalar, ...options] = sequence(key, 2, 4);
   if (count(version) !== 1) throw new DerError('an EC key of another version');
@@ -105,7 +105,7 @@ function checkScalar(scalar: Buffer, curve: Curve, field: string): void {
   if (value === 0n || value >= curve.order) throw invalid(field, 'is an EC key that is out of range');
 }
 
-/** The form only; that the point lies on the curve is checked by OpenSSL as it loads it. */
+/** Only checks the form. OpenSSL checks that the point is on the curve when it loads it. */
 export function checkPoint(point: Buffer, curve: Curve, field: string): void {
   const whole = point[0] === 4 && point.length === 1 + 2 * curve.bytes;
   const compressed = (point[0] === 2 || point[0] === 3) && point.length === 1 + curve.bytes;
@@ -115,19 +115,19 @@ export function checkPoint(point: Buffer, curve: Curve, field: string): void {
 const prime25519 = 2n ** 255n - 19n;
 const d25519 = 37095705934669439343138083508754565189542113879843219016388785533085940283555n;
 
-/** OpenSSL loads any 32 bytes as an Ed25519 public key; half of them are no point at all (RFC 8032, 5.1.3). */
+/** OpenSSL loads any 32 bytes as an Ed25519 public key; half of them are not a point (RFC 8032, 5.1.3). */
 export function checkEd25519Point(bytes: Buffer, field: string): void {
   const y = toBigInt(Buffer.from(bytes).reverse()) & (2n ** 255n - 1n);
   const ySquared = (y * y) % prime25519;
   const u = (ySquared - 1n + prime25519) % prime25519;
   const v = (d25519 * ySquared + 1n) % prime25519;
-  // u/v is a square exactly when u·v is one, and a square's Euler power is one.
+  // u/v is a square exactly if u·v is, and a square's Euler power is one.
   const isPoint = y < prime25519 && power((u * v) % prime25519, (prime25519 - 1n) / 2n) === 1n;
   if (!isPoint || hasSmallOrder(ySquared))
     throw invalid(field, 'is an Ed25519 key whose public point is malformed');
 }
 
-/** Under a key of order 1, 2, 4 or 8 anyone can sign. Those have y² = 1, y = 0, or double to y = 0. */
+/** Anyone can sign for a key of order 1, 2, 4 or 8. Those have y² = 1, y = 0, or double to y = 0. */
 function hasSmallOrder(ySquared: bigint): boolean {
   const doubled = (d25519 * ySquared * ySquared + 2n * ySquared - 1n) % prime25519;
   return ySquared === 1n || ySquared === 0n || doubled === 0n;

@@ -1,9 +1,9 @@
 /**
- * One key from the DER of one encoding: PKCS#8, PKCS#1, SEC1 or SPKI.
+ * Imports one key from the DER of one encoding: PKCS#8, PKCS#1, SEC1 or SPKI.
  *
- * Guarantees: the encoding was read strictly and its numbers checked before OpenSSL loaded it; EC points come
- * back uncompressed, so that one key has one PEM; a private key has proved itself.
- * Refuses: unknown algorithms and curves, public halves that are another key's, keys that don't work.
+ * Guarantees: the encoding was parsed strictly and its numbers checked before OpenSSL loaded it; EC points are returned
+ * uncompressed, so that a key has only one PEM; a private key was tested.
+ * Refuses: unknown algorithms and curves, a public key that belongs to another private key, keys that don't work.
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { invalid } from '../contract/errors.ts';
@@ -25,7 +25,7 @@ export interface KeyMaterial {
   /** Bits; the parameter-set number for ML-DSA and ML-KEM. */
   readonly keySize: number;
   readonly curve: string | null;
-  /** PKCS#8 where it holds a private key, SPKI where it holds a public one. */
+  /** PKCS#8 for a private key, SPKI for a public one. */
   readonly pem: string;
   /** SPKI. */
   readonly publicPem: string;
@@ -45,14 +45,14 @@ export function importPkcs8(bytes: Buffer, field: string): KeyMaterial {
   });
 }
 
-/** Checks what the algorithm allows to check, and completes the algorithm with RSA's size. */
+/** Checks what can be checked for the algorithm, and adds RSA's size to it. */
 function checkPrivate(algorithm: Algorithm, inner: Buffer, field: string): Algorithm {
   if (algorithm.keyType === 'RSA') return { ...rsa, keySize: checkRsaPrivate(readDer(inner), field) };
   if (algorithm.keyType === 'EC') return checkEcPrivate(readDer(inner), algorithm as Curve, field);
   return algorithm;
 }
 
-/** A version 2 PKCS#8 may carry the public key in `[1]`. OpenSSL ignores it; another reader may not. */
+/** A version 2 PKCS#8 may contain the public key in `[1]`. OpenSSL ignores it, but other parsers may not. */
 function checkEnclosedPublic(enclosed: Der | undefined, key: KeyObject, field: string): void {
   if (!enclosed) return;
   const spki = readDer(createPublicKey(key).export({ format: 'der', type: 'spki' }));

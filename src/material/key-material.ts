@@ -1,12 +1,11 @@
 /**
- * Keys, in and out: generated here or brought as PEM, kept as PKCS#8 or SPKI.
+ * Creates and imports keys: generated here or provided as PEM, stored as PKCS#8 or SPKI.
  *
- * Guarantees: what comes back has been parsed strictly, is one of the algorithms in `key-algorithms.ts`,
- * is consistent, and (a private key) has done its work once. Generating and unlocking hold their thread until
- * they are done: the worker pool has some for them. OpenSSL sees only DER that passed the reader, and never a chance to
- * ask for a passphrase.
- * Refuses, always as INVALID_REQUEST on `pem` or `passphrase`: no PEM or several, text around it, sizes
- * over the cap, a missing or wrong passphrase, absurd costs, and whatever `key-encodings.ts` refuses.
+ * Guarantees: a returned key was parsed strictly, has one of the algorithms in `key-algorithms.ts`, is consistent, and,
+ * if private, was tested once. Generating and decrypting block their thread until they are done, so they belong in the
+ * worker pool. OpenSSL sees only DER that passed the parser, and never gets a chance to prompt for a passphrase.
+ * Refuses, always as INVALID_REQUEST on `pem` or `passphrase`: no PEM or several, text around it, sizes over the limit,
+ * a missing or wrong passphrase, excessive costs, and anything that `key-encodings.ts` refuses.
  */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { invalid } from '../contract/errors.ts';
@@ -63,7 +62,7 @@ export async function importKey(pem: string, passphrase?: string): Promise<KeyMa
   const blocks = readPem(pem, { field: 'pem', maxBytes: maxKeyBytes, maxBlocks: 4, allowNotes: false });
   const keys = blocks.filter(({ label }) => label !== 'EC PARAMETERS');
   if (keys.length > 1) throw invalid('pem', 'contains more than one key; send them one by one');
-  // OpenSSL writes the curve as a block of its own ahead of a SEC1 key, which names it as well.
+  // OpenSSL writes the curve as a separate block before a SEC1 key, which names it as well.
   if (keys.length === 0 || (blocks.length > 1 && keys[0]!.label !== 'EC PRIVATE KEY'))
     throw invalid('pem', 'contains parameters without a key');
   return readKeyBlock(keys[0]!, 'pem', passphrase);
@@ -71,7 +70,7 @@ export async function importKey(pem: string, passphrase?: string): Promise<KeyMa
 
 export const isPrivateKeyLabel = (label: string): boolean => label.endsWith('PRIVATE KEY');
 
-/** Reads the key in one PEM block; `field` names the member of the request that carried it. */
+/** Reads the key in one PEM block; `field` is the request field that contains it. */
 export async function readKeyBlock(
   block: PemBlock,
   field: string,
@@ -99,7 +98,7 @@ export async function readKeyBlock(
   }
 }
 
-/** The bytes of a PKCS#1 or SEC1 block, decrypted where its headers say that they are encrypted. */
+/** The bytes of a PKCS#1 or SEC1 block, decrypted if its headers say that it is encrypted. */
 function openLegacy({ headers, bytes }: PemBlock, field: string, passphrase?: string): Buffer {
   if (headers.size === 0) return bytes;
   return checkOpened(openLegacyPem(headers, bytes, needed(passphrase), field));
@@ -118,7 +117,7 @@ function needed(passphrase: string | undefined): string {
   return passphrase;
 }
 
-/** One wrong passphrase in 256 leaves good padding behind; what it yields is no DER. */
+/** One wrong passphrase in 256 leaves valid padding, but the result is not DER. */
 function checkOpened(bytes: Buffer): Buffer {
   try {
     sequence(readDer(bytes));

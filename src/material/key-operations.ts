@@ -1,6 +1,6 @@
 /**
- * What is done with a key that stays where it is: signatures, their verification, and decryption, in the forms of JOSE
- * (RFC 7518, RFC 8037). An algorithm takes keys of its own kind alone.
+ * Operations with a key that never leaves the service: signatures, their verification, and decryption, in the formats
+ * of JOSE (RFC 7518, RFC 8037). Each algorithm accepts only its own kind of keys.
  */
 import {
   constants,
@@ -15,7 +15,7 @@ import { invalid } from '../contract/errors.ts';
 import type { UseAlgorithm } from '../contract/use-names.ts';
 
 interface Scheme {
-  /** As the runtime calls the type of the key, and its curve where there is one. */
+  /** The runtime's name for the type of the key, and its curve if it has one. */
   readonly types: readonly string[];
   readonly curve?: string;
   readonly digest: string | null;
@@ -47,11 +47,11 @@ function schemeFor(key: KeyObject, algorithm: UseAlgorithm): Scheme {
   const scheme = schemes[algorithm];
   const isOfType = scheme.types.includes(key.asymmetricKeyType ?? '');
   const isOnCurve = scheme.curve === undefined || key.asymmetricKeyDetails?.namedCurve === scheme.curve;
-  if (!isOfType || !isOnCurve) throw invalid('alg', 'does not fit the key');
+  if (!isOfType || !isOnCurve) throw invalid('alg', 'does not match the key');
   return scheme;
 }
 
-/** In base64url, like everything that goes in and comes out here. */
+/** In base64url, like all input and output here. */
 export function signWith(pem: string, algorithm: UseAlgorithm, message: string): string {
   const key = createPrivateKey(pem);
   const { digest, options } = schemeFor(key, algorithm);

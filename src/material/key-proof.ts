@@ -1,7 +1,7 @@
 /**
- * Proof that a key works: it signs, agrees or decapsulates once before it is stored.
+ * Proves that a key works: it signs, agrees or decapsulates once before it is stored.
  *
- * Guarantees: the public half that is kept beside a private key is really its own.
+ * Guarantees: the public key stored with a private key really belongs to it.
  */
 import {
   createPublicKey,
@@ -17,7 +17,7 @@ import type { Algorithm } from './key-algorithms.ts';
 
 const probe = Buffer.from('strongroom: does this key work?');
 
-/** Whether `privateKey` does its work with its public half; false also where OpenSSL refuses to use it. */
+/** Whether `privateKey` works with its public key; false also if OpenSSL refuses to use it. */
 export function works(privateKey: KeyObject, { keyType, curve }: Algorithm): boolean {
   try {
     const publicKey = createPublicKey(privateKey);
@@ -41,7 +41,7 @@ function decapsulates(privateKey: KeyObject, publicKey: KeyObject): boolean {
   return decapsulate(privateKey, ciphertext).equals(sharedKey);
 }
 
-/** Whether an X25519 public key leads anywhere: points of low order give everyone the same secret. */
+/** Whether an X25519 public key can be used: points of low order give everyone the same secret. */
 export function canAgreeWith(publicKey: KeyObject): boolean {
   try {
     diffieHellman({ privateKey: generateKeyPairSync('x25519').privateKey, publicKey });

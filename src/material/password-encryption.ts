@@ -1,9 +1,9 @@
 /**
- * What a passphrase protects: encrypted PKCS#8, the bags of a PKCS#12, and OpenSSL's legacy PEM.
+ * Decrypts data protected by a passphrase: encrypted PKCS#8, the bags of a PKCS#12, and OpenSSL's legacy PEM.
  *
- * Guarantees: `planOpening` reads the parameters and refuses absurd costs before anything is derived;
- * a wrong passphrase and damaged bytes look the same, and both blame `passphrase`.
- * Refuses: ciphers that nobody should still use for this and that the runtime no longer offers (DES, RC4).
+ * Guarantees: `planOpening` reads the parameters and refuses excessive costs before anything is derived; a wrong
+ * passphrase and damaged bytes are indistinguishable, and both are reported on `passphrase`.
+ * Refuses: obsolete ciphers that the runtime no longer offers (DES, RC4).
  */
 import { createDecipheriv, createHash } from 'node:crypto';
 import { invalid } from '../contract/errors.ts';
@@ -85,7 +85,7 @@ function planPkcs12(cipher: Cipher, parameters: Der, field: string): Opening {
   const iterations = checkIterations(count(iterationElement), field);
   const base = { digest: 'sha1', salt, iterations };
   return {
-    // SHA-1 gives 20 bytes a run: a longer key takes a second one, and the vector takes its own.
+    // SHA-1 yields 20 bytes per run: a longer key takes a second one, and the initialization vector takes its own.
     cost: iterations * (Math.ceil(cipher.keySize / 20) + 1),
     open: (ciphertext, passphrase) => {
       const key = derivePkcs12({ ...base, purpose: purposes.key }, passphrase, cipher.keySize);

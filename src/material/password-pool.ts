@@ -1,6 +1,6 @@
 /**
- * Where passwords are derived: on threads that do nothing else, so that a sign-in waits neither for keys that are being
- * made nor for files, and those who serve wait for no sign-in. Behind them a short line waits.
+ * Derives passwords on dedicated threads, so that a sign-in waits neither for keys being generated nor for files, and
+ * other requests don't wait for sign-ins. The queue is short.
  */
 import type { Argon2Parameters } from 'node:crypto';
 import { spareCores, threadPool } from '../threads/pool.ts';
@@ -9,7 +9,7 @@ import { threadFile } from '../threads/thread.ts';
 export type DeriveInput = Argon2Parameters;
 
 export interface PasswordPool {
-  /** Argon2id. Refuses, with UNAVAILABLE, where too many wait. */
+  /** Argon2id. Refuses with UNAVAILABLE if too many jobs are waiting. */
   derive(input: DeriveInput): Promise<Buffer>;
   close(): Promise<void>;
 }

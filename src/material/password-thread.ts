@@ -1,4 +1,4 @@
-/** A thread that derives passwords, and does nothing else. */
+/** A thread that only derives passwords. */
 import { argon2Sync } from 'node:crypto';
 import { carryOutJobs } from '../threads/pool.ts';
 import type { DeriveInput } from './password-pool.ts';

@@ -1,10 +1,10 @@
 /**
- * PEM in, PEM out (RFC 7468).
+ * Reads and writes PEM (RFC 7468).
  *
- * Guarantees: each block that comes back had matching BEGIN and END lines and canonical base64.
- * Refuses: anything over the caller's cap (before looking at it), control characters, blocks in blocks,
- * unfinished blocks, empty blocks, headers other than the two of legacy encryption, and, unless the
- * caller allows it, any text outside the blocks.
+ * Guarantees: each returned block had matching BEGIN and END lines and canonical base64.
+ * Refuses: anything over the caller's limit (before reading it), control characters, nested blocks, unfinished blocks,
+ * empty blocks, headers other than the two of legacy encryption, and, unless the caller allows it, any text outside the
+ * blocks.
  */
 import { invalid } from '../contract/errors.ts';
 
@@ -16,11 +16,11 @@ export interface PemBlock {
 }
 
 export interface PemLimits {
-  /** The member of the request to name in a refusal. */
+  /** The request field to name in a refusal. */
   readonly field: string;
   readonly maxBytes: number;
   readonly maxBlocks: number;
-  /** Certificate bundles often carry notes between their blocks; a key file has no need of them. */
+  /** Certificate bundles often contain notes between their blocks; a key file doesn't need them. */
   readonly allowNotes: boolean;
 }
 
@@ -76,7 +76,7 @@ function findEnd(lines: readonly string[], start: number, label: string, field: 
 
 function readBlock(label: string, lines: readonly string[], field: string): PemBlock {
   const headers = readHeaders(lines, field);
-  // RFC 1421 parts headers from the body with one empty line.
+  // RFC 1421 separates headers from the body with one empty line.
   const body = lines.slice(headers.size === 0 ? 0 : headers.size + 1).join('');
   return { label, headers, bytes: decode(body, field) };
 }

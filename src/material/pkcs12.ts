@@ -1,9 +1,9 @@
 /**
- * PKCS#12 (RFC 7292, and RFC 9579 for PBMAC1): certificates and a key behind one passphrase.
+ * PKCS#12 (RFC 7292, and RFC 9579 for PBMAC1): certificates and a key protected by one passphrase.
  *
- * Guarantees: every visible iteration count is checked before the first derivation, and the total is bounded;
- * the MAC is verified before any content is decrypted or used; an empty and an absent passphrase both work,
- * whichever of the two the writer meant.
+ * Guarantees: every visible iteration count is checked before the first derivation, and the total is limited; the MAC
+ * is verified before any content is decrypted or used; an empty and an absent passphrase both work, whichever of the
+ * two the writer meant.
  * Refuses: no MAC, BER, public-key privacy modes, unknown bags, secrets, nesting, more than one key.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -31,7 +31,7 @@ export interface Pkcs12Contents {
 }
 
 const maxPkcs12Bytes = 256 * 1024;
-/** Rounds of hashing for the whole file: a MAC, a bag of certificates and a key at the most of each. */
+/** Rounds of hashing for the whole file: the maximum each for a MAC, a bag of certificates and a key. */
 const maxTotalCost = 3_000_000;
 const maxBags = 64;
 
@@ -49,7 +49,7 @@ const ids = {
   pbmac1: '1.2.840.113549.1.5.14',
 } as const;
 
-/** What a safe holds, found without decrypting anything. */
+/** The contents of a safe, found without decrypting anything. */
 interface Plain {
   readonly kind: 'certificate' | 'key';
   readonly bytes: Buffer;
@@ -67,7 +67,7 @@ interface Mac {
   compute(passphrase: Passphrase, content: Buffer): Buffer;
 }
 
-/** Counts costs and bags over the whole file; a plan that asks for too much ends here. */
+/** Counts costs and bags over the whole file, and refuses a file that exceeds the limits. */
 class Budget {
   #cost = 0;
   #bags = 0;
@@ -77,7 +77,7 @@ class Budget {
     if (this.#cost > maxTotalCost)
       throw invalid(
         field,
-        'has iteration counts that are too high together; export it again with lower ones',
+        'has iteration counts that are too high in total; export it again with lower ones',
       );
   }
 
@@ -86,7 +86,7 @@ class Budget {
   }
 }
 
-/** Opens a PKCS#12. `passphrase` may be absent or empty for a file that was made without one. */
+/** Opens a PKCS#12. `passphrase` may be absent or empty for a file that was created without one. */
 export function openPkcs12(bytes: Uint8Array, passphrase: string | undefined): Pkcs12Contents {
   if (bytes.length > maxPkcs12Bytes) throw invalid(field, `is larger than ${maxPkcs12Bytes} bytes`);
   const budget = new Budget();
@@ -152,7 +152,7 @@ function planBag(type: string, value: Der, budget: Budget): Item[] {
       const [algorithm, ciphertext] = sequence(value, 2, 2);
       return [lock('locked key', algorithm!, octets(ciphertext), budget)];
     }
-    // A revocation list is no material of ours, and its absence misleads nobody.
+    // Revocation lists are not stored, and leaving them out misleads no one.
     case ids.crlBag:
       return [];
     default:
@@ -201,7 +201,7 @@ function planPbmac1(parameters: Der, expected: Buffer): Mac {
   const [kdf, hmac] = sequence(parameters, 2, 2);
   const derivation = planDerivation(kdf!, field);
   const digest = hmacName(hmac!, field);
-  // The RFC makes the length mandatory, and 20 bytes the least.
+  // The RFC requires the length, of at least 20 bytes.
   const keySize = derivation.keyLength ?? 0;
   if (keySize < 20 || keySize > 64) throw new DerError('a MAC key of another size');
   return {
@@ -212,7 +212,7 @@ function planPbmac1(parameters: Der, expected: Buffer): Mac {
   };
 }
 
-/** The RFC has an empty passphrase be two zero bytes; some writers used none. The MAC tells which. */
+/** By the RFC, an empty passphrase is two zero bytes; some writers used none. The MAC shows which. */
 function candidates(passphrase: string | undefined): Passphrase[] {
   return passphrase ? [encodePassphrase(passphrase)] : [encodePassphrase(''), noPassphrase];
 }
@@ -236,7 +236,7 @@ function openItems(items: readonly Item[], passphrase: Passphrase, budget: Budge
   return { certificates, key: keys[0] ?? null };
 }
 
-/** Replaces each locked safe by what is in it. A bag in there can't be a safe again: the type has no such bag. */
+/** Replaces each locked safe with its contents. A bag in it can't be another safe: there is no such bag type. */
 function openSafes(items: readonly Item[], passphrase: Passphrase, budget: Budget): Item[] {
   const opened: Item[] = [];
   for (const item of items) {

@@ -1,10 +1,10 @@
 /**
  * RC2 in CBC mode, decryption only (RFC 2268).
  *
- * It exists for one purpose: to read the PKCS#12 files that Windows, Java and OpenSSL 1.x wrote for twenty
- * years, whose certificates are wrapped in RC2-40. OpenSSL 3 keeps RC2 out of its default provider.
- * Guarantees: the RFC's own vectors. Refuses: broken padding. There is no encryption here on purpose:
- * nothing may ever be protected with it.
+ * It exists only to read the PKCS#12 files that Windows, Java and OpenSSL 1.x wrote for twenty years, whose
+ * certificates are encrypted with RC2-40. OpenSSL 3 leaves RC2 out of its default provider.
+ * Guarantees: the RFC's own test vectors. Refuses: invalid padding. Encryption is left out deliberately, because
+ * nothing may be protected with RC2.
  */
 
 /** The RFC's PITABLE, a permutation of 0…255 taken from the digits of pi. */
@@ -37,7 +37,7 @@ function expandKey(key: Uint8Array, effectiveBits: number): Uint16Array {
   return Uint16Array.from({ length: 64 }, (_, i) => stream[2 * i]! | (stream[2 * i + 1]! << 8));
 }
 
-/** Section 4: sixteen mixing rounds backwards, with the two mashing rounds in their places. */
+/** Section 4: sixteen mixing rounds in reverse, with the two mashing rounds in their places. */
 function decryptWords(words: Uint16Array, key: Uint16Array): void {
   for (let round = 15; round >= 0; round--) {
     if (round === 10 || round === 4) unmash(words, key);
@@ -50,7 +50,7 @@ function unmix(words: Uint16Array, key: Uint16Array, round: number): void {
     const [before, second, third] = [words[(i + 3) % 4]!, words[(i + 2) % 4]!, words[(i + 1) % 4]!];
     const shift = rotations[i]!;
     const turned = (words[i]! >>> shift) | (words[i]! << (16 - shift));
-    // A Uint16Array keeps the low sixteen bits, which is the arithmetic the RFC asks for.
+    // A Uint16Array keeps the low sixteen bits, which is the arithmetic that the RFC requires.
     words[i] = turned - key[4 * round + i]! - (before & second) - (~before & third);
   }
 }
@@ -59,7 +59,7 @@ function unmash(words: Uint16Array, key: Uint16Array): void {
   for (let i = 3; i >= 0; i--) words[i] = words[i]! - key[words[(i + 3) % 4]! & 63]!;
 }
 
-/** Decrypts and takes the PKCS#7 padding off; undefined where the padding is broken (a wrong key, mostly). */
+/** Decrypts and removes the PKCS#7 padding; undefined if the padding is invalid (usually a wrong key). */
 export function rc2CbcDecrypt(key: Buffer, iv: Buffer, ciphertext: Buffer): Buffer | undefined {
   if (ciphertext.length === 0 || ciphertext.length % blockSize !== 0) return undefined;
   const plain = rc2Blocks(key, key.length * 8, ciphertext);
@@ -68,7 +68,7 @@ export function rc2CbcDecrypt(key: Buffer, iv: Buffer, ciphertext: Buffer): Buff
   return unpad(plain);
 }
 
-/** Each block decrypted by itself, without chaining. */
+/** Decrypts each block by itself, without chaining. */
 export function rc2Blocks(key: Uint8Array, effectiveBits: number, ciphertext: Buffer): Buffer {
   const words = expandKey(key, effectiveBits);
   const plain = Buffer.alloc(ciphertext.length);

@@ -1,6 +1,6 @@
 /**
- * The one place where a parser's complaint becomes a refusal: the caller reads `reason`, the operator's log
- * gets the cause, and a Failure that was already chosen passes through untouched.
+ * Turns a parser's error into a refusal: the caller sees `reason`, the operator's log gets the cause, and a `Failure`
+ * passes through unchanged.
  */
 import { Failure, invalid } from '../contract/errors.ts';
 

@@ -1,7 +1,7 @@
 /**
- * JSON Web Tokens of other issuers, judged: by a key of the issuer's own set, one of a few asymmetric algorithms, and a
- * clock that is given. The signature comes before anything that the token says. What proves nothing costs one
- * verification all the same, so that nobody learns from the time how far a token came.
+ * Verifies JSON Web Tokens of other issuers: with a key from the issuer's own set, one of a few asymmetric algorithms,
+ * and a given clock. The signature is checked before any claims. A token that proves nothing still costs one
+ * verification, so that timing does not reveal how far a token got.
  */
 import type { CompactVerifyGetKey, JSONWebKeySet, JWTPayload } from 'jose';
 
@@ -13,15 +13,15 @@ export interface KeySet {
 }
 
 export interface TokenRules {
-  /** Null: tokens of this issuer name none. */
+  /** Null if tokens of this issuer don't name it. */
   readonly issuer: string | null;
   readonly audience: string;
   readonly now: number;
 }
 
-/** Why a token proves nothing: for the operator. It repeats nothing of the token. */
+/** Why a token proves nothing, for the operator. It repeats nothing from the token. */
 export class TokenRefused extends Error {
-  /** No key of the set has its name: the issuer may have a newer one. */
+  /** No key in the set has its id: the issuer may have a newer key. */
   readonly unknownKey: boolean;
 
   constructor(reason: string, unknownKey = false) {
@@ -31,7 +31,7 @@ export class TokenRefused extends Error {
 }
 
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
-/** What a token says that it is; others (of a logout, of a proof of possession) are not about who somebody is. */
+/** Accepted token types. Others, such as logout tokens and proofs of possession, don't identify anyone. */
 const types = new Set(['jwt', 'at+jwt', 'jose']);
 const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const longestToken = 8 * 1024;
@@ -43,12 +43,12 @@ const longestLife = 48 * 3_600;
 type Library = typeof import('jose');
 interface Loaded {
   readonly jose: Library;
-  /** Verifies something that nobody sent. */
+  /** Verifies a token generated here. */
   readonly decoy: () => Promise<unknown>;
 }
 let loading: Promise<Loaded> | undefined;
 
-/** With the first token, and not with every start. */
+/** Loaded with the first token rather than at every start. */
 function loaded(): Promise<Loaded> {
   loading ??= (async () => {
     const jose = await import('jose');
@@ -59,13 +59,13 @@ function loaded(): Promise<Loaded> {
   return loading;
 }
 
-/** The public keys of a JWKS. Throws where it is none, or holds what is nobody else's to hold. */
+/** The public keys of a JWKS. Throws if it is not one, or contains private or symmetric keys. */
 export async function keySetOf(jwks: unknown): Promise<KeySet> {
   const keys = (jwks as JSONWebKeySet | null)?.keys;
   if (!Array.isArray(keys) || keys.length === 0) throw new TypeError('must be a JSON Web Key Set with keys');
   if (keys.length > mostKeys) throw new TypeError(`must contain at most ${mostKeys} keys`);
   if (keys.some(key => key?.kty === 'oct' || key?.d !== undefined || key?.k !== undefined))
-    throw new TypeError('must contain public keys alone');
+    throw new TypeError('must contain only public keys');
   const { jose } = await loaded();
   try {
     return { find: jose.createLocalJWKSet({ keys }) };
@@ -74,7 +74,7 @@ export async function keySetOf(jwks: unknown): Promise<KeySet> {
   }
 }
 
-/** What a token claims, once it is proven. `keys` is null where there is nobody to prove it to. */
+/** The claims of a token, once they are proven. `keys` is null if there is no such identity; the token is then refused. */
 export async function provenClaims(token: string, keys: KeySet | null, rules: TokenRules): Promise<Claims> {
   const { jose, decoy } = await loaded();
   if (keys === null || token.length > longestToken || !shape.test(token)) {
@@ -98,7 +98,7 @@ export async function provenClaims(token: string, keys: KeySet | null, rules: To
   return payload;
 }
 
-/** What the library leaves to its user. */
+/** Checks that the library leaves to its caller. */
 function checkForm({ iss, sub, iat, exp }: Claims, typ: string | undefined, rules: TokenRules): void {
   const now = rules.now / 1_000;
   if (typ !== undefined && !types.has(typ.toLowerCase().replace(/^application\//, '')))

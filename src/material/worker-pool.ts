@@ -1,7 +1,7 @@
 /**
- * The worker pool: where keys are made, and what others made is unlocked and checked. An RSA key takes seconds, a
- * passphrase as long as its file demands. It has threads of its own, so that neither a thread that serves nor the
- * pool on which passwords are derived is ever busy with it. They leave a core for those who serve.
+ * The worker pool: generates keys, and decrypts and checks imported material. An RSA key takes seconds, a passphrase as
+ * long as its file demands. The pool has its own threads, so that it never occupies a thread that serves requests, or
+ * the pool that derives passwords. It leaves one core for serving requests.
  */
 import type { Lane } from '../base/fair-line.ts';
 import { spareCores, type ThreadPoolLimits, threadPool } from '../threads/pool.ts';
@@ -9,9 +9,9 @@ import { threadFile } from '../threads/thread.ts';
 import type { Jobs } from './worker-thread.ts';
 
 export type WorkerPool = Jobs & {
-  /** The same, where jobs of others take turns with these. */
+  /** The same, taking turns with the jobs of other lanes. */
   of(lane: Lane): Jobs;
-  /** What is still being done ends without a result. */
+  /** Jobs in progress end without a result. */
   close(): Promise<void>;
 };
 

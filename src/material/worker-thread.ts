@@ -1,11 +1,14 @@
-/** A thread of the worker pool. What it does it does at once, and so never takes a turn on the pool that others wait for. */
+/**
+ * A thread of the worker pool. Its jobs run synchronously, so they never occupy the runtime's own thread pool, on which
+ * others wait.
+ */
 
 import { carryOutJobs } from '../threads/pool.ts';
 import { importCertificatePem, importPkcs12, selfSign, signingRequest } from './certificate.ts';
 import { generateKey, importKey } from './key-material.ts';
 import { decryptWith, signWith, verifyWith } from './key-operations.ts';
 
-/** What is done here: whatever may take its time, by what it was sent or by its nature. */
+/** Jobs that may take long, because of their input or by their nature. */
 const jobs = {
   generateKey,
   importKey,
